@@ -4,12 +4,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    evidence::{Against, Compare, Comparison, Failure, Outcome, OutcomesExtent, TestId, TestOutcomes, TestState},
+    evidence::{
+        Against, CheckEvidence, Compare, Comparison, Failure, Outcome, OutcomesExtent, TestId, TestOutcomes, TestState,
+        is_declared,
+    },
     observed::BaseEvidence,
     state::AttemptDigest,
     verdict::{
         gather::{GatheredCheck, HeadEvidence},
-        tamper::{Tampering, is_declared},
+        tamper::Tampering,
     },
 };
 
@@ -45,13 +48,12 @@ pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSe
 
 /// Every test that ran on the head, over all checks.
 pub fn test_outcomes(evidence: &HeadEvidence) -> Option<TestOutcomes> {
-    evidence.checks.values().filter_map(|check| check.evidence()?.tests.clone()).reduce(TestOutcomes::join)
+    CheckEvidence::all_tests(evidence.checks.values().filter_map(GatheredCheck::evidence))
 }
 
 /// Tests of all checks with results; `None` if no check of tests has any.
 pub fn total(evidence: &HeadEvidence) -> Option<u64> {
-    let totals = evidence.checks.values().filter_map(|check| check.evidence()?.results).map(|results| results.total);
-    totals.reduce(u64::saturating_add)
+    CheckEvidence::sum(evidence.checks.values().filter_map(GatheredCheck::evidence), |results| results.total)
 }
 
 fn is_green(test_outcomes: &TestOutcomes, id: TestId) -> bool {
@@ -72,8 +74,7 @@ pub fn compare(
 ) -> Comparison {
     let all = test_outcomes(evidence);
     let now = Side { failing: named(&digest.failing_tests), tests: all.as_ref() };
-    let on_base = base.into_iter().flat_map(|base| base.checks.values());
-    let base_tests = on_base.filter_map(|check| check.tests.clone()).reduce(TestOutcomes::join);
+    let base_tests = CheckEvidence::all_tests(base.into_iter().flat_map(|base| base.checks.values()));
     let on_base = base.map(|base| Side { failing: failing_on(base), tests: base_tests.as_ref() });
     let (before, against) = match (previous, on_base) {
         (Some(previous), _) => {
@@ -87,7 +88,7 @@ pub fn compare(
     };
     let total_before = match against {
         Against::AttemptBefore => previous.and_then(|previous| previous.total_tests),
-        Against::Base => base.and_then(total_on_base),
+        Against::Base => base.and_then(|base| CheckEvidence::sum(base.checks.values(), |results| results.total)),
     };
     let ran_all = total_before.is_none_or(|before| digest.total_tests.is_some_and(|now| now >= before));
     let passes = |name: &str, id: Option<TestId>| {
@@ -158,10 +159,6 @@ fn failing_on(base: &BaseEvidence) -> BTreeMap<&str, Option<TestId>> {
 fn fails(side: &Side<'_>, name: &str, id: Option<TestId>) -> bool {
     let listed = id.zip(side.tests).and_then(|(id, tests)| tests.state(id));
     side.failing.contains_key(name) || listed.is_some_and(TestState::is_failure)
-}
-
-fn total_on_base(base: &BaseEvidence) -> Option<u64> {
-    base.checks.values().filter_map(|check| check.results).map(|results| results.total).reduce(u64::saturating_add)
 }
 
 /// Whether a test that failed before was seen to pass: it is named as passed, or, where no passed tests are named, every

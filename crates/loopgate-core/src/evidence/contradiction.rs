@@ -50,7 +50,7 @@ pub fn consistent(evidence: &Evidence) -> Result<(), Contradiction> {
 /// The first contradiction.
 pub fn check_consistent(check: &CheckEvidence, kind: CheckKind) -> Result<(), Contradiction> {
     let name = || check.name.clone();
-    let tests = matches!(kind, CheckKind::Test | CheckKind::Integration);
+    let tests = kind.is_of_tests();
     if let Some(results) = check.results {
         if results.total > MOST_TESTS {
             return Err(Contradiction::TooManyTests(name()));

@@ -151,6 +151,11 @@ words! {
 }
 
 impl CheckKind {
+    /// Whether its checks run tests.
+    pub const fn is_of_tests(self) -> bool {
+        matches!(self, Self::Test | Self::Integration)
+    }
+
     /// What a check is for, by a word in its name: the first of the table that is found counts.
     pub fn of_name(name: &str) -> Option<Self> {
         const WORDS: [(&str, CheckKind); 20] = [
@@ -310,15 +315,23 @@ impl CheckEvidence {
     /// Whether tests were run here whose single results are not known, so that only the exit status counts. Of checks
     /// that others ran, single results are never known.
     pub fn has_unread_tests(&self) -> bool {
-        let is_test = matches!(self.kind, CheckKind::Test | CheckKind::Integration);
         let ended = matches!(self.outcome, Outcome::Passed | Outcome::Failed);
-        is_test && ended && self.exit_code.is_some() && self.results.is_none()
+        self.kind.is_of_tests() && ended && self.exit_code.is_some() && self.results.is_none()
     }
 
     /// A check of tests that reported, and none was there.
     pub fn ran_no_test(&self) -> bool {
-        let is_test = matches!(self.kind, CheckKind::Test | CheckKind::Integration);
-        is_test && self.results.is_some_and(|results| results.total == 0)
+        self.kind.is_of_tests() && self.results.is_some_and(|results| results.total == 0)
+    }
+
+    /// Every test of these checks, where one of them has results by test.
+    pub fn all_tests<'c>(checks: impl Iterator<Item = &'c Self>) -> Option<TestOutcomes> {
+        checks.filter_map(|check| check.tests.clone()).reduce(TestOutcomes::join)
+    }
+
+    /// The sum of a number of their results; `None` if none of these checks has any.
+    pub fn sum<'c>(checks: impl Iterator<Item = &'c Self>, of: fn(CheckResults) -> u64) -> Option<u64> {
+        checks.filter_map(|check| check.results.map(of)).reduce(u64::saturating_add)
     }
 
     pub fn duration(&self) -> TimeDelta {

@@ -13,6 +13,7 @@ mod repeats;
 mod results;
 mod test_outcomes;
 
+pub(crate) use self::test_outcomes::words;
 pub use self::{
     analysis::{Analysis, Confidence, RootCauseCategory},
     contradiction::{Contradiction, check_consistent, consistent},
@@ -27,5 +28,7 @@ pub use self::{
         CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportNote, ReportQuality,
         SourceLocation,
     },
-    test_outcomes::{Against, Compare, Comparison, OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState},
+    test_outcomes::{
+        Against, Compare, Comparison, OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState, is_declared,
+    },
 };

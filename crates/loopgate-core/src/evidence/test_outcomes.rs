@@ -281,6 +281,23 @@ pub struct Comparison {
     pub regressed: BTreeSet<String>,
 }
 
+/// Whether a report names the test that is declared by this name: alone, or behind its file, class or suite, with or
+/// without its parameters. Only words count: `TEST(Cart, Adds)` is reported as `Cart.Adds`. Of a title with values in it,
+/// `parses %s` or `parses ${text}`, the words before them do.
+pub fn is_declared(reported: &str, declared: &str) -> bool {
+    let declared = declared.split(['%', '$']).next().map(str::trim).filter(|fixed| fixed.len() > 3).unwrap_or(declared);
+    let (reported_words, declared_words): (Vec<_>, Vec<_>) = (words(reported).collect(), words(declared).collect());
+    match declared_words.len() {
+        0 => !declared.is_empty() && reported.contains(declared),
+        count => reported_words.windows(count).any(|part| part == declared_words),
+    }
+}
+
+/// The words of a test's name, and of code.
+pub(crate) fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
+}
+
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

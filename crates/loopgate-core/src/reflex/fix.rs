@@ -6,7 +6,7 @@ use indexmap::IndexMap;
 
 use crate::{
     deciding::View,
-    evidence::{BaseTestRun, CheckEvidence, CheckKind, OutcomesExtent, ProofEnd},
+    evidence::{BaseTestRun, CheckEvidence, OutcomesExtent, ProofEnd},
     ids::{CheckName, Fingerprint, Sha},
     observed::{ChangedFile, ChangedFiles, Contents},
     policy::{CheckPolicy, CheckSource, Trigger},
@@ -122,7 +122,7 @@ impl<'a> PutBack<'a> {
         let wanted = edited.known().iter().filter(|file| !is_refused && file.paths().any(counts));
         let files: BTreeSet<&str> = wanted.flat_map(ChangedFile::paths).collect();
         let are_of_checks = files.iter().any(|file| tamper::decides_what_runs(file));
-        let runs_tests = |check: &CheckPolicy| matches!(check.kind, CheckKind::Test | CheckKind::Integration);
+        let runs_tests = |check: &CheckPolicy| check.kind.is_of_tests();
         let fails = |name: &CheckName| failures.iter().any(|view| view.check == *name);
         let is_run = |(name, check): &(&CheckName, &CheckPolicy)| {
             matches!(check.source, CheckSource::Command(_)) && (runs_tests(check) || are_of_checks && fails(name))
@@ -154,8 +154,7 @@ pub fn fewer_tests(state: &LoopState, checks: &[CheckEvidence]) -> Option<FewerT
     if fix.by == FixMaker::Person || state.accepted.contains(&Trigger::Tampering) {
         return None;
     }
-    let tests = |kind: CheckKind| matches!(kind, CheckKind::Test | CheckKind::Integration);
-    if checks.iter().any(|check| tests(check.kind) && check.outcome.is_failure()) {
+    if checks.iter().any(|check| check.kind.is_of_tests() && check.outcome.is_failure()) {
         return None;
     }
     let before = state.attempts.iter().rev().find(|attempt| attempt.number < state.iteration)?.tests.as_ref()?;

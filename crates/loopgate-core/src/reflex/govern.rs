@@ -83,7 +83,7 @@ pub fn prepared_checks(policy: &Policy, rules: &[Rule], phase: Phase) -> Vec<Che
         .collect();
     let looks_at = |kind: CheckKind| {
         active.iter().any(|rule| match rule.check {
-            RuleCheck::PassedRatio(_) => matches!(kind, CheckKind::Test | CheckKind::Integration),
+            RuleCheck::PassedRatio(_) => kind.is_of_tests(),
             RuleCheck::ChangedCoverage(_) => matches!(kind, CheckKind::Test | CheckKind::Coverage),
             RuleCheck::Findings { .. } => matches!(kind, CheckKind::Security | CheckKind::Lint),
             _ => false,

@@ -209,7 +209,7 @@ pub fn gather(
         }
         let found = match &check.source {
             CheckSource::Command(command) => {
-                let may_be_empty = !matches!(check.kind, CheckKind::Test | CheckKind::Integration)
+                let may_be_empty = !check.kind.is_of_tests()
                     || command.empty_tests == EmptyTests::Allow
                     || check.presence == CheckPresence::Detected;
                 from_artifacts(snapshot, name, check.kind, may_be_empty)

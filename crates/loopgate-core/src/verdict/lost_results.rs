@@ -6,7 +6,7 @@ use twox_hash::XxHash3_64;
 
 use super::gather::{GatheredCheck, HeadEvidence};
 use crate::{
-    evidence::{CheckEvidence, CheckKind, Outcome, OutcomesExtent, ReportFormat, TestOutcomes, TestState},
+    evidence::{CheckEvidence, Outcome, OutcomesExtent, ReportFormat, TestOutcomes, TestState},
     ids::CheckName,
     observed::BaseEvidence,
     policy::{CheckSource, Policy},
@@ -18,7 +18,7 @@ use crate::{
 /// hexadecimal digits, marked where tests that passed are named.
 pub fn with_results(evidence: &HeadEvidence, policy: &Policy) -> BTreeMap<CheckName, String> {
     let has_results = |check: &GatheredCheck| check.evidence().is_some_and(has_results_when_passing);
-    let tests = evidence.checks.iter().filter(|(_, check)| is_test(check.kind) && has_results(check));
+    let tests = evidence.checks.iter().filter(|(_, check)| check.kind.is_of_tests() && has_results(check));
     let marked = |name: &CheckName, check: &GatheredCheck| {
         let mark = if check.evidence().is_some_and(names_passed) { NAMED } else { "" };
         Some(format!("{}{mark}", digest(policy, name)?))
@@ -37,7 +37,7 @@ pub fn fail(
     accepted: &BTreeSet<CheckName>,
 ) {
     for (name, check) in &mut evidence.checks {
-        let Some(digest) = digest(policy, name).filter(|_| is_test(check.kind) && !accepted.contains(name)) else {
+        let Some(digest) = digest(policy, name).filter(|_| check.kind.is_of_tests() && !accepted.contains(name)) else {
             continue;
         };
         let on_base = base.and_then(|base| base.checks.get(name));
@@ -71,10 +71,6 @@ fn names_none(tests: &TestOutcomes) -> bool {
 fn has_results_when_passing(found: &CheckEvidence) -> bool {
     let is_whole = |tests: &TestOutcomes| tests.extent() == OutcomesExtent::Whole;
     found.tests.as_ref().is_some_and(|tests| found.outcome == Outcome::Passed || is_whole(tests))
-}
-
-const fn is_test(kind: CheckKind) -> bool {
-    matches!(kind, CheckKind::Test | CheckKind::Integration)
 }
 
 /// `None` for checks that others run: of those, results by test are never known.

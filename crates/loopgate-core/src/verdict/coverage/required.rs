@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::test_names::added_tests;
 use crate::{
-    evidence::{CheckEvidence, CheckKind, OutcomesExtent, ProofVerdict, RegressionTrial, TestId, TestState},
+    evidence::{CheckEvidence, OutcomesExtent, ProofVerdict, RegressionTrial, TestId, TestState},
     observed::{BaseEvidence, ChangedFiles},
     policy::{CoveragePolicy, RequiredTest},
 };
@@ -86,7 +86,7 @@ fn proved(proof: &RegressionTrial) -> Option<TestStanding> {
 /// Compares tests by their identity; a check without identities on either side is skipped.
 fn existing<'a>(head: impl IntoIterator<Item = &'a CheckEvidence>, base: &BaseEvidence) -> Option<TestStanding> {
     let (mut compared, mut broken, mut gone) = (false, BTreeSet::new(), 0_usize);
-    for check in head.into_iter().filter(|check| matches!(check.kind, CheckKind::Test | CheckKind::Integration)) {
+    for check in head.into_iter().filter(|check| check.kind.is_of_tests()) {
         let before = base.checks.get(&check.name).and_then(|before| before.tests.as_ref());
         let (Some(before), Some(now)) = (before, &check.tests) else { continue };
         compared = true;
@@ -116,7 +116,7 @@ fn name_of(check: &CheckEvidence, id: TestId) -> String {
 mod tests {
     use super::*;
     use crate::{
-        evidence::{Outcome, TestOutcome, TestOutcomes},
+        evidence::{CheckKind, Outcome, TestOutcome, TestOutcomes},
         fixtures,
         observed::ReceivedEvidence,
         policy::Pattern,

@@ -1,23 +1,20 @@
 //! Tampering: a change that makes checks pass by weakening them. It is judged by four comparisons of what is tested before
 //! and after: what ran, what is written in test files, what decides what runs, and the base's tests on the head.
 
-mod asserted;
 mod runs;
 mod selection;
 mod source;
 mod written;
 
-pub use self::{
-    runs::{Runs, failed_test},
-    selection::decides_what_runs,
-};
 use std::{
     collections::{BTreeMap, BTreeSet},
     fmt,
 };
 
+use self::source::CodeLine;
+pub use self::{runs::Runs, selection::decides_what_runs};
 use crate::{
-    evidence::{BaseTestRun, OutcomesExtent, ProofEnd, TestId, TestOutcome, TestOutcomes, TestState},
+    evidence::{BaseTestRun, ProofEnd, is_declared, words},
     ids::Sha,
     observed::{ChangedFile, ChangedFiles, Contents, FileAt, Snapshot},
     source_files::belongs_to_tests,
@@ -27,6 +24,8 @@ use crate::{
 /// Findings kept of one change, and lines shown of each.
 const MOST_FOUND: usize = 200;
 const MOST_SHOWN: usize = 12;
+/// Characters of a line that a sentence quotes.
+const QUOTED: usize = 60;
 
 /// One way in which a change weakens what checks it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -80,11 +79,13 @@ impl serde::Serialize for Tampering {
 }
 
 impl Tampering {
-    fn of(comparison: Comparison, weight: Weight, deed: impl Into<String>) -> Self {
-        Self { comparison, weight, deed: deed.into(), gone: None, path: None, line: 0, hunk: Vec::new() }
-    }
-
-    fn at(self, path: &str, line: u32, hunk: Vec<String>) -> Self {
+    /// In a file, where the lines of `old` go and those of `new` come.
+    fn at<'l, L: IntoIterator<Item = &'l CodeLine>>(self, path: &str, old: L, new: L) -> Self {
+        let signed = |sign: char| move |line: &'l CodeLine| (sign, line);
+        let lines: Vec<_> = old.into_iter().map(signed('-')).chain(new.into_iter().map(signed('+'))).collect();
+        let first = lines.iter().find(|(sign, _)| *sign == '+').or(lines.first());
+        let line = first.map_or(0, |(_, line)| line.number);
+        let hunk = lines.iter().take(MOST_SHOWN).map(|(sign, line)| format!("{sign}{}", line.text)).collect();
         Self { path: Some(path.to_owned()), line, hunk, ..self }
     }
 
@@ -136,7 +137,8 @@ impl<'a> Change<'a> {
         failed: BTreeSet<&'a str>,
         state: Option<&'a LoopState>,
     ) -> Self {
-        let runs = Runs::of_fixer(failed, state);
+        let wrong = state.map(runs::settled_as_wrong).unwrap_or_default();
+        let runs = Runs { failed, wrong, ..Runs::default() };
         Self { files, contents, before: Some(before), head, is_of_fixer: true, runs }
     }
 
@@ -152,33 +154,16 @@ impl<'a> Change<'a> {
         self.runs.proven.contains(file.old_path())
     }
 
-    /// What a finding weighs. One of a fixer holds its edits, whatever it is.
-    fn weight(&self, holds_alone: bool) -> Weight {
-        if holds_alone || self.is_of_fixer { Weight::Proof } else { Weight::Ground }
+    /// A finding. One of a fixer holds its edits, whatever it is.
+    fn finding(&self, comparison: Comparison, holds_alone: bool, deed: impl Into<String>) -> Tampering {
+        let weight = if holds_alone || self.is_of_fixer { Weight::Proof } else { Weight::Ground };
+        Tampering { comparison, weight, deed: deed.into(), gone: None, path: None, line: 0, hunk: Vec::new() }
     }
 }
 
 /// Whether one of these reports' tests is declared by this name.
 fn names(reported: &BTreeSet<&str>, declared: &str) -> bool {
     reported.iter().any(|reported| is_declared(reported, declared))
-}
-
-/// Whether a report names the test that is declared by this name: alone, or behind its file, class or suite, with or
-/// without its parameters. Only words count: `TEST(Cart, Adds)` is reported as `Cart.Adds`.
-pub fn is_declared(reported: &str, declared: &str) -> bool {
-    let (reported_words, declared_words): (Vec<_>, Vec<_>) = (words(reported).collect(), words(declared).collect());
-    // A title with values in it: `parses %s`, `parses ${text}`.
-    let fixed = declared.split(['%', '$']).next().unwrap_or_default().trim();
-    let is_titled = fixed.len() < declared.len() && fixed.len() > 3 && reported.contains(fixed);
-    let is_part = match declared_words.len() {
-        0 => !declared.is_empty() && reported.contains(declared),
-        count => reported_words.windows(count).any(|part| part == declared_words),
-    };
-    is_titled || is_part
-}
-
-fn words(text: &str) -> impl Iterator<Item = &str> {
-    text.split(|letter: char| !letter.is_alphanumeric() && letter != '_').filter(|word| !word.is_empty())
 }
 
 /// Files whose text the comparisons need beside the patches, at [`Snapshot::merge_base`] and at the head.
@@ -201,8 +186,7 @@ pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
     let mut found = written::compare(change);
     found.extend(selection::compare(change));
     found.extend(fewer_ran(change, &found));
-    let of_base = change.runs.base_tests.iter().filter(|run| !went_with_its_subject(&found, run));
-    let of_base: Vec<Tampering> = of_base.filter_map(|run| base_test(change, run)).collect();
+    let of_base: Vec<_> = change.runs.base_tests.iter().filter_map(|run| base_test(change, run, &found)).collect();
     found.extend(of_base);
     found.truncate(MOST_FOUND);
     found
@@ -211,59 +195,41 @@ pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
 /// Tests that ran before and do not run now, more than the tests that the change is seen to remove. It is a proof where one
 /// of them failed, or a file that selects tests is changed; else the reason may lie outside of the change.
 fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
-    let Runs { before, now, totals, failures, .. } = &change.runs;
-    let is_whole = |tests: &&TestOutcomes| tests.extent() == OutcomesExtent::Whole;
-    let ran = |tests: &TestOutcomes| -> BTreeSet<TestId> {
-        tests.iter().filter(|test| test.state() != TestState::Skipped).map(TestOutcome::id).collect()
-    };
-    let lists = before.as_ref().filter(is_whole).zip(now.as_ref().filter(is_whole));
-    let (were, are, gone, failed) = match lists {
-        Some((before, now)) => {
-            let (before, now) = (ran(before), ran(now));
-            let failed = failures.iter().flatten().any(|id| before.contains(id) && !now.contains(id));
-            (before.len(), now.len(), before.difference(&now).count(), failed)
-        }
-        None => {
-            let (were, are) = (*totals)?;
-            (were, are, were.saturating_sub(are), change.runs.lack_failed())
-        }
-    };
+    let (before, now) = change.runs.ran?;
     // As many may have another name now.
-    if were <= are + found.iter().filter(|one| one.gone.is_some()).count() {
+    let gone: u64 = found.iter().filter(|one| one.gone.is_some()).map(|_| 1).sum();
+    if before <= now.saturating_add(gone) {
         return None;
     }
     let selects = found.iter().any(|one| one.comparison == Comparison::Selection);
-    let tests =
-        if gone == 1 { "a test that ran before does".to_owned() } else { format!("{gone} tests that ran before do") };
-    let deed = format!("{tests} not run now ({were} before, {are} after)");
-    Some(Tampering::of(Comparison::Ran, change.weight(selects || failed), deed))
+    let tests = match before - now {
+        1 => "a test that ran before does".to_owned(),
+        gone => format!("{gone} tests that ran before do"),
+    };
+    let deed = format!("{tests} not run now ({before} before, {now} after)");
+    Some(change.finding(Comparison::Ran, selects || change.runs.lack_failed(), deed))
 }
 
-/// Whether all tests that fail as they were before are shown to go with the code that they call: of course they fail.
-fn went_with_its_subject(found: &[Tampering], run: &BaseTestRun) -> bool {
+/// A changed test that passes as changed and fails as it was. One that is shown to go with the code that it calls fails of
+/// course.
+fn base_test(change: &Change<'_>, run: &BaseTestRun, found: &[Tampering]) -> Option<Tampering> {
     let is_shown = |one: &&Tampering| one.weight == Weight::Ground && one.path.as_ref() == Some(&run.file);
-    let gone: Vec<&str> = found.iter().filter(is_shown).filter_map(|one| one.gone.as_deref()).collect();
-    !run.failing.is_empty() && run.failing.iter().all(|test| gone.iter().any(|gone| is_declared(test, gone)))
-}
-
-/// A changed test that passes as changed and fails as it was.
-fn base_test(change: &Change<'_>, run: &BaseTestRun) -> Option<Tampering> {
-    let is_settled = !run.failing.is_empty() && run.failing.iter().all(|test| names(&change.runs.wrong, test));
-    if run.on_head != ProofEnd::Failed || is_settled {
+    let gone = found.iter().filter(is_shown).filter_map(|one| one.gone.as_deref());
+    let is_settled = |test: &String| names(&change.runs.wrong, test);
+    let is_gone = |test: &String| gone.clone().any(|gone| is_declared(test, gone));
+    let is_cleared = run.failing.iter().all(is_settled) || run.failing.iter().all(is_gone);
+    if run.on_head != ProofEnd::Failed || is_cleared && !run.failing.is_empty() {
         return None;
     }
-    let failed = run.failing.iter().any(|test| names(&change.runs.failed, test));
     // What was put back is the test, or a file that says which tests run.
-    let (all, many, one) = match belongs_to_tests(&run.file) {
-        true => ("its tests", "fail as they were before", "fails as it was before"),
-        false => ("the checks", "fail with the file as it was before", "fails with the file as it was before"),
+    let fail = match belongs_to_tests(&run.file) {
+        true => "its tests fail as they were before",
+        false => "the checks fail with the file as it was before",
     };
-    let deed = match &run.failing[..run.failing.len().min(3)] {
-        [] => format!("{all} {many}"),
-        [test] => format!("“{test}” {one}"),
-        tests => format!("“{}” {many}", tests.join("”, “")),
-    };
-    Some(Tampering::of(Comparison::BaseTests, change.weight(failed), deed).at(&run.file, 0, Vec::new()))
+    let failing: Vec<String> = run.failing.iter().take(3).map(|test| format!("“{test}”")).collect();
+    let deed = if failing.is_empty() { fail.to_owned() } else { format!("{fail}: {}", failing.join(", ")) };
+    let failed = run.failing.iter().any(|test| names(&change.runs.failed, test));
+    Some(change.finding(Comparison::BaseTests, failed, deed).at(&run.file, None, None))
 }
 
 #[cfg(test)]

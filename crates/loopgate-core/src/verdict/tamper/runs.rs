@@ -4,11 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     evidence::{
-        BaseTestRun, CheckEvidence, CheckKind, CheckResults, Evidence, Failure, Outcome, TestId, TestOutcomes,
-        TestState,
+        BaseTestRun, CheckEvidence, Evidence, Failure, Outcome, OutcomesExtent, TestId, TestOutcomes, TestState,
     },
     observed::{BaseEvidence, CheckProgress, Snapshot, WorkflowRun},
-    source_files::is_test,
     state::{AttemptDigest, DisputeEnd, LoopState, Settlement},
 };
 
@@ -19,16 +17,14 @@ pub struct Runs<'a> {
     pub failed: BTreeSet<&'a str>,
     /// Places that failing findings named, as `file:line`.
     pub named: BTreeSet<&'a str>,
-    /// The tests that ran on the commit of the old side or in the attempt before, whichever are more.
-    pub before: Option<TestOutcomes>,
+    /// How many tests ran on the old side or in the attempt before, whichever are more, and how many run now.
+    pub ran: Option<(u64, u64)>,
     pub now: Option<TestOutcomes>,
     /// Each check of tests has results by test.
     pub is_read: bool,
     /// Where the checks of tests pass: the identities of the tests that failed on the old side and in earlier attempts; `None`
     /// for a failure of which no report names the test.
     pub failures: Vec<Option<TestId>>,
-    /// How many tests the old side ran, errors apart, and how many run now: of lists that are not whole.
-    pub totals: Option<(usize, usize)>,
     pub base_tests: Vec<&'a BaseTestRun>,
     /// Files that a fixer edited and that are no reason why the checks pass: those passed with the files as they were.
     pub proven: BTreeSet<&'a str>,
@@ -37,10 +33,6 @@ pub struct Runs<'a> {
 }
 
 impl<'a> Runs<'a> {
-    pub(super) fn of_fixer(failed: BTreeSet<&'a str>, state: Option<&'a LoopState>) -> Self {
-        Self { failed, wrong: state.map(settled_as_wrong).unwrap_or_default(), ..Self::default() }
-    }
-
     pub(super) fn of_head(snapshot: &'a Snapshot, state: &'a LoopState) -> Self {
         let head = snapshot.pull_request.head.sha;
         let earlier: Vec<_> = state.attempts.iter().filter(|attempt| attempt.head_sha != head).collect();
@@ -57,18 +49,22 @@ impl<'a> Runs<'a> {
         let on_base = base.into_iter().flat_map(|base| base.checks.values()).flat_map(|check| &check.failures);
         let failed = earlier.iter().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
         let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
+        let before =
+            [CheckEvidence::all_tests(old.iter().copied()), earlier.last().and_then(|last| last.tests.clone())];
+        let before = before.into_iter().flatten().max_by_key(TestOutcomes::len);
+        let now = CheckEvidence::all_tests(new.iter().copied()).filter(|_| has_ended);
+        // Lists that are not whole are compared by the totals of their checks, those of the old side without its errors.
+        let total = CheckEvidence::sum(old.iter().copied(), |results| results.total.saturating_sub(results.errors));
+        let totals =
+            || total.zip(CheckEvidence::sum(new.iter().copied(), |results| results.total).filter(|_| has_ended));
         Self {
-            failed: failed.chain(on_base.filter_map(failed_test)).collect(),
+            failed: failed.chain(on_base.filter_map(Failure::failed_test)).collect(),
             named: earlier.iter().flat_map(|attempt| attempt.named_places.iter().map(String::as_str)).collect(),
-            before: [outcomes(&old), earlier.last().and_then(|last| last.tests.clone())]
-                .into_iter()
-                .flatten()
-                .max_by_key(TestOutcomes::len),
-            now: outcomes(&new).filter(|_| has_ended),
+            ran: before.as_ref().and_then(ran).zip(now.as_ref().and_then(ran)).or_else(totals),
+            now,
             is_read: !new.is_empty() && new.iter().all(|check| check.tests.is_some()),
             // What fails now shows why its tests end no more.
             failures: if passes { failures(&old, &new, &earlier) } else { Vec::new() },
-            totals: total(&old, |results| results.errors).zip(total(&new, |_| 0).filter(|_| has_ended)),
             base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
             proven: fixes.flat_map(|fix| &fix.proven).map(String::as_str).collect(),
             wrong: settled_as_wrong(state),
@@ -83,18 +79,13 @@ impl<'a> Runs<'a> {
 }
 
 fn of_tests<'e>(checks: impl Iterator<Item = &'e CheckEvidence>) -> Vec<&'e CheckEvidence> {
-    checks.filter(|check| matches!(check.kind, CheckKind::Test | CheckKind::Integration)).collect()
+    checks.filter(|check| check.kind.is_of_tests()).collect()
 }
 
-fn outcomes(checks: &[&CheckEvidence]) -> Option<TestOutcomes> {
-    checks.iter().filter_map(|check| check.tests.clone()).reduce(TestOutcomes::join)
-}
-
-/// How many tests these checks count, without those that `apart` takes out.
-fn total(checks: &[&CheckEvidence], apart: fn(CheckResults) -> u64) -> Option<usize> {
-    let counted = checks.iter().filter_map(|check| check.results);
-    let totals = counted.map(|results| results.total.saturating_sub(apart(results)).try_into().unwrap_or(usize::MAX));
-    totals.reduce(usize::saturating_add)
+/// How many tests ran, of a list that is whole.
+fn ran(tests: &TestOutcomes) -> Option<u64> {
+    let is_whole = tests.extent() == OutcomesExtent::Whole;
+    is_whole.then(|| tests.iter().filter(|test| test.state() != TestState::Skipped).map(|_| 1).sum())
 }
 
 /// The tests that failed on the old side and in earlier attempts. An attempt without names says nothing where the old side
@@ -110,20 +101,11 @@ fn failures(old: &[&CheckEvidence], new: &[&CheckEvidence], earlier: &[&AttemptD
 }
 
 /// Tests of disputes that were settled for the code. The newest word on a test counts.
-fn settled_as_wrong(state: &LoopState) -> BTreeSet<&str> {
+pub(super) fn settled_as_wrong(state: &LoopState) -> BTreeSet<&str> {
     let settled = state.disputes.iter().filter_map(|dispute| match (&dispute.test, &dispute.end) {
         (Some(test), Some(DisputeEnd::Settled { outcome, .. })) => Some((test.as_str(), *outcome == Settlement::Code)),
         _ => None,
     });
     let newest: BTreeMap<&str, bool> = settled.collect();
     newest.into_iter().filter(|(_, is_wrong)| *is_wrong).map(|(test, _)| test).collect()
-}
-
-/// The test of a failure; where no report names it, the function of the test file in which it failed.
-pub fn failed_test(failure: &Failure) -> Option<&str> {
-    let function = || {
-        let source = failure.source.as_ref().filter(|source| is_test(&source.file))?;
-        source.function.as_deref()
-    };
-    failure.test_name.as_deref().or_else(function)
 }

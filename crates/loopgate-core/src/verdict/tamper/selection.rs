@@ -1,23 +1,19 @@
 //! Comparison 3: what decides which tests run and what their failures do. The words are data: `data/test_runs.toml`.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::LazyLock,
-};
+use std::{collections::BTreeSet, sync::LazyLock};
 
 use serde::Deserialize;
 
 use super::{
-    Change, Comparison, Tampering, Weight,
-    source::{CodeLine, Sides, difference, hunk},
+    Change, Comparison, QUOTED, Tampering,
+    source::{CodeLine, Sides, difference},
 };
 use crate::{
     observed::{ChangedFile, FileStatus, Patch},
     source_files::{Pattern, file_name, is_test, language_of},
+    words::first_group,
 };
 
-/// Characters of a line that a sentence quotes.
-const QUOTED: usize = 60;
 /// Lines between a finding and what suppresses it.
 const NEAR: u32 = 3;
 
@@ -39,10 +35,7 @@ struct Words {
     settings: Vec<(Pattern, Pattern)>,
 }
 
-static WORDS: LazyLock<Words> = LazyLock::new(|| {
-    toml::from_str(include_str!("../../../data/test_runs.toml"))
-        .expect("the file is part of the program, and a test reads it")
-});
+static WORDS: LazyLock<Words> = LazyLock::new(|| data!("test_runs.toml"));
 
 /// The words by which a line of a test file puts a stand-in where something else stood.
 pub(super) fn replaced(line: &str) -> Option<&str> {
@@ -51,11 +44,13 @@ pub(super) fn replaced(line: &str) -> Option<&str> {
 
 /// Whether a file is there to say which tests run and what their failures do, or a tool takes it for that.
 pub fn decides_what_runs(path: &str) -> bool {
+    holds_commands(path) || is_hidden(path) || is_named_as_a_runner(path) || settings(path).next().is_some()
+}
+
+/// The words of settings in such a file.
+fn settings(path: &str) -> impl Iterator<Item = &'static Pattern> {
     let name = file_name(path);
-    holds_commands(path)
-        || WORDS.settings.iter().any(|(files, _)| files.is_match(name))
-        || is_hidden(path)
-        || is_named_as_a_runner(path)
+    WORDS.settings.iter().filter(move |(files, _)| files.is_match(name)).map(|(_, words)| words)
 }
 
 /// A script may be the program itself.
@@ -74,187 +69,189 @@ fn is_named_as_a_runner(path: &str) -> bool {
     path.split('/').filter_map(|part| part.split('.').next()).any(is_runner)
 }
 
-/// A file that a fixer has no reason to touch unless a check is about it: then the checks fail without it.
-fn intruder(file: &ChangedFile) -> Option<&'static str> {
-    let is_new = matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied);
-    let is_placed = |test: fn(&str) -> bool| is_new && test(&file.path);
-    match () {
-        () if file.paths().any(is_hidden) => Some("a file that configures tools is changed"),
-        () if is_placed(is_named_as_a_runner) => Some("a new file has the name of a test runner"),
-        () if is_placed(holds_commands) => Some("a new file says which commands run"),
-        () => None,
-    }
-}
-
-/// A finding, with the line that goes and the line that comes.
-fn found(
-    file: &ChangedFile,
-    deed: String,
-    weight: Weight,
-    old: Option<&CodeLine>,
-    new: Option<&CodeLine>,
-) -> Tampering {
-    let line = new.or(old).map_or(0, |line| line.number);
-    Tampering::of(Comparison::Selection, weight, deed).at(&file.path, line, hunk(old, new))
-}
-
 fn quoted(text: &str) -> String {
     text.trim().replace('`', "'").chars().take(QUOTED).collect()
 }
 
 pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
-    let mut found = Vec::new();
     // A workflow opens the security gate instead.
-    for file in change.files.known().iter().filter(|file| !file.path.starts_with(".github/")) {
-        if let Some(deed) = intruder(file).filter(|_| change.is_of_fixer && !change.is_proven(file)) {
-            found.push(self::found(file, deed.to_owned(), Weight::Proof, None, None));
-        }
-        let Some(patch) = file.read_patch() else { continue };
-        let sides = Sides::of_patch(file, &patch);
+    let files = change.files.known().iter().filter(|file| !file.path.starts_with(".github/"));
+    let edit = |file| Edit { change, file, has_commands: WORDS.commands.is_match(file_name(&file.path)) };
+    files.flat_map(|file| edit(file).findings()).collect()
+}
+
+/// A changed file, whatever it is.
+struct Edit<'a> {
+    change: &'a Change<'a>,
+    file: &'a ChangedFile,
+    has_commands: bool,
+}
+
+impl Edit<'_> {
+    fn finding(&self, alone: bool, deed: String, old: Option<&CodeLine>, new: Option<&CodeLine>) -> Tampering {
+        self.change.finding(Comparison::Selection, alone, deed).at(&self.file.path, old, new)
+    }
+
+    /// Where the checks pass with the file as it was, only what makes failures count for nothing is left.
+    fn findings(&self) -> Vec<Tampering> {
+        let is_proven = self.change.is_proven(self.file);
+        let mut found: Vec<Tampering> = self.intruder().filter(|_| !is_proven).into_iter().collect();
+        let Some(patch) = self.file.read_patch() else { return found };
+        let sides = Sides::of_patch(self.file, &patch);
         let changed = difference(&sides.old, &sides.new);
-        let has_commands = WORDS.commands.is_match(file_name(&file.path));
-        if has_commands && !change.is_proven(file) {
-            found.extend(commands(change, file, &sides, &changed));
+        if self.has_commands && !is_proven {
+            found.extend(self.commands(&sides, &changed));
         }
-        found.extend(by_words(change, file, &changed, has_commands));
-        found.extend(suppressions(change, file, &patch));
+        found.extend(self.by_words(&changed, is_proven));
+        found.extend(self.suppressions(&patch));
+        found
     }
-    found
-}
 
-/// Added lines with words that mean something in such a file, and numbers that fall there.
-fn by_words(change: &Change<'_>, file: &ChangedFile, changed: &Sides, has_commands: bool) -> Vec<Tampering> {
-    let (path, name) = (&file.path, file_name(&file.path));
-    // What makes a test pass, or a run, shows nothing of it; of what is selected the results by test do.
-    let (feigns, selects) = (change.weight(!change.runs.failures.is_empty()), change.weight(change.runs.lack_failed()));
-    let is_program = language_of(path).is_some() && !is_test(path);
-    let settings: Vec<_> = WORDS.settings.iter().filter(|(files, _)| files.is_match(name)).collect();
-    let configures = has_commands || !settings.is_empty();
-    let runs_tests = is_test(path) || has_commands && name.contains("test");
-    let rules = [
-        (configures, &WORDS.ignores_failures, selects, "failures are ignored"),
-        (is_program, &WORDS.asks, feigns, "the program asks whether it is tested"),
-        (runs_tests, &WORDS.ends_run, feigns, "the test run is ended with success"),
-    ];
-    let is_proven = change.is_proven(file);
-    let settings = settings.iter().map(|(_, words)| (!is_proven, words, selects, "a setting selects or retries tests"));
-    let mut all = Vec::new();
-    // In a shell script of the product, `;` and `||` mean nothing unless a check runs there.
-    let is_script = is_program && language_of(path) == Some("shell");
-    for (_, words, weight, deed) in rules.into_iter().chain(settings).filter(|(counts, ..)| *counts) {
-        let needs_check = is_script && std::ptr::eq(words, &WORDS.ignores_failures);
-        let counts = |text: &str| words.is_match(text) && (!needs_check || WORDS.runners.is_match(text));
-        for line in changed.new.iter().filter(|line| counts(&line.text)) {
-            all.push(found(file, format!("{deed}: `{}`", quoted(&line.text)), weight, None, Some(line)));
+    /// A file that a fixer has no reason to touch unless a check is about it: then the checks fail without it.
+    fn intruder(&self) -> Option<Tampering> {
+        let is_new = matches!(self.file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied);
+        let path = &self.file.path;
+        let deed = match () {
+            () if !self.change.is_of_fixer => None,
+            () if self.file.paths().any(is_hidden) => Some("a file that configures tools is changed"),
+            () if is_new && is_named_as_a_runner(path) => Some("a new file has the name of a test runner"),
+            () if is_new && holds_commands(path) => Some("a new file says which commands run"),
+            () => None,
+        };
+        Some(self.finding(true, deed?.to_owned(), None, None))
+    }
+
+    /// Added lines with words that mean something in such a file, and numbers that fall there.
+    fn by_words(&self, changed: &Sides, is_proven: bool) -> Vec<Tampering> {
+        let (path, runs) = (&self.file.path, &self.change.runs);
+        // What makes a test pass, or a run, shows nothing of it; of what is selected the results by test do.
+        let (feigned, selected) = (!runs.failures.is_empty(), runs.lack_failed());
+        let is_program = language_of(path).is_some() && !is_test(path);
+        let configures = self.has_commands || settings(path).next().is_some();
+        // In a shell script of the product, `;` and `||` mean nothing unless a check runs there.
+        let runs_check = || changed.new.iter().any(|line| WORDS.runners.is_match(&line.text));
+        let ignores = configures && (!is_program || language_of(path) != Some("shell") || runs_check());
+        let runs_tests = is_test(path) || self.has_commands && file_name(path).contains("test");
+        let rules = [
+            (ignores, &WORDS.ignores_failures, selected, "failures are ignored"),
+            (is_program, &WORDS.asks, feigned, "the program asks whether it is tested"),
+            (runs_tests, &WORDS.ends_run, feigned, "the test run is ended with success"),
+        ];
+        let settings = settings(path).map(|words| (!is_proven, words, selected, "a setting selects or retries tests"));
+        let mut found = Vec::new();
+        for (_, words, holds, deed) in rules.into_iter().chain(settings).filter(|(counts, ..)| *counts) {
+            let lines = changed.new.iter().filter(|line| words.is_match(&line.text));
+            let deed = |line: &CodeLine| format!("{deed}: `{}`", quoted(&line.text));
+            found.extend(lines.map(|line| self.finding(holds, deed(line), None, Some(line))));
         }
+        found.extend(changed.new.iter().filter(|_| configures).filter_map(|line| self.threshold(changed, line)));
+        found
     }
-    if configures {
-        all.extend(thresholds(file, changed, change.weight(false)));
-    }
-    all
-}
 
-/// The commands among lines of a file, without the names of their scripts.
-fn commands_of<'l>(path: &str, lines: &'l [CodeLine]) -> Vec<(&'l CodeLine, &'l str)> {
-    let pair = pattern!(r#"^\s*["']?[\w:.-]+["']?\s*(?::|=)\s*["'\[](.*?)["'\]]?\s*,?\s*$"#);
-    let version =
-        pattern!(r"^(?:[\^~<>=*vV\d]|(?:npm|file|git|workspace|github|link|https?):)|[\w\]]\s*[<>=~^!]=?\s*\d");
-    let is_data = [".json", ".jsonc", ".toml", ".exs"].iter().any(|end| path.ends_with(end));
-    let command = |line: &'l CodeLine| match is_data {
-        true => pair.captures(&line.text)?.get(1).map(|value| value.as_str()).filter(|value| !version.is_match(value)),
-        false => Some(line.text.trim()),
-    };
-    lines.iter().filter_map(|line| Some((line, command(line)?))).collect()
-}
-
-/// Commands that ran tests and go, change their program, or select.
-fn commands(change: &Change<'_>, file: &ChangedFile, sides: &Sides, changed: &Sides) -> Vec<Tampering> {
-    let programs = |text| -> BTreeSet<&str> { WORDS.runners.find_iter(text).map(|found| found.as_str()).collect() };
-    let tokens = |text: &str| -> BTreeSet<String> {
-        text.split_whitespace().map(|token| token.trim_matches(['"', '\'', ',', '\\']).to_owned()).collect()
-    };
-    let mut added = commands_of(&file.path, &changed.new);
-    let is_target = |line: &CodeLine| WORDS.targets.is_match(&line.text) || line.text.starts_with('\t');
-    // A script that started a check by another script, and does nothing now.
-    let mut targets = added.iter().filter(|(line, _)| is_target(line));
-    let is_emptied = targets.any(|(_, text)| WORDS.nothing.is_match(text.trim_start_matches('@')));
-    added.retain(|(_, text)| WORDS.runners.is_match(text));
-    let emptied = emptied(sides);
-    let mut all = Vec::new();
-    for (old, text) in commands_of(&file.path, &changed.old) {
-        if let Some(same) = added.iter().position(|(_, now)| !programs(now).is_disjoint(&programs(text))) {
-            let (new, now) = added.remove(same);
-            let selects = |token: &String| !WORDS.harmless.is_match(token) && !WORDS.runners.is_match(token);
-            if tokens(text).symmetric_difference(&tokens(now)).any(selects) && !WORDS.ignores_failures.is_match(now) {
-                let deed = format!("the test command selects other tests: `{}`", quoted(now));
-                all.push(found(file, deed, change.weight(change.runs.lack_failed()), Some(old), Some(new)));
-            }
-        } else if WORDS.runners.is_match(text) && !moves(change, file, text)
-            || is_emptied && is_target(old)
-            || emptied.contains(&old.number)
-        {
-            // A check whose tests are counted shows by the count when they no longer run.
-            let weight = change.weight(!change.runs.is_read || change.runs.lack_failed());
-            let near = changed.new.iter().find(|line| line.number.abs_diff(old.number) <= NEAR);
-            all.push(found(file, format!("the test command `{}` is gone", quoted(text)), weight, Some(old), near));
-        }
-    }
-    all
-}
-
-/// The lines of recipes that go from a target which starts a check and has none left: such a program may have any name.
-fn emptied(sides: &Sides) -> BTreeSet<u32> {
-    let (old, new) = (recipes(&sides.old), recipes(&sides.new));
-    let is_empty = |target: &str| new.get(target).is_some_and(Vec::is_empty);
-    let gone = old.iter().filter(|(target, _)| WORDS.targets.is_match(target) && is_empty(target));
-    gone.flat_map(|(_, lines)| lines).copied().collect()
-}
-
-/// The targets of a make file, with the numbers of the lines of their recipes.
-fn recipes(lines: &[CodeLine]) -> BTreeMap<&str, Vec<u32>> {
-    let target = pattern!(r"^([\w.-]+)\s*:(?:[^=]|$)");
-    let (mut recipes, mut open): (BTreeMap<&str, Vec<u32>>, _) = Default::default();
-    for line in lines {
-        if let Some(name) = target.captures(&line.text).and_then(|found| found.get(1)) {
-            open = Some(recipes.entry(name.as_str()).or_default());
-        } else if let Some(recipe) = open.as_mut().filter(|_| line.text.starts_with('\t')) {
-            recipe.push(line.number);
-        }
-    }
-    recipes
-}
-
-/// Whether the command turns up in another file of the change.
-fn moves(change: &Change<'_>, from: &ChangedFile, command: &str) -> bool {
-    let others = change.files.known().iter().filter(|file| file.path != from.path);
-    command.len() > 6 && others.filter_map(ChangedFile::added_lines).flatten().any(|(_, added)| added.contains(command))
-}
-
-/// Numbers behind the words of a threshold that fall.
-fn thresholds(file: &ChangedFile, changed: &Sides, weight: Weight) -> Vec<Tampering> {
-    let number = |line: &CodeLine| -> Option<(String, f64)> {
-        let number = WORDS.thresholds.captures(&line.text)?.get(1)?;
-        Some((line.text[..number.start()].trim().to_owned(), number.as_str().parse().ok()?))
-    };
-    let fallen = |line: &CodeLine| {
-        let (words, after) = number(line)?;
+    /// A number behind the words of a threshold that falls.
+    fn threshold(&self, changed: &Sides, new: &CodeLine) -> Option<Tampering> {
+        let number = |line: &CodeLine| -> Option<(String, f64)> {
+            let number = WORDS.thresholds.captures(&line.text)?.get(1)?;
+            Some((line.text[..number.start()].trim().to_owned(), number.as_str().parse().ok()?))
+        };
+        let (words, after) = number(new)?;
         let mut before = changed.old.iter().filter_map(|old| Some((old, number(old)?)));
         let (old, (_, before)) = before.find(|(_, (old, before))| *old == words && *before > after)?;
-        Some(found(file, format!("a threshold falls from {before} to {after}"), weight, Some(old), Some(line)))
-    };
-    changed.new.iter().filter_map(fallen).collect()
+        Some(self.finding(false, format!("a threshold falls from {before} to {after}"), Some(old), Some(new)))
+    }
+
+    /// Commands that ran tests and go, change their program, or select; and those of a script or a target that is named as
+    /// a check and does nothing now: such a program may have any name.
+    fn commands(&self, sides: &Sides, changed: &Sides) -> Vec<Tampering> {
+        let runs = &self.change.runs;
+        let (olds, news) = (commands_of(&self.file.path, &sides.old), commands_of(&self.file.path, &sides.new));
+        let numbers = |lines: &[CodeLine]| -> BTreeSet<u32> { lines.iter().map(|line| line.number).collect() };
+        let (going, coming) = (numbers(&changed.old), numbers(&changed.new));
+        // Targets that are there, and those of them that do something.
+        let there: BTreeSet<&str> = news.iter().map(|new| new.target).collect();
+        let busy: BTreeSet<&str> = news.iter().filter(|new| !is_nothing(new.text)).map(|new| new.target).collect();
+        let is_emptied = |name: &str| WORDS.targets.is_match(name) && there.contains(name) && !busy.contains(name);
+        let mut added = news;
+        added.retain(|new| WORDS.runners.is_match(new.text) && coming.contains(&new.line.number));
+        let mut found = Vec::new();
+        for Command { line, target, text } in olds.into_iter().filter(|old| going.contains(&old.line.number)) {
+            let same = added.iter().position(|new| !programs(new.text).is_disjoint(&programs(text)));
+            if let Some(new) = same.map(|same| added.remove(same)) {
+                let is_same = selection(new.text) == selection(text) || WORDS.ignores_failures.is_match(new.text);
+                let deed = format!("the test command selects other tests: `{}`", quoted(new.text));
+                let selects = self.finding(runs.lack_failed(), deed, Some(line), Some(new.line));
+                found.extend(Some(selects).filter(|_| !is_same));
+            } else if (WORDS.runners.is_match(text) || !is_nothing(text) && is_emptied(target)) && !self.moves(text) {
+                let near = changed.new.iter().find(|new| new.number.abs_diff(line.number) <= NEAR);
+                let deed = format!("the test command `{}` is gone", quoted(text));
+                // A check whose tests are counted shows by the count when they no longer run.
+                found.push(self.finding(!runs.is_read || runs.lack_failed(), deed, Some(line), near));
+            }
+        }
+        found
+    }
+
+    /// Whether the command turns up in another file of the change.
+    fn moves(&self, command: &str) -> bool {
+        let others = self.change.files.known().iter().filter(|file| file.path != self.file.path);
+        let mut added = others.filter_map(ChangedFile::added_lines).flatten();
+        command.len() > 6 && added.any(|(_, added)| added.contains(command))
+    }
+
+    /// Marks that silence a check on a line that a finding named when it failed; of a fixer, on any line.
+    fn suppressions(&self, patch: &Patch<'_>) -> Vec<Tampering> {
+        let is_named = |line: u32| self.change.runs.named.contains(format!("{}:{line}", self.file.path).as_str());
+        let is_near = |line: u32| (line.saturating_sub(NEAR)..=line.saturating_add(NEAR)).any(is_named);
+        // With their comments.
+        let added = patch.added().filter(|line| WORDS.suppressions.is_match(line.text));
+        let marked = added.filter(|line| self.change.is_of_fixer || is_near(line.new));
+        let marked = marked.map(|line| CodeLine { number: line.new, text: line.text.to_owned() });
+        let deed = |line: &CodeLine| format!("a finding that failed before is suppressed: `{}`", quoted(&line.text));
+        marked.map(|line| self.finding(true, deed(&line), None, Some(&line))).collect()
+    }
 }
 
-/// Marks that silence a check on a line that a finding named when it failed; of a fixer, on any line.
-fn suppressions(change: &Change<'_>, file: &ChangedFile, patch: &Patch<'_>) -> Vec<Tampering> {
-    let is_named = |line: u32| change.runs.named.contains(format!("{}:{line}", file.path).as_str());
-    let is_near = |line: u32| (line.saturating_sub(NEAR)..=line.saturating_add(NEAR)).any(is_named);
-    // With their comments.
-    let added = patch.added().map(|line| CodeLine { number: line.new, text: line.text.to_owned() });
-    let marked =
-        added.filter(|line| WORDS.suppressions.is_match(&line.text) && (change.is_of_fixer || is_near(line.number)));
-    let deed = |line: &CodeLine| format!("a finding that failed before is suppressed: `{}`", quoted(&line.text));
-    marked.map(|line| found(file, deed(&line), Weight::Proof, None, Some(&line))).collect()
+/// A command, and the script or the target that it belongs to: empty where none is named.
+struct Command<'l> {
+    line: &'l CodeLine,
+    target: &'l str,
+    text: &'l str,
+}
+
+/// The commands among lines of a file: values of data, else all lines. In a make file each belongs to the target above it.
+fn commands_of<'l>(path: &str, lines: &'l [CodeLine]) -> Vec<Command<'l>> {
+    let pair = pattern!(r#"^\s*["']?([\w:.-]+)["']?\s*(?::|=)\s*["'\[](.*?)["'\]]?\s*,?\s*$"#);
+    let version =
+        pattern!(r"^(?:[\^~<>=*vV\d]|(?:npm|file|git|workspace|github|link|https?):)|[\w\]]\s*[<>=~^!]=?\s*\d");
+    let head = pattern!(r"^([\w.-]+)\s*:(?:[^=]|$)");
+    let is_data = [".json", ".jsonc", ".toml", ".exs"].iter().any(|end| path.ends_with(end));
+    let mut open = "";
+    let command = |line: &'l CodeLine| {
+        let text = line.text.trim();
+        if is_data {
+            let (_, [target, text]) = pair.captures(&line.text)?.extract();
+            return Some(Command { line, target, text }).filter(|_| !version.is_match(text));
+        }
+        let head = head.captures(&line.text).and_then(|found| first_group(&found));
+        open = head.unwrap_or(open);
+        let is_command = head.is_none() || WORDS.runners.is_match(text);
+        Some(Command { line, target: open, text: if is_command { text } else { "" } })
+    };
+    lines.iter().filter_map(command).collect()
+}
+
+fn is_nothing(command: &str) -> bool {
+    WORDS.nothing.is_match(command.trim_start_matches('@'))
+}
+
+fn programs(command: &str) -> BTreeSet<&str> {
+    WORDS.runners.find_iter(command).map(|found| found.as_str()).collect()
+}
+
+/// The words of a command by which it may select tests.
+fn selection(command: &str) -> BTreeSet<&str> {
+    let words = command.split_whitespace().map(|word| word.trim_matches(['"', '\'', ',', '\\']));
+    words.filter(|word| !WORDS.harmless.is_match(word) && !WORDS.runners.is_match(word)).collect()
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! The code of a changed file on both sides, without its comments, and the parts of a test file: its tests, its helpers, and
-//! what stands outside.
+//! what stands outside; what each asserts, of which values, and whether it runs.
 
 use std::collections::BTreeMap;
 
-use super::{Change, MOST_SHOWN};
+use super::{Change, QUOTED, words};
 use crate::{
     observed::{ChangedFile, DiffLine, FileStatus, LineChange, Patch},
     source_files::{Syntax, TestSyntax},
+    words::first_group,
 };
 
 /// Characters of a line that are read: a longer one is generated, or hostile.
@@ -31,6 +32,7 @@ impl CodeLine {
 }
 
 /// The lines of code before a change and after it.
+#[derive(Default)]
 pub(super) struct Sides {
     pub(super) old: Vec<CodeLine>,
     pub(super) new: Vec<CodeLine>,
@@ -97,9 +99,9 @@ impl Bag {
 }
 
 /// The lines that do not stand among the others, or less often there.
-pub(super) fn missing<'a>(
+pub(super) fn missing<'a, 'b>(
     lines: impl IntoIterator<Item = &'a CodeLine>,
-    others: impl IntoIterator<Item = &'a CodeLine>,
+    others: impl IntoIterator<Item = &'b CodeLine>,
 ) -> Vec<&'a CodeLine> {
     let mut had = Bag::default();
     others.into_iter().for_each(|line| had.add(line.words()));
@@ -114,20 +116,13 @@ pub(super) fn difference(old: &[CodeLine], new: &[CodeLine]) -> Sides {
     }
 }
 
-/// Lines that go and lines that come, with the sign of a diff: at most 12.
-pub(super) fn hunk<'l>(
-    taken: impl IntoIterator<Item = &'l CodeLine>,
-    brought: impl IntoIterator<Item = &'l CodeLine>,
-) -> Vec<String> {
-    let taken = taken.into_iter().map(|line| format!("-{}", line.text));
-    taken.chain(brought.into_iter().map(|line| format!("+{}", line.text))).take(MOST_SHOWN).collect()
-}
-
 /// A test, a helper, or, without a name, what stands outside of both.
-pub(super) struct Part {
+pub(super) struct Part<'a> {
+    pub(super) file: &'a ChangedFile,
+    pub(super) syntax: &'static TestSyntax,
     pub(super) name: String,
     pub(super) is_test: bool,
-    /// Where it is declared.
+    /// Where it is declared: nowhere, of what stands outside.
     pub(super) line: u32,
     /// With what stands above its declaration and belongs to it: attributes, annotations, decorators.
     pub(super) lines: Vec<CodeLine>,
@@ -136,8 +131,9 @@ pub(super) struct Part {
 
 /// Splits a file into its parts by indentation: a part ends before the next line that is indented no deeper than its
 /// declaration and does not close a bracket. The first part is what stands outside of all others.
-pub(super) fn parts(syntax: &TestSyntax, lines: Vec<CodeLine>) -> Vec<Part> {
-    let outside = Part { name: String::new(), is_test: false, line: 1, lines: Vec::new(), indent: 0 };
+pub(super) fn parts<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, lines: Vec<CodeLine>) -> Vec<Part<'a>> {
+    let outside =
+        Part { file, syntax, name: String::new(), is_test: false, line: u32::MAX, lines: Vec::new(), indent: 0 };
     let (mut parts, mut open) = (vec![outside], 0);
     let mut above: Vec<CodeLine> = Vec::new();
     let mut marked = false;
@@ -160,7 +156,7 @@ pub(super) fn parts(syntax: &TestSyntax, lines: Vec<CodeLine>) -> Vec<Part> {
         if let Some(name) = name {
             let (name, is_test, number) = (name.to_owned(), test.is_some() || marked, line.number);
             let lines = above.drain(..).chain([line]).collect();
-            parts.push(Part { name, is_test, line: number, lines, indent });
+            parts.push(Part { file, syntax, name, is_test, line: number, lines, indent });
             (open, marked) = (parts.len() - 1, false);
         } else if test.is_some() || is_attribute && !is_nested {
             marked |= test.is_some();
@@ -172,4 +168,135 @@ pub(super) fn parts(syntax: &TestSyntax, lines: Vec<CodeLine>) -> Vec<Part> {
     }
     parts[open].lines.append(&mut above);
     parts
+}
+
+/// What a part asserts, and how strictly.
+pub(super) struct Asserted<'a> {
+    pub(super) lines: Vec<&'a CodeLine>,
+    pub(super) count: usize,
+    pub(super) exact: usize,
+    pub(super) values: usize,
+    /// Values in rows of parameters.
+    pub(super) rows: usize,
+    /// Lines that catch what a test throws.
+    pub(super) catches: usize,
+}
+
+impl Part<'_> {
+    pub(super) fn asserted(&self) -> Asserted<'_> {
+        let catch = pattern!(
+            r"\bexcept\b.*:|\bcatch\b\s*[({]|\.catch\(|^\s*rescue\b|\bsuppress\(|\brunCatching\b|\bpcall\s*\("
+        );
+        let lines: Vec<&CodeLine> = self.reached().into_iter().filter(|line| self.asserts(line)).collect();
+        let rows = self.lines.iter().filter(|line| self.is_row(line));
+        Asserted {
+            count: lines.iter().map(|line| self.syntax.assertions(&line.text)).sum(),
+            exact: lines.iter().filter(|line| self.syntax.exact.is_match(&line.text)).count(),
+            values: lines.iter().map(|line| values(&line.text).count()).sum(),
+            rows: rows.map(|line| values(&line.text).count()).sum(),
+            catches: self.lines.iter().filter(|line| catch.is_match(&line.text)).count(),
+            lines,
+        }
+    }
+
+    /// Whether a line asserts. What is true whatever the program does asserts nothing.
+    pub(super) fn asserts(&self, line: &CodeLine) -> bool {
+        let always = pattern!(r"(?i)(?:\bor|\|\|)\s+true\b|\bassert(?:true)?!?[\s(]+true\s*\)?;?$");
+        self.syntax.assertions(&line.text) > 0 && !always.is_match(&line.text)
+    }
+
+    /// The lines of a test or a helper that are reached: none below one that leaves it for good, none of a function that it
+    /// declares and never names again, none under a condition that asks the environment, and none of a loop over nothing.
+    pub(super) fn reached(&self) -> Vec<&CodeLine> {
+        let exits = pattern!(
+            r"^(?:return\b(?:[^(\[{]*;?|\s*\(\s*\)\s*;?)$|(?:sys\.|os\.|process\.|System\.|Environment\.|Kernel\.)?_?[eE]xit!?\s*\(?\s*0?\s*\)?;?$|raise\s+SystemExit|t\.Skip)"
+        );
+        let function = pattern!(
+            r"^(?:async\s+)?(?:def|fn|fun|func|function)\s+(\w+)|(\w+)\s*:?=\s*(?:async\s*)?(?:lambda\b|\|\w*\||func\s*\(|function\b|->|(?:\([^()]*\)|\w+)\s*=>)"
+        );
+        let never = pattern!(
+            r"^(?:\}\s*)?(?:if|elif|else\s+if|unless)\b.*(?:\bprocess\.env\b|\bimport\.meta\.env\b|\bos\.(?:environ|getenv|Getenv|LookupEnv)\b|\bENV\[|\bgetenv\(|\benv::var)|^for\b.*(?:\[:0\]|\.slice\(0,\s*0\)|\brange\(0\)|\b(?:in|of)\s*\(?(?:\[\]|\(\)))"
+        );
+        let depth = self.below().map(CodeLine::indent).find(|depth| *depth > 0);
+        let is_named_once = |name: &str| self.words().filter(|word| *word == name).count() == 1;
+        let (mut lines, mut idle): (Vec<&CodeLine>, _) = (Vec::new(), None);
+        for line in &self.lines {
+            let (text, is_body) = (line.text.trim(), line.number > self.line);
+            if is_body && Some(line.indent()) == depth && exits.is_match(text) {
+                break;
+            }
+            if idle.is_some_and(|indent| line.indent() > indent) {
+                continue;
+            }
+            // A decorator may register what stands below it.
+            let is_registered = lines.last().is_some_and(|above| above.text.trim_start().starts_with('@'));
+            let function = function.captures(text).filter(|_| !is_registered);
+            let name = function.and_then(|found| first_group(&found));
+            let is_idle = is_body && (name.is_some_and(is_named_once) || never.is_match(text));
+            idle = is_idle.then(|| line.indent());
+            if !is_idle {
+                lines.push(line);
+            }
+        }
+        lines
+    }
+
+    /// Whether the line holds rows of parameters: the language marks it, it holds data only, or a loop goes over them.
+    pub(super) fn is_row(&self, line: &CodeLine) -> bool {
+        let text = line.text.trim();
+        let is_data = text.starts_with(['[', '(', '{', '|', '"', '\'', '-'])
+            && text.ends_with([',', ']', ')', '}', '|', '"', '\''])
+            && !text.contains("=> {");
+        let is_loop = text.starts_with("for ") && text.contains(['[', '{']) && values(text).nth(1).is_some();
+        self.syntax.is_row(&line.text) || (is_data || is_loop) && self.syntax.assertions(text) == 0
+    }
+
+    /// A mark that keeps the part from running and was not among its old lines: its line, its words, and whether it always
+    /// holds.
+    pub(super) fn skip_more(&self, old: &[CodeLine]) -> Option<(&CodeLine, String, bool)> {
+        let conditional = pattern!(
+            r"(?i)(?:skip|run|xfail|disabled|enabled|ignore)_?(?:if|unless|on|when|for)(?:\b|[A-Z])|\bassum|\s(?:if|unless)\s"
+        );
+        let asks = pattern!(r"^\s*(?:if|unless|\} else)");
+        let is_mark = |line: &&CodeLine| self.syntax.skip(&line.text).is_some();
+        let are_more = self.lines.iter().filter(is_mark).count() > old.iter().filter(is_mark).count();
+        let line = missing(&self.lines, old).into_iter().filter(|_| are_more).find(is_mark)?;
+        let mark = self.syntax.skip(&line.text)?.chars().take(QUOTED).collect();
+        let above = self.lines.iter().take_while(|other| other.number < line.number).last();
+        let is_asked = above.is_some_and(|above| above.indent() < line.indent() && asks.is_match(&above.text));
+        let is_conditional = is_asked || conditional.is_match(&line.text) && !line.text.contains("(True");
+        Some((line, mark, !is_conditional))
+    }
+
+    /// The lines below its declaration.
+    pub(super) fn below(&self) -> impl Iterator<Item = &CodeLine> {
+        self.lines.iter().filter(|line| line.number > self.line)
+    }
+
+    pub(super) fn words(&self) -> impl Iterator<Item = &str> {
+        self.lines.iter().flat_map(|line| words(&line.text))
+    }
+}
+
+/// Whether an assertion compares by an order, by a part, or by what is not.
+pub(super) fn is_loose(line: &CodeLine) -> bool {
+    pattern!(
+        r"[<>]=|!=|\s[<>]\s|\bin\b|_(?:GE|GT|LE|LT|NE)\(|_ne!|(?i)greater|less|not_?(?:equal|null|none|nil)|contain"
+    )
+    .is_match(&line.text)
+}
+
+/// Texts and numbers of a line, with their quotes, and errors by name.
+pub(super) fn values(line: &str) -> impl Iterator<Item = &str> {
+    let value = pattern!(r#""[^"]*"|'[^']*'|`[^`]*`|\b[A-Z]\w*(?:Error|Exception)\b|(?:^|[^\w.])(-?\d[\w.]*)"#);
+    value.captures_iter(line).filter_map(|found| found.get(1).or_else(|| found.get(0)).map(|value| value.as_str()))
+}
+
+/// A value without its quotes; a number without its suffix and the zeros behind its point.
+pub(super) fn plain(value: &str) -> String {
+    let digits = value.replace('_', "");
+    match digits.trim_end_matches(char::is_alphabetic).parse::<f64>() {
+        Ok(number) => number.to_string(),
+        Err(_) => value.trim_matches(['"', '\'', '`']).to_owned(),
+    }
 }

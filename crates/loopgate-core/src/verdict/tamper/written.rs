@@ -3,11 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Change, Comparison, Runs, Tampering, Weight,
-    asserted::{Arrivals, Asserted, asserts, body, is_row, plain, reached, skip_more, values},
-    names,
+    Change, Comparison, Runs, Tampering, names,
     selection::replaced,
-    source::{CodeLine, Part, Sides, difference, hunk, missing, parts},
+    source::{Bag, CodeLine, Part, Sides, difference, is_loose, missing, parts, plain, values},
     words,
 };
 use crate::{
@@ -29,231 +27,291 @@ pub(super) fn with_tests(files: &ChangedFiles) -> impl Iterator<Item = &ChangedF
     files.known().iter().filter(move |file| file.paths().any(|path| holds(path, file.patch.as_deref())))
 }
 
-pub(super) struct TestFile<'a> {
-    file: &'a ChangedFile,
-    pub(super) syntax: &'static TestSyntax,
-    old: Vec<Part>,
-    new: Vec<Part>,
-}
-
-/// A part on both sides, or on one.
-pub(super) struct Pair<'a> {
-    pub(super) file: &'a TestFile<'a>,
-    pub(super) old: Option<&'a Part>,
-    pub(super) new: Option<&'a Part>,
-}
+/// A part before and after: what has one name on both sides, or stands on one.
+type Pair<'a> = (Option<&'a Part<'a>>, Option<&'a Part<'a>>);
 
 pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
-    let (mut found, mut files, mut bytes) = (Vec::new(), Vec::new(), 0);
-    let touched = with_tests(change.files).filter(|file| !change.is_proven(file));
-    for (index, file) in touched.enumerate() {
+    let (mut found, mut olds, mut news, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), 0);
+    for (index, file) in with_tests(change.files).filter(|file| !change.is_proven(file)).enumerate() {
         let sides = Sides::read(change, file).filter(|sides| {
             bytes += sides.old.iter().chain(&sides.new).map(|line| line.text.len()).sum::<usize>();
             index < MOST_FILES && bytes <= MOST_BYTES
         });
-        match sides.zip(file.paths().find_map(TestSyntax::of)) {
-            Some((sides, syntax)) => files.push(test_file(file, syntax, sides)),
-            None => found.push(tampering(file, "its tests cannot be read", change.weight(false), 0, Vec::new())),
-        }
+        let Some((sides, syntax)) = sides.zip(file.paths().find_map(TestSyntax::of)) else {
+            let unread = change.finding(Comparison::Written, false, "its tests cannot be read");
+            found.push(unread.at(&file.path, None, None));
+            continue;
+        };
+        let (old, new) = parts_of(file, syntax, sides);
+        olds.extend(old);
+        news.extend(new);
     }
-    let pairs = pairs(&files);
-    let tests = pairs.iter().filter_map(|pair| Some(pair.old.filter(|old| old.is_test)?.name.as_str()));
-    let mut arrivals = Arrivals::of(&pairs, gone(change, &tests.collect()));
+    let pairs = pairs(&olds, &news);
+    let mut rest = Rest::of(change, &pairs);
     for pair in &pairs {
-        match (pair.old, pair.new) {
-            (Some(old), None) if old.is_test => found.extend(removed(change, pair, old, &mut arrivals)),
-            (Some(old), Some(new)) => found.extend(changed(change, pair, old, new, &mut arrivals)),
+        match *pair {
+            (Some(old), None) if old.is_test => found.extend(removed(change, old, &mut rest)),
+            (Some(old), Some(new)) => found.extend(changed(change, old, new, &mut rest)),
             _ => {}
         }
+        found.extend(stand_in(change, pair, &rest));
     }
-    found.extend(used_by_failed(change, &pairs));
     let others = change.files.known().iter().filter(|file| !change.is_proven(file));
     found.extend(others.filter_map(|file| snapshot(change, file)));
     found
 }
 
-fn tampering(file: &ChangedFile, deed: impl Into<String>, weight: Weight, line: u32, hunk: Vec<String>) -> Tampering {
-    Tampering::of(Comparison::Written, weight, deed).at(&file.path, line, hunk)
-}
-
-fn test_file<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, sides: Sides) -> TestFile<'a> {
-    // Of a file of the program only the tests matter.
-    let of_side = |path: &str, lines| -> Vec<Part> {
-        parts(syntax, lines).into_iter().filter(|part| part.is_test || is_test(path)).collect()
+/// The parts of a test file before and after. Of a file of the program only the tests matter.
+fn parts_of<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, sides: Sides) -> (Vec<Part<'a>>, Vec<Part<'a>>) {
+    let of_side = |path: &str, lines| -> Vec<Part<'a>> {
+        parts(file, syntax, lines).into_iter().filter(|part| part.is_test || is_test(path)).collect()
     };
-    let (mut old, mut new) = (of_side(file.old_path(), sides.old), of_side(&file.path, sides.new));
+    let is_new = file.status == FileStatus::Added;
+    let old = if is_new { Vec::new() } else { of_side(file.old_path(), sides.old) };
+    let mut new = of_side(&file.path, sides.new);
+    // A mark on the whole of a new file takes nothing but the tests that come from another file.
+    let outside = new.first().filter(|part| is_new && part.name.is_empty());
+    let is_marked = outside.and_then(|outside| outside.skip_more(&[])).is_some_and(|(.., always)| always);
     // A runner that looks for tests by the names of their files finds it no more.
-    let mut holds_none = is_named_test(file.old_path()) && !is_named_test(&file.path);
-    if file.status == FileStatus::Added {
-        // A mark on the whole of a new file takes nothing but the tests that come from another file.
-        let mark = old.first().zip(new.first()).and_then(|(old, new)| skip_more(syntax, old, new));
-        holds_none |= mark.is_some_and(|(.., always)| always);
-        old.clear();
-    }
-    new.retain(|part| !part.is_test || !holds_none);
-    TestFile { file, syntax, old, new }
+    let is_lost = is_named_test(file.old_path()) && !is_named_test(&file.path);
+    new.retain(|part| !part.is_test || !is_marked && !is_lost);
+    (old, new)
 }
 
-/// Puts together what has one name on both sides: in one file, else a test that is new in another file.
-fn pairs<'a>(files: &'a [TestFile<'a>]) -> Vec<Pair<'a>> {
-    let mut pairs = Vec::new();
-    let mut news: BTreeMap<&str, Vec<(&TestFile<'_>, &Part)>> = BTreeMap::new();
-    for (file, part) in files.iter().flat_map(|file| file.new.iter().map(move |part| (file, part))) {
-        news.entry(&part.name).or_default().push((file, part));
-    }
-    let olds = files.iter().flat_map(|file| file.old.iter().map(move |part| (file, part)));
-    let mut olds: Vec<(&TestFile<'_>, &Part)> = olds.collect();
-    for elsewhere in [false, true] {
-        olds.retain(|(file, old)| {
-            let named = news.get_mut(old.name.as_str()).filter(|_| !elsewhere || !old.name.is_empty());
-            let fits = |(other, new): &(&TestFile<'_>, &Part)| {
-                (elsewhere || std::ptr::eq(*other, *file)) && (new.is_test || !old.is_test)
-            };
-            let new = named.and_then(|named| named.iter().position(fits).map(|at| named.remove(at).1));
-            pairs.extend(new.map(|new| Pair { file, old: Some(old), new: Some(new) }));
-            new.is_none()
-        });
-    }
-    pairs.extend(olds.into_iter().map(|(file, old)| Pair { file, old: Some(old), new: None }));
-    pairs.extend(news.into_values().flatten().map(|(file, new)| Pair { file, old: None, new: Some(new) }));
+/// Puts together what has one name in one file.
+fn pairs<'a>(olds: &'a [Part<'a>], news: &'a [Part<'a>]) -> Vec<Pair<'a>> {
+    let mut named: BTreeMap<(&str, &str), Vec<&Part<'_>>> = BTreeMap::new();
+    news.iter().for_each(|new| named.entry((&new.file.path, &new.name)).or_default().push(new));
+    let paired = olds.iter().map(|old| {
+        let news = named.get_mut(&(old.file.path.as_str(), old.name.as_str()));
+        let fits = |new: &&Part<'_>| new.is_test || !old.is_test;
+        (Some(old), news.and_then(|news| Some(news.remove(news.iter().position(fits)?))))
+    });
+    let mut pairs: Vec<Pair<'_>> = paired.collect();
+    pairs.extend(named.into_values().flatten().map(|new| (None, Some(new))));
     pairs
 }
 
-/// A test that stands nowhere any more, unless its assertions all stand in new tests, or another test is its double.
-fn removed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, arrivals: &mut Arrivals) -> Option<Tampering> {
-    let syntax = pair.file.syntax;
-    let Asserted { lines, .. } = Asserted::of(syntax, old);
-    let below: Vec<&CodeLine> = old.lines.iter().filter(|line| line.number > old.line).collect();
-    let lines = if lines.is_empty() { below } else { lines };
+/// What the rest of a change says of one of its parts.
+struct Rest<'a> {
+    /// Lines that come, and the values that they state, each of which may take the place of one that goes: in tests that
+    /// run, and in helpers that such a test names.
+    of_tests: Bag,
+    elsewhere: Bag,
+    /// Each test of the new side that runs, by its lines and by its name.
+    bodies: BTreeSet<Vec<String>>,
+    names: BTreeSet<&'a str>,
+    /// Names of the program's code that goes.
+    gone: BTreeSet<String>,
+    /// Tests that failed before, and the words of these and of the helpers that they name.
+    failed: Vec<&'a Part<'a>>,
+    used: BTreeSet<&'a str>,
+}
+
+impl<'a> Rest<'a> {
+    fn of(change: &Change<'_>, pairs: &[Pair<'a>]) -> Self {
+        let Runs { failed, wrong, .. } = &change.runs;
+        let news = || pairs.iter().filter_map(|(old, new)| Some((*old, (*new)?)));
+        let tests: Vec<_> = news().map(|(_, new)| new).filter(|new| new.is_test).collect();
+        let is_failed = |test: &&&Part<'_>| names(failed, &test.name) && !names(wrong, &test.name);
+        let failed: Vec<_> = tests.iter().filter(is_failed).copied().collect();
+        let named = used_by(&tests, pairs);
+        // A test that is new and does not run brings nothing.
+        let runs = |(old, new): &(Option<_>, &Part<'_>)| old.is_some() || !new.is_test || new.skip_more(&[]).is_none();
+        let is_used = |(_, new): &(Option<_>, &Part<'_>)| new.is_test || named.contains(new.name.as_str());
+        let (of_tests, elsewhere): (Vec<_>, Vec<_>) = news().filter(runs).partition(is_used);
+        let asserting = of_tests.iter().filter(|(_, part)| part.asserted().count > 0);
+        let asserting: BTreeSet<&str> = asserting.map(|(_, part)| part.name.as_str()).collect();
+        let running = || of_tests.iter().map(|(_, part)| *part).filter(|part| part.is_test);
+        Self {
+            of_tests: brought(&of_tests, &asserting),
+            elsewhere: brought(&elsewhere, &asserting),
+            bodies: running().map(body).collect(),
+            names: running().map(|test| test.name.as_str()).collect(),
+            gone: gone(change),
+            used: used_by(&failed, pairs),
+            failed,
+        }
+    }
+}
+
+/// Words of tests, and of the helpers that they name.
+fn used_by<'a>(tests: &[&'a Part<'a>], pairs: &[Pair<'a>]) -> BTreeSet<&'a str> {
+    let mut used: BTreeSet<&str> = tests.iter().flat_map(|test| test.words()).collect();
+    let helpers = pairs.iter().filter_map(|(_, new)| new.filter(|new| !new.is_test));
+    let named: Vec<&Part<'_>> = helpers.filter(|helper| used.contains(helper.name.as_str())).collect();
+    used.extend(named.into_iter().flat_map(Part::words));
+    used
+}
+
+/// What stands before a value of an assertion that lets pass others.
+const LOOSE: &str = "\0";
+
+/// The lines that come to these parts. A call of a helper that asserts states values as an assertion does.
+fn brought(parts: &[(Option<&Part<'_>>, &Part<'_>)], asserting: &BTreeSet<&str>) -> Bag {
+    let mut bag = Bag::default();
+    for (old, new) in parts {
+        for line in missing(new.reached(), old.iter().flat_map(|old| &old.lines)) {
+            bag.add(line.words());
+            let calls = || words(&line.text).any(|word| asserting.contains(word));
+            let is_assertion = new.asserts(line);
+            if is_assertion || new.is_row(line) || calls() {
+                let mark = if is_assertion && is_loose(line) { LOOSE } else { "" };
+                values(&line.text).for_each(|value| bag.add(format!("{mark}{}", plain(value))));
+            }
+        }
+    }
+    bag
+}
+
+impl Bag {
+    /// Takes out a line that goes: it stands in a new place, or all its values do; those of an exact assertion in none that
+    /// lets pass others.
+    fn take_line(&mut self, syntax: &TestSyntax, line: &CodeLine) -> bool {
+        let values: Vec<String> = values(&line.text).map(plain).collect();
+        let loose: Vec<String> = values.iter().map(|value| format!("{LOOSE}{value}")).collect();
+        let is_exact = syntax.exact.is_match(&line.text) && !is_loose(line);
+        self.take(&[line.words()]) || !values.is_empty() && (self.take(&values) || !is_exact && self.take(&loose))
+    }
+}
+
+fn body(test: &Part<'_>) -> Vec<String> {
+    test.reached().into_iter().filter(|line| line.number > test.line).map(CodeLine::words).collect()
+}
+
+/// A test that stands in its file no more, unless another test is its double, or its assertions all stand in new tests. Of
+/// one that failed only a double clears it: what else it does may be why it passes.
+fn removed(change: &Change<'_>, old: &Part<'_>, rest: &mut Rest<'_>) -> Option<Tampering> {
+    let asserted = old.asserted().lines;
+    let failed = names(&change.runs.failed, &old.name);
+    let lines = if asserted.is_empty() { old.below().collect() } else { asserted };
     let body = body(old);
-    let has_double = !body.is_empty() && arrivals.bodies.contains(&body);
-    let mut stands = |line: &&&CodeLine| arrivals.of_tests.take_line(syntax, line);
-    if has_double || !lines.is_empty() && lines.iter().filter(&mut stands).count() == lines.len() {
+    let has_double = !body.is_empty() && rest.bodies.contains(&body);
+    let mut stands = |line: &&&CodeLine| rest.of_tests.take_line(old.syntax, line);
+    if has_double || !failed && !lines.is_empty() && lines.iter().filter(&mut stands).count() == lines.len() {
         return None;
     }
-    let mut named = old.lines.iter().flat_map(|line| words(&line.text));
-    let with_subject = !names(&change.runs.failed, &old.name) && named.any(|word| arrivals.gone.contains(word));
-    let with = if with_subject { " with the code that it calls" } else { "" };
-    let deed = format!("the test “{}” is removed{with}", old.name);
-    let found = tampering(pair.file.file, deed, change.weight(!with_subject), old.line, hunk(&old.lines, None));
-    Some(Tampering { gone: Some(old.name.clone()), ..found })
+    let moves = !failed && rest.names.contains(old.name.as_str());
+    let with_subject = !failed && old.words().any(|word| word != old.name && rest.gone.contains(word));
+    let goes = match (moves, with_subject) {
+        (true, _) => "moves, and asserts something else",
+        (false, true) => "is removed with the code that it calls",
+        (false, false) => "is removed",
+    };
+    let deed = format!("the test “{}” {goes}", old.name);
+    let found = change.finding(Comparison::Written, !moves && !with_subject, deed);
+    let found = found.at(&old.file.path, &old.lines, &Vec::new());
+    Some(Tampering { gone: Some(old.name.clone()).filter(|_| !moves), ..found })
 }
 
 /// What became less in a part that stands on both sides.
-fn changed(change: &Change<'_>, pair: &Pair<'_>, old: &Part, new: &Part, arrivals: &mut Arrivals) -> Vec<Tampering> {
-    let (syntax, file) = (pair.file.syntax, pair.file.file);
+fn changed(change: &Change<'_>, old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<'_>) -> Vec<Tampering> {
     if old.lines.iter().map(CodeLine::words).eq(new.lines.iter().map(CodeLine::words)) {
         return Vec::new();
     }
-    let is_wrong = names(&change.runs.wrong, &new.name);
-    let test = if new.name.is_empty() { "the file".to_owned() } else { format!("“{}”", new.name) };
+    let path = &old.file.path;
     let Sides { old: taken, new: brought } = difference(&old.lines, &new.lines);
-    // An assertion may be a test by itself, whose name it states.
-    let is_stated =
-        |line: &CodeLine| values(&line.text).any(|value| change.runs.failed.contains(plain(value).as_str()));
-    let failed =
-        names(&change.runs.failed, &new.name) || taken.iter().any(|line| asserts(syntax, line) && is_stated(line));
-    let hunk = hunk(&taken, &brought);
-    if let Some((line, mark, always)) = skip_more(syntax, old, new) {
-        let weight = change.weight(always || failed);
-        let marked = tampering(file, format!("`{mark}` keeps {test} from running"), weight, line, hunk);
+    let failed = failed(change, new, &taken, rest);
+    let test = if new.name.is_empty() { "the file".to_owned() } else { format!("“{}”", new.name) };
+    if let Some((line, mark, always)) = new.skip_more(&old.lines) {
+        let deed = format!("`{mark}` keeps {test} from running");
+        let marked = change.finding(Comparison::Written, always || failed, deed).at(path, None, Some(line));
         return vec![Tampering { gone: Some(new.name.clone()), ..marked }];
     }
-    let states = |line: &CodeLine| values(&line.text).next().is_some();
-    let mut is_lost =
-        |line: &CodeLine| !arrivals.of_tests.take_line(syntax, line) && !arrivals.elsewhere.take_line(syntax, line);
-    let (then, now) = (Asserted::of(syntax, old), Asserted::of(syntax, new));
-    let mut lost = missing(then.lines.iter().copied(), reached(new));
-    lost.retain(|line| is_lost(line));
+    let mut deeds = lost(change, old, new, rest);
+    // What stands above the declaration may turn a failure into a success.
+    let is_more = |line: &CodeLine| new.is_row(line) || line.number > new.line && new.asserts(line);
+    let only_grows = taken.is_empty() && brought.iter().all(is_more);
+    // The tests of the file, as they were, pass on the head: what was edited is not why they pass.
+    let passes = |run: &&BaseTestRun| run.on_head == ProofEnd::Passed && old.file.paths().any(|path| path == run.file);
+    let is_cleared = only_grows || names(&change.runs.wrong, &new.name) || change.runs.base_tests.iter().any(passes);
+    if deeds.is_empty() && failed && !is_cleared {
+        let edited =
+            if new.is_test { "failed before, and is edited" } else { "is edited, and a test that failed uses it" };
+        deeds.push(edited.to_owned());
+    }
+    let deeds = deeds.into_iter().map(|deed| format!("{test} {deed}"));
+    deeds.map(|deed| change.finding(Comparison::Written, failed, deed).at(path, &taken, &brought)).collect()
+}
+
+/// Whether a part failed before, or a test that did uses it: by its name, or by a value of it that goes.
+fn failed(change: &Change<'_>, new: &Part<'_>, taken: &[CodeLine], rest: &Rest<'_>) -> bool {
+    let assigned = pattern!(r"^\s*(?:[\w<>:]+\s+)*(\w+)\s*(?::[^=]*)?=[^=]");
+    let uses = |line: &CodeLine| {
+        let name = assigned.captures(&line.text).and_then(|found| found.get(1));
+        new.name.is_empty() && name.is_some_and(|name| rest.used.contains(name.as_str()))
+    };
+    // An assertion may be a test by itself, whose name it states.
+    let states = |line: &CodeLine| {
+        let mut values = values(&line.text).map(plain);
+        new.asserts(line) && values.any(|value| change.runs.failed.contains(value.as_str()))
+    };
+    names(&change.runs.failed, &new.name)
+        || !new.is_test && rest.used.contains(new.name.as_str())
+        || taken.iter().any(|line| uses(line) || states(line))
+}
+
+/// What a part asserts less, or less strictly, that stands nowhere else.
+fn lost(change: &Change<'_>, old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<'_>) -> Vec<String> {
+    let (then, now) = (old.asserted(), new.asserted());
+    let states = |line: &&CodeLine| values(&line.text).next().is_some();
+    let counts = |line: &&CodeLine| old.asserts(line) || now.rows < then.rows && old.is_row(line) && states(line);
+    let mut bags = [&mut rest.of_tests, &mut rest.elsewhere];
+    let mut is_lost = |line: &&CodeLine| !bags.iter_mut().any(|bag| bag.take_line(old.syntax, line));
+    let gone = missing(old.reached(), new.reached()).into_iter().filter(counts).filter(&mut is_lost);
+    let (lost, rows): (Vec<_>, Vec<_>) = gone.partition(|line| old.asserts(line));
+    let is_settled = || !new.is_test || names(&change.runs.wrong, &new.name) || changes_program(change);
     let mut deeds = Vec::new();
     if lost.is_empty() {
     } else if now.count < then.count {
-        deeds.push(format!("{test} asserts less: {} before, {} after", then.count, now.count));
+        deeds.push(format!("asserts less: {} before, {} after", then.count, now.count));
     } else if now.exact < then.exact {
-        deeds.push(format!("{test} accepts values that it refused before"));
+        deeds.push("accepts values that it refused before".to_owned());
     } else if (now.count, now.exact) != (then.count, then.exact) {
     } else if now.values < then.values {
-        deeds.push(format!("{test} computes a value that it stated before"));
-    } else if new.is_test && !is_wrong && lost.iter().any(|line| states(line)) && !changes_program(change) {
-        deeds.push(format!("{test} expects another value, and no program code changes"));
+        deeds.push("computes a value that it stated before".to_owned());
+    } else if lost.iter().any(states) && !is_settled() {
+        deeds.push("expects another value, and no program code changes".to_owned());
     }
-    if now.rows < then.rows && taken.iter().any(|line| states(line) && is_lost(line)) {
-        deeds.push(format!("{test} loses rows of parameters"));
+    if !rows.is_empty() {
+        deeds.push("loses rows of parameters".to_owned());
     }
     if new.is_test && now.catches > then.catches {
-        deeds.push(format!("{test} catches errors that made it fail before"));
+        deeds.push("catches errors that made it fail before".to_owned());
     }
-    // What stands above the declaration may turn a failure into a success.
-    let is_more = |line: &CodeLine| is_row(syntax, line) || line.number > new.line && asserts(syntax, line);
-    let only_grows = taken.is_empty() && brought.iter().all(is_more);
-    // The tests of the file, as they were, pass on the head: what was edited is not why they pass.
-    let passes = |run: &&BaseTestRun| run.on_head == ProofEnd::Passed && file.paths().any(|path| path == run.file);
-    if deeds.is_empty() && failed && !is_wrong && !only_grows && !change.runs.base_tests.iter().any(passes) {
-        deeds.push(format!("{test} failed before, and is edited"));
-    }
-    let at = brought.first().map_or(new.line, |line| line.number);
-    deeds.into_iter().map(|deed| tampering(file, deed, change.weight(failed), at, hunk.clone())).collect()
+    deeds
 }
 
-/// What a test uses that failed before, and that is edited: a helper, a value outside of tests, or what a stand-in takes
-/// the place of.
-fn used_by_failed(change: &Change<'_>, pairs: &[Pair<'_>]) -> Vec<Tampering> {
-    let assigned = pattern!(r"^\s*(?:[\w<>:]+\s+)*(\w+)\s*(?::[^=]*)?=[^=]");
-    let Runs { failed, wrong, .. } = &change.runs;
-    let is_failed = |new: &&Part| new.is_test && names(failed, &new.name) && !names(wrong, &new.name);
-    let failed = pairs.iter().filter_map(|pair| Some((pair.file, pair.new.filter(is_failed)?)));
-    let failed: Vec<_> = failed.map(|(file, test)| (file, test, used_by(test, pairs))).collect();
-    let mut found = Vec::new();
-    for (pair, new) in pairs.iter().filter_map(|pair| Some((pair, pair.new?))) {
-        let old = pair.old.map_or(&[][..], |old| &old.lines);
-        let Sides { old: taken, new: brought } = difference(old, &new.lines);
-        let stand_in = brought.iter().find_map(|line| replaced(&line.text));
-        let is_edited = !(new.is_test || old.is_empty() || taken.is_empty() && brought.is_empty());
-        let edited: BTreeSet<&str> = match new.name.as_str() {
-            "" => taken.iter().filter_map(|line| Some(assigned.captures(&line.text)?.get(1)?.as_str())).collect(),
-            name => is_edited.then_some(name).into_iter().collect(),
-        };
-        for (file, test, used) in &failed {
-            let replaced = stand_in.filter(|_| std::ptr::eq(*file, pair.file));
-            let Some(helper) = used.iter().copied().find(|word| edited.contains(word)).or(replaced) else { continue };
-            let deed = format!("“{}” failed before, and `{helper}`, which it uses, is edited", test.name);
-            found.push(tampering(pair.file.file, deed, Weight::Proof, new.line, hunk(&taken, &brought)));
-        }
-    }
-    found
-}
-
-/// Words of a test, and of the helpers that it names.
-fn used_by<'a>(test: &'a Part, pairs: &[Pair<'a>]) -> BTreeSet<&'a str> {
-    let of_part = |part: &'a Part| part.lines.iter().flat_map(|line| words(&line.text));
-    let mut used: BTreeSet<&str> = of_part(test).collect();
-    let helpers = pairs.iter().filter_map(|pair| pair.new.filter(|new| !new.is_test));
-    let named: Vec<&Part> = helpers.filter(|helper| used.contains(helper.name.as_str())).collect();
-    used.extend(named.into_iter().flat_map(of_part));
-    used
+/// A stand-in that comes to the file of a test that failed before.
+fn stand_in(change: &Change<'_>, (old, new): &Pair<'_>, rest: &Rest<'_>) -> Option<Tampering> {
+    let new = new.filter(|new| rest.failed.iter().any(|test| std::ptr::eq(test.file, new.file)))?;
+    let brought = missing(&new.lines, old.iter().flat_map(|old| &old.lines));
+    let (line, replaced) = brought.into_iter().find_map(|line| Some((line, replaced(&line.text)?)))?;
+    let deed = format!("`{replaced}` takes the place of what a test that failed before uses");
+    Some(change.finding(Comparison::Written, true, deed).at(&new.file.path, None, Some(line)))
 }
 
 /// Recorded output that was replaced: a ground where no program code changed, or where it belongs to a test that failed.
 fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
-    let path = file.old_path();
     let recorded = pattern!(
         r"\.(?:snap|golden|approved\.txt|ambr|snap\.new|expected)$|(?:snapshots|__snapshots__|golden|testdata)/"
     );
+    let path = file.old_path();
     let is_recorded = recorded.is_match(path) && !is_code(path);
-    if file.status == FileStatus::Added || !is_recorded && (!in_test_folder(path) || TestSyntax::of(path).is_some()) {
-        return None;
-    }
+    let is_data = is_recorded || in_test_folder(path) && TestSyntax::of(path).is_none();
     let path = path.to_lowercase();
     let names_test = |word: &str, test: &str| {
         word.len() > 3 && !["test", "tests", "snapshots"].contains(&word) && test.to_lowercase().contains(word)
     };
     let is_of_failed = change.runs.failed.iter().any(|test| words(&path).any(|word| names_test(word, test)));
     let counts = is_of_failed || is_recorded && (file.status == FileStatus::Removed || !changes_program(change));
+    if file.status == FileStatus::Added || !is_data || !counts {
+        return None;
+    }
     let sides = file.read_patch().map(|patch| Sides::of_patch(file, &patch));
-    let changed = sides.map(|sides| difference(&sides.old, &sides.new));
-    let hunk = changed.map(|changed| hunk(&changed.old, &changed.new));
-    let (deed, weight) = ("recorded output is replaced", change.weight(is_of_failed));
-    counts.then(|| tampering(file, deed, weight, 0, hunk.unwrap_or_default()))
+    let changed = sides.map_or_else(Sides::default, |sides| difference(&sides.old, &sides.new));
+    let found = change.finding(Comparison::Written, is_of_failed, "recorded output is replaced");
+    Some(found.at(&file.path, &changed.old, &changed.new))
 }
 
 /// Whether code of the program changes, so that what a test expects may change with it. Of a file that holds its own tests
@@ -267,9 +325,8 @@ fn changes_program(change: &Change<'_>) -> bool {
     })
 }
 
-/// Names of files that are removed, and of functions that are removed without another in their place. `tests` are none.
-fn gone(change: &Change<'_>, tests: &BTreeSet<&str>) -> BTreeSet<String> {
-    let type_name = pattern!(r"\b(?:class|struct|enum|trait|interface|object|module|type)\s+(\w+)");
+/// Names of files that are removed, and of functions that are removed without another in their place.
+fn gone(change: &Change<'_>) -> BTreeSet<String> {
     let (mut gone, mut added): (BTreeSet<String>, BTreeSet<String>) = Default::default();
     for file in change.files.known().iter().filter(|file| !is_test(&file.path)) {
         let Some(syntax) = TestSyntax::of(&file.path) else { continue };
@@ -277,10 +334,7 @@ fn gone(change: &Change<'_>, tests: &BTreeSet<&str>) -> BTreeSet<String> {
             gone.insert(stem(&file.path).to_owned());
         }
         let Some(patch) = file.read_patch() else { continue };
-        let declared = |line: &DiffLine<'_>| {
-            let name = || Some(type_name.captures(line.text)?.get(1)?.as_str());
-            syntax.function(line.text).or_else(name).map(str::to_owned)
-        };
+        let declared = |line: &DiffLine<'_>| syntax.function(line.text).map(str::to_owned);
         let taken: Vec<String> = patch.removed().filter_map(declared).collect();
         let brought: Vec<String> = patch.added().filter_map(declared).collect();
         if brought.len() < taken.len() {
@@ -289,6 +343,6 @@ fn gone(change: &Change<'_>, tests: &BTreeSet<&str>) -> BTreeSet<String> {
         added.extend(brought);
     }
     // A name of three letters stands in any text.
-    gone.retain(|name| name.len() > 3 && !added.contains(name) && !tests.contains(name.as_str()));
+    gone.retain(|name| name.len() > 3 && !added.contains(name));
     gone
 }

@@ -292,8 +292,19 @@ fn cheats_that_mark_tests_are_held() {
 fn cheats_on_a_test_that_failed_are_held() {
     let mut wrong = Wrong::new();
     let py = ["tests/test_cart.py::test_adds"];
+    let adds = &PYTHON[PYTHON.find("def test_adds").unwrap()..];
+    cheat(
+        &mut wrong,
+        "python, moved, with an easier input",
+        &[
+            edit("tests/test_cart.py", PYTHON, adds, ""),
+            file("tests/test_adds.py", "", &adds.replace("cart.add(3)", "cart.sum, cart.count = 3, 1")),
+        ],
+        &py,
+        "is removed",
+    );
     let less = "asserts less";
-    let edited = "failed before, and";
+    let (edited, replaced) = ("failed before, and", "takes the place of");
     cheat(
         &mut wrong,
         "cpp, easier input, as a report names it",
@@ -306,7 +317,7 @@ fn cheats_on_a_test_that_failed_are_held() {
         "cpp, another word that asserts",
         &[edit("cart_test.cc", CPP, "<gtest/gtest.h>\n", "<gtest/gtest.h>\n#define EXPECT_EQ(a, b) (void)(a)\n")],
         &["Cart.Adds"],
-        edited,
+        replaced,
     );
     cheat(
         &mut wrong,
@@ -318,7 +329,7 @@ fn cheats_on_a_test_that_failed_are_held() {
             "\njest.mock('../src/parse', () => ({ parse: Number }));\n\ndescribe",
         )],
         &["parse rejects null"],
-        edited,
+        replaced,
     );
     cheat(
         &mut wrong,

@@ -63,9 +63,9 @@ fn failures_without_names() {
         let (file, function) = (file.to_owned(), Some("test_adds".to_owned()));
         Failure { source: Some(SourceLocation { file, line: Some(3), function }), ..Failure::default() }
     };
-    assert_eq!(failed_test(&at("test_cart.c")), Some("test_adds"));
-    assert_eq!(failed_test(&at("src/cart.c")), None);
-    assert_eq!(failed_test(&Failure { test_name: Some("adds".to_owned()), ..at("test_cart.c") }), Some("adds"));
+    assert_eq!(at("test_cart.c").failed_test(), Some("test_adds"));
+    assert_eq!(at("src/cart.c").failed_test(), None);
+    assert_eq!(Failure { test_name: Some("adds".to_owned()), ..at("test_cart.c") }.failed_test(), Some("adds"));
 }
 
 #[test]
@@ -118,7 +118,6 @@ fn ran(tests: std::ops::Range<u32>) -> TestOutcomes {
 /// Tests that vanish while nothing removes them: shown, and a proof where a setting selects tests.
 #[test]
 fn tests_that_no_longer_run() {
-    let before = ran(0..12);
     let table: [(&[File], std::ops::Range<u32>, Option<Weight>); 4] = [
         (&[], 0..12, None),
         (&[], 0..13, None),
@@ -128,7 +127,7 @@ fn tests_that_no_longer_run() {
     for (files, now, expected) in table {
         let (files, contents) = changed(files);
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
-        (change.is_of_fixer, change.runs.before, change.runs.now) = (ANYBODY, Some(before.clone()), Some(ran(now)));
+        (change.is_of_fixer, change.runs.ran) = (ANYBODY, Some((12, now.end.into())));
         let found = findings(&change);
         let of_run = found.iter().find(|one| one.comparison == Comparison::Ran);
         assert_eq!(of_run.map(|one| one.weight), expected, "{found:?}");
@@ -164,7 +163,7 @@ fn failed_and_gone() {
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
         change.is_of_fixer = ANYBODY;
         change.runs =
-            Runs { failures, before: Some(ran(0..12)), now: Some(ran(now)), is_read: true, ..Runs::default() };
+            Runs { failures, ran: Some((12, now.end.into())), now: Some(ran(now)), is_read: true, ..Runs::default() };
         let found = findings(&change);
         let held = not_accepted(&found, &BTreeMap::new()).map(|one| one.comparison);
         assert_eq!(held, expected, "{what}: {found:?}");
@@ -175,14 +174,14 @@ fn failed_and_gone() {
 #[test]
 fn compared_by_number() {
     let (files, contents) = changed(&[]);
-    for (totals, failures, expected) in [
+    for (ran, failures, expected) in [
         ((9, 9), vec![None], None),
         ((9, 4), Vec::new(), Some(Weight::Ground)),
         ((9, 4), vec![None], Some(Weight::Proof)),
     ] {
         let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
         change.is_of_fixer = ANYBODY;
-        change.runs = Runs { failures, totals: Some(totals), ..Runs::default() };
+        change.runs = Runs { failures, ran: Some(ran), ..Runs::default() };
         let found = findings(&change);
         assert_eq!(found.first().map(|one| one.weight), expected, "{found:?}");
     }

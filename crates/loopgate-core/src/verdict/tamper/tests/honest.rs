@@ -67,6 +67,30 @@ fn honest_changes_hold_nothing() {
     );
     honest(
         &mut wrong,
+        "python, moved, and behaviour changes with it",
+        &[
+            file("src/a.py", "def twice(a):\n    return a + a\n", "def twice(a):\n    return 2 * a + 1\n"),
+            file("tests/test_a.py", two, "def test_one():\n    assert twice(1) == 3\n"),
+            file("tests/test_b.py", "", "def test_two():\n    assert twice(2) == 5\n"),
+        ],
+        &[],
+    );
+    honest(
+        &mut wrong,
+        "scripts that are no check of their own go",
+        &[
+            edit(
+                "package.json",
+                &MANIFEST.replace("\"build\"", "\"test:watch\": \"./watch\",\n    \"build\""),
+                "    \"test:watch\": \"./watch\",\n",
+                "",
+            ),
+            file("Makefile", "check: test lint\n\ntest:\n\tpytest\n", "check: test\n\ntest:\n\tpytest\n"),
+        ],
+        &[],
+    );
+    honest(
+        &mut wrong,
         "python, merged",
         &[file("tests/test_a.py", two, "def test_all():\n    assert twice(1) == 2\n    assert twice(2) == 4\n")],
         &[],

@@ -10,7 +10,7 @@ use std::fmt::Write;
 
 use super::*;
 use crate::{
-    evidence::{Failure, OutcomesExtent, SourceLocation, TestId, TestOutcome, TestState},
+    evidence::{Failure, OutcomesExtent, SourceLocation, TestId, TestOutcome, TestOutcomes, TestState},
     observed::{ChangedFile, Content, FileStatus, LineChange, Patch},
 };
 
