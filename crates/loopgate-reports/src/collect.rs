@@ -82,13 +82,14 @@ pub(super) struct Collector<'o> {
     pub framework: Option<TestFramework>,
     /// Grows with what is read. It has results once it turned out to be one of tests, even of none.
     report: Report,
-    seconds: f64,
+    pub seconds: f64,
     identities: Identities,
-    /// The suites begun so far, and the one that cases belong to.
+    /// The suites begun so far, and the one that the cases which follow belong to.
     suites: u32,
-    suite: u32,
+    pub suite: u32,
     unnamed: u64,
-    has_uncounted: bool,
+    /// Tests ran of which neither the names nor the number is known.
+    pub has_uncounted: bool,
     pub coverage: CoverageTable,
     /// Compile errors so far.
     seen: HashSet<TestId>,
@@ -117,29 +118,15 @@ impl<'o> Collector<'o> {
         self.report.results.get_or_insert_default();
     }
 
-    /// Says that tests ran of which neither the names nor the number is known.
-    pub fn ran_uncounted(&mut self) {
-        self.has_uncounted = true;
-    }
-
     /// Whether the details of one more failure would be kept.
     pub fn wants_failures(&self) -> bool {
         self.report.failures.len() < self.options.keep
     }
 
-    pub fn add_seconds(&mut self, seconds: f64) {
-        self.seconds += seconds;
-    }
-
-    /// A suite whose tests are no reruns of any other's begins; gives what [`in_suite`](Self::in_suite) takes.
+    /// A suite whose tests are no reruns of any other's begins; gives its number.
     pub fn begin_suite(&mut self) -> u32 {
         self.suites = self.suites.saturating_add(1).min(MAX_SUITES);
         self.suites
-    }
-
-    /// The cases that follow belong to this suite.
-    pub fn in_suite(&mut self, suite: u32) {
-        self.suite = suite;
     }
 
     /// Counts a test. `failure` gives the details of a failing one and is asked only if they are kept. Gives how many

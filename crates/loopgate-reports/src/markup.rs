@@ -3,6 +3,7 @@
 use std::borrow::Cow;
 
 use quick_xml::escape;
+use regex::Captures;
 
 use super::place::Place;
 
@@ -109,6 +110,11 @@ pub(super) fn local(name: &str) -> &str {
     name.bytes().rposition(|byte| byte == b':').map_or(name, |colon| &name[colon + 1..])
 }
 
+patterns! {
+    /// A reference of at most [`MAX_REFERENCE`] bytes behind its `&`.
+    REFERENCE = r"&[^;&]{1,15};";
+}
+
 /// Resolves references; one that names nothing stays as it is written.
 fn decode(text: &str) -> Cow<'_, str> {
     if memchr::memchr(b'&', text.as_bytes()).is_none() {
@@ -117,26 +123,11 @@ fn decode(text: &str) -> Cow<'_, str> {
     if let Ok(decoded) = escape::unescape(text) {
         return decoded;
     }
-    let mut out = String::with_capacity(text.len());
-    for (index, part) in text.split('&').enumerate() {
-        if index == 0 {
-            out.push_str(part);
-            continue;
-        }
-        let reference = part.find(';').filter(|end| *end < MAX_REFERENCE).map(|end| &part[..=end]);
-        let resolved = reference.and_then(|reference| escape::unescape(&format!("&{reference}")).ok()?.chars().next());
-        match (reference, resolved) {
-            (Some(reference), Some(character)) => {
-                out.push(character);
-                out.push_str(&part[reference.len()..]);
-            }
-            _ => {
-                out.push('&');
-                out.push_str(part);
-            }
-        }
-    }
-    Cow::Owned(out)
+    let plain = |found: &Captures<'_>| match escape::unescape(&found[0]) {
+        Ok(plain) => plain.into_owned(),
+        Err(_) => found[0].to_owned(),
+    };
+    REFERENCE.replace_all(text, plain)
 }
 
 #[cfg(test)]

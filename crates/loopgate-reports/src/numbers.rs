@@ -59,10 +59,7 @@ pub(super) fn count(text: &str) -> Result<u64, u64> {
         Ok(value) if value.fract() == 0.0 && (0.0..=1e15).contains(&value) => Ok(value as u64),
         Ok(value) if value > 0.0 => Err(value as u64),
         Ok(_) => Err(0),
-        Err(_) => {
-            let digits = text.replace([',', ' ', '_'], "");
-            digits.parse().map_err(|_| 0)
-        }
+        Err(_) => text.replace([',', ' ', '_'], "").parse().map_err(|_| 0),
     }
 }
 

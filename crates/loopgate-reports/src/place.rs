@@ -37,20 +37,15 @@ const MAX_SHOWN: usize = 80;
 
 impl Counts {
     fn next(&mut self, name: &str) -> u32 {
-        let known = self.0.iter().rposition(|(known, _)| known == name);
-        match known.and_then(|at| self.0.get_mut(at)) {
-            Some((_, count)) => {
-                let index = *count;
-                *count = count.saturating_add(1);
-                index
-            }
-            None => {
-                if self.0.len() < MAX_NAMES {
-                    self.0.push((name.to_owned(), 1));
-                }
-                0
-            }
+        if let Some((_, count)) = self.0.iter_mut().rfind(|(known, _)| known == name) {
+            let index = *count;
+            *count = count.saturating_add(1);
+            return index;
         }
+        if self.0.len() < MAX_NAMES {
+            self.0.push((name.to_owned(), 1));
+        }
+        0
     }
 }
 

@@ -5,6 +5,7 @@ use std::borrow::Cow;
 use loopgate_core::{
     evidence::{Failure, Finding, FindingSeverity, SourceLocation},
     failure::read_block,
+    source_files::language_of,
     untrusted::without_sequences,
 };
 
@@ -133,17 +134,9 @@ pub(super) fn finding(
     Finding { rule: name(rule), severity, message: clipped(message, MAX_MESSAGE), location }
 }
 
-/// Endings of files that hold code. They distinguish a file name from a dotted class.
-const SOURCE_ENDINGS: [&str; 45] = [
-    "bats", "c", "cc", "cjs", "clj", "cljs", "cpp", "cs", "cts", "cxx", "dart", "erl", "ex", "exs", "fs", "go",
-    "groovy", "h", "hpp", "hs", "java", "jl", "js", "jsx", "kt", "kts", "lua", "m", "mjs", "mts", "php", "pl", "py",
-    "r", "rb", "rs", "scala", "sh", "svelte", "swift", "t", "ts", "tsx", "vb", "vue",
-];
-
 /// Whether the text is the path of a source file and not, say, `com.acme.CartTest` or `src/cart`.
 pub(super) fn looks_like_path(text: &str) -> bool {
-    let Some((stem, ending)) = text.rsplit_once('.') else { return false };
-    !stem.is_empty() && !text.contains('\n') && SOURCE_ENDINGS.binary_search(&ending).is_ok()
+    text.rfind('.').is_some_and(|at| at > 0) && !text.contains('\n') && language_of(text).is_some()
 }
 
 /// Whether XML 1.0 forbids the character, or it does nothing but move a cursor.

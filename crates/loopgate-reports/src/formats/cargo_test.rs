@@ -315,7 +315,7 @@ impl Suite {
 
     fn result_line(&mut self, line: &str, out: &mut Collector<'_>) {
         let seconds = line.split_once("finished in ").and_then(|(_, time)| numbers::seconds(time.trim()).ok());
-        out.add_seconds(seconds.unwrap_or(0.0));
+        out.seconds += seconds.unwrap_or(0.0);
         if self.is_quiet {
             out.notes.remark("quiet output does not name the tests that passed");
         } else {

@@ -41,7 +41,7 @@ const LONGEST_SOURCE: usize = 4_096;
 
 pub(super) fn parse(dialect: &Dialect, window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     let mut xml = Xml::new(window);
-    out.coverage.expect();
+    out.coverage.expected = true;
     let (mut in_file, mut has_files) = (false, false);
     let (mut package, mut source) = (String::new(), None::<String>);
     loop {

@@ -175,7 +175,7 @@ impl Run {
             let is_told = ended.is_told();
             // A data-driven test sums up its rows, which are counted themselves.
             let is_test = ended.kind == Kind::Test && ended.cases == 0;
-            out.in_suite(self.open.last().map_or(ended.number, |outer| outer.number));
+            out.suite = self.open.last().map_or(ended.number, |outer| outer.number);
             if is_told && (is_test || ended.kind != Kind::Test) {
                 ended.reruns += self.count(&ended, out);
             }

@@ -12,7 +12,7 @@ pub(super) const MARK: Mark =
 const MAX_BLOCK: u32 = 100_000;
 
 pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    out.coverage.expect();
+    out.coverage.expected = true;
     let mut current = String::new();
     each_line(window, out, |line, out| {
         let text = line.trim();

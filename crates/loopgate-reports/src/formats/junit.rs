@@ -269,7 +269,7 @@ impl Junit {
                 return;
             }
         }
-        out.in_suite(suite.map_or(0, |suite| suite.number));
+        out.suite = suite.map_or(0, |suite| suite.number);
         let tries = out.case(told, || {
             let mut failure = describe(case.details.as_ref(), &told, framework);
             place_failure(&mut failure, case.line, [file, class, suite.map_or("", |suite| &suite.name)]);
@@ -284,7 +284,7 @@ impl Junit {
     fn end_suite_failure(&mut self, state: TestState, details: Option<Details>, out: &mut Collector<'_>) {
         let suite = self.suites.last();
         let (class, file) = suite.map_or(("", ""), |suite| (&suite.name, &suite.file));
-        out.in_suite(suite.map_or(0, |suite| suite.number));
+        out.suite = suite.map_or(0, |suite| suite.number);
         let name = "(the suite itself)";
         let told = Case { file, ..Case::new(class, name, state) };
         out.case(told, || describe(details.as_ref(), &told, None));

@@ -19,7 +19,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
         "data[].files[].summary.lines",
         "data[].totals.lines",
     ];
-    out.coverage.expect();
+    out.coverage.expected = true;
     let Collector { coverage, notes, .. } = out;
     let (mut has_files, mut is_named, mut lines) = (false, false, Lines::default());
     // A float's conversion is saturating, so no count is too large and none negative.

@@ -47,7 +47,7 @@ impl Go {
             // Without `-v` no test of a package that passes is named or counted.
             if end == PackageEnd::Passed && self.package.tests.is_empty() && !line.ends_with(']') {
                 out.framework = Some(TestFramework::GoTest);
-                out.ran_uncounted();
+                out.has_uncounted = true;
                 *self = Self::default();
             } else {
                 self.end_package(package, end, out);
