@@ -42,6 +42,15 @@ fn an_assertion_in_a_block_that_does_not_run_is_none() {
 }
 
 #[test]
+fn an_assertion_that_is_imported_by_name_is_one() {
+    let own = "test('adds', () => {\n  assert.equal(add(1, 2), 3);\n  assert.throws(() => add(), TypeError);\n});\n";
+    let held = |new: &str| judge(&[file("test/add.test.js", own, new)], &[], FIXER).held;
+    let by_name = own.replace("assert.equal", "strictEqual").replace("assert.throws", "throws");
+    assert_eq!(held(&by_name), None);
+    assert!(held(&by_name.replace("  strictEqual(add(1, 2), 3);\n", "")).is_some());
+}
+
+#[test]
 fn a_call_of_a_new_helper_that_asserts_states_its_values() {
     let own = "def test_sum(cart):\n    assert cart.sum == 3\n    assert cart.count == 1\n";
     let helper = "def check(cart, sum, count):\n    assert cart.sum == sum\n    assert cart.count == count\n\n";
