@@ -22,6 +22,8 @@ pub struct Runs<'a> {
     pub now: Option<TestOutcomes>,
     /// Each check of tests has results by test.
     pub is_read: bool,
+    /// A check of tests failed before without a name, and that it passes now is known by its exit status alone.
+    pub is_blind: bool,
     /// Where the checks of tests pass: the identities of the tests that failed on the old side and in earlier attempts; `None`
     /// for a failure of which no report names the test.
     pub failures: Vec<Option<TestId>>,
@@ -49,6 +51,13 @@ impl<'a> Runs<'a> {
         let on_base = base.into_iter().flat_map(|base| base.checks.values()).flat_map(|check| &check.failures);
         let failed = earlier.iter().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
         let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
+        let failed_unnamed = |check: &CheckEvidence| {
+            let on_old = |before: &&&CheckEvidence| before.name == check.name && before.outcome == Outcome::Failed;
+            let in_attempt = |attempt: &&AttemptDigest| attempt.failed_checks.contains(&check.name);
+            old.iter().find(on_old).is_some_and(|before| before.tests.is_none())
+                || earlier.iter().any(|attempt| attempt.failing_tests.is_empty() && in_attempt(&attempt))
+        };
+        let is_blind = passes && new.iter().any(|check| check.has_unread_tests() && failed_unnamed(check));
         let before =
             [CheckEvidence::all_tests(old.iter().copied()), earlier.last().and_then(|last| last.tests.clone())];
         let before = before.into_iter().flatten().max_by_key(TestOutcomes::len);
@@ -63,6 +72,7 @@ impl<'a> Runs<'a> {
             ran: before.as_ref().and_then(ran).zip(now.as_ref().and_then(ran)).or_else(totals),
             now,
             is_read: !new.is_empty() && new.iter().all(|check| check.tests.is_some()),
+            is_blind,
             // What fails now shows why its tests end no more.
             failures: if passes { failures(&old, &new, &earlier) } else { Vec::new() },
             base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
@@ -89,11 +99,11 @@ fn ran(tests: &TestOutcomes) -> Option<u64> {
 }
 
 /// The tests that failed on the old side and in earlier attempts. An attempt without names says nothing where the old side
-/// has results, among which those stand that are not the change's.
+/// has results by test, among which those stand that are not the change's.
 fn failures(old: &[&CheckEvidence], new: &[&CheckEvidence], earlier: &[&AttemptDigest]) -> Vec<Option<TestId>> {
     let is_unnamed = |attempt: &&&AttemptDigest| {
         let failed = new.iter().any(|check| attempt.failed_checks.contains(&check.name));
-        failed && attempt.failing_tests.is_empty() && old.is_empty()
+        failed && attempt.failing_tests.is_empty() && old.iter().all(|check| check.tests.is_none())
     };
     let of_old = old.iter().flat_map(|check| &check.failures).map(|failure| failure.test_id);
     let of_attempts = earlier.iter().flat_map(|attempt| attempt.failing_tests.values().copied());

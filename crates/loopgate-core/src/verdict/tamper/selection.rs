@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     observed::{ChangedFile, FileStatus, Patch},
-    source_files::{Pattern, file_name, is_test, language_of},
+    source_files::{Pattern, belongs_to_tests, file_name, is_test, language_of},
     words::first_group,
 };
 
@@ -101,6 +101,9 @@ impl Edit<'_> {
         let changed = difference(&sides.old, &sides.new);
         if self.has_commands && !is_proven {
             found.extend(self.commands(&sides, &changed));
+        }
+        if self.change.runs.is_blind && !is_proven {
+            found.extend(self.unseen(&changed));
         }
         found.extend(self.by_words(&changed, is_proven));
         found.extend(self.suppressions(&patch));
@@ -196,6 +199,21 @@ impl Edit<'_> {
         let others = self.change.files.known().iter().filter(|file| file.path != self.file.path);
         let mut added = others.filter_map(ChangedFile::added_lines).flatten();
         command.len() > 6 && added.any(|(_, added)| added.contains(command))
+    }
+
+    /// A file among the tests, or one that decides what runs, of which lines go or which is new, where only an exit status
+    /// says that what failed passes: the edit may be why.
+    fn unseen(&self, changed: &Sides) -> Option<Tampering> {
+        let path = &self.file.path;
+        let decides = decides_what_runs(path);
+        let is_new = decides && self.file.status == FileStatus::Added;
+        // Of data with commands among it the other values decide nothing.
+        let goes = match self.has_commands {
+            true => commands_of(path, &changed.old).first().map(|old| old.line),
+            false => changed.old.first().filter(|_| decides || self.file.paths().any(belongs_to_tests)),
+        };
+        let deed = "what failed passes by its exit status alone, and this file is edited".to_owned();
+        (is_new || goes.is_some()).then(|| self.finding(true, deed, goes, changed.new.first()))
     }
 
     /// Marks that silence a check on a line that a finding named when it failed; of a fixer, on any line.

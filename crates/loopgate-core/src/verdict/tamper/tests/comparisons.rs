@@ -170,6 +170,38 @@ fn failed_and_gone() {
     }
 }
 
+/// Where only an exit status says that what failed passes, each edit that may be why holds the change.
+#[test]
+fn passed_by_exit_status_alone() {
+    let package = "{\n  \"scripts\": {\n    \"test\": \"node check.js\"\n  },\n  \"dependencies\": {\n    \"left\": \"^1.0.0\"\n  }\n}\n";
+    let script = "for one in tests/*.sh; do\n  sh \"$one\" || status=1\ndone\nexit $status\n";
+    let table = [
+        (edit("package.json", package, "node check.js", "echo ok"), true),
+        (edit("package.json", package, "^1.0.0", "^1.2.0"), false),
+        (edit("ci/run.sh", script, "sh \"$one\" || status=1", "sh \"$one\" | tee -a log"), true),
+        (
+            file(
+                "tests/queue.test",
+                "test put-1 {} -body { order } -result {a b}\n",
+                "test put-1 {} -body { order } -match glob -result *\n",
+            ),
+            true,
+        ),
+        (file(".proverc", "", "--dry\n"), true),
+        (file("tests/more.test", "", "test put-2 {} -body { order } -result {c}\n"), false),
+        (file("src/queue.tcl", "proc order {} { return b }\n", "proc order {} { return {a b} }\n"), false),
+    ];
+    for (file, expected) in table {
+        let what = file.path;
+        let (files, contents) = changed(&[file]);
+        let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+        change.is_of_fixer = ANYBODY;
+        change.runs = Runs { is_blind: true, failures: vec![None], ..Runs::default() };
+        let found = findings(&change);
+        assert_eq!(not_accepted(&found, &BTreeMap::new()).is_some(), expected, "{what}: {found:?}");
+    }
+}
+
 /// Lists that are not whole are compared by their numbers.
 #[test]
 fn compared_by_number() {
