@@ -19,7 +19,7 @@ use loopgate_core::{
     CheckName, PrNumber, Sha,
     commands::Button,
     deciding::{CheckRunPlan, CheckView, Decision, NextAction, View},
-    evidence::CheckKind,
+    evidence::{CheckKind, CheckResults},
     gate::{GateReport, GateStanding},
     observed::{Conclusion, OwnCheck},
     stages::Blocker,
@@ -128,6 +128,7 @@ fn verify_title(subject: &Subject<'_>) -> String {
         return format!("Configuration error at line {}, column {}", error.line, error.column);
     }
     let failing = words::failing(view);
+    let awaits_approval = |check: &CheckView| matches!(check.standing, CheckStanding::AwaitsApproval { .. });
     match (&subject.decision.action, &view.evidence_held_by) {
         (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
             format!("Blocked: {}", words::trigger(*cause))
@@ -152,34 +153,20 @@ fn verify_title(subject: &Subject<'_>) -> String {
     }
 }
 
-fn awaits_approval(check: &CheckView) -> bool {
-    matches!(check.standing, CheckStanding::AwaitsApproval { .. })
-}
-
 fn failed_title(subject: &Subject<'_>, failing: &[CheckName]) -> String {
-    let tests: u64 = subject.decision.view.checks.iter().map(failed_tests).sum();
+    let tests = tests(&subject.decision.view, |results| results.failed + results.errors);
     let tests = if tests > 0 { format!(" ({})", words::count(tests, "test")) } else { String::new() };
     format!("{} failed: {}{tests}", subject.attempt(), words::checks(failing))
 }
 
-fn failed_tests(check: &loopgate_core::deciding::CheckView) -> u64 {
-    match &check.standing {
-        CheckStanding::Done(evidence) => evidence.results.map_or(0, |results| results.failed + results.errors),
-        _ => 0,
-    }
+/// How many tests of all checks are counted so.
+fn tests(view: &View, count: fn(CheckResults) -> u64) -> u64 {
+    view.checks.iter().filter_map(|check| words::evidence(check)?.results).map(count).sum()
 }
 
 fn passed_title(view: &View) -> String {
-    let passed: u64 = view
-        .checks
-        .iter()
-        .map(|check| match &check.standing {
-            CheckStanding::Done(evidence) => evidence.results.map_or(0, |results| results.passed),
-            _ => 0,
-        })
-        .sum();
     let checks = words::count(view.checks.len(), "check");
-    match passed {
+    match tests(view, |results| results.passed) {
         0 => format!("Passed: {checks}"),
         passed => format!("Passed: {checks}, {}", words::count(passed, "test")),
     }
@@ -217,7 +204,7 @@ fn actions(decision: &Decision) -> Vec<CheckAction> {
 }
 
 /// Build and tests cannot be skipped; a name too long for the platform's limits has no button, only its command.
-fn skip_action(check: &loopgate_core::deciding::CheckView, failing: &[CheckName]) -> Option<CheckAction> {
+fn skip_action(check: &CheckView, failing: &[CheckName]) -> Option<CheckAction> {
     let skippable = !matches!(check.kind, CheckKind::Build | CheckKind::Test) && failing.contains(&check.name);
     let (label, identifier) = (format!("Skip {}…", check.name), Button::Skip(check.name.clone()).to_string());
     let fits = label.chars().count() <= LABEL && identifier.len() <= IDENTIFIER;

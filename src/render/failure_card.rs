@@ -20,9 +20,8 @@ use loopgate_core::{
     deciding::View,
     evidence::Failure,
     failure::Blame,
-    state::RejectedIn,
     untrusted::without_secrets,
-    verdict::{CheckStanding, EvaluationVerdict, FailureView, FeedbackFact, feedback::sentence},
+    verdict::{EvaluationVerdict, FailureView, FeedbackFact, feedback::sentence},
 };
 
 /// Names of further failures with one cause.
@@ -201,14 +200,7 @@ impl Failures {
         Self {
             cards: Shown::first(most, &causes(&view.failures), |cause| card(cause, links, &mut said)),
             todos: Shown::first(most, view.feedback.iter().filter_map(|fact| todo(fact, view)), |todo| todo),
-            not_kept: view
-                .checks
-                .iter()
-                .map(|check| match &check.standing {
-                    CheckStanding::Done(evidence) => evidence.failures_not_kept,
-                    _ => 0,
-                })
-                .sum(),
+            not_kept: view.checks.iter().filter_map(words::evidence).map(|evidence| evidence.failures_not_kept).sum(),
         }
     }
 
@@ -275,13 +267,9 @@ fn todo(fact: &FeedbackFact, view: &View) -> Option<Todo> {
             let what = format!("{} {}", disputes::settled(dispute), disputes::to_do(dispute));
             Todo { whence: code(disputes::subject(dispute)), what: short_text(&what, 400) }
         }
-        FeedbackFact::Objection { by, of, words } => {
-            let of = match of {
-                RejectedIn::Gate(gate) => format!("{gate} gate"),
-                RejectedIn::Review => "review".to_owned(),
-            };
-            let whence = Markdown::ours(format!("{} ({of})", words::person(by)));
-            Todo { whence, what: Markdown::ours(format!("“{}”", short_text(words, 400))) }
+        FeedbackFact::Objection { by, of, words: objection } => {
+            let whence = Markdown::ours(format!("{} ({})", words::person(by), words::place_of(of)));
+            Todo { whence, what: Markdown::ours(format!("“{}”", short_text(objection, 400))) }
         }
     })
 }

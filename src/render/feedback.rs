@@ -3,7 +3,6 @@
 use super::{disputes, words};
 use loopgate_core::{
     failure::{FeedbackLine, cut_at_sentence},
-    state::RejectedIn,
     verdict::{FeedbackFact, feedback::sentence},
 };
 
@@ -19,34 +18,26 @@ pub fn feedback(items: &[FeedbackFact], most: usize) -> Vec<FeedbackLine> {
 }
 
 fn line(item: &FeedbackFact) -> FeedbackLine {
-    match item {
-        FeedbackFact::Failure(line) => line.clone(),
-        FeedbackFact::Rule { id, description, why } => FeedbackLine {
-            id: None,
-            location: id.to_string(),
-            problem: format!("The rule “{description}” does not hold."),
-            action: sentence(&words::fix(why)),
-            reason: "It counts in the score that the loop asks for.".to_owned(),
-            reproduce: None,
-        },
-        FeedbackFact::Settled(dispute) => FeedbackLine {
-            id: None,
-            location: dispute.test.clone().unwrap_or_else(|| dispute.check.to_string()),
-            problem: disputes::settled(dispute),
-            action: disputes::to_do(dispute),
-            reason: "It was disputed, and settled by a person.".to_owned(),
-            reproduce: None,
-        },
-        FeedbackFact::Objection { by, of, words } => FeedbackLine {
-            id: None,
-            location: match of {
-                RejectedIn::Gate(gate) => format!("@{by} ({gate} gate)"),
-                RejectedIn::Review => format!("@{by} (review)"),
-            },
-            problem: words.clone(),
-            action: "Change what is objected to and push, or answer them and ask for another look.".to_owned(),
-            reason: "Their objection stands until they approve or revoke it.".to_owned(),
-            reproduce: None,
-        },
-    }
+    let (location, problem, action, reason) = match item {
+        FeedbackFact::Failure(line) => return line.clone(),
+        FeedbackFact::Rule { id, description, why } => (
+            id.to_string(),
+            format!("The rule “{description}” does not hold."),
+            sentence(&words::fix(why)),
+            "It counts in the score that the loop asks for.",
+        ),
+        FeedbackFact::Settled(dispute) => (
+            disputes::subject(dispute).to_owned(),
+            disputes::settled(dispute),
+            disputes::to_do(dispute),
+            "It was disputed, and settled by a person.",
+        ),
+        FeedbackFact::Objection { by, of, words: objection } => (
+            format!("@{by} ({})", words::place_of(of)),
+            objection.clone(),
+            "Change what is objected to and push, or answer them and ask for another look.".to_owned(),
+            "Their objection stands until they approve or revoke it.",
+        ),
+    };
+    FeedbackLine { id: None, location, problem, action, reason: reason.to_owned(), reproduce: None }
 }

@@ -6,15 +6,15 @@ use minijinja::{Value, context};
 use super::{
     messages,
     metrics::{ceiling, span, target, value, verdict},
-    sanitize::line,
+    sanitize::{escape_html, line},
 };
 use loopgate_core::metrics::{Measured, Metric, Report, Target};
 
 /// The picture.
 pub fn metrics_svg(of: &str, report: &Report) -> String {
     let model = context! {
-        title => escaped(&line(of)),
-        span => escaped(&span(report)),
+        title => escape_html(&line(of)),
+        span => escape_html(&span(report)),
         height => 64 + 112 * report.metrics.len(),
         rows => report.metrics.iter().map(row).collect::<Vec<_>>(),
     };
@@ -31,9 +31,9 @@ fn row(it: &Measured) -> Value {
     let (Target::Above(aim) | Target::Below(aim)) = it.target;
     context! {
         name => metric.as_str().replace('_', " "),
-        value => escaped(&value(metric, it.value)),
-        met => escaped(&format!("target {}: {}", target(it), verdict(it))),
-        before => escaped(&format!("before {}", value(metric, it.before))),
+        value => escape_html(&value(metric, it.value)),
+        met => escape_html(&format!("target {}: {}", target(it), verdict(it))),
+        before => escape_html(&format!("before {}", value(metric, it.before))),
         // A value beyond the chart raises the chart.
         most => it.trend.iter().filter_map(|point| point.value).fold(ceiling(metric), f64::max),
         aim,
@@ -46,8 +46,4 @@ fn row(it: &Measured) -> Value {
 /// A value over its bar, without what the row says already.
 fn short(metric: Metric, value: f64) -> String {
     if metric == Metric::AverageAttempts { format!("{value:.1}") } else { format!("{:.0}", value * 100.0) }
-}
-
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
 }

@@ -103,9 +103,9 @@ pub use reflex::{
     loop_verdict, status_word as loop_status_word,
 };
 pub use reply::refused_command;
-pub use sanitize::{block as plain_block, line as plain_line};
+pub use sanitize::{block as plain_block, line as plain_line, percent_encoded};
 pub use status::{STATUS_MARKER, job_summary};
-pub use summary::{Iteration, IterationOutcome};
+pub use summary::Iteration;
 pub use terminal::{Colour, Detail, notes, report as terminal_report};
 pub use traces::Traces;
 pub use tried::{Trial, Tried, trial, trial_page, tried};

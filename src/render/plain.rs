@@ -53,15 +53,8 @@ struct Page {
     table: usize,
     /// The next number of each list that is open, the outermost first; none for one with bullets.
     lists: Vec<Option<u64>>,
-    verbatim: Verbatim,
-}
-
-#[derive(Clone, Copy, Default, PartialEq)]
-enum Verbatim {
-    #[default]
-    No,
     /// Inside a block of code, whose lines are indented.
-    Code,
+    is_in_code: bool,
 }
 
 impl Page {
@@ -69,7 +62,7 @@ impl Page {
         match event {
             Event::Start(tag) => self.open(&tag),
             Event::End(tag) => self.close(tag),
-            Event::Text(text) if self.verbatim == Verbatim::Code => {
+            Event::Text(text) if self.is_in_code => {
                 for line in text.lines() {
                     self.write("    ");
                     self.write(line);
@@ -122,7 +115,7 @@ impl Page {
             }
             Tag::CodeBlock(CodeBlockKind::Fenced(_) | CodeBlockKind::Indented) => {
                 self.block_ends();
-                self.verbatim = Verbatim::Code;
+                self.is_in_code = true;
             }
             Tag::Paragraph if self.lists.is_empty() => self.block_ends(),
             Tag::Heading { .. } | Tag::BlockQuote(_) | Tag::HtmlBlock => self.block_ends(),
@@ -143,7 +136,7 @@ impl Page {
                 }
             }
             TagEnd::CodeBlock => {
-                self.verbatim = Verbatim::No;
+                self.is_in_code = false;
                 self.block_ends();
             }
             TagEnd::TableCell => self.text.push('\t'),

@@ -139,14 +139,7 @@ pub fn fence(language: &'static str, raw: &str) -> Markdown {
 
 /// One plain line without control characters or invisible ones, for places that read no Markdown: titles, terminals.
 pub fn line(raw: &str) -> String {
-    let mut out = String::with_capacity(raw.len());
-    for word in clean(raw).split_whitespace() {
-        if !out.is_empty() {
-            out.push(' ');
-        }
-        out.push_str(word);
-    }
-    break_markers(out)
+    break_markers(clean(raw).split_whitespace().collect::<Vec<_>>().join(" "))
 }
 
 /// Plain text with its lines kept.
@@ -193,16 +186,8 @@ pub fn address(raw: &str) -> Option<String> {
     if !matches!(url.scheme(), "https" | "http") || url.host_str().is_none() || !url.username().is_empty() {
         return None;
     }
-    let plain = |c: char| c.is_ascii_alphanumeric() || "-._~:/?#@!$&+,;=%[]".contains(c);
-    let mut out = String::with_capacity(raw.len());
-    for c in url.as_str().chars() {
-        if plain(c) && !matches!(c, '[' | ']') {
-            out.push(c);
-        } else {
-            push_percent(&mut out, c);
-        }
-    }
-    (out.len() <= 1000).then_some(out)
+    let escaped = percent_encoded(url.as_str(), "-._~:/?#@!$&+,;=%");
+    (escaped.len() <= 1000).then_some(escaped)
 }
 
 /// Percent-encodes a path's segments; none for a path that leaves the repository.
@@ -211,22 +196,21 @@ pub fn path_in_address(path: &str) -> Option<String> {
     if leaves || path.is_empty() || path.len() > 500 || path.chars().any(char::is_control) {
         return None;
     }
-    let mut out = String::with_capacity(path.len());
-    for c in path.chars() {
-        if c.is_ascii_alphanumeric() || "-._/".contains(c) {
-            out.push(c);
-        } else {
-            push_percent(&mut out, c);
-        }
-    }
-    Some(out)
+    Some(percent_encoded(path, "-._/"))
 }
 
-fn push_percent(out: &mut String, c: char) {
-    let mut bytes = [0; 4];
-    for byte in c.encode_utf8(&mut bytes).bytes() {
-        out.push_str(&format!("%{byte:02X}"));
+/// Letters, digits and these marks as they are, every other byte by its number.
+pub fn percent_encoded(text: &str, marks: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        let c = char::from(byte);
+        if c.is_ascii_alphanumeric() || marks.contains(c) {
+            escaped.push(c);
+        } else {
+            escaped.push_str(&format!("%{byte:02X}"));
+        }
     }
+    escaped
 }
 
 /// Removes what a reader cannot see: colour codes, control characters, direction overrides, invisible letters.
@@ -366,40 +350,19 @@ fn hash_breaks(chars: &[char]) -> Vec<usize> {
     breaks
 }
 
-fn escape_html(line: &str) -> String {
-    let mut out = String::with_capacity(line.len());
-    for c in line.chars() {
-        match c {
-            '&' => out.push_str("&amp;"),
-            '<' => out.push_str("&lt;"),
-            '>' => out.push_str("&gt;"),
-            _ => out.push(c),
-        }
-    }
-    out
+/// Text as it may stand between the tags of HTML.
+pub fn escape_html(text: &str) -> String {
+    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// Every ASCII punctuation character as an entity: inert in Markdown, HTML and tables alike.
 fn as_entities(line: &str) -> String {
-    let mut out = String::with_capacity(line.len() * 2);
-    for c in line.chars() {
-        if c.is_ascii_punctuation() {
-            out.push_str(&format!("&#{};", u32::from(c)));
-        } else {
-            out.push(c);
-        }
-    }
-    out
+    let shown = |c: char| if c.is_ascii_punctuation() { format!("&#{};", u32::from(c)) } else { c.to_string() };
+    line.chars().map(shown).collect()
 }
 
 fn longest_run(text: &str, wanted: char) -> usize {
-    let mut longest = 0;
-    let mut run = 0;
-    for c in text.chars() {
-        run = if c == wanted { run + 1 } else { 0 };
-        longest = longest.max(run);
-    }
-    longest
+    text.split(|c| c != wanted).map(|run| run.chars().count()).max().unwrap_or(0)
 }
 
 #[cfg(test)]

@@ -1,5 +1,6 @@
 //! The sticky status comment: what a tired reviewer needs first, and the same facts for an agent at the end.
 
+use minijinja::{Value, context};
 use serde::Serialize;
 
 use super::{
@@ -136,8 +137,9 @@ impl StatusModel {
         let shown_gates = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
         let stage = if subject.is_single() { view.evidence_stage } else { view.stage };
         let steps = steps::next_steps(subject);
-        let (next, later) =
-            if steps::are_of_later(&decision.action) { (Vec::new(), steps) } else { (steps, Vec::new()) };
+        // Of a retry, what is to be done stands with the failures, and the steps say what follows.
+        let is_retry = matches!(decision.action, NextAction::Retry { .. });
+        let (next, later) = if is_retry { (Vec::new(), steps) } else { (steps, Vec::new()) };
         let failures = Failures::of(view, &links, 20);
         // What was put off stands with what stays behind after the merge.
         let todos = if decision.action == NextAction::Complete { Shown::default() } else { failures.todos };
@@ -278,15 +280,7 @@ struct Artifact {
     #[serde(flatten)]
     status: StatusModel,
     title: Markdown,
-    rules: Vec<Rule>,
-}
-
-#[derive(Serialize)]
-struct Rule {
-    id: String,
-    severity: &'static str,
-    weight: f64,
-    outcome: Markdown,
+    rules: Vec<Value>,
 }
 
 impl Shorten for Artifact {
@@ -314,12 +308,12 @@ pub(super) fn artifact(subject: &Subject<'_>, status: StatusModel) -> String {
         .unwrap_or(artifact.status.verdict)
 }
 
-fn rule(rule: &RuleView) -> Rule {
-    Rule {
-        id: rule.id.to_string(),
-        severity: messages::word("severity", &messages::variant_name(&rule.severity)),
-        weight: rule.weight,
-        outcome: match &rule.outcome {
+fn rule(rule: &RuleView) -> Value {
+    context! {
+        id => rule.id.as_str(),
+        severity => messages::word("severity", &messages::variant_name(&rule.severity)),
+        weight => rule.weight,
+        outcome => match &rule.outcome {
             RuleOutcome::Passed => Markdown::ours("✅ passed"),
             // What to do about it stands above.
             RuleOutcome::Failed(_) => Markdown::ours("❌ failed"),

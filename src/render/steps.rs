@@ -46,11 +46,6 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
     steps.into_iter().map(Markdown::ours).collect()
 }
 
-/// Whether what is to be done stands with the failures, and the steps say what follows.
-pub const fn are_of_later(action: &NextAction) -> bool {
-    matches!(action, NextAction::Retry { .. })
-}
-
 /// The sentence of this name, Markdown.
 pub(super) fn step(name: &str, beside: Value) -> String {
     messages::markdown("step", &name, beside).into_string()

@@ -23,7 +23,7 @@ pub struct Iteration {
     pub max: u32,
     pub phase: Phase,
     pub score: Score,
-    pub outcome: IterationOutcome,
+    pub passes: bool,
     pub plan: Vec<String>,
     /// SHA-256 over the head's tree id, in hex; the first 8 digits are shown.
     pub hash: String,
@@ -37,23 +37,13 @@ pub struct Iteration {
     pub issues: Vec<(String, String)>,
 }
 
-loopgate_core::words! {
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-    pub enum IterationOutcome {
-        Pass = "PASS",
-        Fail = "FAIL",
-    }
-}
-
 impl Iteration {
     /// The iteration a decision evaluated; none while its evidence is incomplete.
     pub(super) fn of(subject: &Subject<'_>) -> Option<Self> {
         let (view, next) = (&subject.decision.view, &subject.decision.next);
-        let outcome = match view.evaluation.verdict {
-            EvaluationVerdict::Undecided => return None,
-            EvaluationVerdict::Passed(_) => IterationOutcome::Pass,
-            EvaluationVerdict::Failed => IterationOutcome::Fail,
-        };
+        if view.evaluation.verdict == EvaluationVerdict::Undecided {
+            return None;
+        }
         let checks = next.prepared_checks.iter().map(ToString::to_string).collect::<Vec<_>>();
         let plan = if next.plan.is_empty() { checks } else { next.plan.clone() };
         Some(Self {
@@ -62,7 +52,7 @@ impl Iteration {
             max: next.max_iterations.max(view.attempt),
             phase: view.evaluation.phase,
             score: view.evaluation.score,
-            outcome,
+            passes: view.evaluation.passed(),
             plan,
             hash: next.code_artifact.content_hash.clone(),
             changed: changed(subject),
@@ -80,7 +70,7 @@ impl Iteration {
     /// The summary's lines, without colour and without control characters.
     pub fn lines(&self) -> Vec<String> {
         let mut lines = self.head();
-        if self.outcome == IterationOutcome::Fail {
+        if !self.passes {
             lines.extend(self.issue_lines());
         }
         lines
@@ -102,7 +92,7 @@ impl Iteration {
                 self.max,
                 self.phase,
                 self.score,
-                self.outcome.as_str()
+                if self.passes { "PASS" } else { "FAIL" }
             ),
             format!("Plan: {}", listed(&self.plan, "none")),
             format!("Hash: {}", self.hash.get(..8).unwrap_or(&self.hash)),

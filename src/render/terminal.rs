@@ -6,7 +6,7 @@ use super::{
     links::{Links, place},
     messages::{self, word},
     sanitize::{block, clip, clip_lines, line},
-    summary::{Iteration, IterationOutcome},
+    summary::Iteration,
     verdict::{self, Subject},
     warning, words,
 };
@@ -82,7 +82,7 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, detail:
     if let Some(mut iteration) = Iteration::of(&subject) {
         // Checks that fail stand above; here stands what is short beside them.
         let is_check = |rule: &str| decision.view.checks.iter().any(|check| check.name.as_str() == rule);
-        iteration.issues.retain(|(rule, _)| iteration.outcome == IterationOutcome::Pass || !is_check(rule));
+        iteration.issues.retain(|(rule, _)| iteration.passes || !is_check(rule));
         let before = lines.len();
         lines.extend(iteration.issue_lines());
         if lines.len() > before {
@@ -106,10 +106,8 @@ fn outcome(subject: &Subject<'_>) -> String {
     if !subject.is_single() || !verdict::has_passed(&subject.decision.action) {
         return line(&verdict::verdict(subject).words);
     }
-    let ended = subject.decision.view.checks.iter().filter_map(|check| match &check.standing {
-        CheckStanding::Done(evidence) if evidence.outcome == Outcome::Passed => Some(evidence),
-        _ => None,
-    });
+    let ended = subject.decision.view.checks.iter().filter_map(words::evidence);
+    let ended = ended.filter(|evidence| evidence.outcome == Outcome::Passed);
     let tests: u64 = ended.clone().filter_map(|evidence| evidence.results.as_ref()).map(|results| results.passed).sum();
     let tests = if tests > 0 { format!(", {}", words::count(tests, "test")) } else { String::new() };
     format!("Passed: {}{tests}{}", words::count(ended.count(), "check"), verdict::with_warnings(&subject.decision.view))
@@ -118,7 +116,7 @@ fn outcome(subject: &Subject<'_>) -> String {
 /// The iteration summary with its head coloured.
 fn iteration_lines(iteration: &Iteration, colour: Colour) -> Vec<String> {
     let mut lines = iteration.head();
-    let paint = if iteration.outcome == IterationOutcome::Pass { Paint::Green } else { Paint::Red };
+    let paint = if iteration.passes { Paint::Green } else { Paint::Red };
     if let Some(head) = lines.first_mut() {
         *head = colour.paint(paint, head);
     }
@@ -138,7 +136,7 @@ fn checks(checks: &[CheckView], colour: Colour) -> Vec<String> {
             // Padded before it is painted: colour codes have no width on the screen, but they have one here.
             colour.paint(Paint::Dim, &format!("{:kind_width$}", check.kind.as_str())),
         );
-        if let CheckStanding::Done(evidence) = &check.standing {
+        if let Some(evidence) = words::evidence(check) {
             if let Some(results) = &evidence.results {
                 shown.push_str(&format!("  {}", check_table::tests(results)));
             } else if evidence.has_unread_tests() {
@@ -158,7 +156,7 @@ const LAST_WORDS: usize = 8;
 
 /// The end of the output of a check that ran out of time, or that failed and names no failure.
 fn last_words(check: &CheckView, failures: &[FailureView], colour: Colour) -> Vec<String> {
-    let CheckStanding::Done(evidence) = &check.standing else { return Vec::new() };
+    let Some(evidence) = words::evidence(check) else { return Vec::new() };
     let is_told = evidence.outcome != Outcome::TimedOut && failures.iter().any(|failure| failure.check == check.name);
     if is_told || !evidence.outcome.is_failure() {
         return Vec::new();

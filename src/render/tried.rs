@@ -296,30 +296,20 @@ pub fn trial(trial: &Trial) -> String {
 
 /// As a page that needs nothing else: no script, no picture from elsewhere.
 pub fn trial_page(trial: &Trial) -> String {
-    #[derive(Serialize)]
-    struct Bar {
-        number: PrNumber,
-        url: String,
-        /// Where each of the three begins and how wide it is, in thousandths of the longest; and in words.
-        parts: [(i64, i64); 3],
-        words: String,
-    }
     let total = |waited: &Waited| waited.ci + waited.author + waited.people;
     let longest = trial.pull_requests.iter().map(|one| total(&one.waited)).max().unwrap_or(0).max(1);
     let bar = |one: &Tried| {
         let Waited { ci, author, people } = one.waited;
         let wide = |seconds: i64| seconds.saturating_mul(1000) / longest;
-        let starts = [0, wide(ci), wide(ci) + wide(author)];
-        let widths = [wide(ci), wide(author), wide(people)];
-        let parts = std::array::from_fn(|nth| (starts[nth], widths[nth]));
-        Bar { number: one.number, url: one.url.clone(), parts, words: trial.waits(&one.waited) }
+        // Where each of the three begins and how wide it is, in thousandths of the longest.
+        let parts = [(0, wide(ci)), (wide(ci), wide(author)), (wide(ci) + wide(author), wide(people))];
+        context! { parts => Serde(parts), words => trial.waits(&one.waited), ..Serde(one) }
     };
-    let bars: Vec<Bar> = trial.pull_requests.iter().map(bar).collect();
     let model = context! {
         trial => Serde(trial),
         summary => trial.summary(),
         limits => Serde(Trial::LIMITS),
-        bars => Serde(bars),
+        bars => trial.pull_requests.iter().map(bar).collect::<Vec<_>>(),
     };
     dashboard::page("try.html", model)
 }

@@ -9,13 +9,14 @@ use super::{
 };
 use loopgate_core::{
     CheckName, Login, TeamSlug,
-    deciding::{LabelMeaning, NextAction, Part, View},
+    deciding::{CheckView, LabelMeaning, NextAction, Part, View},
     escalation::fix_request::Whom,
-    evidence::Outcome,
+    evidence::{CheckEvidence, Outcome},
     failure::Blame,
     gate::GateReport,
     observed::Permission,
     policy::{DispatchFixer, Fixer, Policy, Recipient, Trigger},
+    state::RejectedIn,
     verdict::{CheckStanding, RuleFailure, SkipCause, gather::OnBase},
 };
 use minijinja::context;
@@ -81,6 +82,14 @@ pub fn skipped_job(job: &str, cause: &SkipCause) -> String {
     messages::plain("skip_cause", cause, context! { of => job })
 }
 
+/// What a check that has ended brought.
+pub fn evidence(check: &CheckView) -> Option<&CheckEvidence> {
+    match &check.standing {
+        CheckStanding::Done(evidence) => Some(evidence),
+        _ => None,
+    }
+}
+
 /// Names of the checks that failed on the head, in their order.
 pub fn failing(view: &View) -> Vec<CheckName> {
     let fails = |standing: &CheckStanding| match standing {
@@ -125,6 +134,14 @@ pub fn members(gate: &GateReport) -> Vec<String> {
         format!("{team}: {who}")
     };
     gate.eligible.teams.iter().map(named).collect()
+}
+
+/// Where somebody objected.
+pub fn place_of(objection: &RejectedIn) -> String {
+    match objection {
+        RejectedIn::Gate(gate) => format!("{gate} gate"),
+        RejectedIn::Review => "review".to_owned(),
+    }
 }
 
 /// Those who are called when a trigger names no recipient, in plain words.

@@ -9,11 +9,10 @@ mod variables;
 
 use std::io::Write;
 
-use minijinja::value::Serde;
 use serde::Serialize;
 
 pub(super) use self::guidance::resume_steps;
-use self::variables::{DETAILS, Detail, Variables};
+use self::variables::{DETAILS, variables};
 use super::{
     causes, fit,
     links::Links,
@@ -87,16 +86,13 @@ pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &
         )
     });
     let note = note.unwrap_or_default();
-    let mut reports = DETAILS.into_iter().map(|detail| render_built_in(subject, escalation, detail));
+    let built_in = |detail| templates::render("escalation.md", &variables(subject, escalation, detail));
+    let mut reports = DETAILS.into_iter().map(built_in);
     let report = reports.find(|report| report.len() + note.len() <= budget);
     let report = report.unwrap_or_else(|| {
         format!("## Execution Feedback Escalation\n\n{}\n", short_text(&causes::recognised(escalation), 400))
     });
     format!("{marker}\n{report}{note}")
-}
-
-fn render_built_in(subject: &Subject<'_>, escalation: &EscalationView, detail: Detail) -> String {
-    templates::render("escalation.md", &Variables::of(subject, escalation, detail))
 }
 
 /// Renders a repository's template, with ever less detail until it fits.
@@ -115,8 +111,7 @@ fn render_own(
     let template = environment.template_from_named_str("escalation.md", source).map_err(|error| explain(&error))?;
     for detail in DETAILS {
         let mut out = Bounded::default();
-        let variables = Variables::of(subject, escalation, detail);
-        match template.render_captured_to(Serde(&variables), &mut out) {
+        match template.render_captured_to(variables(subject, escalation, detail), &mut out) {
             Ok(_) => {}
             Err(_) if out.is_full => break,
             Err(error) => return Err(explain(&error)),

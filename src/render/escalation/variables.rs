@@ -1,7 +1,6 @@
 //! Every text an escalation template may name, computed in one place.
 
-use minijinja::{context, value::Serde};
-use serde::Serialize;
+use minijinja::{Value, context, value::Serde};
 
 use super::{
     asked, best,
@@ -52,82 +51,48 @@ const DIFF: usize = 30;
 const ANALYSED: usize = 3;
 
 /// Every variable a template may name.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Variables {
-    file_path: Markdown,
-    attempt_count: u32,
-    max_attempts: u32,
-    failure_summary: Markdown,
-    root_cause_analysis: Markdown,
-    fix_attempts: Markdown,
-    trigger: Markdown,
-    reason: Markdown,
-    last_failure: Markdown,
-    retry_attempts: u32,
-    max_retries: u32,
-    stage: &'static str,
-    time_in_failure: String,
-    retry_history: Markdown,
-    pattern_detected: Markdown,
-    question: Markdown,
-    human_action_needed: Markdown,
-    resume_steps: Markdown,
-    mentions: Markdown,
-    original_code: Markdown,
-    all_test_results: Markdown,
-    failure_analyses: Markdown,
-    debug_memory_summary: Markdown,
-    stack_traces: Markdown,
-    best_attempt: Markdown,
-    context: Markdown,
-    title: Markdown,
-    sentence: Markdown,
-}
-
-impl Variables {
-    pub(super) fn of(subject: &Subject<'_>, escalation: &EscalationView, detail: Detail) -> Self {
-        let (view, next) = (&subject.decision.view, &subject.decision.next);
-        let links = Links::of(subject.snapshot);
-        let section = |wanted: ReportSection, text: Markdown| {
-            let included = subject.policy.escalation.include_in_report.contains(&wanted);
-            if included { text } else { Markdown::default() }
-        };
-        let causes = causes(&view.failures);
-        let shown = causes.get(..detail.failures).unwrap_or(&causes);
-        let (first, further) = shown.split_at(shown.len().min(ANALYSED));
-        Self {
-            file_path: code(&file_path(subject)),
-            attempt_count: attempt_count(subject, escalation),
-            max_attempts: view.max_attempts,
-            failure_summary: failure_summary(subject, &causes, shown.len(), &links),
-            root_cause_analysis: analysis(first, &view.tampering, subject.snapshot),
-            fix_attempts: section(ReportSection::FixAttempts, numbered(&fixes(subject, escalation))),
-            trigger: code(escalation.trigger.as_str()),
-            reason: reason(escalation),
-            last_failure: last_failure(subject, escalation, &links),
-            retry_attempts: next.failures.count,
-            max_retries: next.failures.max_retries,
-            stage: view.stage.as_str(),
-            time_in_failure: time_in_failure(subject, escalation),
-            retry_history: retry_history(escalation, &links),
-            pattern_detected: pattern(escalation),
-            question: question(escalation),
-            human_action_needed: Markdown::ours(word("human_action", escalation.trigger.as_str())),
-            resume_steps: numbered(&resume_steps(subject, escalation.trigger)),
-            mentions: mentions(subject, escalation),
-            original_code: section(ReportSection::OriginalCode, diff_excerpt(subject, escalation.trigger, detail)),
-            all_test_results: section(ReportSection::AllTestResults, test_results(subject, &links)),
-            failure_analyses: section(ReportSection::FailureAnalyses, root_causes(further)),
-            debug_memory_summary: section(
-                ReportSection::DebugMemorySummary,
-                memory::summary(causes.iter().map(|cause| cause.first)),
-            ),
-            stack_traces: section(ReportSection::StackTraces, traces(shown, detail)),
-            best_attempt: best(escalation, &links).unwrap_or_default(),
-            context: context_lines(subject, &links),
-            title: text(&clip(&subject.snapshot.pull_request.title, 200)),
-            sentence: sentence(subject, escalation),
-        }
+pub(super) fn variables(subject: &Subject<'_>, escalation: &EscalationView, detail: Detail) -> Value {
+    let (view, next) = (&subject.decision.view, &subject.decision.next);
+    let links = Links::of(subject.snapshot);
+    let section = |wanted: ReportSection, text: Markdown| {
+        let included = subject.policy.escalation.include_in_report.contains(&wanted);
+        if included { text } else { Markdown::default() }
+    };
+    let causes = causes(&view.failures);
+    let shown = causes.get(..detail.failures).unwrap_or(&causes);
+    let (first, further) = shown.split_at(shown.len().min(ANALYSED));
+    context! {
+        file_path => code(&file_path(subject)),
+        attempt_count => attempt_count(subject, escalation),
+        max_attempts => view.max_attempts,
+        failure_summary => failure_summary(subject, &causes, shown.len(), &links),
+        root_cause_analysis => analysis(first, &view.tampering, subject.snapshot),
+        fix_attempts => section(ReportSection::FixAttempts, numbered(&fixes(subject, escalation))),
+        trigger => code(escalation.trigger.as_str()),
+        reason => reason(escalation),
+        last_failure => last_failure(subject, escalation, &links),
+        retry_attempts => next.failures.count,
+        max_retries => next.failures.max_retries,
+        stage => view.stage.as_str(),
+        time_in_failure => time_in_failure(subject, escalation),
+        retry_history => retry_history(escalation, &links),
+        pattern_detected => pattern(escalation),
+        question => question(escalation),
+        human_action_needed => Markdown::ours(word("human_action", escalation.trigger.as_str())),
+        resume_steps => numbered(&resume_steps(subject, escalation.trigger)),
+        mentions => mentions(subject, escalation),
+        original_code => section(ReportSection::OriginalCode, diff_excerpt(subject, escalation.trigger, detail)),
+        all_test_results => section(ReportSection::AllTestResults, test_results(subject, &links)),
+        failure_analyses => section(ReportSection::FailureAnalyses, root_causes(further)),
+        debug_memory_summary => section(
+            ReportSection::DebugMemorySummary,
+            memory::summary(causes.iter().map(|cause| cause.first)),
+        ),
+        stack_traces => section(ReportSection::StackTraces, traces(shown, detail)),
+        best_attempt => best(escalation, &links).unwrap_or_default(),
+        context => context_lines(subject, &links),
+        title => text(&clip(&subject.snapshot.pull_request.title, 200)),
+        sentence => sentence(subject, escalation),
     }
 }
 

@@ -22,7 +22,7 @@ use loopgate_core::{
     policy::{ApproveBy, Policy},
     state::{AttemptDigest, CapabilityProgress, LoopState},
     untrusted::without_secrets,
-    verdict::{CheckStanding, EvaluationVerdict},
+    verdict::EvaluationVerdict,
 };
 
 pub fn action(action: &NextAction) -> NextAction {
@@ -51,14 +51,11 @@ pub fn evaluation(evaluation: &loopgate_core::verdict::Evaluation) -> Evaluation
 }
 
 pub fn check(view: &CheckView) -> Check {
-    let (outcome, evidence) = match &view.standing {
-        CheckStanding::Done(evidence) => (evidence.outcome.as_str().to_owned(), Some(evidence)),
-        standing => (variant_name(standing), None),
-    };
+    let evidence = words::evidence(view);
     Check {
         name: view.name.to_string(),
         kind: view.kind.as_str().to_owned(),
-        outcome,
+        outcome: evidence.map_or_else(|| variant_name(&view.standing), |evidence| evidence.outcome.as_str().to_owned()),
         blame: view.blame.map(|blame| blame.as_str().to_owned()),
         tests: evidence.and_then(|evidence| evidence.results).map(|results| Tests {
             total: results.total,
@@ -75,10 +72,7 @@ pub fn check(view: &CheckView) -> Check {
 
 /// The page of what a check reported.
 pub fn page(view: &CheckView) -> Option<String> {
-    match &view.standing {
-        CheckStanding::Done(evidence) => evidence.url.as_deref().and_then(address),
-        _ => None,
-    }
+    words::evidence(view)?.url.as_deref().and_then(address)
 }
 
 pub fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {

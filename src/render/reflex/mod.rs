@@ -23,7 +23,7 @@ use minijinja::context;
 use super::{
     messages::{self, word},
     sanitize::line,
-    summary::{self, Iteration, IterationOutcome},
+    summary::{self, Iteration},
     words,
 };
 use loopgate_core::{
@@ -58,7 +58,7 @@ pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation, failures: &[Fa
         max: state.max_iterations,
         phase: evaluation.phase,
         score: evaluation.score,
-        outcome: if evaluation.passed() { IterationOutcome::Pass } else { IterationOutcome::Fail },
+        passes: evaluation.passed(),
         plan: state.plan.clone(),
         hash: state.code_artifact.content_hash.clone(),
         changed: fix
