@@ -2,8 +2,6 @@
 
 use std::{path::Path, sync::OnceLock};
 
-use serde::Deserialize;
-
 use super::CliError;
 pub use crate::github::PullRequest;
 use crate::{
@@ -173,14 +171,8 @@ fn app_credentials() -> Result<Option<AppCredentials>, CliError> {
 }
 
 async fn installation(github: &Github, repository: &RepoName) -> Result<InstallationId, CliError> {
-    #[derive(Deserialize)]
-    struct Installation {
-        id: InstallationId,
-    }
-    let found = github.client(None).get::<Installation>(&format!("/repos/{repository}/installation")).await;
-    found
-        .map(|found| found.id)
-        .map_err(|error| CliError::unavailable(format!("the App is not installed there: {error}")))
+    let found = github.client(None).installation_of(repository).await?;
+    found.ok_or_else(|| CliError::unavailable("the App is not installed there"))
 }
 
 /// What the environment says, and beneath it the App that `loopgate setup` has stored.

@@ -53,9 +53,9 @@ impl LoggedDelivery {
 }
 
 #[derive(Deserialize)]
-struct Installation {
-    id: InstallationId,
-    suspended_at: Option<Timestamp>,
+pub(super) struct Installation {
+    pub id: InstallationId,
+    pub suspended_at: Option<Timestamp>,
 }
 
 impl Client {

@@ -191,24 +191,11 @@ struct Claims {
     iss: String,
 }
 
-/// An installation's token as GitHub hands it out. It lives an hour.
-#[derive(Debug, Clone)]
+/// An installation's token, as `POST /app/installations/{id}/access_tokens` answers. It lives an hour.
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct InstallationToken {
     pub token: Secret,
     pub expires_at: Timestamp,
-}
-
-/// The answer to `POST /app/installations/{id}/access_tokens`.
-#[derive(Deserialize)]
-pub(super) struct TokenAnswer {
-    token: String,
-    expires_at: Timestamp,
-}
-
-impl From<TokenAnswer> for InstallationToken {
-    fn from(answer: TokenAnswer) -> Self {
-        Self { token: Secret::new(answer.token), expires_at: answer.expires_at }
-    }
 }
 
 /// The current token of one installation, renewed by one caller while the others wait for it.

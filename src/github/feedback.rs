@@ -13,14 +13,24 @@ use serde_json::{Value, json};
 
 pub use self::wait::{Pacing, Waited};
 use super::{
-    Client, Clock, Error, GithubObjects, error::OrAbsent as _, marker::Marker, paging::wrapped_pages, path,
-    retry::Repeat, wire::ObjectRef,
+    Client, Clock, Error, GithubObjects,
+    error::OrAbsent as _,
+    marker::Marker,
+    observe::read_pull,
+    paging::wrapped_pages,
+    path,
+    retry::Repeat,
+    wire::{App, User},
 };
 use crate::{
     refs::{RefName, RefsError, Retry, StateStore},
     render::{Ended, Feedback, ReadFrom, Reading, Until},
 };
-use loopgate_core::{CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, gate::ReactionKind, observed::OwnCheck};
+use loopgate_core::{
+    CheckRunId, CommentId, Login, PrNumber, RepoName, Sha,
+    gate::ReactionKind,
+    observed::{Lifecycle, OwnCheck},
+};
 
 /// Pages of check runs and of comments that are read at most. The status comment is among the first comments.
 const MOST_PAGES: usize = 3;
@@ -47,24 +57,11 @@ pub struct FeedbackSeen {
 }
 
 #[derive(Deserialize)]
-struct Pull {
-    state: String,
-    #[serde(default)]
-    merged: bool,
-    head: ObjectRef,
-}
-
-#[derive(Deserialize)]
 struct Run {
     id: CheckRunId,
     name: String,
     app: Option<App>,
     output: Option<Output>,
-}
-
-#[derive(Deserialize)]
-struct App {
-    slug: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -80,12 +77,6 @@ struct Comment {
     id: CommentId,
     body: Option<String>,
     user: Option<User>,
-}
-
-#[derive(Deserialize)]
-struct User {
-    login: String,
-    r#type: String,
 }
 
 impl Run {
@@ -120,12 +111,12 @@ impl FeedbackReader {
     /// [`Error::NotFound`] where these credentials are shown no such pull request; faults, outages and limits.
     pub async fn look(&self) -> Result<FeedbackSeen, Error> {
         let repo = path::repo(&self.repository);
-        let pull: Pull = self.client.get(&format!("{repo}/pulls/{}", self.number)).await?;
+        let pull = read_pull(self.client.repo(&self.repository), self.number).await?.pull_request;
         let head = pull.head.sha;
-        let ended = match pull.state.as_str() {
-            "open" => None,
-            _ if pull.merged => Some(Ended::Merged),
-            _ => Some(Ended::Closed),
+        let ended = match pull.lifecycle {
+            Lifecycle::Open => None,
+            Lifecycle::Merged { .. } => Some(Ended::Merged),
+            Lifecycle::Closed => Some(Ended::Closed),
         };
         let seen = |(from, document): (_, Feedback)| {
             let document = ended.into_iter().fold(document, Feedback::ended);
@@ -222,7 +213,7 @@ impl FeedbackReader {
     fn in_comments(&self, comments: &[Comment], speakers: &[String]) -> Option<Feedback> {
         let documents = comments.iter().filter_map(|comment| {
             let (user, body) = (comment.user.as_ref()?, comment.body.as_deref()?);
-            let is_ours = user.r#type == "Bot" && self.may_be(&user.login) && Marker::of(body) == Some(Marker::Status);
+            let is_ours = user.kind == "Bot" && self.may_be(&user.login) && Marker::of(body) == Some(Marker::Status);
             let document = is_ours.then(|| self.of_this(Feedback::within(body)))??;
             Some((!speakers.contains(&user.login), user.login == ACTIONS, comment.id, document))
         });

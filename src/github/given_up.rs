@@ -1,37 +1,17 @@
 //! Shows on a pull request that Loopgate no longer looks at it. Few requests are made for that: something on the pull
 //! request may be what ended the process.
 
-use serde::Deserialize;
-
 use super::{
     Error, Failed, ObservedSurface, Reconcile, ReconcileRequest,
     error::OrAbsent as _,
-    observe::CONFIGURATION,
-    path, plan,
-    wire::{InStack, ObjectRef, Repository},
+    observe::{CONFIGURATION, Pull, read_pull},
+    plan,
 };
 use crate::render::{self, Rendered};
 use loopgate_core::{
-    Sha,
     deciding::{CheckRunPlan, Surface},
-    observed::{Base, CheckScope, Conclusion, OwnCheck},
+    observed::{CheckScope, Conclusion, Lifecycle, OwnCheck},
 };
-
-#[derive(Deserialize)]
-struct Pull {
-    state: String,
-    head: ObjectRef,
-    base: BaseTip,
-    stack: Option<InStack>,
-}
-
-#[derive(Deserialize)]
-struct BaseTip {
-    #[serde(rename = "ref")]
-    branch: String,
-    sha: Sha,
-    repo: Repository,
-}
 
 impl Reconcile {
     /// Writes in `loopgate / verify` that work was given up because the process ended so many `times`. The next look
@@ -41,17 +21,21 @@ impl Reconcile {
     /// [`Failed`] when GitHub does not answer or asks to wait.
     pub async fn tell_given_up(&self, job: &ReconcileRequest, times: u32) -> Result<(), Failed> {
         let client = self.github.client(job.installation);
-        let repository = path::repo(&job.repository);
-        let pull = client.fetch::<Pull>(&format!("{repository}/pulls/{}", job.number)).await.or_absent()?;
-        let Some(Pull { head, mut base, stack, .. }) = pull.filter(|pull| pull.state == "open") else { return Ok(()) };
-        if let Some(stack) = stack {
-            (base.branch, base.sha) = (stack.base.branch, stack.base.sha);
-        }
-        let check_runs = self.observer.own_check_runs(client.repo(&job.repository), head.sha).await?;
-        let configuration = format!("{repository}/contents/{CONFIGURATION}?ref={}", base.sha);
-        let scope = match base.branch == base.repo.default_branch {
+        let repo = client.repo(&job.repository);
+        let Some(Pull { mut pull_request, stack, default_branch, .. }) = read_pull(repo, job.number)
+            .await
+            .or_absent()?
+            .filter(|pull| pull.pull_request.lifecycle == Lifecycle::Open)
+        else {
+            return Ok(());
+        };
+        let check_runs = self.observer.own_check_runs(repo, pull_request.head.sha).await?;
+        let tip = stack.map_or(pull_request.base.sha, |stack| stack.base.sha);
+        let configuration = repo.path(format!("contents/{CONFIGURATION}?ref={tip}"));
+        let branch = &pull_request.base.branch;
+        let scope = match default_branch.as_ref() == Some(branch) {
             true => CheckScope::DefaultBranch,
-            false => CheckScope::Branch(base.branch.clone()),
+            false => CheckScope::Branch(branch.clone()),
         };
         let name = OwnCheck::Verify.name(&scope);
         if !check_runs.iter().any(|run| run.name == name) {
@@ -62,8 +46,8 @@ impl Reconcile {
             }
         }
         let us = self.github.identity(&client).await?;
-        let base = Base { branch: base.branch, sha: base.sha, scope, open_pattern: None };
-        let nothing = ObservedSurface::of_nothing(job.repository.clone(), job.number, head.sha, base, us.bot);
+        pull_request.base.scope = scope;
+        let nothing = ObservedSurface::of_nothing(job.repository.clone(), pull_request);
         let observed = ObservedSurface { check_runs, us: us.bot_id, ..nothing };
         let failure = CheckRunPlan::Completed(Conclusion::Failure);
         let wished = Surface { verify: Some(failure), ..Surface::default() };

@@ -7,11 +7,13 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-
 use super::{
-    Client, Error, Failed, Looked, ObservedSurface, Reconcile, ReconcileRequest, error::OrAbsent as _,
-    paging::wrapped_pages, path, plan, webhook::Target, wire::ObjectRef,
+    Client, Error, Failed, Looked, ObservedSurface, Reconcile, ReconcileRequest,
+    error::OrAbsent as _,
+    paging::wrapped_pages,
+    path, plan,
+    webhook::Target,
+    wire::{GitCommit, ListedCommit},
 };
 use crate::render::{self, GroupMember, Rendered, VerifiedBy};
 use loopgate_core::{
@@ -171,36 +173,15 @@ impl Reconcile {
         of: &Snapshot,
     ) -> Result<ObservedSurface, Failed> {
         let check_runs = self.observer.own_check_runs(client.repo(&group.repository), group.head).await?;
-        let pull_request = &of.pull_request;
-        let (base, author) = (pull_request.base.clone(), pull_request.author.login.clone());
-        let nothing =
-            ObservedSurface::of_nothing(group.repository.clone(), pull_request.number, group.head, base, author);
+        let mut pull_request = of.pull_request.clone();
+        pull_request.head.sha = group.head;
+        let nothing = ObservedSurface::of_nothing(group.repository.clone(), pull_request);
         Ok(ObservedSurface { check_runs, us: of.app.bot_id, ..nothing })
     }
 }
 
 wrapped_pages! {
-    Compared.commits of GroupCommit;
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct GroupCommit {
-    sha: Sha,
-    commit: Message,
-    #[serde(default)]
-    parents: Vec<ObjectRef>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Message {
-    message: String,
-    tree: Option<ObjectRef>,
-    committer: Option<Committer>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Committer {
-    date: Timestamp,
+    Compared.commits of ListedCommit;
 }
 
 /// The pull requests of a group, and the commits that name none.
@@ -210,7 +191,7 @@ struct Entries {
     /// When the queue made the group's head.
     made_at: Option<Timestamp>,
     numbers: Vec<PrNumber>,
-    unnamed: Vec<GroupCommit>,
+    unnamed: Vec<ListedCommit>,
 }
 
 /// Finds the pull requests between a group's base and its head, oldest first.
@@ -226,9 +207,8 @@ async fn entries(client: &Client, group: &MergeGroup) -> Result<Entries, Error> 
         client.open_pull_requests(repository, Some(branch))
     )?;
     let named = |number: Option<u64>| number.map(PrNumber::new).filter(|number| open.contains(number));
-    let of_head = commits.items.iter().find(|commit| commit.sha == *head);
-    let tree = of_head.and_then(|commit| commit.commit.tree.as_ref()).map(|tree| tree.sha);
-    let made_at = of_head.and_then(|commit| commit.commit.committer.as_ref()).map(|committer| committer.date);
+    let of_head = commits.items.iter().find(|commit| commit.sha == *head).map(|listed| &listed.commit);
+    let (tree, made_at) = (of_head.map(|commit| commit.tree.sha), of_head.and_then(GitCommit::made_at));
     let mut entries = Entries { tree, made_at, numbers: Vec::new(), unnamed: Vec::new() };
     for commit in first_parents(&commits.items, *head, *base) {
         match named(number_in(&commit.commit.message)) {
@@ -244,7 +224,7 @@ async fn entries(client: &Client, group: &MergeGroup) -> Result<Entries, Error> 
 }
 
 /// The commits that the queue made, from the head down to the base.
-fn first_parents(commits: &[GroupCommit], head: Sha, base: Sha) -> Vec<&GroupCommit> {
+fn first_parents(commits: &[ListedCommit], head: Sha, base: Sha) -> Vec<&ListedCommit> {
     let mut chain = Vec::new();
     let mut at = head;
     while at != base && chain.len() <= commits.len() {
@@ -272,6 +252,8 @@ fn number_in_branch(head_ref: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -294,10 +276,10 @@ mod tests {
     #[test]
     fn only_the_queues_own_commits_are_followed() {
         let sha = |byte: u8| Sha::from_bytes([byte; 20]);
-        let commit = |byte: u8, parents: &[u8]| GroupCommit {
-            sha: sha(byte),
-            commit: Message { message: String::new(), tree: None, committer: None },
-            parents: parents.iter().map(|parent| ObjectRef { sha: sha(*parent) }).collect(),
+        let commit = |byte: u8, parents: &[u8]| -> ListedCommit {
+            let parents: Vec<_> = parents.iter().map(|parent| json!({ "sha": sha(*parent) })).collect();
+            let commit = json!({ "tree": { "sha": sha(byte) } });
+            serde_json::from_value(json!({ "sha": sha(byte), "commit": commit, "parents": parents })).unwrap()
         };
         // 1 is the base; 2 and 4 are merges of 3 and 5.
         let commits = [commit(3, &[1]), commit(2, &[1, 3]), commit(5, &[1]), commit(4, &[2, 5])];

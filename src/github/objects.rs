@@ -18,7 +18,7 @@ use super::{
     path,
     retry::Repeat,
     transport::Accept,
-    wire::{ObjectRef, Tree},
+    wire::{GitCommit, ObjectRef, Repository, Tree},
 };
 use crate::refs::{GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError};
 use loopgate_core::{RepoName, Sha, Timestamp};
@@ -42,18 +42,6 @@ struct Reference {
     #[serde(rename = "ref")]
     name: String,
     object: ObjectRef,
-}
-
-#[derive(Deserialize)]
-struct Commit {
-    tree: ObjectRef,
-    parents: Vec<ObjectRef>,
-    committer: Committer,
-}
-
-#[derive(Deserialize)]
-struct Committer {
-    date: Timestamp,
 }
 
 impl GithubObjects {
@@ -102,7 +90,8 @@ impl GithubObjects {
     /// When GitHub does not answer.
     pub(super) async fn made_at(&self, sha: Sha) -> Result<(Timestamp, bool), RefsError> {
         let is_known = self.client.recall(&self.path(format_args!("commits/{sha}")), Accept::Json).is_some();
-        Ok((self.commit(sha).await?.committer.date, is_known))
+        let made_at = self.commit(sha).await?.made_at();
+        Ok((made_at.ok_or_else(|| RefsError::Refused(format!("commit {} has no date", sha.short())))?, is_known))
     }
 
     /// Moves refs, all of them or none, each from where it was to where it is to be; none is a ref that does not exist.
@@ -111,10 +100,6 @@ impl GithubObjects {
     /// # Errors
     /// When GitHub does not answer, or asks to wait.
     pub(super) async fn move_all(&self, moves: &[(RefName, Option<Sha>, Option<Sha>)]) -> Result<bool, RefsError> {
-        #[derive(Deserialize)]
-        struct Repository {
-            node_id: String,
-        }
         let repository: Repository = self.client.get(&path::repo(&self.repository)).await.map_err(told)?;
         let oid = |at: &Option<Sha>| at.unwrap_or(Sha::from_bytes([0; 20]));
         let updates: Vec<Value> = (moves.iter())
@@ -175,7 +160,7 @@ impl GithubObjects {
         Ok(sha)
     }
 
-    async fn commit(&self, sha: Sha) -> Result<Commit, RefsError> {
+    async fn commit(&self, sha: Sha) -> Result<GitCommit, RefsError> {
         let path = self.path(format_args!("commits/{sha}"));
         let commit = self.client.get_immutable_json(&path).await.map_err(told)?;
         commit.ok_or_else(|| RefsError::Refused(format!("commit {} is gone", sha.short())))

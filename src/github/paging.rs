@@ -136,10 +136,10 @@ fn page_number(link: &str) -> Option<usize> {
 
 /// Pages that wrap their list in an object.
 macro_rules! wrapped_pages {
-    ($($page:ident . $field:ident of $item:ty;)*) => {$(
+    ($($seen:vis $page:ident . $field:ident of $item:ty;)*) => {$(
         #[derive(serde::Deserialize)]
-        struct $page {
-            $field: Vec<$item>,
+        $seen struct $page {
+            $seen $field: Vec<$item>,
         }
         impl $crate::github::paging::PageOf for $page {
             type Item = $item;

@@ -1,5 +1,6 @@
 //! Paths of the REST API, with names from outside in them.
 
+use crate::render::percent_encoded;
 use loopgate_core::RepoName;
 
 /// `/repos/{owner}/{name}`; both parts are plain by construction.
@@ -9,25 +10,12 @@ pub(crate) fn repo(name: &RepoName) -> String {
 
 /// One segment of a path or one value of a query: everything but letters, digits and `-._~` escaped.
 pub(crate) fn escape(text: &str) -> String {
-    escape_but(text, "")
+    percent_encoded(text, "-._~")
 }
 
 /// Several segments: slashes stay.
 pub(crate) fn escape_path(text: &str) -> String {
-    escape_but(text, "/")
-}
-
-fn escape_but(text: &str, kept: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        let c = char::from(byte);
-        if c.is_ascii_alphanumeric() || "-._~".contains(c) || kept.contains(c) {
-            escaped.push(c);
-        } else {
-            escaped.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    escaped
+    percent_encoded(text, "-._~/")
 }
 
 #[cfg(test)]

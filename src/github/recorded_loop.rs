@@ -3,12 +3,11 @@
 use std::collections::BTreeMap;
 
 use futures::{StreamExt as _, stream};
-use serde::Deserialize;
 use serde_json::Value;
 
 use super::{
     Error, ErrorKind, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, Repo, error::OrAbsent as _,
-    objects::told, path, ttl_cache::TtlCache,
+    objects::told, path, ttl_cache::TtlCache, wire::ListedCommit,
 };
 use crate::{
     refs::{RefName, RefsError, Seal, StateStore},
@@ -28,23 +27,6 @@ pub struct LoopReader {
     seal: Option<Seal>,
     /// Who may read what, as GitHub answered.
     readers: TtlCache<(RepoName, UserId), bool>,
-}
-
-#[derive(Deserialize)]
-struct Listed {
-    sha: Sha,
-    commit: ListedCommit,
-}
-
-#[derive(Deserialize)]
-struct ListedCommit {
-    message: String,
-    committer: Committer,
-}
-
-#[derive(Deserialize)]
-struct Committer {
-    date: Timestamp,
 }
 
 impl LoopReader {
@@ -164,11 +146,10 @@ impl LoopReader {
 /// The commits of a state ref, newest first.
 async fn saved_states(repo: Repo<'_>, tip: Sha) -> Result<Vec<SavedState>, RefsError> {
     let path = repo.path(format!("commits?sha={tip}"));
-    let listed = repo.list::<Vec<Listed>>(&path, MOST_PAGES).await.or_absent().map_err(told)?;
-    let saved = |listed: Listed| SavedState {
-        sha: listed.sha,
-        at: listed.commit.committer.date,
-        subject: listed.commit.message.lines().next().unwrap_or_default().to_owned(),
+    let listed = repo.list::<Vec<ListedCommit>>(&path, MOST_PAGES).await.or_absent().map_err(told)?;
+    let saved = |ListedCommit { sha, commit, .. }: ListedCommit| {
+        let subject = commit.message.lines().next().unwrap_or_default().to_owned();
+        Some(SavedState { sha, at: commit.made_at()?, subject })
     };
-    Ok(listed.into_iter().flat_map(|listed| listed.items).map(saved).collect())
+    Ok(listed.into_iter().flat_map(|listed| listed.items).filter_map(saved).collect())
 }

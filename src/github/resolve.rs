@@ -9,7 +9,7 @@ use super::{
     paging::wrapped_pages,
     path,
     webhook::Target,
-    wire::{InStack, ObjectRef, User, account},
+    wire::{InStack, ObjectRef, Side, User, account},
 };
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp, WorkflowRunId,
@@ -52,20 +52,13 @@ pub struct ListedPull {
     pub head: ObjectRef,
 }
 
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct Side {
-    #[serde(rename = "ref", default)]
-    pub branch: String,
-    repo: Option<Named>,
-}
-
-#[derive(Debug, Clone, Deserialize)]
-struct Named {
-    full_name: RepoName,
+#[derive(Deserialize)]
+pub(super) struct Named {
+    pub full_name: RepoName,
 }
 
 wrapped_pages! {
-    Repositories.repositories of Named;
+    pub(super) Repositories.repositories of Named;
 }
 
 impl Client {
@@ -193,7 +186,7 @@ fn concerned(pulls: Vec<OpenPull>, repository: &RepoName, head: Sha) -> Vec<Open
     let concerned = pulls.into_iter().filter(|pull| {
         pull.state == "open"
             && pull.head.sha == head
-            && pull.base.repo.as_ref().is_none_or(|base| &base.full_name == repository)
+            && pull.base.repo.as_ref().and_then(|base| base.full_name.as_ref()).is_none_or(|base| base == repository)
     });
     concerned.collect()
 }
@@ -216,7 +209,7 @@ mod tests {
     }
 
     fn pull(number: u64, state: &str, head: &str, base: &str) -> Value {
-        json!({ "number": number, "state": state, "head": { "sha": head }, "base": { "repo": { "full_name": base } } })
+        json!({ "number": number, "state": state, "head": { "sha": head }, "base": { "sha": head, "repo": { "full_name": base } } })
     }
 
     #[tokio::test]

@@ -2,10 +2,12 @@
 
 use std::fmt;
 
+use serde::Deserialize;
 use zeroize::Zeroizing;
 
 /// A token, key or webhook secret: redacted wherever it is formatted, wiped when it is dropped.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq, Deserialize)]
+#[serde(from = "String")]
 pub struct Secret(Zeroizing<String>);
 
 impl Secret {
@@ -16,6 +18,12 @@ impl Secret {
     /// The text itself, for the one place that sends it.
     pub fn expose(&self) -> &str {
         &self.0
+    }
+}
+
+impl From<String> for Secret {
+    fn from(text: String) -> Self {
+        Self::new(text)
     }
 }
 

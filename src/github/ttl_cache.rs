@@ -7,7 +7,7 @@ use std::{
 
 use chrono::TimeDelta;
 
-use super::{Client, client::LOOK_AGAIN_AFTER};
+use super::{Client, Error, client::LOOK_AGAIN_AFTER};
 use loopgate_core::Timestamp;
 
 /// How long GitHub's answers about people, teams and branches are believed.
@@ -53,6 +53,28 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
 
     pub(crate) fn put(&self, key: K, value: V, now: Timestamp) {
         self.insert(key, Answer { value, until: now + LIFE, is_sure: true });
+    }
+
+    /// The stored value, or what is asked now. What is no answer is asked for again.
+    ///
+    /// # Errors
+    /// Those of `ask`.
+    pub(crate) async fn recall_or_ask(
+        &self,
+        key: K,
+        client: &Client,
+        is_answer: impl Fn(&V) -> bool,
+        ask: impl AsyncFnOnce() -> Result<V, Error>,
+    ) -> Result<V, Error> {
+        if let Some(known) = self.recall(&key, client) {
+            return Ok(known);
+        }
+        let doubts = client.doubts();
+        let value = ask().await?;
+        if is_answer(&value) {
+            self.keep(key, value.clone(), client, doubts);
+        }
+        Ok(value)
     }
 
     /// Keeps what follows from requests that began at so many [`doubts`](Client::doubts).

@@ -17,10 +17,12 @@ use url::Url;
 
 use super::{
     ApiUrl, Error, Github, Secret,
+    app::Installation,
     client::parse,
+    resolve::Repositories,
     transport::{Accept, Incoming, Outgoing, Transport},
 };
-use loopgate_core::{InstallationId, Login, RepoName, UserId, observed::Actor};
+use loopgate_core::{Login, RepoName, UserId, observed::Actor};
 
 /// Requests for repositories whenever rights are asked for; what lies beyond is not shown.
 const MOST_PAGES: usize = 30;
@@ -59,29 +61,13 @@ struct App {
 /// GitHub refuses a code with status 200 and without a token.
 #[derive(Deserialize)]
 struct Exchanged {
-    access_token: Option<String>,
+    access_token: Option<Secret>,
     expires_in: Option<i64>,
 }
 
 #[derive(Deserialize)]
 struct Installations {
     installations: Vec<Installation>,
-}
-
-#[derive(Deserialize)]
-struct Installation {
-    id: InstallationId,
-    suspended_at: Option<String>,
-}
-
-#[derive(Deserialize)]
-struct Repositories {
-    repositories: Vec<Repository>,
-}
-
-#[derive(Deserialize)]
-struct Repository {
-    full_name: RepoName,
 }
 
 impl SignIn {
@@ -139,7 +125,7 @@ impl SignIn {
             ..Outgoing::read("/login/oauth/access_token", Accept::Plain, LIMIT)
         };
         let Exchanged { access_token, expires_in } = parsed(&request, &sent(&self.web, &request, None).await?)?;
-        let Some(token) = access_token.map(Secret::new) else { return Ok(None) };
+        let Some(token) = access_token else { return Ok(None) };
         let Actor { id, login } = self.read("/user", &token).await?;
         let lives = expires_in.and_then(TimeDelta::try_seconds).unwrap_or(LONGEST).min(LONGEST);
         Ok(Some(Visitor { id, login, token, lives }))

@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::{Client, Error, Repo, error::OrAbsent as _};
 use loopgate_core::{
-    AppId, Login, PrNumber, Sha, UserId,
+    AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
     observed::{Account, AccountKind},
 };
 
@@ -48,6 +48,24 @@ pub(super) struct BranchHead {
     pub sha: Sha,
 }
 
+/// The head or the base of a pull request.
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct Side {
+    pub sha: Sha,
+    #[serde(rename = "ref", default)]
+    pub branch: String,
+    pub repo: Option<SideRepository>,
+}
+
+#[derive(Debug, Clone, Deserialize)]
+pub(super) struct SideRepository {
+    pub full_name: Option<RepoName>,
+    pub default_branch: Option<String>,
+    pub private: Option<bool>,
+    #[serde(default)]
+    pub archived: bool,
+}
+
 /// A commit, or another object of git, by its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectRef {
@@ -81,11 +99,90 @@ pub(super) struct TreeEntry {
     pub sha: Sha,
 }
 
-/// A repository's answer, for its default branch.
+/// A repository's own answer.
 #[derive(Deserialize)]
 pub(super) struct Repository {
+    pub node_id: Option<String>,
     pub default_branch: String,
+    #[serde(default)]
+    pub private: bool,
     pub mirror_url: Option<String>,
+}
+
+/// A rule of a branch, as `GET …/rules/branches/{branch}` answers
+/// (<https://docs.github.com/en/rest/repos/rules#get-rules-for-a-branch>).
+#[derive(Deserialize)]
+pub(super) struct BranchRule {
+    #[serde(rename = "type")]
+    pub kind: String,
+    #[serde(default)]
+    pub parameters: RuleParameters,
+}
+
+/// What rules for pull requests and for checks ask for; classic protection answers in the same words.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct RuleParameters {
+    pub required_approving_review_count: u32,
+    pub required_status_checks: Vec<RequiredCheck>,
+}
+
+/// A check that a branch requires.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+pub(super) struct RequiredCheck {
+    pub context: String,
+    /// Whose it must be. -1 stands for anybody in classic protection.
+    #[serde(alias = "app_id")]
+    pub integration_id: Option<i64>,
+}
+
+/// A commit as git has it: `GET …/git/commits/{sha}`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct GitCommit {
+    #[serde(default)]
+    pub message: String,
+    pub tree: ObjectRef,
+    #[serde(default)]
+    pub parents: Vec<ObjectRef>,
+    pub author: Option<Signature>,
+    pub committer: Option<Signature>,
+}
+
+impl GitCommit {
+    /// When it was made.
+    pub fn made_at(&self) -> Option<Timestamp> {
+        self.committer.as_ref()?.date.as_ref()?.parse().ok()
+    }
+}
+
+/// Who signed a commit, and when.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct Signature {
+    #[serde(default)]
+    pub email: String,
+    /// As its author wrote it: it may be no date.
+    date: Option<String>,
+}
+
+/// A commit in a list of commits or in a comparison.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct ListedCommit {
+    pub sha: Sha,
+    pub node_id: Option<String>,
+    #[serde(default)]
+    pub parents: Vec<ObjectRef>,
+    /// Without its parents, which stand above.
+    pub commit: GitCommit,
+    pub author: Option<MaybeUser>,
+    pub committer: Option<MaybeUser>,
+}
+
+/// GitHub writes an author it cannot attribute as `null` or as `{}`.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(untagged)]
+pub(super) enum MaybeUser {
+    Somebody(User),
+    Nobody {},
 }
 
 /// A commit with the files it changes, as far as they are listed.

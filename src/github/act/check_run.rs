@@ -14,7 +14,7 @@ use crate::{
 use loopgate_core::{
     Sha, Timestamp,
     deciding::CheckRunPlan,
-    observed::{AnnotationLevel, CheckProgress, Conclusion},
+    observed::{AnnotationLevel, CheckProgress, Conclusion, PullRequest},
 };
 
 /// Annotations one request takes
@@ -126,8 +126,8 @@ pub(super) fn further_annotations(write: &CheckRunWrite) -> impl Iterator<Item =
 
 /// The body that ends a run whose head or base was left.
 pub(super) fn cancellation(left: &LeftCheckRun, surface: &ObservedSurface, now: Timestamp) -> Value {
-    let head = (left.head != surface.head).then_some(surface.head);
-    let text = render::superseded(head, &surface.base.branch);
+    let PullRequest { head, base, .. } = &surface.pull_request;
+    let text = render::superseded((left.head != head.sha).then_some(head.sha), &base.branch);
     let mut body = json!({ "external_id": ENDED, "output": output(&text, &[]) });
     end(&mut body, Conclusion::Cancelled, now);
     body

@@ -1,11 +1,14 @@
 //! What an effect is to those who carry it out: what it creates content for, of which kind it is, how it is called, and
 //! what it does to a pull request that was read before.
 
-use std::collections::BTreeSet;
-
 use super::{CheckRunWrite, Effect};
 use crate::github::{ObservedSurface, budget::Need};
-use loopgate_core::{Login, TeamSlug, gate::Reviewer, observed::OwnCheck, policy::DispatchFixer, state::Repeatable};
+use loopgate_core::{
+    gate::Reviewer,
+    observed::{OwnCheck, PullRequest},
+    policy::DispatchFixer,
+    state::Repeatable,
+};
 
 /// What an effect creates content for; `None` where it creates none.
 pub(super) fn need(surface: &ObservedSurface, effect: &Effect) -> Option<Need> {
@@ -44,7 +47,7 @@ pub(super) fn changed_post(effect: &Effect) -> Option<String> {
 
 pub(super) fn need_of_run(surface: &ObservedSurface, write: &CheckRunWrite) -> Need {
     // The verdict itself first; what the gates wait for is next.
-    if write.name == OwnCheck::Verify.name(&surface.base.scope) { Need::Verify } else { Need::Verdict }
+    if write.name == OwnCheck::Verify.name(&surface.pull_request.base.scope) { Need::Verify } else { Need::Verdict }
 }
 
 /// The effect that was due, in the words of the problem that people read.
@@ -84,12 +87,8 @@ pub(super) fn describe(effect: &Effect) -> String {
 }
 
 /// Does to what was read what an effect did.
-pub(super) fn mark(
-    effect: &Effect,
-    labels: &mut BTreeSet<String>,
-    users: &mut BTreeSet<Login>,
-    teams: &mut BTreeSet<TeamSlug>,
-) {
+pub(super) fn mark(effect: &Effect, pull_request: &mut PullRequest) {
+    let PullRequest { labels, requested_users: users, requested_teams: teams, .. } = pull_request;
     match effect {
         Effect::AddLabels(names) => labels.extend(names.iter().cloned()),
         Effect::RemoveLabel(name) => labels.retain(|label| label != name),

@@ -52,22 +52,22 @@ const MOST_MARKS: usize = 50;
 #[derive(Default)]
 pub struct Executor {
     /// Labels and review requests that were changed, and when.
-    marks: TtlCache<(RepoName, PrNumber), Vec<(Timestamp, Effect)>>,
+    marks: TtlCache<Pull, Vec<(Timestamp, Effect)>>,
     /// Labels that are known to exist.
     labels: TtlCache<(RepoName, String), ()>,
     label_creation: tokio::sync::Mutex<()>,
     /// What was asked to run again, and how that was answered: until GitHub shows that it runs, the wish stands.
     asked: TtlCache<(RepoName, AskedOf), Result<(), Error>>,
     /// Reviewers that GitHub would not have, and why.
-    refused_reviewers: TtlCache<(RepoName, u64, Reviewer), String>,
+    refused_reviewers: TtlCache<(Pull, Reviewer), String>,
     /// Messages sent on channels, with their outcomes: one per call.
-    announced: TtlCache<(RepoName, u64, String, Channel), Result<(), String>>,
+    announced: TtlCache<(Pull, String, Channel), Result<(), String>>,
     channels: Channels,
     /// When each comment was posted in the last hour, by its marker, and when a post was found gone, by none: what people
     /// delete comes back, but not for ever.
-    posted: Mutex<BTreeMap<(RepoName, PrNumber, String), Vec<Timestamp>>>,
+    posted: Mutex<BTreeMap<(Pull, String), Vec<Timestamp>>>,
     /// Effects that were left out, by pull request and kind, and when their turn comes.
-    waiting: Mutex<BTreeMap<(RepoName, PrNumber), (Timestamp, ByKind)>>,
+    waiting: Mutex<BTreeMap<Pull, (Timestamp, ByKind)>>,
     /// Reactions that are known to be ours, or known to be others' alone.
     reactions: TtlCache<(Reacted, ReactionKind), Whose>,
 }
@@ -77,6 +77,9 @@ const LATE: TimeDelta = TimeDelta::minutes(1);
 
 /// How many effects there are of each kind.
 type ByKind = BTreeMap<&'static str, u64>;
+
+/// A pull request of a repository.
+type Pull = (RepoName, PrNumber);
 
 /// The outcome of a list of effects.
 #[derive(Debug, Default, PartialEq)]
@@ -171,10 +174,9 @@ impl Executor {
 
     fn note_waiting(&self, surface: &ObservedSurface, waiting: Option<(Timestamp, ByKind)>) {
         let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        let pull = (surface.repository.clone(), surface.number);
         match waiting {
-            None => drop(all.remove(&pull)),
-            Some(waiting) => drop(all.insert(pull, waiting)),
+            None => drop(all.remove(&surface.pull())),
+            Some(waiting) => drop(all.insert(surface.pull(), waiting)),
         }
     }
 
@@ -192,7 +194,7 @@ impl Executor {
     /// Posts a comment, unless people have deleted it again and again.
     async fn comment(&self, place: &Place<'_>, body: &str, need: Need) -> Result<(), Error> {
         let marker = body.lines().next().unwrap_or_default().to_owned();
-        let (key, now) = ((place.surface.repository.clone(), place.surface.number, marker), place.client.now());
+        let (key, now) = ((place.surface.pull(), marker), place.client.now());
         if self.lately(&key, now) > MOST_REMADE {
             let message = format!("it was deleted {MOST_REMADE} times within an hour");
             return Err(Error::Rejected { path: "a comment of ours".to_owned(), status: 410, message });
@@ -205,14 +207,14 @@ impl Executor {
     /// Whether a post that is gone is made anew. Not for ever: what GitHub only refuses to change would be made anew again
     /// and again.
     fn may_remake(&self, surface: &ObservedSurface, now: Timestamp) -> bool {
-        let key = (surface.repository.clone(), surface.number, String::new());
+        let key = (surface.pull(), String::new());
         let may = self.lately(&key, now) < MOST_REMADE;
         self.posted.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(now);
         may
     }
 
     /// How often it was so within the last hour.
-    fn lately(&self, key: &(RepoName, PrNumber, String), now: Timestamp) -> usize {
+    fn lately(&self, key: &(Pull, String), now: Timestamp) -> usize {
         let is_young = |at: &Timestamp| now - *at < POSTED_WITHIN;
         let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
         posted.retain(|_, times| {
@@ -224,11 +226,11 @@ impl Executor {
 
     /// Labels and review requests that were changed a moment ago win over what was read of the pull request before that.
     pub fn recall_marks(&self, observation: &mut Observation, read_as_of: Option<Timestamp>, now: Timestamp) {
-        let Observation { snapshot: Snapshot { pull_request: pull, .. }, surface, .. } = observation;
-        let marks = self.marks.get(&(surface.repository.clone(), surface.number), now).unwrap_or_default();
+        let Observation { snapshot: Snapshot { pull_request, .. }, surface, .. } = observation;
+        let marks = self.marks.get(&surface.pull(), now).unwrap_or_default();
         for (_, effect) in marks.iter().filter(|(at, _)| read_as_of.is_some_and(|read_as_of| read_as_of <= *at)) {
-            mark(effect, &mut pull.labels, &mut pull.requested_users, &mut pull.requested_teams);
-            mark(effect, &mut surface.labels, &mut surface.requested_users, &mut surface.requested_teams);
+            mark(effect, pull_request);
+            mark(effect, &mut surface.pull_request);
         }
     }
 
@@ -238,7 +240,7 @@ impl Executor {
         | Effect::RequestReviewer(_)
         | Effect::WithdrawReviewer(_) = effect
         {
-            self.marks.change((surface.repository.clone(), surface.number), now, |marks| {
+            self.marks.change(surface.pull(), now, |marks| {
                 marks.drain(..marks.len().saturating_sub(MOST_MARKS - 1));
                 marks.push((now, effect.clone()));
             });
@@ -314,11 +316,11 @@ impl Executor {
                 return self.create_label(place, name, color, description).await;
             }
             Effect::AddLabels(names) => {
-                let below = format!("issues/{}/labels", place.surface.number);
+                let below = format!("issues/{}/labels", place.surface.pull_request.number);
                 place.create(&below, &json!({ "labels": names }), Need::Mark).await?;
             }
             Effect::RemoveLabel(name) => {
-                let below = format!("issues/{}/labels/{}", place.surface.number, path::escape(name));
+                let below = format!("issues/{}/labels/{}", place.surface.pull_request.number, path::escape(name));
                 return place.remove(&below, None).await;
             }
             Effect::RequestReviewer(reviewer) => return self.request_reviewer(place, reviewer).await,
@@ -369,8 +371,7 @@ impl Executor {
 
     /// One at a time: a single name that GitHub does not take fails a whole request.
     async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did, Error> {
-        let surface = place.surface;
-        let key = (surface.repository.clone(), surface.number.get(), reviewer.clone());
+        let key = (place.surface.pull(), reviewer.clone());
         let path = place.reviewers_path();
         if let Some(message) = self.refused_reviewers.recall(&key, place.client) {
             return Err(Error::Rejected { path, status: 422, message });
@@ -392,8 +393,8 @@ impl Executor {
         message: &Message,
         executed: &mut Executed,
     ) {
-        let (surface, now) = (place.surface, place.client.now());
-        let said = (surface.repository.clone(), surface.number.get(), key.to_owned(), channel);
+        let now = place.client.now();
+        let said = (place.surface.pull(), key.to_owned(), channel);
         let outcome = match self.announced.get(&said, now) {
             Some(outcome) => outcome,
             None => {
@@ -499,7 +500,7 @@ impl Place<'_> {
     }
 
     fn reviewers_path(&self) -> String {
-        format!("pulls/{}/requested_reviewers", self.surface.number)
+        format!("pulls/{}/requested_reviewers", self.surface.pull_request.number)
     }
 
     async fn tell(&self, method: Method, below: &str, body: Option<&Value>, repeat: Repeat) -> Result<(), Error> {
@@ -508,7 +509,7 @@ impl Place<'_> {
 
     /// Creates what is there only once however often it is created, when it may.
     async fn create(&self, below: &str, body: &Value, need: Need) -> Result<(), Error> {
-        let _booked = self.client.book(need, self.surface.head).await?;
+        let _booked = self.client.book(need, self.surface.pull_request.head.sha).await?;
         self.tell(Method::POST, below, Some(body), Repeat::Safe).await
     }
 
@@ -538,8 +539,8 @@ impl Place<'_> {
     }
 
     async fn comment(&self, body: &str, need: Need) -> Result<(), Error> {
-        let path = self.path(&format!("issues/{}/comments", self.surface.number));
-        let _booked = self.client.book(need, self.surface.head).await?;
+        let path = self.path(&format!("issues/{}/comments", self.surface.pull_request.number));
+        let _booked = self.client.book(need, self.surface.pull_request.head.sha).await?;
         let created: Value = self.client.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
         if let Some(id) = created["id"].as_u64() {
             self.client.created(&path, id, created);
@@ -548,12 +549,15 @@ impl Place<'_> {
     }
 
     async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
-        let body = check_run::creation(write, self.surface.head, self.client.now());
-        let booked = self.client.book(need_of_run(self.surface, write), self.surface.head).await?;
+        let body = check_run::creation(write, self.surface.pull_request.head.sha, self.client.now());
+        let booked = self.client.book(need_of_run(self.surface, write), self.surface.pull_request.head.sha).await?;
         let created = self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
         drop(booked);
-        let Created { id, .. } =
-            remember_check_run(self.client.repo(&self.surface.repository), self.surface.head, created)?;
+        let Created { id, .. } = remember_check_run(
+            self.client.repo(&self.surface.repository),
+            self.surface.pull_request.head.sha,
+            created,
+        )?;
         self.annotate(id, write).await
     }
 

@@ -46,14 +46,14 @@ fn check_run_effect(
 ) -> Option<Effect> {
     let shown = observed.check_run(check);
     // A completed check run of a merged or closed pull request stays as it is.
-    if observed.lifecycle != Lifecycle::Open
+    if observed.pull_request.lifecycle != Lifecycle::Open
         && shown.is_none_or(|run| matches!(run.progress, CheckProgress::Completed { .. }))
     {
         return None;
     }
-    let digest = check_run::digest(state, text, by_word, &observed.base.branch);
+    let digest = check_run::digest(state, text, by_word, &observed.pull_request.base.branch);
     let write = |annotations| {
-        let (name, text) = (check.name(&observed.base.scope), text.clone());
+        let (name, text) = (check.name(&observed.pull_request.base.scope), text.clone());
         CheckRunWrite { name, state, text, annotations, digest: digest.to_string() }
     };
     let Some(run) = shown else {
@@ -93,7 +93,7 @@ fn status_comment(observed: &ObservedSurface, wish: StatusCommentWish, text: &st
 
 fn labels(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     // GitHub compares label names without regard to case.
-    let on = |name: &str| observed.labels.iter().find(|label| label.eq_ignore_ascii_case(name));
+    let on = |name: &str| observed.pull_request.labels.iter().find(|label| label.eq_ignore_ascii_case(name));
     let mut effects = Vec::new();
     let mut missing = Vec::new();
     for (name, wish) in &wished.labels {
@@ -115,12 +115,12 @@ fn labels(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
 
 fn reviewers(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     let asked = |reviewer: &Reviewer| match reviewer {
-        Reviewer::User(login) => observed.requested_users.contains(login),
-        Reviewer::Team(team) => observed.requested_teams.contains(team),
+        Reviewer::User(login) => observed.pull_request.requested_users.contains(login),
+        Reviewer::Team(team) => observed.pull_request.requested_teams.contains(team),
     };
     // An author cannot be asked, and who has given a review already has answered.
     let pointless = |reviewer: &Reviewer| match reviewer {
-        Reviewer::User(login) => *login == observed.author || observed.reviewed.contains(login),
+        Reviewer::User(login) => *login == observed.pull_request.author.login || observed.reviewed.contains(login),
         Reviewer::Team(_) => false,
     };
     let request = wished.request.iter().filter(|reviewer| !asked(reviewer) && !pointless(reviewer));

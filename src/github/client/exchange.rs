@@ -14,7 +14,7 @@ use super::{
 };
 use crate::github::{
     Credentials, Error, Secret,
-    auth::{InstallationToken, TokenAnswer},
+    auth::InstallationToken,
     budget::PointsLimit,
     fence,
     retry::{Repeat, RetryDecision, judge},
@@ -170,7 +170,7 @@ impl Client {
                     RetryDecision::Success => {
                         hub.health.signed(Ok(()));
                         self.ask_again();
-                        return parse::<TokenAnswer>(&path, &answer.body).map(Into::into);
+                        return parse(&path, &answer.body);
                     }
                     RetryDecision::RenewToken(error) => {
                         hub.health.signed(Err(error.to_string()));

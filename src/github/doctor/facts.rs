@@ -13,7 +13,7 @@ use super::super::{
 use crate::{
     github::{
         registration::{Access, Arrival},
-        wire::Repository,
+        wire::{BranchRule, Repository, RequiredCheck},
     },
     proof::Signer,
 };
@@ -132,7 +132,7 @@ pub(super) struct RepositoryFacts {
     pub name: RepoName,
     pub installation: Fetched<Option<InstallationId>>,
     pub configuration: Fetched<CheckedConfiguration>,
-    pub required: Fetched<Vec<Required>>,
+    pub required: Fetched<Vec<RequiredCheck>>,
     pub branch: String,
     /// The repository that this one is a mirror of.
     pub mirror_of: Option<String>,
@@ -147,15 +147,6 @@ pub(super) struct Ruleset {
     pub enforcement: String,
     /// `always` and `exempt` where the rules do not concern us.
     pub current_user_can_bypass: Option<String>,
-}
-
-/// A check that a branch requires.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
-pub(super) struct Required {
-    pub context: String,
-    /// Whose it must be. -1 stands for anybody in classic protection.
-    #[serde(alias = "app_id")]
-    pub integration_id: Option<i64>,
 }
 
 impl Facts {
@@ -256,25 +247,12 @@ impl RepositoryFacts {
         let repo = client.repo(name);
         let configuration = said(Observer::new(github.clone()).check_configuration(repo, None).await);
         let (branch, mirror_of, required) = match said(required(repo).await) {
-            Ok((Repository { default_branch, mirror_url }, required)) => (default_branch, mirror_url, Ok(required)),
+            Ok((Repository { default_branch, mirror_url, .. }, required)) => (default_branch, mirror_url, Ok(required)),
             Err(reason) => (String::new(), None, Err(reason)),
         };
         let rulesets = said(repo.fetch(&repo.path("rulesets?per_page=100")).await);
         Self { name: name.clone(), installation, configuration, required, branch, mirror_of, rulesets }
     }
-}
-
-#[derive(Deserialize)]
-struct Rule {
-    #[serde(rename = "type")]
-    kind: String,
-    parameters: Option<Parameters>,
-}
-
-#[derive(Deserialize)]
-struct Parameters {
-    #[serde(default)]
-    required_status_checks: Vec<Required>,
 }
 
 #[derive(Deserialize)]
@@ -290,18 +268,17 @@ struct Protection {
 #[derive(Deserialize)]
 struct Classic {
     #[serde(default)]
-    checks: Vec<Required>,
+    checks: Vec<RequiredCheck>,
 }
 
 /// The repository, and the checks that its default branch requires: by rulesets, and by classic protection, which the branch itself
 /// contains (<https://docs.github.com/en/rest/branches/branches#get-a-branch>).
-async fn required(repo: Repo<'_>) -> Result<(Repository, Vec<Required>), Error> {
+async fn required(repo: Repo<'_>) -> Result<(Repository, Vec<RequiredCheck>), Error> {
     let repository = repo.get::<Repository>(&repo.root()).await?;
     let escaped = path::escape_path(&repository.default_branch);
-    let rules = repo.fetch::<Vec<Rule>>(&repo.path(format!("rules/branches/{escaped}?per_page=100"))).await?;
+    let rules = repo.fetch::<Vec<BranchRule>>(&repo.path(format!("rules/branches/{escaped}?per_page=100"))).await?;
     let by_rules = rules.into_iter().filter(|rule| rule.kind == "required_status_checks");
-    let mut required: Vec<_> =
-        by_rules.filter_map(|rule| rule.parameters).flat_map(|parameters| parameters.required_status_checks).collect();
+    let mut required: Vec<_> = by_rules.flat_map(|rule| rule.parameters.required_status_checks).collect();
     let branch_itself = repo.fetch::<Branch>(&repo.path(format!("branches/{escaped}"))).await.or_absent()?;
     let classic = branch_itself.and_then(|branch| branch.protection?.required_status_checks);
     required.extend(classic.into_iter().flat_map(|classic| classic.checks));

@@ -2,9 +2,9 @@
 
 use super::{
     Finding, Outcome,
-    facts::{Facts, RepositoryFacts, Required},
+    facts::{Facts, RepositoryFacts},
 };
-use crate::github::CheckedConfiguration;
+use crate::github::{CheckedConfiguration, wire::RequiredCheck};
 use loopgate_core::{
     observed::{CheckScope, OwnCheck},
     policy::{ConfigError, Fixer, HearsApps},
@@ -64,7 +64,7 @@ pub(super) fn required(facts: &Facts) -> Vec<Finding> {
     let names = OwnCheck::ALL.map(|check| check.name(&CheckScope::DefaultBranch));
     let mut found = Vec::new();
     for name in &names {
-        let here: Vec<&Required> = required.iter().filter(|check| check.context == *name).collect();
+        let here: Vec<&RequiredCheck> = required.iter().filter(|check| check.context == *name).collect();
         match here.as_slice() {
             [] => {
                 let message =

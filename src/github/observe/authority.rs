@@ -94,20 +94,18 @@ impl Registry {
     }
 
     async fn login(&self, client: &Client, login: &Login) -> Result<NamedAccount, Error> {
-        if let Some(known) = self.logins.recall(login, client) {
-            return Ok(known);
-        }
         let doubts = client.doubts();
-        let account = match client.get::<User>(&format!("/users/{}", path::escape(login.as_str()))).await.or_absent() {
-            Ok(Some(user)) => NamedAccount::Known(user.into()),
+        let path = format!("/users/{}", path::escape(login.as_str()));
+        let ask = async || match client.get::<User>(&path).await.or_absent() {
+            Ok(Some(user)) => Ok(NamedAccount::Known(user.into())),
             Ok(None) if self.asks_again && client.doubts() > doubts => {
-                return Ok(NamedAccount::Unknown("GitHub shows no such account for the moment".to_owned()));
+                Ok(NamedAccount::Unknown("GitHub shows no such account for the moment".to_owned()))
             }
-            Ok(None) => NamedAccount::Missing,
-            Err(error) => return Ok(NamedAccount::Unknown(reason(error)?)),
+            Ok(None) => Ok(NamedAccount::Missing),
+            Err(error) => Ok(NamedAccount::Unknown(reason(error)?)),
         };
-        self.logins.keep(login.clone(), account.clone(), client, doubts);
-        Ok(account)
+        let is_answer = |account: &NamedAccount| !matches!(account, NamedAccount::Unknown(_));
+        self.logins.recall_or_ask(login.clone(), client, is_answer, ask).await
     }
 
     async fn team(
@@ -116,25 +114,22 @@ impl Registry {
         team: &TeamSlug,
         organisation: Option<&Organisation>,
     ) -> Result<TeamStanding, Error> {
-        let key = (repo.name.clone(), team.clone());
-        if let Some(known) = self.teams.recall(&key, &repo) {
-            return Ok(known);
-        }
-        match organisation {
-            Some(Organisation::Closed(reason)) => return Ok(TeamStanding::Unreadable(reason.clone())),
-            Some(Organisation::Silent(reason)) => return Ok(TeamStanding::Unknown(reason.clone())),
-            Some(Organisation::Teams(teams)) if !teams.contains(team) => return Ok(TeamStanding::Missing),
-            Some(Organisation::Teams(_)) | None => {}
-        }
-        let doubts = repo.doubts();
-        let standing = match ask_for_team(repo, team).await {
-            Ok(standing) => standing,
-            Err(error) => unread(error, TeamStanding::Unreadable, TeamStanding::Unknown)?,
+        let of_organisation = match organisation {
+            Some(Organisation::Closed(reason)) => Some(TeamStanding::Unreadable(reason.clone())),
+            Some(Organisation::Silent(reason)) => Some(TeamStanding::Unknown(reason.clone())),
+            Some(Organisation::Teams(teams)) if !teams.contains(team) => Some(TeamStanding::Missing),
+            Some(Organisation::Teams(_)) | None => None,
         };
-        if !matches!(standing, TeamStanding::Unknown(_)) {
-            self.teams.keep(key, standing.clone(), &repo, doubts);
-        }
-        Ok(standing)
+        let is_answer =
+            |standing: &TeamStanding| of_organisation.is_none() && !matches!(standing, TeamStanding::Unknown(_));
+        let ask = async || match &of_organisation {
+            Some(standing) => Ok(standing.clone()),
+            None => {
+                let asked = ask_for_team(repo, team).await;
+                asked.or_else(|error| unread(error, TeamStanding::Unreadable, TeamStanding::Unknown))
+            }
+        };
+        self.teams.recall_or_ask((repo.name.clone(), team.clone()), &repo, is_answer, ask).await
     }
 
     /// The organisations of teams that must be asked about. Most presets name teams that most organisations do not
@@ -153,25 +148,18 @@ impl Registry {
         Ok(try_join_all(asked).await?.into_iter().collect())
     }
     async fn organisation(&self, client: &Client, name: &str) -> Result<Organisation, Error> {
-        let key = name.to_owned();
-        if let Some(known) = self.organisations.recall(&key, client) {
-            return Ok(known);
-        }
         let slug = |team: Team| format!("{name}/{}", team.slug).parse().ok();
-        let doubts = client.doubts();
+        let path = format!("/orgs/{name}/teams");
         // A person's account has no teams (404).
-        let organisation = match client.list::<Vec<Team>>(&format!("/orgs/{name}/teams"), MOST_PAGES).await.or_absent()
-        {
+        let ask = async || match client.list::<Vec<Team>>(&path, MOST_PAGES).await.or_absent() {
             Ok(listed) => {
                 let teams = listed.map(|listing| listing.items).unwrap_or_default();
-                Organisation::Teams(teams.into_iter().filter_map(slug).collect())
+                Ok(Organisation::Teams(teams.into_iter().filter_map(slug).collect()))
             }
-            Err(error) => unread(error, Organisation::Closed, Organisation::Silent)?,
+            Err(error) => unread(error, Organisation::Closed, Organisation::Silent),
         };
-        if !matches!(organisation, Organisation::Silent(_)) {
-            self.organisations.keep(key, organisation.clone(), client, doubts);
-        }
-        Ok(organisation)
+        let is_answer = |organisation: &Organisation| !matches!(organisation, Organisation::Silent(_));
+        self.organisations.recall_or_ask(name.to_owned(), client, is_answer, ask).await
     }
 }
 

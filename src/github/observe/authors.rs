@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use futures::future::try_join_all;
 use serde::Deserialize;
 
+use super::pull::Changes;
 use crate::github::{
     Client, Error, Repo,
     error::OrAbsent as _,
@@ -38,9 +39,9 @@ struct Author {
 }
 
 /// Enters both into what is known of the makers.
-pub(super) async fn read(repo: Repo<'_>, commits: &[Commit], nodes: &BTreeMap<Sha, String>) -> Result<Makers, Error> {
+pub(super) async fn read(repo: Repo<'_>, Changes { commits, nodes, .. }: &Changes) -> Result<Makers, Error> {
     let co_authored: Vec<&Commit> =
-        commits.iter().rev().filter(|commit| co_authors(&commit.message).next().is_some()).collect();
+        commits.items.iter().rev().filter(|commit| co_authors(&commit.message).next().is_some()).collect();
     if co_authored.is_empty() {
         return Ok(Makers::default());
     }

@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{checks, checks::Checks, config, pull};
+use super::{checks, checks::Checks, config, evidence::accepted, pull};
 use crate::github::{Client, Error, Repo, error::OrAbsent as _};
 use loopgate_core::{
     Sha,
@@ -78,16 +78,13 @@ pub(super) fn is_asked_for(
     files: &ChangedFiles,
     policy: &Policy,
 ) -> bool {
-    let mut accepted = evidence.iter().filter_map(|received| match received {
-        ReceivedEvidence::Accepted(evidence) => Some(evidence),
-        ReceivedEvidence::Refused { .. } => None,
-    });
     let code_type = coverage::change_type(pull_request, files, &policy.coverage);
     let keeps = policy.coverage.target(code_type) == CoverageTarget::MatchBase
         || policy.coverage.judged_tests(code_type).any(|sort| sort == RequiredTest::ExistingTestsPass);
     let edits = |file: &ChangedFile| file.paths().any(|path| belongs_to_tests(path) || tamper::decides_what_runs(path));
     let edits_tests = tamper::holds_tests(files) || files.known().iter().any(edits);
-    accepted.any(|evidence| keeps || edits_tests || evidence.checks.iter().any(|check| check.outcome.is_failure()))
+    accepted(evidence)
+        .any(|evidence| keeps || edits_tests || evidence.checks.iter().any(|check| check.outcome.is_failure()))
 }
 
 /// Check runs of the base, and the documents of its workflow runs.

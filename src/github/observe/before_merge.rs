@@ -1,24 +1,18 @@
 //! The base branch as it was before a pull request was merged into it: afterwards it holds the change, so that nothing
 //! would look new there, and what the change adds to the configuration would govern it.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 
 use super::pull::Pull;
 use crate::github::{
     Error, Repo,
     error::OrAbsent as _,
-    wire::{CommitOid, ObjectRef, graphql_pull},
+    wire::{CommitOid, GitCommit, graphql_pull},
 };
 use loopgate_core::{PrNumber, Sha};
 
 /// Commits of a rebased pull request that are followed back at most.
 const MOST_COMMITS: usize = 30;
-
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct Commit {
-    message: String,
-    parents: Vec<ObjectRef>,
-}
 
 /// The commit that a pull request was merged as; none where GitHub does not return it.
 pub(super) async fn merged_as(repo: Repo<'_>, pull: &Pull) -> Result<Option<Sha>, Error> {
@@ -68,9 +62,9 @@ async fn merge_commit(repo: Repo<'_>, number: PrNumber) -> Result<Option<Sha>, E
     Ok(pull.and_then(|pull| pull.merge_commit).map(|commit| commit.oid))
 }
 
-async fn commit(repo: Repo<'_>, sha: Sha) -> Result<Option<Commit>, Error> {
+async fn commit(repo: Repo<'_>, sha: Sha) -> Result<Option<GitCommit>, Error> {
     let path = repo.path(format!("git/commits/{sha}"));
-    Ok(repo.get_immutable_json::<Commit>(&path).await.or_refused()?.flatten())
+    Ok(repo.get_immutable_json::<GitCommit>(&path).await.or_refused()?.flatten())
 }
 
 #[cfg(test)]
@@ -108,7 +102,8 @@ mod tests {
         };
         for (commit, message, parents) in history {
             let parents: Vec<_> = parents.iter().map(|parent| json!({ "sha": sha(*parent) })).collect();
-            let body = json!({ "sha": sha(*commit), "message": message, "parents": parents });
+            let body =
+                json!({ "sha": sha(*commit), "message": message, "tree": { "sha": sha(0) }, "parents": parents });
             answer(format!("git/commits/{}", sha(*commit)), body).await;
         }
         let merged = json!({

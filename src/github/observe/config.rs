@@ -4,8 +4,6 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-
 use super::{contents, organisation::Defaults};
 use crate::{
     config::{self, Source},
@@ -14,7 +12,7 @@ use crate::{
         error::OrAbsent as _,
         path,
         ttl_cache::TtlCache,
-        wire::{Branch, ObjectRef, Tree, TreeEntry},
+        wire::{Branch, BranchRule, ObjectRef, RuleParameters, Tree, TreeEntry},
     },
 };
 use loopgate_core::{
@@ -199,59 +197,38 @@ impl BranchRules {
     /// How many approvals the branch's rules ask for: rulesets first, then classic protection where we may read it
     /// (that takes administration rights we do not ask for; a 403 or 404 counts as none).
     pub(super) async fn required_approvals(&self, repo: Repo<'_>, name: &str, branch: Branch) -> Result<u32, Error> {
-        let key = (repo.name.clone(), name.to_owned());
-        if let Some(known) = self.approvals.recall(&key, &repo) {
-            return Ok(known);
-        }
-        let doubts = repo.doubts();
-        let rules = rules(repo, name).await?;
-        let reviews = rules.into_iter().filter(|rule| rule.kind == "pull_request").filter_map(|rule| rule.parameters);
-        let mut approvals = reviews.map(|it| it.required_approving_review_count).max().unwrap_or(0);
-        if branch.protected && approvals == 0 {
-            approvals = by_protection(repo, name).await?;
-        }
-        self.approvals.keep(key, approvals, &repo, doubts);
-        Ok(approvals)
+        let ask = async || {
+            let rules = rules(repo, name).await?;
+            let reviews = rules.iter().filter(|rule| rule.kind == "pull_request");
+            match reviews.map(|rule| rule.parameters.required_approving_review_count).max().unwrap_or(0) {
+                0 if branch.protected => by_protection(repo, name).await,
+                approvals => Ok(approvals),
+            }
+        };
+        self.approvals.recall_or_ask((repo.name.clone(), name.to_owned()), &repo, |_| true, ask).await
     }
 
     /// Whether rulesets keep people from making the branch and from pushing to it without a pull request. Classic
     /// branch protection takes administration rights to read, so it counts for nothing.
     pub(super) async fn keep_people_out(&self, repo: Repo<'_>, name: &str) -> Result<bool, Error> {
-        let key = (repo.name.clone(), name.to_owned());
-        if let Some(known) = self.closed.recall(&key, &repo) {
-            return Ok(known);
-        }
-        let doubts = repo.doubts();
-        let rules = rules(repo, name).await?;
-        let has = |kind: &str| rules.iter().any(|rule| rule.kind == kind);
-        // <https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/available-rules-for-rulesets>
-        let closed = has("creation") && (has("pull_request") || has("update"));
-        self.closed.keep(key, closed, &repo, doubts);
-        Ok(closed)
+        let ask = async || {
+            let rules = rules(repo, name).await?;
+            let has = |kind: &str| rules.iter().any(|rule| rule.kind == kind);
+            // <https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/available-rules-for-rulesets>
+            Ok(has("creation") && (has("pull_request") || has("update")))
+        };
+        self.closed.recall_or_ask((repo.name.clone(), name.to_owned()), &repo, |_| true, ask).await
     }
 }
 
-#[derive(Deserialize)]
-struct Rule {
-    #[serde(rename = "type")]
-    kind: String,
-    parameters: Option<Parameters>,
-}
-
-#[derive(Deserialize)]
-struct Parameters {
-    #[serde(default)]
-    required_approving_review_count: u32,
-}
-
-async fn rules(repo: Repo<'_>, branch: &str) -> Result<Vec<Rule>, Error> {
+async fn rules(repo: Repo<'_>, branch: &str) -> Result<Vec<BranchRule>, Error> {
     let path = repo.path(format!("rules/branches/{}", path::escape_path(branch)));
-    Ok(repo.list::<Vec<Rule>>(&path, 3).await.or_refused()?.map(|rules| rules.items).unwrap_or_default())
+    Ok(repo.list::<Vec<BranchRule>>(&path, 3).await.or_refused()?.map(|rules| rules.items).unwrap_or_default())
 }
 
 async fn by_protection(repo: Repo<'_>, branch: &str) -> Result<u32, Error> {
     let branch = path::escape_path(branch);
     let path = repo.path(format!("branches/{branch}/protection/required_pull_request_reviews"));
-    let parameters = repo.get::<Parameters>(&path).await.or_refused()?;
+    let parameters = repo.get::<RuleParameters>(&path).await.or_refused()?;
     Ok(parameters.map_or(0, |parameters| parameters.required_approving_review_count))
 }

@@ -60,8 +60,9 @@ struct WireArtifact {
     expired: bool,
 }
 
+/// An execution of a job.
 #[derive(Serialize, Deserialize)]
-struct WireJob {
+pub(super) struct WireJob {
     /// That of its check run too.
     id: CheckRunId,
     name: String,
@@ -70,14 +71,19 @@ struct WireJob {
     conclusion: Option<String>,
     started_at: Option<Timestamp>,
     completed_at: Option<Timestamp>,
-    html_url: Option<String>,
+    pub html_url: Option<String>,
     #[serde(default)]
-    steps: Vec<WireStep>,
+    pub steps: Vec<WireStep>,
 }
 
 #[derive(Serialize, Deserialize)]
-struct WireStep {
-    status: Option<String>,
+pub(super) struct WireStep {
+    #[serde(default)]
+    pub name: String,
+    pub status: Option<String>,
+    pub conclusion: Option<String>,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
 }
 
 /// A workflow run on the head, with the commit that GitHub names as its head.
@@ -86,6 +92,14 @@ pub(super) struct HeadRun {
     pub run: WorkflowRun,
     head: Sha,
     event: Option<String>,
+}
+
+/// The documents that are accepted.
+pub(super) fn accepted(received: &[ReceivedEvidence]) -> impl Iterator<Item = &Evidence> {
+    received.iter().filter_map(|received| match received {
+        ReceivedEvidence::Accepted(evidence) => Some(evidence.as_ref()),
+        ReceivedEvidence::Refused { .. } => None,
+    })
 }
 
 /// The workflow runs on a commit, of all workflows.
@@ -143,13 +157,7 @@ pub(super) async fn of_base(
         let mut found = runs(repo, commit).await.or_refused()?.unwrap_or_default();
         found.retain(|run| run.event.as_deref().is_some_and(|event| EVENTS_OF_BRANCHES.contains(&event)));
         let received = read(repo, commit, &listed(&found, repo.name, verify).0).await?;
-        let accepted: Vec<Evidence> = received
-            .into_iter()
-            .filter_map(|received| match received {
-                ReceivedEvidence::Accepted(evidence) => Some(*evidence),
-                ReceivedEvidence::Refused { .. } => None,
-            })
-            .collect();
+        let accepted: Vec<Evidence> = accepted(&received).cloned().collect();
         if !accepted.is_empty() {
             return Ok(Some(gather::base(commit, accepted)));
         }
@@ -209,13 +217,7 @@ pub(super) async fn with_jobs(
     runs: &[&HeadRun],
     received: &[ReceivedEvidence],
 ) -> Result<Vec<WorkflowRun>, Error> {
-    let documents: Vec<&Evidence> = received
-        .iter()
-        .filter_map(|received| match received {
-            ReceivedEvidence::Accepted(evidence) => Some(evidence.as_ref()),
-            ReceivedEvidence::Refused { .. } => None,
-        })
-        .collect();
+    let documents: Vec<&Evidence> = accepted(received).collect();
     let mut runs: Vec<WorkflowRun> = runs.iter().map(|run| run.run.clone()).collect();
     let newest = |path: &str| runs.iter().filter(|run| run.path == path).max_by_key(|run| run.id);
     let brought = |run: &WorkflowRun| {

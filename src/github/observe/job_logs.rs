@@ -1,9 +1,11 @@
 //! The logs of failed jobs of GitHub Actions behind checks that the policy follows.
 
 use chrono::TimeDelta;
-use serde::Deserialize;
 
-use super::checks::{Checks, has_failed, is_mapped, progress};
+use super::{
+    checks::{Checks, has_failed, is_mapped, progress},
+    evidence::{WireJob, WireStep},
+};
 use crate::github::{Client, Error, Repo, client::LONGEST_LOG, transport::Accept};
 use loopgate_core::{
     CheckRunId, Timestamp,
@@ -23,22 +25,6 @@ const ACTIONS: &str = "github-actions";
 const STORED_WITHIN: TimeDelta = TimeDelta::minutes(5);
 /// Steps of a job that are looked at.
 const MOST_STEPS: usize = 1_000;
-
-#[derive(Deserialize)]
-struct WireJob {
-    html_url: Option<String>,
-    #[serde(default)]
-    steps: Vec<WireStep>,
-}
-
-#[derive(Deserialize)]
-struct WireStep {
-    name: String,
-    status: Option<String>,
-    conclusion: Option<String>,
-    started_at: Option<Timestamp>,
-    completed_at: Option<Timestamp>,
-}
 
 /// The outcome of reading one log.
 enum Log {

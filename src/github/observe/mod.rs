@@ -53,11 +53,15 @@ use self::{
     dormant::Dormant,
     evidence::HeadRun,
     organisation::Organisations,
-    pull::{MergeCommit, Pull, Unread},
+    pull::{Changes, Unread},
     review_threads::KnownThreads,
     stack::Layers,
 };
-pub(super) use self::{config::escalation_template, pull::pushed_between, surface::status_comments};
+pub(super) use self::{
+    config::escalation_template,
+    pull::{Pull, pushed_between, read as read_pull},
+    surface::status_comments,
+};
 pub use self::{
     dormant::DormantRepository,
     past::{ListedPast, PastState},
@@ -68,10 +72,9 @@ use super::{Error, Github, Repo};
 pub(super) use config::FILE as CONFIGURATION;
 use loopgate_core::{
     PrNumber, Sha,
-    observed::{AppIdentity, ChangedFiles, Commit, Listing, ObservationProblem, PullRequest, Review, Snapshot},
+    observed::{AppIdentity, Listing, ObservationProblem, PullRequest, Review, Snapshot},
     policy::Policy,
 };
-use std::collections::BTreeMap;
 
 /// Reads pull requests. Made once per process: it remembers what it may believe for a while.
 pub struct Observer {
@@ -101,11 +104,7 @@ pub struct PullRequestFacts {
     pub(in crate::github) policy: Policy,
     comments: Comments,
     reviews: Listing<Review>,
-    files: ChangedFiles,
-    commits: Listing<Commit>,
-    merges: Vec<MergeCommit>,
-    merge_base: Option<Sha>,
-    nodes: BTreeMap<Sha, String>,
+    changes: Changes,
     checks: Checks,
     runs: Vec<HeadRun>,
     layers: Option<Layers>,

@@ -6,7 +6,7 @@ use super::{LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Target, 
 use crate::github::{Error, Repo, error::OrAbsent as _, resolve::OpenPull};
 use loopgate_core::{
     Sha,
-    observed::{AppIdentity, Base, CheckScope, Lifecycle, PullRequest, Snapshot},
+    observed::{AppIdentity, CheckScope, Lifecycle, PullRequest, Snapshot},
     policy::Policy,
     state::LoopState,
 };
@@ -58,9 +58,9 @@ impl Observer {
     /// Every kind of [`Error`].
     pub async fn left_for_nothing(&self, target: Target<'_>) -> Result<Option<ObservedSurface>, Error> {
         let Target { repo, number } = target;
-        let pull = pull::read(repo, number).await?;
-        let PullRequest { head, base, lifecycle, author, .. } = &pull.pull_request;
-        let Some(default_branch) = pull.default_branch.as_deref().filter(|default| *default != base.branch) else {
+        let Pull { mut pull_request, default_branch, .. } = pull::read(repo, number).await?;
+        let PullRequest { head, base, lifecycle, .. } = &mut pull_request;
+        let Some(default_branch) = default_branch.filter(|default| *default != base.branch) else {
             return Ok(None);
         };
         if *lifecycle != Lifecycle::Open {
@@ -69,14 +69,11 @@ impl Observer {
         let us = self.github.identity(&repo).await?;
         let checks = checks::read_runs(repo, head.sha, &us).await.or_refused()?;
         let check_runs = checks.map(|checks| checks.own).unwrap_or_default();
-        let base = Base { scope: CheckScope::Branch(base.branch.clone()), ..base.clone() };
+        base.scope = CheckScope::Branch(base.branch.clone());
         let left: Vec<_> =
-            check_runs.iter().filter_map(|run| run.left_by_retargeting(head.sha, &base, default_branch)).collect();
-        let surface = ObservedSurface {
-            check_runs,
-            left,
-            ..ObservedSurface::of_nothing(repo.name.clone(), number, head.sha, base, author.login.clone())
-        };
+            check_runs.iter().filter_map(|run| run.left_by_retargeting(head.sha, base, &default_branch)).collect();
+        let nothing = ObservedSurface::of_nothing(repo.name.clone(), pull_request);
+        let surface = ObservedSurface { check_runs, left, ..nothing };
         Ok((!surface.left.is_empty()).then_some(surface))
     }
 }

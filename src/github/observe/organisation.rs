@@ -45,14 +45,8 @@ impl Defaults {
 impl Organisations {
     /// The defaults of a repository's owner; none where they have no such file, or we may not see it.
     pub(super) async fn of(&self, client: &Client, owner: &str) -> Result<Option<Arc<Defaults>>, Error> {
-        let key = owner.to_ascii_lowercase();
-        if let Some(known) = self.0.recall(&key, client) {
-            return Ok(known);
-        }
-        let doubts = client.doubts();
-        let defaults = read(client, owner).await?.map(Arc::new);
-        self.0.keep(key, defaults.clone(), client, doubts);
-        Ok(defaults)
+        let ask = async || Ok(read(client, owner).await?.map(Arc::new));
+        self.0.recall_or_ask(owner.to_ascii_lowercase(), client, |_| true, ask).await
     }
 
     pub(super) fn forget(&self) {

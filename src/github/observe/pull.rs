@@ -9,7 +9,7 @@ use crate::github::{
     error::OrAbsent as _,
     observe::{conversation::Inline, stack::ComparedWith},
     path,
-    wire::{InStack, Named, ObjectRef, Team, User, account},
+    wire::{GitCommit, InStack, ListedCommit, MaybeUser, Named, ObjectRef, Side, Signature, Team, User, account},
 };
 use loopgate_core::{
     Login, PrNumber, Sha, TeamSlug, Timestamp,
@@ -40,8 +40,8 @@ struct Wire {
     merged_by: Option<Person>,
     #[serde(default)]
     draft: bool,
-    head: WireHead,
-    base: WireBase,
+    head: Side,
+    base: Side,
     #[serde(default)]
     labels: Vec<Named>,
     #[serde(default)]
@@ -60,35 +60,6 @@ struct Wire {
     /// How many comments stand on lines of the diff.
     #[serde(default)]
     review_comments: u64,
-}
-
-#[derive(Debug, Deserialize)]
-struct WireHead {
-    sha: Sha,
-    #[serde(rename = "ref")]
-    branch: String,
-    repo: Option<Repository>,
-}
-
-#[derive(Debug, Deserialize)]
-struct WireBase {
-    sha: Sha,
-    #[serde(rename = "ref")]
-    branch: String,
-    repo: Option<BaseRepository>,
-}
-
-#[derive(Debug, Deserialize)]
-struct BaseRepository {
-    default_branch: Option<String>,
-    private: Option<bool>,
-    #[serde(default)]
-    archived: bool,
-}
-
-#[derive(Debug, Deserialize)]
-struct Repository {
-    full_name: String,
 }
 
 #[derive(Debug, Deserialize)]
@@ -126,7 +97,7 @@ pub(in crate::github) struct Pull {
     pub merged_as: Option<Sha>,
 }
 
-pub(super) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<Pull, Error> {
+pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<Pull, Error> {
     let wire: Wire = repo.get(&repo.path(format!("pulls/{number}"))).await?;
     let team = |team: Team| format!("{}/{}", repo.name.owner(), team.slug).parse::<TeamSlug>().ok();
     let lifecycle = match (wire.merged || wire.merged_at.is_some(), wire.state.as_str()) {
@@ -147,7 +118,7 @@ pub(super) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<Pull, Error
             // Until the commits are read.
             tree: wire.head.sha,
             branch: wire.head.branch,
-            repository: wire.head.repo.and_then(|repo| repo.full_name.parse().ok()),
+            repository: wire.head.repo.and_then(|repo| repo.full_name),
             known_since: None,
         },
         // Its scope is read later, from the configuration and the repository's rules.
@@ -235,12 +206,11 @@ pub(super) struct MergeCommit {
 /// make, between some forks) is read from the lists of the pull request, which are bound to no commit.
 pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, with: ComparedWith) -> Result<Changes, Unread> {
     let (ComparedWith::Target(tip) | ComparedWith::StackBase(tip)) = with;
-    let compared = comparison(repo, pull, tip).await?;
+    let compared = comparison(repo, tip, pull.pull_request.head.sha).await?;
     let merge_base = compared.as_ref().and_then(|compared| Some(compared.merge_base_commit.as_ref()?.sha));
     if let Some(Comparison { files, commits, .. }) = compared.filter(|compared| compared.is_whole(pull, tip)) {
         let files = ChangedFiles::Complete(files.into_iter().map(changed_file).collect());
-        let listed = with_tree(repo, pull, commits, Completeness::Complete).await?;
-        return Ok(listed.with(files, merge_base));
+        return Ok(with_tree(repo, pull, (files, merge_base), Listing::complete(commits)).await?);
     }
     let (files, commits) = futures::join!(listed_files(repo, pull), listed_commits(repo, pull));
     // A diff that GitHub cannot show is one that must be taken to touch everything, and the list is the target's.
@@ -255,7 +225,7 @@ pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, with: ComparedWith) -> 
             ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() }
         }
     };
-    Ok(commits?.with(files, merge_base))
+    Ok(with_tree(repo, pull, (files, merge_base), commits?).await?)
 }
 
 /// `GET …/compare/{base}...{head}`: at most 300 files and, without paging, 250 commits
@@ -266,7 +236,7 @@ struct Comparison {
     status: Option<String>,
     merge_base_commit: Option<ObjectRef>,
     total_commits: usize,
-    commits: Vec<WireCommit>,
+    commits: Vec<ListedCommit>,
     #[serde(default)]
     files: Vec<WireFile>,
 }
@@ -283,8 +253,8 @@ impl Comparison {
 const COMPARED_FILES: usize = 300;
 
 /// The comparison, if GitHub makes it.
-async fn comparison(repo: Repo<'_>, pull: &Pull, tip: Sha) -> Result<Option<Comparison>, Error> {
-    let path = repo.path(format!("compare/{tip}...{}", pull.pull_request.head.sha));
+async fn comparison(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Option<Comparison>, Error> {
+    let path = repo.path(format!("compare/{from}...{to}"));
     let compare = async || repo.fetch::<Comparison>(&path).await.or_refused();
     repo.once::<Option<Comparison>>(&path, compare).await
 }
@@ -296,13 +266,11 @@ pub(in crate::github) async fn pushed_between(
     from: Sha,
     to: Sha,
 ) -> Result<Option<(Vec<ChangedFile>, Vec<String>)>, Error> {
-    let path = repo.path(format!("compare/{from}...{to}"));
-    let compare = async || repo.fetch::<Comparison>(&path).await.or_refused();
-    let compared = repo.once::<Option<Comparison>>(&path, compare).await?;
-    let whole = compared
+    let whole = comparison(repo, from, to)
+        .await?
         .filter(|compared| compared.status.as_deref() == Some("ahead") && compared.files.len() < COMPARED_FILES);
     Ok(whole.map(|compared| {
-        let subject = |commit: &WireCommit| commit.commit.message.lines().next().unwrap_or_default().to_owned();
+        let subject = |commit: &ListedCommit| commit.commit.message.lines().next().unwrap_or_default().to_owned();
         let subjects = compared.commits.iter().map(subject).collect();
         (compared.files.into_iter().map(changed_file).collect(), subjects)
     }))
@@ -373,53 +341,20 @@ fn changed_file(file: WireFile) -> ChangedFile {
     }
 }
 
-#[derive(Debug, Serialize, Deserialize)]
-struct WireCommit {
-    sha: Sha,
-    node_id: Option<String>,
-    #[serde(default)]
-    parents: Vec<ObjectRef>,
-    commit: Details,
-    author: Option<Maybe>,
-    committer: Option<Maybe>,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Details {
-    message: String,
-    author: Option<Signature>,
-    committer: Option<Signature>,
-    tree: ObjectRef,
-}
-
-#[derive(Debug, Serialize, Deserialize)]
-struct Signature {
-    #[serde(default)]
-    email: String,
-}
-
-/// GitHub writes an author it cannot attribute as `null` or as `{}`.
-#[derive(Debug, Serialize, Deserialize)]
-#[serde(untagged)]
-enum Maybe {
-    Somebody(User),
-    Nobody {},
-}
-
 /// The newest commit of a file, up to the base's head. None where GitHub shows none.
 pub(super) async fn newest_commit(repo: Repo<'_>, tip: Sha, file: &str) -> Result<Option<Commit>, Error> {
     let path = repo.path(format!("commits?sha={tip}&path={}&per_page=1", path::escape(file)));
-    let commits = repo.get_immutable_json::<Vec<WireCommit>>(&path).await.or_refused()?;
+    let commits = repo.get_immutable_json::<Vec<ListedCommit>>(&path).await.or_refused()?;
     Ok(commits.flatten().into_iter().flatten().next().map(commit))
 }
 
-/// The commits as listed for the pull request, and the tree of its head.
-async fn listed_commits(repo: Repo<'_>, pull: &Pull) -> Result<ListedCommits, Unread> {
+/// The commits as listed for the pull request.
+async fn listed_commits(repo: Repo<'_>, pull: &Pull) -> Result<Listing<ListedCommit>, Unread> {
     let PullRequest { number, head, .. } = &pull.pull_request;
     let path = repo.path(format!("pulls/{number}/commits"));
     let key = format!("{path}@{}...{}", pull.compared_base, head.sha);
-    let known = repo.once::<Kept<Vec<WireCommit>>>(&key, async || {
-        let listing = repo.list::<Vec<WireCommit>>(&path, COMMIT_PAGES).await?;
+    let known = repo.once::<Kept<Vec<ListedCommit>>>(&key, async || {
+        let listing = repo.list::<Vec<ListedCommit>>(&path, COMMIT_PAGES).await?;
         // At most 250 are listed, the newest last: beyond that the head is not among them.
         let whole = listing.items.len() < 250 && listing.completeness == Completeness::Complete;
         let ends_at_head = listing.items.last().is_some_and(|last| last.sha == head.sha);
@@ -430,32 +365,18 @@ async fn listed_commits(repo: Repo<'_>, pull: &Pull) -> Result<ListedCommits, Un
     });
     let Kept::Of { items, whole } = known.await? else { return Err(Unread::HeadMoved) };
     let completeness = if whole { Completeness::Complete } else { Completeness::Incomplete };
-    Ok(with_tree(repo, pull, items, completeness).await?)
+    Ok(Listing { items, completeness })
 }
 
-/// The commits of a pull request, and the tree of its head.
-struct ListedCommits {
-    commits: Listing<Commit>,
-    merges: Vec<MergeCommit>,
-    head_tree: Sha,
-    nodes: BTreeMap<Sha, String>,
-}
-
-impl ListedCommits {
-    fn with(self, files: ChangedFiles, merge_base: Option<Sha>) -> Changes {
-        let Self { commits, merges, head_tree, nodes } = self;
-        Changes { files, commits, merges, head_tree, merge_base, nodes }
-    }
-}
-
+/// The changes with these files and commits, and the tree of the head.
 async fn with_tree(
     repo: Repo<'_>,
     pull: &Pull,
-    commits: Vec<WireCommit>,
-    completeness: Completeness,
-) -> Result<ListedCommits, Error> {
+    (files, merge_base): (ChangedFiles, Option<Sha>),
+    Listing { items: commits, completeness }: Listing<ListedCommit>,
+) -> Result<Changes, Error> {
     let head = pull.pull_request.head.sha;
-    let tree = match commits.iter().find(|commit| commit.sha == head) {
+    let head_tree = match commits.iter().find(|commit| commit.sha == head) {
         Some(commit) => commit.commit.tree.sha,
         None => tree_of(repo, head).await?,
     };
@@ -466,23 +387,19 @@ async fn with_tree(
     let merges = merges.collect();
     let nodes = commits.iter().filter_map(|commit| Some((commit.sha, commit.node_id.clone()?))).collect();
     let commits = Listing { items: commits.into_iter().map(commit).collect(), completeness };
-    Ok(ListedCommits { commits, merges, head_tree: tree, nodes })
+    Ok(Changes { files, commits, merges, head_tree, merge_base, nodes })
 }
 
 async fn tree_of(repo: Repo<'_>, commit: Sha) -> Result<Sha, Error> {
-    #[derive(Deserialize)]
-    struct Answer {
-        tree: ObjectRef,
-    }
     let path = repo.path(format!("git/commits/{commit}"));
-    let answer = repo.get_immutable_json::<Answer>(&path).await?;
+    let answer = repo.get_immutable_json::<GitCommit>(&path).await?;
     answer.map(|commit| commit.tree.sha).ok_or(Error::NotFound { path })
 }
 
-fn commit(wire: WireCommit) -> Commit {
-    let somebody = |maybe: Option<Maybe>| match maybe {
-        Some(Maybe::Somebody(user)) => Some(user.into()),
-        Some(Maybe::Nobody {}) | None => None,
+fn commit(wire: ListedCommit) -> Commit {
+    let somebody = |maybe: Option<MaybeUser>| match maybe {
+        Some(MaybeUser::Somebody(user)) => Some(user.into()),
+        Some(MaybeUser::Nobody {}) | None => None,
     };
     let email = |signature: Option<Signature>| signature.map(|signature| signature.email).unwrap_or_default();
     Commit {

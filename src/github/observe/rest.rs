@@ -52,7 +52,7 @@ impl Observer {
         )?;
         hints.extend(people.edits.iter().cloned());
         let judged_on = scope::judge(repo, &facts.pull, &surroundings.others, &self.registry).await?;
-        update_merges::mark(repo, &mut facts.commits, &facts.merges, &policy).await?;
+        update_merges::mark(repo, &mut facts.changes, &policy).await?;
         facts.pull.pull_request.head.known_since = surroundings.known_since;
         facts.pull.pull_request.declared_type = people.declared_type;
         let reading = Reading { observer: self, target, facts: &facts, policy: &policy, previous };
@@ -65,12 +65,12 @@ impl Observer {
             repository: repo.name.clone(),
             app: facts.us,
             pull_request: facts.pull.pull_request.clone(),
-            files: facts.files,
-            merge_base: facts.merge_base,
+            files: facts.changes.files,
+            merge_base: facts.changes.merge_base,
             contents: Contents::default(),
             base_folders: surroundings.base_folders,
             assignments: people.assignments,
-            commits: facts.commits,
+            commits: facts.changes.commits,
             makers: Makers { assigned: people.assigned, ..people.makers },
             comments: facts.comments.listing,
             reviews: facts.reviews,
@@ -187,7 +187,7 @@ impl Reading<'_> {
     async fn base_evidence(&self, results: &Results) -> Result<Option<BaseEvidence>, Error> {
         let Self { facts, policy, .. } = self;
         let checks = results.base_checks.clone();
-        if !base::is_asked_for(&results.evidence, &facts.pull.pull_request, &facts.files, policy) {
+        if !base::is_asked_for(&results.evidence, &facts.pull.pull_request, &facts.changes.files, policy) {
             return Ok(checks);
         }
         let (compared, tip) = (facts.pull.compared_base, facts.tip);
@@ -202,7 +202,7 @@ impl Reading<'_> {
         let pull_request = &facts.pull.pull_request;
         let (at, threads) = ((pull_request.head.sha, hints), &self.observer.threads);
         let (makers, assigned, assignments, declared_type, dismissed_by, inline, review_threads, edits) = futures::try_join!(
-            authors::read(repo, &facts.commits.items, &facts.nodes),
+            authors::read(repo, &facts.changes),
             events::assigned_agents(repo, number, policy),
             events::assignments(repo, pull_request, &policy.coding_agents),
             events::declared_type(repo, pull_request, &self.observer.registry),
@@ -234,7 +234,7 @@ impl Reading<'_> {
             stack,
             queue::standing(repo, &facts.pull, hints, previous),
             base::codeowners(repo, facts.tip, policy, previous),
-            base::folders(repo, facts.tip, &facts.files, policy),
+            base::folders(repo, facts.tip, &facts.changes.files, policy),
             on_commit::left_behind(repo, &facts.pull, &facts.us, previous),
             on_commit::others(repo, &facts.pull, may_be_shared),
             sighting::known_since(repo, &facts.pull, hints, previous),
@@ -273,14 +273,7 @@ impl Reading<'_> {
         let reactions = facts.comments.reactions.iter().chain(&people.inline.reactions);
         ObservedSurface {
             repository: self.target.repo.name.clone(),
-            number: pull_request.number,
-            head: pull_request.head.sha,
-            base: pull_request.base.clone(),
-            lifecycle: pull_request.lifecycle.clone(),
-            labels: pull_request.labels.clone(),
-            requested_users: pull_request.requested_users.clone(),
-            requested_teams: pull_request.requested_teams.clone(),
-            author: pull_request.author.login.clone(),
+            pull_request: pull_request.clone(),
             reviewed: facts.reviews.items.iter().map(|review| review.author.login.clone()).collect(),
             status_comments,
             posts,
@@ -299,12 +292,8 @@ pub(super) fn whose_rights_matter(
     previous: Option<&LoopState>,
     policy: &Policy,
 ) -> AuthorityQuestions {
-    let accepted = snapshot.evidence.iter().filter_map(|received| match received {
-        ReceivedEvidence::Accepted(evidence) => Some(evidence),
-        ReceivedEvidence::Refused { .. } => None,
-    });
-    let findings: Vec<_> =
-        accepted.flat_map(|evidence| &evidence.checks).flat_map(|check| &check.findings).cloned().collect();
+    let checks = evidence::accepted(&snapshot.evidence).flat_map(|evidence| &evidence.checks);
+    let findings: Vec<_> = checks.flat_map(|check| &check.findings).cloned().collect();
     let mut asked = questions(snapshot, previous, policy, &findings);
     for by in snapshot.dismissed_by.values().chain(snapshot.test_authors.values()) {
         asked.people.entry(by.id).or_insert_with(|| by.login.clone());

@@ -8,24 +8,16 @@ use crate::{
     render::Traces,
 };
 use loopgate_core::{
-    CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, TeamSlug, Timestamp, UserId,
+    CheckRunId, CommentId, Login, PrNumber, RepoName, Sha, UserId,
     gate::{Reacted, ReactionKind},
-    observed::{AppIdentity, Base, CheckProgress, CheckScope, Comment, Conclusion, Lifecycle, OwnCheck},
+    observed::{AppIdentity, Base, CheckProgress, CheckScope, Comment, Conclusion, OwnCheck, PullRequest},
 };
 
 /// Our own traces on a pull request, and what of the pull request they are compared with.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ObservedSurface {
     pub repository: RepoName,
-    pub number: PrNumber,
-    pub head: Sha,
-    pub base: Base,
-    pub lifecycle: Lifecycle,
-    /// All labels, ours and others'.
-    pub labels: BTreeSet<String>,
-    pub requested_users: BTreeSet<Login>,
-    pub requested_teams: BTreeSet<TeamSlug>,
-    pub author: Login,
+    pub pull_request: PullRequest,
     /// Who gave a review: asking again would only annoy.
     pub reviewed: BTreeSet<Login>,
     /// Our status comments, oldest first; all but the first are doubles.
@@ -110,23 +102,10 @@ impl OwnCheckRun {
 
 impl ObservedSurface {
     /// A surface that nothing is on.
-    pub(in crate::github) fn of_nothing(
-        repository: RepoName,
-        number: PrNumber,
-        head: Sha,
-        base: Base,
-        author: Login,
-    ) -> Self {
+    pub(in crate::github) const fn of_nothing(repository: RepoName, pull_request: PullRequest) -> Self {
         Self {
             repository,
-            number,
-            head,
-            base,
-            lifecycle: Lifecycle::Open,
-            labels: BTreeSet::new(),
-            requested_users: BTreeSet::new(),
-            requested_teams: BTreeSet::new(),
-            author,
+            pull_request,
             reviewed: BTreeSet::new(),
             status_comments: Vec::new(),
             posts: BTreeSet::new(),
@@ -138,24 +117,30 @@ impl ObservedSurface {
         }
     }
 
+    /// Which pull request it is.
+    pub fn pull(&self) -> (RepoName, PrNumber) {
+        (self.repository.clone(), self.pull_request.number)
+    }
+
     /// How often a comment was given this reaction.
     pub fn count(&self, to: Reacted, kind: ReactionKind) -> u64 {
         self.reactions.get(&to).and_then(|given| given.get(kind.as_str())).copied().unwrap_or(0)
     }
 
-    /// Our traces of a record, on a pull request opened at this time.
-    pub(in crate::github) fn traces(&self, opened: Timestamp) -> Traces<'_> {
+    /// Our traces of a record.
+    pub(in crate::github) fn traces(&self) -> Traces<'_> {
         let verified = self.check_run(OwnCheck::Verify).and_then(|run| match run.progress {
             CheckProgress::Completed { at, .. } => at,
             CheckProgress::Queued | CheckProgress::InProgress => None,
         });
         let status_comment = self.status_comments.first().map(|comment| comment.body.as_str());
-        Traces { status_comment, posts: &self.posts, verified, head: self.head, opened }
+        let PullRequest { head, created_at, .. } = &self.pull_request;
+        Traces { status_comment, posts: &self.posts, verified, head: head.sha, opened: *created_at }
     }
 
     /// The check run that stands for a check now: the newest.
     pub fn check_run(&self, check: OwnCheck) -> Option<&OwnCheckRun> {
-        let name = check.name(&self.base.scope);
+        let name = check.name(&self.pull_request.base.scope);
         self.check_runs.iter().filter(|run| run.name == name).max_by_key(|run| run.id)
     }
 }

@@ -16,7 +16,7 @@ use crate::{
         Client, Error, Repo,
         error::OrAbsent as _,
         path,
-        wire::{Named, User},
+        wire::{Named, Repository, User},
     },
 };
 use loopgate_core::{
@@ -48,13 +48,6 @@ pub struct CheckedConfiguration {
 
 /// A file's name, as people are shown it, and its text.
 type NamedText = (String, String);
-
-#[derive(Deserialize)]
-struct Repository {
-    default_branch: String,
-    #[serde(default)]
-    private: bool,
-}
 
 #[derive(Deserialize)]
 struct Collaborator {

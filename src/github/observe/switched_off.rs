@@ -53,11 +53,8 @@ impl Observer {
         let state_labels = policy.labels.labels.all().into_iter().map(|label| label.name.clone());
         let gate_labels = policy.gates.values().map(|gate| gate.label.clone());
         let surface = ObservedSurface {
-            labels: pull.labels,
-            requested_users: pull.requested_users,
-            requested_teams: pull.requested_teams,
             status_comments: surface::status_comments(repo, number, &us).await?,
-            ..ObservedSurface::of_nothing(repo.name.clone(), number, pull.head.sha, pull.base, pull.author.login)
+            ..ObservedSurface::of_nothing(repo.name.clone(), pull)
         };
         Ok(Some(SwitchedOff { surface, labels: state_labels.chain(gate_labels).collect(), commit }))
     }

@@ -3,7 +3,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pull::MergeCommit;
+use super::pull::Changes;
 use crate::github::{
     Error, Repo,
     error::OrAbsent as _,
@@ -11,7 +11,7 @@ use crate::github::{
 };
 use loopgate_core::{
     Sha,
-    observed::{Commit, Completeness, Listing, merge_lines, merge_whole},
+    observed::{Completeness, merge_lines, merge_whole},
     policy::{Exclusion, Policy},
 };
 
@@ -23,12 +23,8 @@ const MOST_TEXTS: usize = 20;
 const LARGEST_TEXT: usize = 512 << 10;
 
 /// Marks the commits that merge the base and hold nothing that neither side has. Merges in doubt are not marked.
-pub(super) async fn mark(
-    repo: Repo<'_>,
-    commits: &mut Listing<Commit>,
-    merges: &[MergeCommit],
-    policy: &Policy,
-) -> Result<(), Error> {
+pub(super) async fn mark(repo: Repo<'_>, changes: &mut Changes, policy: &Policy) -> Result<(), Error> {
+    let Changes { commits, merges, .. } = changes;
     let matters = policy.gates.values().any(|gate| {
         gate.exclusions.contributors == Exclusion::Excluded && gate.exclusions.update_merges == Exclusion::Allowed
     });
@@ -38,8 +34,7 @@ pub(super) async fn mark(
     for merge in merges.iter().take(MOST_MERGES) {
         // What is not among the commits of the pull request is on its base.
         let on_the_base = |parent: &Sha| !commits.items.iter().any(|commit| commit.sha == *parent);
-        let [_, merged] = merge.parents[..] else { continue };
-        let [ours, _] = merge.parents[..] else { continue };
+        let [ours, merged] = merge.parents[..] else { continue };
         let Some(base) = merge_base(repo, ours, merged).await? else { continue };
         if on_the_base(&merged) && is_mechanical(repo, [merge.sha, ours, merged, base]).await? {
             for commit in commits.items.iter_mut().filter(|commit| commit.sha == merge.sha) {

@@ -31,7 +31,7 @@ impl Reconcile {
         for number in observation.surface.sharing.iter().take(MOST_OTHERS) {
             let Some(looked) = self.peek(&of(job, *number), now).await? else { continue };
             let other = &looked.snapshot.pull_request;
-            if other.base.scope == base.scope && other.head.sha == observation.surface.head {
+            if other.base.scope == base.scope && other.head.sha == observation.surface.pull_request.head.sha {
                 others.push((*number, other.base.branch.clone(), looked.decision.surface));
             }
         }
@@ -89,7 +89,7 @@ impl Reconcile {
             status_comment: StatusCommentWish::Upsert,
             ..Surface::default()
         };
-        let status_comment = render::switched_off(&left.surface.base.branch, left.commit);
+        let status_comment = render::switched_off(&left.surface.pull_request.base.branch, left.commit);
         let texts = Rendered { status_comment, ..Rendered::default() };
         let effects = super::plan(&left.surface, &wished, &texts);
         self.executor.execute(client, &left.surface, &effects).await?;

@@ -433,7 +433,7 @@ pub(super) fn decide(observation: &Observation, loaded: &LoadedRun, now: Timesta
     let Observation { snapshot, policy, .. } = observation;
     let begin = || {
         // A run whose record is gone left traces: the comment shows the loss, and the numbers go on.
-        match observation.surface.traces(snapshot.pull_request.created_at).lost_record() {
+        match observation.surface.traces().lost_record() {
             Some(lost) => LoopState::begin_after(lost, snapshot, policy, now),
             None => LoopState::begin(snapshot, policy, now),
         }

@@ -86,18 +86,9 @@ struct Conversion {
     id: AppId,
     slug: String,
     client_id: String,
-    client_secret: String,
-    webhook_secret: Option<String>,
-    pem: String,
-}
-
-impl Drop for Conversion {
-    fn drop(&mut self) {
-        use zeroize::Zeroize as _;
-        self.client_secret.zeroize();
-        self.webhook_secret.zeroize();
-        self.pem.zeroize();
-    }
+    client_secret: Secret,
+    webhook_secret: Option<Secret>,
+    pem: Secret,
 }
 
 /// The registration in a data directory.
@@ -183,9 +174,9 @@ impl Registration {
             ("LOOPGATE_APP_ID", id.as_str()),
             ("LOOPGATE_APP_SLUG", &app.slug),
             ("LOOPGATE_CLIENT_ID", &app.client_id),
-            ("LOOPGATE_CLIENT_SECRET", &app.client_secret),
-            ("LOOPGATE_PRIVATE_KEY", &app.pem),
-            ("LOOPGATE_WEBHOOK_SECRET", app.webhook_secret.as_deref().unwrap_or_default()),
+            ("LOOPGATE_CLIENT_SECRET", app.client_secret.expose()),
+            ("LOOPGATE_PRIVATE_KEY", app.pem.expose()),
+            ("LOOPGATE_WEBHOOK_SECRET", app.webhook_secret.as_ref().map_or("", Secret::expose)),
             ("LOOPGATE_GITHUB_API_URL", api.as_str()),
             ("LOOPGATE_GITHUB_WEB_URL", pending.wish.web_url.as_str()),
             (hook.0, &hook.1),
@@ -193,7 +184,7 @@ impl Registration {
         let file = StoredApp::new(variables).write(&self.folder)?;
         fs::remove_file(self.folder.join(PENDING)).ok();
         *exchanged = Some(nonce.to_owned());
-        Ok(RegisteredApp { slug: app.slug.clone(), id, file, web_url: pending.wish.web_url.to_string() })
+        Ok(RegisteredApp { slug: app.slug, id, file, web_url: pending.wish.web_url.to_string() })
     }
 }
 

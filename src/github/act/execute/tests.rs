@@ -94,7 +94,7 @@ async fn a_check_run_carries_its_state_text_and_digest() {
     bench.execute(&[Effect::CreateCheckRun(write(0))]).await.unwrap();
     let (_, _, body) = bench.requests().await.remove(0);
     assert_eq!(body["name"], "loopgate / verify");
-    assert_eq!(body["head_sha"], untouched().head.to_string());
+    assert_eq!(body["head_sha"], untouched().pull_request.head.sha.to_string());
     assert_eq!((&body["status"], &body["conclusion"]), (&json!("completed"), &json!("failure")));
     assert_eq!(body["output"]["title"], "Attempt 1 failed");
     let digest = check_run::Digest::parse(body["external_id"].as_str().unwrap()).unwrap();
@@ -377,7 +377,7 @@ async fn without_its_comment_no_fixer_is_started() {
 
 #[tokio::test]
 async fn a_merged_branch_goes_only_where_nobody_can_miss_it() {
-    let (merged, other) = (untouched().head, Sha::from_bytes([0xcc; 20]));
+    let (merged, other) = (untouched().pull_request.head.sha, Sha::from_bytes([0xcc; 20]));
     let branch = |sha: Sha, protected: bool| ok(200, json!({ "commit": { "sha": sha }, "protected": protected }));
     let effect = [Effect::DeleteBranch(MergedBranch { name: "alice/round".to_owned(), sha: merged })];
     let cases = [

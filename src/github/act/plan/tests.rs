@@ -6,18 +6,19 @@ use crate::{
     render::CheckAnnotation,
 };
 use loopgate_core::{
-    CheckRunId, CommentId, PrNumber, UserId,
+    CheckRunId, CommentId, UserId,
     deciding::{LabelMeaning, Post},
+    fixtures::{person, pull_request},
     gate::{Reacted, ReactionKind},
-    observed::{AnnotationLevel, Base, CheckProgress, CheckScope, Conclusion},
+    observed::{AnnotationLevel, CheckProgress, Conclusion, Head},
 };
 
 /// A pull request that Loopgate has not touched.
 pub(in super::super) fn untouched() -> ObservedSurface {
-    let head = "0123456789abcdef0123456789abcdef01234567".parse().unwrap();
-    let base = Base { branch: "main".into(), sha: head, scope: CheckScope::DefaultBranch, open_pattern: None };
-    let (repository, author) = ("acme/widgets".parse().unwrap(), "alice".parse().unwrap());
-    let nothing = ObservedSurface::of_nothing(repository, PrNumber::new(12), head, base, author);
+    let sha = "0123456789abcdef0123456789abcdef01234567".parse().unwrap();
+    let head = Head { sha, tree: sha, branch: "change".into(), repository: None, known_since: None };
+    let pull_request = pull_request(12, "A change", person(1, "alice"), head);
+    let nothing = ObservedSurface::of_nothing("acme/widgets".parse().unwrap(), pull_request);
     ObservedSurface { us: Some(UserId::new(77)), ..nothing }
 }
 
@@ -79,12 +80,14 @@ fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
             }
             Effect::DeleteComment(comment) => surface.status_comments.retain(|shown| shown.id != comment),
             Effect::CreateLabel { .. } => {}
-            Effect::AddLabels(names) => surface.labels.extend(names),
-            Effect::RemoveLabel(name) => drop(surface.labels.remove(&name)),
-            Effect::RequestReviewer(Reviewer::User(login)) => drop(surface.requested_users.insert(login)),
-            Effect::RequestReviewer(Reviewer::Team(team)) => drop(surface.requested_teams.insert(team)),
-            Effect::WithdrawReviewer(Reviewer::User(login)) => drop(surface.requested_users.remove(&login)),
-            Effect::WithdrawReviewer(Reviewer::Team(team)) => drop(surface.requested_teams.remove(&team)),
+            Effect::AddLabels(names) => surface.pull_request.labels.extend(names),
+            Effect::RemoveLabel(name) => drop(surface.pull_request.labels.remove(&name)),
+            Effect::RequestReviewer(Reviewer::User(login)) => drop(surface.pull_request.requested_users.insert(login)),
+            Effect::RequestReviewer(Reviewer::Team(team)) => drop(surface.pull_request.requested_teams.insert(team)),
+            Effect::WithdrawReviewer(Reviewer::User(login)) => {
+                surface.pull_request.requested_users.remove(&login);
+            }
+            Effect::WithdrawReviewer(Reviewer::Team(team)) => drop(surface.pull_request.requested_teams.remove(&team)),
             Effect::PostComment { key, .. } | Effect::AskFixer { key, .. } => drop(surface.posts.insert(key)),
             Effect::React { to, kind, .. } => {
                 surface.reactions.entry(to).or_default().insert(kind.as_str().into(), 1);
@@ -148,9 +151,13 @@ fn names(effects: &[Effect]) -> Vec<String> {
 fn everything_is_done_once_and_then_nothing_is_left() {
     let (wished, texts) = everything();
     let mut surface = untouched();
-    surface.labels.extend(["LOOP:passed".to_owned(), "mine".to_owned()]);
-    surface.requested_users.insert("carol".parse().unwrap());
-    let left = LeftCheckRun { id: CheckRunId::new(3), head: surface.head, name: "loopgate / gates (own)".into() };
+    surface.pull_request.labels.extend(["LOOP:passed".to_owned(), "mine".to_owned()]);
+    surface.pull_request.requested_users.insert("carol".parse().unwrap());
+    let left = LeftCheckRun {
+        id: CheckRunId::new(3),
+        head: surface.pull_request.head.sha,
+        name: "loopgate / gates (own)".into(),
+    };
     surface.left.push(left);
     let effects = plan(&surface, &wished, &texts);
     assert_eq!(
@@ -171,7 +178,7 @@ fn everything_is_done_once_and_then_nothing_is_left() {
         ]
     );
     apply(&mut surface, &effects);
-    assert_eq!(surface.labels, ["loop:retry", "mine"].map(str::to_owned).into());
+    assert_eq!(surface.pull_request.labels, ["loop:retry", "mine"].map(str::to_owned).into());
     let left = plan(&surface, &wished, &texts);
     // A reaction that is there may be somebody else's: it is looked at, not given again.
     assert_eq!(names(&left), ["React"]);
@@ -181,7 +188,7 @@ fn everything_is_done_once_and_then_nothing_is_left() {
 #[test]
 fn a_closed_pull_request_is_left_alone() {
     let mut surface = untouched();
-    surface.labels.insert("loop:retry".into());
+    surface.pull_request.labels.insert("loop:retry".into());
     surface.status_comments.push(OwnComment { id: CommentId::new(1), body: "old".into() });
     assert_eq!(plan(&surface, &Surface::default(), &texts()), []);
 }
@@ -223,7 +230,7 @@ fn reviewers_who_cannot_or_need_not_be_asked_are_not() {
         ..Surface::default()
     };
     let mut surface = untouched();
-    surface.requested_users.insert("Bob".parse().unwrap());
+    surface.pull_request.requested_users.insert("Bob".parse().unwrap());
     surface.reviewed.insert("carol".parse().unwrap());
     assert_eq!(plan(&surface, &wished, &texts()), [Effect::RequestReviewer(user("dave"))]);
 }
