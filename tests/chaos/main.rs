@@ -2,7 +2,7 @@
 //! left without. Nothing sleeps; time is moved by the tests.
 //!
 //! `LOOPGATE_CHAOS=N` plays every kind of trouble, probability and story with N seeds. `LOOPGATE_CHAOS_KIND` plays one kind,
-//! and `LOOPGATE_CHAOS_SEED` one seed.
+//! `LOOPGATE_CHAOS_PERCENT` one probability, and `LOOPGATE_CHAOS_SEED` one seed.
 
 mod stories;
 mod trouble;
@@ -223,11 +223,14 @@ fn whatever_goes_wrong_the_end_is_the_same() {
     let wanted = std::env::var("LOOPGATE_CHAOS_KIND").ok();
     let kinds = KINDS.into_iter().enumerate().filter(|(_, kind)| wanted.as_ref().is_none_or(|it| it == kind.0));
     let only = number("LOOPGATE_CHAOS_SEED");
+    let percent = number("LOOPGATE_CHAOS_PERCENT");
+    let chances: Vec<f64> = percent.map_or(CHANCES.to_vec(), |percent| vec![percent as f64 / 100.0]);
     let mut cases = Vec::new();
     for (at, kind) in kinds {
         match number("LOOPGATE_CHAOS") {
             Some(seeds) => {
-                cases.extend(CHANCES.into_iter().flat_map(|it| stories(Disturbance::Trouble(kind, it), seeds)));
+                let each = chances.iter().map(|chance| Disturbance::Trouble(kind, *chance));
+                cases.extend(each.flat_map(|disturbance| stories(disturbance, seeds)));
             }
             // Three seeds take turns, and so do chances and stories.
             None => {
