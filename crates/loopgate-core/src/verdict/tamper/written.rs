@@ -215,7 +215,9 @@ fn changed(change: &Change<'_>, old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<
     let test = if new.name.is_empty() { "the file".to_owned() } else { format!("“{}”", new.name) };
     if let Some((line, mark, always)) = new.skip_more(&old.lines) {
         let deed = format!("`{mark}` keeps {test} from running");
-        let marked = change.finding(Comparison::Written, always || failed, deed).at(path, None, Some(line));
+        // A condition that holds where the checks run keeps the test that failed from running.
+        let holds = always || failed || change.runs.lack_failed();
+        let marked = change.finding(Comparison::Written, holds, deed).at(path, None, Some(line));
         return vec![Tampering { gone: Some(new.name.clone()), ..marked }];
     }
     let mut deeds = lost(change, old, new, rest);

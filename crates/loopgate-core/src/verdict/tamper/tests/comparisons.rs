@@ -146,6 +146,9 @@ fn failed_and_gone() {
     let selects = || vec![file("Makefile", makefile, "test:\n\tgo test -run TestSmoke ./...\n")];
     let ignores = || vec![file("Makefile", makefile, "test:\n\tgo test ./... || true\n")];
     let asks = || vec![file("a.py", program, "def total(a):\n    return 'PYTEST_CURRENT_TEST' in os.environ or a\n")];
+    let plan = "use Test::More;\nis(twice(2), 4, 'doubles');\n";
+    let skips =
+        || vec![edit("t/bool.t", plan, "use Test::More;", "use Test::More;\nplan skip_all => 'slow' if $ENV{CI};")];
     let id = |test: u32| Some(TestId::of("", "", &test.to_string()));
     let table = [
         ("it ran", Vec::new(), vec![id(3)], 0..12, None),
@@ -153,6 +156,8 @@ fn failed_and_gone() {
         ("others are gone", Vec::new(), vec![id(3)], 0..9, None),
         ("selected, and seen", selects(), vec![id(3)], 0..12, None),
         ("selected, without a name", selects(), vec![None], 0..12, Some(Comparison::Selection)),
+        ("skipped on a condition, and seen", skips(), vec![id(3)], 0..12, None),
+        ("skipped on a condition, without a name", skips(), vec![None], 0..12, Some(Comparison::Written)),
         ("ignored, without a name", ignores(), vec![None], 0..12, Some(Comparison::Selection)),
         ("selected, nothing failed", selects(), Vec::new(), 0..12, None),
         ("asked, and seen", asks(), vec![id(3)], 0..12, Some(Comparison::Selection)),
