@@ -220,7 +220,7 @@ impl Session<'_> {
         let wanted = tamper::files_to_read(&edits.files, Some(before), after);
         let contents = &self.workspace.worktree.contents(wanted)?;
         let judge = |base_tests: &[BaseTestRun]| {
-            let failed = view.failures.iter().filter_map(|view| view.failure.failed_test()).collect();
+            let failed = view.failures.iter().filter_map(|view| tamper::failed_test(&view.failure)).collect();
             let judged = reflex::Edits { files: &edits.files, contents, before, after, base_tests };
             reflex::judge_edits(judged, &scope, failed, Some(&self.state), configuration)
         };

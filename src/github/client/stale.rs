@@ -38,7 +38,7 @@ const MOST_REFUSALS: usize = 10_000;
 /// How long a list that still shows what is gone is not believed.
 const GONE_IS_REMEMBERED: TimeDelta = TimeDelta::hours(1);
 
-/// How long GitHub's lists may not show what was just created.
+/// How long GitHub's lists may not show what was just created, and may show what is gone.
 const LISTS_LAG: TimeDelta = TimeDelta::minutes(2);
 /// In GitHub's answers to a token of an installation that is suspended.
 pub(super) const SUSPENDED: &str = "installation has been suspended";
@@ -99,11 +99,14 @@ fn post(list: &str, id: u64) -> Option<String> {
 }
 
 impl StaleReads {
-    /// Whether a post of ours was deleted, or two answers to changes of it agree that it is gone.
+    /// Whether a post of ours was deleted, or answers to changes of it agree that it is gone for longer than lists lag: a
+    /// list that still shows it is right until then.
     fn is_gone(&self, post: &str, now: Timestamp) -> bool {
         let is_remembered = |at: Timestamp| now - at < GONE_IS_REMEMBERED;
         let is_refused = || match self.refused.get(&format!("PATCH {post}")) {
-            Some((absence, Error::NotFound { .. })) => absence.is_confirmed() && is_remembered(absence.last),
+            Some((absence, Error::NotFound { .. })) => {
+                absence.last - absence.since >= LISTS_LAG && is_remembered(absence.last)
+            }
             _ => false,
         };
         self.deleted.get(post).is_some_and(|at| is_remembered(*at)) || is_refused()

@@ -8,7 +8,6 @@ use serde::{Deserialize, Serialize};
 use crate::{
     evidence::{Analysis, TestId},
     ids::Fingerprint,
-    source_files::is_test,
     untrusted::{harmless, without_secrets},
 };
 
@@ -171,12 +170,6 @@ impl Failure {
     pub const OF_WORKFLOW: &str = "workflow";
     /// The class of an AI reviewer's finding.
     pub const OF_REVIEWER: &str = "review";
-
-    /// Its test; where no report names it, the function of the test file in which it failed.
-    pub fn failed_test(&self) -> Option<&str> {
-        let in_test = self.source.as_ref().filter(|source| is_test(&source.file));
-        self.test_name.as_deref().or_else(|| in_test?.function.as_deref())
-    }
 
     /// What the tool reports, as it may be shown ([`harmless`]): its own word for the failure (`F841`, `TypeError`), where
     /// that says something that its message does not, and the message.

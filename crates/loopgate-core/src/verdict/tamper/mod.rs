@@ -12,7 +12,10 @@ use std::{
 };
 
 use self::source::CodeLine;
-pub use self::{runs::Runs, selection::decides_what_runs};
+pub use self::{
+    runs::{Runs, failed_test},
+    selection::decides_what_runs,
+};
 use crate::{
     evidence::{BaseTestRun, ProofEnd, is_declared, words},
     ids::Sha,

@@ -7,6 +7,7 @@ use crate::{
         BaseTestRun, CheckEvidence, Evidence, Failure, Outcome, OutcomesExtent, TestId, TestOutcomes, TestState,
     },
     observed::{BaseEvidence, CheckProgress, Snapshot, WorkflowRun},
+    source_files::is_test,
     state::{AttemptDigest, DisputeEnd, LoopState, Settlement},
 };
 
@@ -67,7 +68,7 @@ impl<'a> Runs<'a> {
         let totals =
             || total.zip(CheckEvidence::sum(new.iter().copied(), |results| results.total).filter(|_| has_ended));
         Self {
-            failed: failed.chain(on_base.filter_map(Failure::failed_test)).collect(),
+            failed: failed.chain(on_base.filter_map(failed_test)).collect(),
             named: earlier.iter().flat_map(|attempt| attempt.named_places.iter().map(String::as_str)).collect(),
             ran: before.as_ref().and_then(ran).zip(now.as_ref().and_then(ran)).or_else(totals),
             now,
@@ -86,6 +87,12 @@ impl<'a> Runs<'a> {
         let ends = |id: TestId| self.now.as_ref()?.state(id).filter(|state| *state != TestState::Skipped);
         self.failures.iter().any(|id| id.and_then(ends).is_none())
     }
+}
+
+/// The test of a failure; where no report names it, the function of the test file in which it failed.
+pub fn failed_test(failure: &Failure) -> Option<&str> {
+    let in_test = failure.source.as_ref().filter(|source| is_test(&source.file));
+    failure.test_name.as_deref().or_else(|| in_test?.function.as_deref())
 }
 
 fn of_tests<'e>(checks: impl Iterator<Item = &'e CheckEvidence>) -> Vec<&'e CheckEvidence> {

@@ -63,9 +63,9 @@ fn failures_without_names() {
         let (file, function) = (file.to_owned(), Some("test_adds".to_owned()));
         Failure { source: Some(SourceLocation { file, line: Some(3), function }), ..Failure::default() }
     };
-    assert_eq!(at("test_cart.c").failed_test(), Some("test_adds"));
-    assert_eq!(at("src/cart.c").failed_test(), None);
-    assert_eq!(Failure { test_name: Some("adds".to_owned()), ..at("test_cart.c") }.failed_test(), Some("adds"));
+    assert_eq!(failed_test(&at("test_cart.c")), Some("test_adds"));
+    assert_eq!(failed_test(&at("src/cart.c")), None);
+    assert_eq!(failed_test(&Failure { test_name: Some("adds".to_owned()), ..at("test_cart.c") }), Some("adds"));
 }
 
 #[test]
