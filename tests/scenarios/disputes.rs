@@ -189,7 +189,7 @@ pub async fn of_weakened_tests_is_shown_what_they_asked_for(world: World) {
     assert_eq!(world.state(&pr)["blocked"]["trigger"], "tampering");
     // The person who is asked to accept it reads beside each how it ends as it was. `assert!(true)` asserts nothing.
     for (path, end) in [(paths[0], "it fails here."), (paths[1], "it passes here too.")] {
-        let line = format!("{path}:2: “rounds” asserts less: 1 before, 0 after. As it was before, {end}");
+        let line = format!("{path}:3: “rounds” asserts less: 1 before, 0 after. As it was before, {end}");
         assert!(status.contains(&line), "{line}: {status}");
     }
 }

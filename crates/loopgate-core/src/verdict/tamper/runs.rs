@@ -56,7 +56,7 @@ impl<'a> Runs<'a> {
             let on_old = |before: &&&CheckEvidence| before.name == check.name && before.outcome == Outcome::Failed;
             let in_attempt = |attempt: &&AttemptDigest| attempt.failed_checks.contains(&check.name);
             old.iter().find(on_old).is_some_and(|before| before.tests.is_none())
-                || earlier.iter().any(|attempt| attempt.failing_tests.is_empty() && in_attempt(&attempt))
+                || earlier.iter().any(|attempt| attempt.failing_tests.is_empty() && in_attempt(attempt))
         };
         let is_blind = passes && new.iter().any(|check| check.has_unread_tests() && failed_unnamed(check));
         let before =
