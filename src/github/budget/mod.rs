@@ -13,7 +13,7 @@
 mod creates;
 mod shared;
 
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 use chrono::TimeDelta;
 use http::HeaderMap;
@@ -32,6 +32,9 @@ pub(crate) const WRITE: u32 = 5;
 /// So many of them are people's: what a look after an approval costs, and the changes that follow from it.
 const POINTS_OF_PEOPLE: u32 = 80;
 const POINTS_FOR: TimeDelta = TimeDelta::minutes(1);
+/// A request that waits for points and has not asked for so long is not awaited by others: what makes it may be waiting for
+/// one of theirs.
+const ASKS_AGAIN_WITHIN: TimeDelta = TimeDelta::seconds(3);
 
 /// Points that a process takes at once of those that all share, and how long it may use them.
 pub(crate) const POINTS_AT_ONCE: u32 = 30;
@@ -76,9 +79,9 @@ pub(crate) struct Budget {
     spent: VecDeque<(Timestamp, u32)>,
     /// Points of what is under way.
     under_way: u32,
-    /// Requests that wait for points. Only the first of them gets any: a write, which costs five, finds none among reads
-    /// that take each point as it comes.
-    waiting: BTreeSet<Place>,
+    /// Requests that wait for points, and when each asked last. Only the first gets any: else a write, which costs five,
+    /// would find none among reads that take each point as it comes.
+    waiting: BTreeMap<Place, Timestamp>,
     next_place: u64,
 }
 
@@ -112,7 +115,8 @@ impl Budget {
             let most = points_of(class);
             let used: u32 = self.spent.iter().map(|(_, points)| points).sum();
             let own = place.unwrap_or(Place { class, nth: u64::MAX });
-            let is_first = self.waiting.first().is_none_or(|first| *first >= own);
+            self.waiting.entry(own).and_modify(|asked| *asked = now);
+            let is_first = self.waiting.range(..own).all(|(_, asked)| *asked + ASKS_AGAIN_WITHIN <= now);
             if self.under_way + used + points > most || !is_first {
                 return Err(Held::Points);
             }
@@ -138,10 +142,10 @@ impl Budget {
     }
 
     /// A request waits for points, behind all of its class, until it [leaves](Self::leaves) its place.
-    pub fn waits(&mut self, class: WorkClass) -> Place {
+    pub fn waits(&mut self, class: WorkClass, now: Timestamp) -> Place {
         let place = Place { class, nth: self.next_place };
         self.next_place += 1;
-        self.waiting.insert(place);
+        self.waiting.insert(place, now);
         place
     }
 

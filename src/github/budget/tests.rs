@@ -123,13 +123,14 @@ fn points_are_used_up_to_what_is_peoples() {
 fn nothing_overtakes_what_waits_for_points_with_a_better_class_or_for_longer() {
     let mut budget = Budget::new(PointsLimit::On);
     assert_eq!(spend(&mut budget, WorkClass::Author, 818, at(0)), Ok(()));
-    let write = budget.waits(WorkClass::Author);
-    let read = budget.waits(WorkClass::Author);
+    let write = budget.waits(WorkClass::Author, at(0));
+    let read = budget.waits(WorkClass::Author, at(0));
     assert_eq!(budget.ask(WorkClass::Author, Some(write), 5, at(1)), Err(Held::Points), "two are left");
     for (class, place) in [(WorkClass::Author, Some(read)), (WorkClass::Author, None), (WorkClass::Progress, None)] {
         assert_eq!(budget.ask(class, place, 1, at(1)), Err(Held::Points), "{class:?} behind a write");
     }
     assert_eq!(budget.ask(WorkClass::Person, None, 1, at(1)), Ok(()));
+    assert_eq!(budget.ask(WorkClass::Progress, None, 1, at(4)), Ok(()), "neither has asked again");
     assert_eq!(budget.ask(WorkClass::Author, Some(write), 5, at(60)), Ok(()));
     budget.leaves(write);
     assert_eq!(budget.ask(WorkClass::Author, Some(read), 1, at(60)), Ok(()));

@@ -185,7 +185,7 @@ struct Waiting<'c> {
 
 impl<'c> Waiting<'c> {
     fn begin(shared: &'c Shared, class: WorkClass) -> Self {
-        let place = shared.budget().waits(class);
+        let place = shared.budget().waits(class, shared.hub.clock.now());
         Self { shared, place }
     }
 }
