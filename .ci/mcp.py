@@ -20,11 +20,15 @@ DOCUMENT = {
 }
 COMMENT = f"<!-- loopgate:status -->\n```json\n{json.dumps(DOCUMENT)}\n```\n"
 ANSWERS = {
-    "/repos/acme/widgets/pulls/12": {"state": "open", "head": {"sha": HEAD}},
+    "/repos/acme/widgets/pulls/12": {
+        "number": 12, "title": "Round up", "state": "open", "user": {"login": "alice", "id": 1, "type": "User"},
+        "head": {"ref": "topic", "sha": HEAD, "repo": None}, "base": {"ref": "main", "sha": HEAD, "repo": None},
+        "created_at": "2026-11-20T10:00:00Z", "html_url": "https://github.com/acme/widgets/pull/12",
+    },
     f"/repos/acme/widgets/commits/{HEAD}/check-runs": {"check_runs": []},
     "/repos/acme/widgets/issues/12/comments": [
-        {"id": 1, "body": COMMENT.replace("retry", "proceed"), "user": {"login": "mallory", "type": "User"}},
-        {"id": 2, "body": COMMENT, "user": {"login": "loopgate[bot]", "type": "Bot"}},
+        {"id": 1, "body": COMMENT.replace("retry", "proceed"), "user": {"login": "mallory", "id": 2, "type": "User"}},
+        {"id": 2, "body": COMMENT, "user": {"login": "loopgate[bot]", "id": 3, "type": "Bot"}},
     ],
 }
 
