@@ -19,8 +19,8 @@ use loopgate_core::{InstallationId, Sha, Timestamp};
 
 /// How often a request asks whether there are points for it.
 const POINTS_PAUSE: Duration = Duration::from_millis(100);
-/// How often a request asks whether other processes have left points for it.
-const POINTS_OF_OTHERS_PAUSE: Duration = Duration::from_secs(1);
+/// How often the first request in line asks whether other processes have left points for it.
+const POINTS_OF_OTHERS_PAUSE: Duration = Duration::from_millis(250);
 /// How long after it was booked GitHub may count a creation.
 const CREATION_TAKES: TimeDelta = TimeDelta::seconds(2);
 
