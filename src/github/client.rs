@@ -200,9 +200,6 @@ struct Shared {
     budget: Mutex<Budget>,
     /// A request got the points that it waited for, or gave up: the next one asks.
     place_left: Notify,
-    /// Points that this process has taken of those that all share, and until when it may use them: people's, which are
-    /// taken for nobody else, and others'.
-    points: [tokio::sync::Mutex<(u32, Timestamp)>; 2],
     limit: Mutex<Limit>,
     stale: Mutex<StaleReads>,
 }
@@ -217,7 +214,6 @@ impl Client {
                 writing: Semaphore::new(WRITES_AT_ONCE),
                 budget: Mutex::new(Budget::new(hub.points)),
                 place_left: Notify::new(),
-                points: Default::default(),
                 hub,
                 limit: Mutex::default(),
                 stale: Mutex::default(),

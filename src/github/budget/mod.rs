@@ -36,10 +36,6 @@ const POINTS_FOR: TimeDelta = TimeDelta::minutes(1);
 /// one of theirs.
 const ASKS_AGAIN_WITHIN: TimeDelta = TimeDelta::seconds(3);
 
-/// Points that a process takes at once of those that all share, and how long it may use them.
-pub(crate) const POINTS_AT_ONCE: u32 = 30;
-pub(crate) const POINTS_ARE_USABLE: TimeDelta = TimeDelta::seconds(5);
-
 /// So many points may be used within a minute for work of a class.
 pub(crate) const fn points_of(class: WorkClass) -> u32 {
     if matches!(class, WorkClass::Person) { POINTS } else { POINTS - POINTS_OF_PEOPLE }

@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use super::creates::Want;
 use loopgate_core::{InstallationId, Timestamp};
 
-/// Points that a process wants to use.
+/// Points of a request that a process wants to send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct PointsClaim {
     pub installation: InstallationId,
@@ -15,8 +15,8 @@ pub struct PointsClaim {
     /// At most so many may be used within a minute; less than `points` is nothing.
     pub most: u32,
     pub now: Timestamp,
-    /// How long they may be used.
-    pub usable_for: TimeDelta,
+    /// How long after they were booked GitHub may count them.
+    pub takes: TimeDelta,
 }
 
 /// Something that a process wants to create.

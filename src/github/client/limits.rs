@@ -9,8 +9,8 @@ use super::{Client, Shared};
 use crate::github::{
     Error,
     budget::{
-        CreationClaim, CreationEnd, Held, Need, POINTS_ARE_USABLE, POINTS_AT_ONCE, Place, PointsClaim, PointsLimit,
-        READ, SharedBudget, WRITE, Want, points_of,
+        CreationClaim, CreationEnd, Held, Need, Place, PointsClaim, PointsLimit, READ, SharedBudget, WRITE, Want,
+        points_of,
     },
     transport::{GRAPHQL, Outgoing},
     work_class::{Served, WorkClass, served},
@@ -21,6 +21,8 @@ use loopgate_core::{InstallationId, Sha, Timestamp};
 const POINTS_PAUSE: Duration = Duration::from_millis(100);
 /// How often the first request in line asks whether other processes have left points for it.
 const POINTS_OF_OTHERS_PAUSE: Duration = Duration::from_millis(250);
+/// How long after they were booked GitHub may count the points of a request.
+const POINTS_TAKE: TimeDelta = TimeDelta::milliseconds(500);
 /// How long after it was booked GitHub may count a creation.
 const CREATION_TAKES: TimeDelta = TimeDelta::seconds(2);
 
@@ -71,24 +73,14 @@ impl Client {
         others.create(CreationClaim { installation, want, now: self.now(), takes: CREATION_TAKES }).await
     }
 
-    /// Whether there are points for a request among those that all processes share.
+    /// Books the points of a request among those that all processes share. Returns whether there are enough.
     pub(super) async fn has_points(&self, class: WorkClass, points: u32) -> bool {
         let Some((others, installation)) = self.others().filter(|_| self.shared.budget().points == PointsLimit::On)
         else {
             return true;
         };
-        let mut held = self.shared.points[usize::from(class != WorkClass::Person)].lock().await;
-        if held.0 < points || held.1 <= self.now() {
-            let (now, usable_for) = (self.now(), POINTS_ARE_USABLE);
-            let claim = PointsClaim { installation, points: POINTS_AT_ONCE, most: points_of(class), now, usable_for };
-            match others.take_points(claim).await {
-                Some(true) => *held = (POINTS_AT_ONCE, self.now() + POINTS_ARE_USABLE),
-                Some(false) => return false,
-                None => return true,
-            }
-        }
-        held.0 -= points;
-        true
+        let claim = PointsClaim { installation, points, most: points_of(class), now: self.now(), takes: POINTS_TAKE };
+        others.take_points(claim).await.unwrap_or(true)
     }
 
     /// Waits until the budget has room for a request.

@@ -18,7 +18,7 @@ const POINTS: i64 = 1;
 
 impl Batch<'_> {
     pub(super) async fn take_points(&mut self, claim: &PointsClaim) -> Result<Applied, StoreError> {
-        let PointsClaim { installation, points, most, now, usable_for } = claim;
+        let PointsClaim { installation, points, most, now, takes } = claim;
         self.lock_budget().await?;
         let rows = Query::new(
             "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4",
@@ -28,7 +28,7 @@ impl Batch<'_> {
         let used = rows.first().map_or(Ok(0), |row| row.get::<i64>(0))?;
         let is_granted = used + i64::from(*points) <= i64::from(*most);
         if is_granted {
-            self.insert_taken(*installation, POINTS, *now + *usable_for, *points).await?;
+            self.insert_taken(*installation, POINTS, *now + *takes, *points).await?;
         }
         Ok(Applied::Points(is_granted))
     }

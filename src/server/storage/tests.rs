@@ -621,8 +621,8 @@ async fn a_damaged_file_is_moved_aside_and_begun_anew() {
 async fn what_processes_take_of_a_limit_is_booked_in_one_place(kept: Kept) {
     let (mut one, other) = kept.next().await;
     let claim = |points: u32, seconds: i64| {
-        let (installation, usable_for) = (InstallationId::new(7), TimeDelta::seconds(2));
-        Change::TakePoints(PointsClaim { installation, points, most: 3, now: at(seconds), usable_for })
+        let (installation, takes) = (InstallationId::new(7), TimeDelta::seconds(2));
+        Change::TakePoints(PointsClaim { installation, points, most: 3, now: at(seconds), takes })
     };
     assert_eq!(one.one(claim(2, 0)).await, Applied::Points(true));
     let mut two = other.unwrap_or(one);
