@@ -272,7 +272,7 @@ async fn execute(
             evidence.regression_proof = Some(runner::prove(of, interrupt.clone()).await);
         }
         if let Some(head) = as_they_were.filter(|_| !interrupt.is_interrupted()) {
-            evidence.base_tests = runner::base_tests(of, head, interrupt.clone()).await;
+            evidence.base_tests = runner::base_tests(of, plan, head, interrupt.clone(), progress::observer()).await;
         }
         if *burn_in > 0 && !interrupt.is_interrupted() {
             evidence.burn_in = runner::burn_in(of, *burn_in, interrupt.clone()).await;

@@ -78,6 +78,16 @@ impl Plan {
         Self { repeats, ..self }
     }
 
+    /// The checks of tests, and those that some check needs before it.
+    #[must_use]
+    pub fn of_tests(&self) -> Self {
+        let needed: BTreeSet<CheckName> =
+            self.checks.values().flat_map(|planned| planned.command.needs.iter().cloned()).collect();
+        let mut tests = self.clone();
+        tests.checks.retain(|name, planned| planned.kind.is_of_tests() || needed.contains(name));
+        tests
+    }
+
     /// Each check and its kind.
     pub fn kinds(&self) -> impl Iterator<Item = (&CheckName, CheckKind)> {
         self.checks.iter().map(|(name, planned)| (name, planned.kind))

@@ -4,15 +4,15 @@
 //! "Without" is the base in a git worktree of its own with the change's test files laid over it. The worktree is gone
 //! when the trial ends, however it ends. Nothing of the working tree is touched.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
-use super::{Rerun, Trial, tree::BaseTree};
-use crate::runner::interrupt::Interrupt;
+use super::{Rerun, Trial, put_back::with_files_put_back, tree::BaseTree};
+use crate::runner::{Observer, Plan, interrupt::Interrupt};
 use loopgate_core::{
     Sha,
     evidence::{BaseTestRun, ProofEnd, ProofRun, ProofVerdict, RegressionTrial},
     observed::{ChangedFile, ChangedFiles, FileStatus},
-    source_files::is_test,
+    source_files::{belongs_to_tests, is_test},
 };
 
 /// Test files tried at most.
@@ -57,8 +57,14 @@ pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
 }
 
 /// Runs the test files that the change edits or removes as they were before it, against `head`, the commit that is checked
-/// out. Files that cannot be run alone are left out.
-pub async fn base_tests(trial: &Trial<'_>, head: Sha, interrupt: Interrupt) -> Vec<BaseTestRun> {
+/// out: each alone where a tool can do that, the others by the checks of the plan.
+pub async fn base_tests(
+    trial: &Trial<'_>,
+    plan: &Plan,
+    head: Sha,
+    interrupt: Interrupt,
+    observer: Arc<dyn Observer>,
+) -> Vec<BaseTestRun> {
     let edited = trial.files.known().iter().filter(|file| file.status != FileStatus::Added);
     let before = edited.filter_map(|file| file.paths().last());
     let files: BTreeSet<&str> = before.filter(|path| is_test(path)).take(MOST_FILES).collect();
@@ -69,15 +75,26 @@ pub async fn base_tests(trial: &Trial<'_>, head: Sha, interrupt: Interrupt) -> V
     if tree.put_back(trial.base, &files).is_err() {
         return Vec::new();
     }
-    let mut runs = Vec::new();
+    let (mut runs, mut with_others) = (Vec::new(), false);
     for file in files {
-        let Some(rerun) = Rerun::of_file(trial, &tree.path, file) else { continue };
+        let Some(rerun) = Rerun::of_file(trial, &tree.path, file) else {
+            with_others = true;
+            continue;
+        };
         let (on_head, mut failing) = rerun.run(&tree.path, TIMEOUT, interrupt.clone()).await;
         failing.truncate(MOST_NAMED);
         runs.push(BaseTestRun { file: file.to_owned(), command: rerun.line.shell, on_head, failing });
         if interrupt.is_interrupted() {
             return Vec::new();
         }
+    }
+    if with_others {
+        let (plan, nothing) = (plan.of_tests(), BTreeSet::new());
+        let of_tests = trial.files.known().iter().flat_map(ChangedFile::paths).filter(|path| belongs_to_tests(path));
+        let files = of_tests.collect();
+        let others = with_files_put_back(&plan, head, trial.base, &files, &nothing, interrupt, observer).await;
+        let known: BTreeSet<String> = runs.iter().map(|run: &BaseTestRun| run.file.clone()).collect();
+        runs.extend(others.into_iter().filter(|run| !known.contains(&run.file)));
     }
     runs
 }
@@ -120,8 +137,11 @@ mod tests {
     use std::{fs, path::Path, process::Command};
 
     use super::*;
-    use crate::runner::{Changes, Interrupter};
-    use loopgate_core::policy::CommandCheck;
+    use crate::runner::{Changes, Interrupter, Selection};
+    use loopgate_core::{
+        evidence::CheckKind,
+        policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck},
+    };
 
     fn sh(root: &Path, line: &str) {
         let status = Command::new("sh").arg("-c").arg(line).current_dir(root).status().unwrap();
@@ -191,13 +211,51 @@ mod tests {
         let (_keep, interrupt) = Interrupter::new();
         let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("./pytest -q"));
         let trial = Trial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] };
-        let runs = base_tests(&trial, head, interrupt).await;
+        let plan = plan(root, "./pytest -q");
+        let runs = base_tests(&trial, &plan, head, interrupt, Arc::new(Quiet)).await;
         let ends: Vec<_> = runs.iter().map(|run| (run.file.as_str(), run.on_head)).collect();
         let fails = |name| (name, ProofEnd::Failed);
         assert_eq!(ends, [fails("tests/test_a.py"), fails("tests/test_b.py"), fails("tests/test_gone.py")]);
         assert!(fs::read_to_string(root.join("tests/test_b.py")).unwrap() == "true\n", "the working tree is as it was");
         let worktrees = Command::new("git").arg("-C").arg(root).args(["worktree", "list"]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&worktrees.stdout).lines().count(), 1, "the worktree is gone");
+    }
+
+    struct Quiet;
+
+    impl Observer for Quiet {}
+
+    fn plan(root: &Path, run: &str) -> Plan {
+        let source = CheckSource::Command(CommandCheck::new(run));
+        let check = CheckPolicy { kind: CheckKind::Test, source, presence: CheckPresence::Configured };
+        Plan::new(&[("unit".parse().unwrap(), check)].into(), &Selection::All, root.to_owned(), None).unwrap()
+    }
+
+    #[tokio::test]
+    async fn where_no_tool_runs_one_file_the_checks_run_with_the_tests_as_they_were() {
+        const CHECK: &str = "for test in tests/*.sh; do if sh $test; then echo \"ok - $test\"; else echo \"not ok - $test\"; \
+                             bad=1; fi; done; echo 1..2; exit ${bad:-0}";
+        for (price, end, failing) in [("24", ProofEnd::Failed, &["tests/test_a.sh"][..]), ("20", ProofEnd::Passed, &[])]
+        {
+            let folder = repository();
+            let root = folder.path();
+            write(root, "tests/test_a.sh", ". ./price; test \"$price\" = 20\n");
+            write(root, "tests/test_b.sh", "true\n");
+            sh(root, "git checkout -q main && git add -A && git -c user.email=a@b.c -c user.name=n commit -qm tests");
+            sh(root, "git checkout -q fix/price && git merge -q main");
+            write(root, "price", &format!("price={price}\n"));
+            write(root, "tests/test_a.sh", "true\n");
+            sh(root, "git add -A && git -c user.email=a@b.c -c user.name=n commit -qm weaker");
+            let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
+            let head = crate::runner::Checkout::around(root).unwrap().head;
+            let (_keep, interrupt) = Interrupter::new();
+            let (name, check) = ("unit".parse().unwrap(), CommandCheck::new(CHECK));
+            let trial = Trial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] };
+            let runs = base_tests(&trial, &plan(root, CHECK), head, interrupt, Arc::new(Quiet)).await;
+            let command = CHECK.to_owned();
+            let failing = failing.iter().map(|test| (*test).to_owned()).collect();
+            assert_eq!(runs, [BaseTestRun { file: "tests/test_a.sh".to_owned(), command, on_head: end, failing }]);
+        }
     }
 
     #[tokio::test]
