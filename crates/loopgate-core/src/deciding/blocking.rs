@@ -10,7 +10,6 @@ use crate::{
     attempts::{
         Cause,
         rerun::{self, NextRerun},
-        retry::Judgement,
     },
     escalation::{disputes, escalation_call, fix_request, senior_fixer},
     failure::Blame,
@@ -52,7 +51,7 @@ pub(super) fn block(
     tampering: &[Tampering],
 ) -> Blocking {
     next.outage = outage(inputs, next, verification);
-    let causes = causes(inputs, next, &counting.judgement, tampering);
+    let causes = causes(inputs, next, counting, tampering);
     let call = call_or_release(inputs, next, &causes);
     let (repeated, next_rerun) = repeat_outside(inputs, next);
     Blocking { causes, call, repeated, next_rerun }
@@ -85,9 +84,10 @@ pub(super) fn external_deadline(next: &LoopState) -> Option<Timestamp> {
 fn causes(
     inputs: &Inputs<'_>,
     next: &LoopState,
-    judgement: &Judgement,
+    counting: &Counting,
     tampering: &[Tampering],
 ) -> BTreeMap<Trigger, Cause> {
+    let Counting { judgement, counted, .. } = counting;
     let mut causes = judgement.causes.clone();
     if judgement.streak > 0 && fix_request::is_budget_used_up(next, inputs.policy) {
         causes.extend([Cause::BudgetExhausted { attempts: fix_request::asked(next) }.entry()]);
@@ -96,7 +96,9 @@ fn causes(
     if let Some(outage) = next.outage.as_ref().filter(|_| is_overdue) {
         causes.extend([Cause::ExternalDependencyDown { outage: outage.clone() }.entry()]);
     }
-    if let Some(first) = tamper::not_accepted(tampering, &next.accepted_tampering) {
+    // Evidence may still show that the tests pass as they were.
+    let has_ended = |_: &&Tampering| counted.is_some();
+    if let Some(first) = tamper::not_accepted(tampering, &next.accepted_tampering).filter(has_ended) {
         causes.extend([Cause::Tampering { first: first.clone(), more: tampering.len() - 1 }.entry()]);
     }
     let mut disputed = disputes::open(next);

@@ -146,8 +146,7 @@ mod tests {
     fn another_cause_does_not_wait_for_it() {
         let mut story = failed_three_times(mention());
         story.touch("tests/round.rs", "#[ignore]");
-        story.set_head(4);
-        story.decide();
+        story.push(4, &["a"], &[]);
         assert_eq!(cause(&story), Some(Trigger::Tampering));
     }
 

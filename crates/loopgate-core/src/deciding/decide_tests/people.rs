@@ -99,8 +99,10 @@ fn requested_changes_cost_an_attempt_and_escalate_at_once_where_they_are_not_ret
 fn weakened_tests_call_a_human_and_only_somebody_else_accepts_them() {
     let mut story = Story::opened();
     weaken(&mut story);
+    story.set_head(1);
+    assert!(matches!(story.decide().action, NextAction::WaitForEvidence { .. }), "the tests may pass as they were");
     let decision = story.push(1, &[], &["parses"]);
-    assert_eq!(decision.action, NextAction::WaitForHuman { cause: Trigger::Tampering });
+    assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::Tampering });
     assert_eq!(decision.view.tampering.len(), 1, "{:?}", decision.view.tampering);
     let Cause::Tampering { first, more: 0 } = cause(decision) else { panic!("{:?}", cause(decision)) };
     assert_eq!(first.deed, "the test “rounds” is removed");

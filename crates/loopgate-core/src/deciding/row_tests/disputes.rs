@@ -185,7 +185,7 @@ fn what_the_change_does_to_a_test_is_meant_as_it_was_settled() {
         decision.action
     );
     weaken(&mut story, "-    assert_eq!(round(1.5), 2);\n-    assert_eq!(round(2.5), 3);\n");
-    assert_eq!(push(&mut story, 3, &["rounds"], &[]).action, NextAction::WaitForHuman { cause: Trigger::Tampering });
+    assert_eq!(push(&mut story, 3, &["rounds"], &[]).action, NextAction::Escalate { cause: Trigger::Tampering });
 }
 
 #[test]

@@ -59,6 +59,8 @@ pub enum Comparison {
 /// What a finding does to the verdict.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Weight {
+    /// It is shown, and holds nothing: the tests of the file, as they were, pass on the head.
+    Shown,
     /// It is shown, and holds the change together with a ground of another comparison.
     Ground,
     /// It holds the change alone.
@@ -111,7 +113,8 @@ pub fn counts(found: &[Tampering]) -> BTreeMap<String, u32> {
 /// comparisons find.
 pub fn not_accepted<'f>(found: &'f [Tampering], accepted: &BTreeMap<String, u32>) -> Option<&'f Tampering> {
     let counts = counts(found);
-    let open: Vec<_> = found.iter().filter(|one| counts.get(&one.key()) > accepted.get(&one.key())).collect();
+    let is_open = |one: &&Tampering| one.weight > Weight::Shown && counts.get(&one.key()) > accepted.get(&one.key());
+    let open: Vec<_> = found.iter().filter(is_open).collect();
     let comparisons: BTreeSet<Comparison> = open.iter().map(|one| one.comparison).collect();
     let heaviest = open.iter().max_by_key(|one| (one.weight, std::cmp::Reverse(one.comparison)))?;
     (heaviest.weight > Weight::Ground || comparisons.len() > 1).then_some(*heaviest)
@@ -155,6 +158,12 @@ impl<'a> Change<'a> {
     /// Whether the checks passed with the file as it was before a fixer's edit, which is then not why they pass.
     fn is_proven(&self, file: &ChangedFile) -> bool {
         self.runs.proven.contains(file.old_path())
+    }
+
+    /// Whether the tests of the file, as they were, pass on the head: what was edited is not why they pass.
+    fn passes_as_it_was(&self, file: &ChangedFile) -> bool {
+        let passes = |run: &&BaseTestRun| run.on_head == ProofEnd::Passed && file.paths().any(|path| path == run.file);
+        self.runs.base_tests.iter().any(passes)
     }
 
     /// A finding. One of a fixer holds its edits, whatever it is.

@@ -102,7 +102,7 @@ impl Edit<'_> {
         if self.has_commands && !is_proven {
             found.extend(self.commands(&sides, &changed));
         }
-        if self.change.runs.is_blind && !is_proven {
+        if !is_proven {
             found.extend(self.unseen(&changed));
         }
         found.extend(self.by_words(&changed, is_proven));
@@ -127,8 +127,8 @@ impl Edit<'_> {
     /// Added lines with words that mean something in such a file, and numbers that fall there.
     fn by_words(&self, changed: &Sides, is_proven: bool) -> Vec<Tampering> {
         let (path, runs) = (&self.file.path, &self.change.runs);
-        // What makes a test pass, or a run, shows nothing of it; of what is selected the results by test do.
-        let (feigned, selected) = (!runs.failures.is_empty(), runs.lack_failed());
+        // What makes a test pass, or a run, shows nothing of it.
+        let feigned = !runs.failures.is_empty();
         let is_program = language_of(path).is_some() && !is_test(path);
         let configures = self.has_commands || settings(path).next().is_some();
         // In a shell script of the product, `;` and `||` mean nothing unless a check runs there.
@@ -136,11 +136,11 @@ impl Edit<'_> {
         let ignores = configures && (!is_program || language_of(path) != Some("shell") || runs_check());
         let runs_tests = is_test(path) || self.has_commands && file_name(path).contains("test");
         let rules = [
-            (ignores, &WORDS.ignores_failures, selected, "failures are ignored"),
+            (ignores, &WORDS.ignores_failures, false, "failures are ignored"),
             (is_program, &WORDS.asks, feigned, "the program asks whether it is tested"),
             (runs_tests, &WORDS.ends_run, feigned, "the test run is ended with success"),
         ];
-        let settings = settings(path).map(|words| (!is_proven, words, selected, "a setting selects or retries tests"));
+        let settings = settings(path).map(|words| (!is_proven, words, false, "a setting selects or retries tests"));
         let mut found = Vec::new();
         for (_, words, holds, deed) in rules.into_iter().chain(settings).filter(|(counts, ..)| *counts) {
             let lines = changed.new.iter().filter(|line| words.is_match(&line.text));
@@ -166,7 +166,6 @@ impl Edit<'_> {
     /// Commands that ran tests and go, change their program, or select; and those of a script or a target that is named as
     /// a check and does nothing now: such a program may have any name.
     fn commands(&self, sides: &Sides, changed: &Sides) -> Vec<Tampering> {
-        let runs = &self.change.runs;
         let (olds, news) = (commands_of(&self.file.path, &sides.old), commands_of(&self.file.path, &sides.new));
         let numbers = |lines: &[CodeLine]| -> BTreeSet<u32> { lines.iter().map(|line| line.number).collect() };
         let (going, coming) = (numbers(&changed.old), numbers(&changed.new));
@@ -182,13 +181,13 @@ impl Edit<'_> {
             if let Some(new) = same.map(|same| added.remove(same)) {
                 let is_same = selection(new.text) == selection(text) || WORDS.ignores_failures.is_match(new.text);
                 let deed = format!("the test command selects other tests: `{}`", quoted(new.text));
-                let selects = self.finding(runs.lack_failed(), deed, Some(line), Some(new.line));
+                let selects = self.finding(false, deed, Some(line), Some(new.line));
                 found.extend(Some(selects).filter(|_| !is_same));
             } else if (WORDS.runners.is_match(text) || !is_nothing(text) && is_emptied(target)) && !self.moves(text) {
                 let near = changed.new.iter().find(|new| new.number.abs_diff(line.number) <= NEAR);
                 let deed = format!("the test command `{}` is gone", quoted(text));
                 // A check whose tests are counted shows by the count when they no longer run.
-                found.push(self.finding(!runs.is_read || runs.lack_failed(), deed, Some(line), near));
+                found.push(self.finding(!self.change.runs.is_read, deed, Some(line), near));
             }
         }
         found
@@ -201,19 +200,28 @@ impl Edit<'_> {
         command.len() > 6 && added.any(|(_, added)| added.contains(command))
     }
 
-    /// A file among the tests, or one that decides what runs, of which lines go or which is new, where only an exit status
-    /// says that what failed passes: the edit may be why.
+    /// An edit of what decides which tests run, where a test that failed is not seen to end: it may be why. Where only an
+    /// exit status says that what failed passes, that counts of test files too of which lines go.
     fn unseen(&self, changed: &Sides) -> Option<Tampering> {
-        let path = &self.file.path;
-        let decides = decides_what_runs(path);
-        let is_new = decides && self.file.status == FileStatus::Added;
+        let (path, runs) = (&self.file.path, &self.change.runs);
         // Of data with commands among it the other values decide nothing.
-        let goes = match self.has_commands {
-            true => commands_of(path, &changed.old).first().map(|old| old.line),
-            false => changed.old.first().filter(|_| decides || self.file.paths().any(belongs_to_tests)),
+        let first = |lines| match self.has_commands {
+            true => commands_of(path, lines).first().map(|command| command.line),
+            false => lines.first(),
         };
-        let deed = "what failed passes by its exit status alone, and this file is edited".to_owned();
-        (is_new || goes.is_some()).then(|| self.finding(true, deed, goes, changed.new.first()))
+        let (goes, comes) = (first(&changed.old), first(&changed.new));
+        let decides = decides_what_runs(path) && (goes.is_some() || comes.is_some());
+        let is_test = goes.is_some() && self.file.paths().any(belongs_to_tests);
+        let deed = match () {
+            () if runs.is_blind && (decides || is_test) => {
+                "what failed passes by its exit status alone, and this file is edited"
+            }
+            () if runs.lack_failed() && decides => {
+                "a test that failed is not seen to end, and this file, which decides what runs, is edited"
+            }
+            () => return None,
+        };
+        Some(self.finding(true, deed.to_owned(), goes, comes))
     }
 
     /// Marks that silence a check on a line that a finding named when it failed; of a fixer, on any line.

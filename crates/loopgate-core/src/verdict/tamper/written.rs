@@ -3,13 +3,12 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Change, Comparison, Runs, Tampering, names,
+    Change, Comparison, Runs, Tampering, Weight, names,
     selection::replaced,
     source::{Bag, CodeLine, Part, Sides, difference, is_loose, missing, parts, plain, values},
     words,
 };
 use crate::{
-    evidence::{BaseTestRun, ProofEnd},
     observed::{ChangedFile, ChangedFiles, DiffHunk, DiffLine, FileStatus},
     source_files::{TestSyntax, in_test_folder, is_code, is_named_test, is_test, stem},
 };
@@ -58,13 +57,23 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     }
     let others = change.files.known().iter().filter(|file| !change.is_proven(file));
     found.extend(others.filter_map(|file| snapshot(change, file)));
+    let passing: Vec<_> = change.files.known().iter().filter(|file| change.passes_as_it_was(file)).collect();
+    let is_cleared =
+        |one: &&mut Tampering| passing.iter().any(|file| file.paths().any(|path| Some(path) == one.path.as_deref()));
+    found.iter_mut().filter(is_cleared).for_each(|one| one.weight = Weight::Shown);
     found
 }
 
-/// The parts of a test file before and after. Of a file of the program only the tests matter.
+/// The parts of a test file before and after. Of a file of the program only its tests matter, and marks outside of them.
 fn parts_of<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, sides: Sides) -> (Vec<Part<'a>>, Vec<Part<'a>>) {
     let of_side = |path: &str, lines| -> Vec<Part<'a>> {
-        parts(file, syntax, lines).into_iter().filter(|part| part.is_test || is_test(path)).collect()
+        let mut parts = parts(file, syntax, lines);
+        if !is_test(path) {
+            parts.retain(|part| part.is_test || part.name.is_empty());
+            let outside = parts.iter_mut().filter(|part| !part.is_test);
+            outside.for_each(|part| part.lines.retain(|line| syntax.skip(&line.text).is_some()));
+        }
+        parts
     };
     let is_new = file.status == FileStatus::Added;
     let old = if is_new { Vec::new() } else { of_side(file.old_path(), sides.old) };
@@ -224,9 +233,7 @@ fn changed(change: &Change<'_>, old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<
     // What stands above the declaration may turn a failure into a success.
     let is_more = |line: &CodeLine| new.is_row(line) || line.number > new.line && new.asserts(line);
     let only_grows = taken.is_empty() && brought.iter().all(is_more);
-    // The tests of the file, as they were, pass on the head: what was edited is not why they pass.
-    let passes = |run: &&BaseTestRun| run.on_head == ProofEnd::Passed && old.file.paths().any(|path| path == run.file);
-    let is_cleared = only_grows || names(&change.runs.wrong, &new.name) || change.runs.base_tests.iter().any(passes);
+    let is_cleared = only_grows || names(&change.runs.wrong, &new.name) || change.passes_as_it_was(old.file);
     if deeds.is_empty() && failed && !is_cleared {
         let edited =
             if new.is_test { "failed before, and is edited" } else { "is edited, and a test that failed uses it" };

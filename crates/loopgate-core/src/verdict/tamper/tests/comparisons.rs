@@ -149,8 +149,14 @@ fn failed_and_gone() {
     let plan = "use Test::More;\nis(twice(2), 4, 'doubles');\n";
     let skips =
         || vec![edit("t/bool.t", plan, "use Test::More;", "use Test::More;\nplan skip_all => 'slow' if $ENV{CI};")];
+    let launches =
+        || vec![file("bin/check", "exec java -jar console.jar --scan\n", "exec java -jar console.jar --only Cart\n")];
+    let variable = || vec![file("Makefile", makefile, "export GTEST_FILTER = -Cart.*\ntest:\n\tgo test ./...\n")];
     let id = |test: u32| Some(TestId::of("", "", &test.to_string()));
     let table = [
+        ("launched in another way, and seen", launches(), vec![id(3)], 0..12, None),
+        ("launched in another way, and not seen", launches(), vec![id(99)], 0..12, Some(Comparison::Selection)),
+        ("selected by a variable, and not seen", variable(), vec![id(99)], 0..12, Some(Comparison::Selection)),
         ("it ran", Vec::new(), vec![id(3)], 0..12, None),
         ("it is gone", Vec::new(), vec![id(11)], 0..9, Some(Comparison::Ran)),
         ("others are gone", Vec::new(), vec![id(3)], 0..9, None),
@@ -315,6 +321,16 @@ fn a_base_test_that_passes_on_the_head_clears_an_edit() {
     };
     change.runs.base_tests = vec![&run];
     assert_eq!(findings(&change), []);
+    let (files, contents) = changed(&[file("tests/test_cart.py", PYTHON, "import cart\n")]);
+    let mut removed = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+    removed.is_of_fixer = ANYBODY;
+    assert!(not_accepted(&findings(&removed), &BTreeMap::new()).is_some());
+    removed.runs.base_tests = vec![&run];
+    let found = findings(&removed);
+    assert!(
+        !found.is_empty() && not_accepted(&found, &BTreeMap::new()).is_none(),
+        "shown, and holds nothing: {found:?}"
+    );
 }
 
 /// The checks passed with the test file and the settings as they were: neither is why they pass. What makes failures count
