@@ -201,7 +201,7 @@ impl Edit<'_> {
     }
 
     /// An edit of what decides which tests run, where a test that failed is not seen to end: it may be why. Where only an
-    /// exit status says that what failed passes, that counts of test files too of which lines go.
+    /// exit status says that what failed passes, that counts of test files too, unless they pass as they were.
     fn unseen(&self, changed: &Sides) -> Option<Tampering> {
         let (path, runs) = (&self.file.path, &self.change.runs);
         // Of data with commands among it the other values decide nothing.
@@ -211,7 +211,9 @@ impl Edit<'_> {
         };
         let (goes, comes) = (first(&changed.old), first(&changed.new));
         let decides = decides_what_runs(path) && (goes.is_some() || comes.is_some());
-        let is_test = goes.is_some() && self.file.paths().any(belongs_to_tests);
+        let is_test = self.file.status != FileStatus::Added
+            && self.file.paths().any(belongs_to_tests)
+            && !self.change.passes_as_it_was(self.file);
         let deed = match () {
             () if runs.is_blind && (decides || is_test) => {
                 "what failed passes by its exit status alone, and this file is edited"

@@ -198,6 +198,7 @@ fn passed_by_exit_status_alone() {
             ),
             true,
         ),
+        (file("tests/heap.test", "test pop {} -body { pop }\n", "return\ntest pop {} -body { pop }\n"), true),
         (file(".proverc", "", "--dry\n"), true),
         (file("tests/more.test", "", "test put-2 {} -body { order } -result {c}\n"), false),
         (file("src/queue.tcl", "proc order {} { return b }\n", "proc order {} { return {a b} }\n"), false),
@@ -210,6 +211,11 @@ fn passed_by_exit_status_alone() {
         change.runs = Runs { is_blind: true, failures: vec![None], ..Runs::default() };
         let found = findings(&change);
         assert_eq!(not_accepted(&found, &BTreeMap::new()).is_some(), expected, "{what}: {found:?}");
+        let (file, command) = (what.to_owned(), "make check".to_owned());
+        let run = BaseTestRun { file, command, on_head: ProofEnd::Passed, failing: Vec::new() };
+        change.runs.base_tests = vec![&run];
+        let is_held = not_accepted(&findings(&change), &BTreeMap::new()).is_some();
+        assert_eq!(is_held, expected && !what.starts_with("tests/"), "{what}, as it was");
     }
 }
 
