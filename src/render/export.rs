@@ -133,18 +133,16 @@ fn loop_state(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) ->
 
 /// One attempt; the schema has one analysis for each, so it is that of the first failure.
 fn execution(attempt: &Value) -> Value {
-    let checks = || attempt["checks"].as_array().into_iter().flatten();
-    let failures = checks().flat_map(|check| {
+    let checks = attempt["checks"].as_array().into_iter().flatten();
+    let failures = checks.flat_map(|check| {
         let listed = check["failures"].as_array().into_iter().flatten();
         listed.map(|failure| {
-            json!({
-                "test_name": failure["test_name"].as_str().or(check["name"].as_str()),
-                "test_file": failure["test_file"],
-                "error_type": failure["error_type"],
-                "error_message": failure["error_message"],
-                "stack_trace": failure["stack_trace"],
-                "line_number": failure["line_number"],
-            })
+            let fields = ["test_name", "test_file", "error_type", "error_message", "stack_trace", "line_number"];
+            let mut failure = picked(failure, &fields);
+            if failure["test_name"].is_null() {
+                failure["test_name"] = check["name"].clone();
+            }
+            failure
         })
     });
     let analysis = &attempt["analysis"][0];
@@ -156,17 +154,14 @@ fn execution(attempt: &Value) -> Value {
         "code_hash": attempt["tree_hash"],
         "test_results": test_results(attempt),
         "failures": failures.collect::<Vec<_>>(),
-        "analysis": analysis.is_object().then(|| json!({
-            "root_cause": analysis["root_cause"],
-            "fix_strategy": analysis["fix_strategy"],
-            "confidence": analysis["confidence"],
-        })),
-        "fix_applied": fix.is_object().then(|| json!({
-            "description": fix["description"],
-            "diff_summary": fix["diff_summary"],
-            "files_modified": fix["files_modified"],
-        })),
+        "analysis": analysis.is_object().then(|| picked(analysis, &["root_cause", "fix_strategy", "confidence"])),
+        "fix_applied": fix.is_object().then(|| picked(fix, &["description", "diff_summary", "files_modified"])),
     })
+}
+
+/// These fields of a document.
+fn picked(from: &Value, fields: &[&str]) -> Value {
+    fields.iter().map(|&field| (field.to_owned(), from[field].clone())).collect::<Map<_, _>>().into()
 }
 
 /// The results of all tests of an attempt together. A test check that failed without counting tests is one error.

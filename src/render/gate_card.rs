@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     answers,
-    fit::{Shorten, Shortened, Shown},
+    fit::{Shorten, Shown},
     links::Links,
     messages::{self, word},
     refusal,
@@ -57,16 +57,13 @@ pub struct GateList {
 
 impl Shorten for GateList {
     /// Old words first, then places, then whole gates.
-    fn shorten(&mut self) -> Shortened {
-        let mut shortened = Shortened::NothingLeft;
+    fn shorten(&mut self) -> bool {
+        let mut is_shorter = false;
         for gate in &mut self.gates.items {
-            if gate.words.items.len() > 3 && gate.words.halve() == Shortened::Yes
-                || gate.why.items.len() > 4 && gate.why.halve() == Shortened::Yes
-            {
-                shortened = Shortened::Yes;
-            }
+            is_shorter |=
+                gate.words.items.len() > 3 && gate.words.halve() || gate.why.items.len() > 4 && gate.why.halve();
         }
-        if shortened == Shortened::Yes { shortened } else { self.gates.halve() }
+        is_shorter || self.gates.halve()
     }
 }
 

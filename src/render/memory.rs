@@ -4,7 +4,6 @@
 use std::collections::BTreeSet;
 
 use minijinja::{context, value::Serde};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
@@ -13,7 +12,6 @@ use super::{
     words,
 };
 use loopgate_core::{
-    FailureId, PrNumber,
     memory::{Card, MatchOutcome, Memory, MemoryMatch, Offers, Rate, Recurring, Settled, Tier, ToldFix},
     verdict::FailureView,
 };
@@ -23,32 +21,22 @@ pub fn memory_found(cards: &[&Card], seen: &[&Recurring]) -> Value {
     json!({ "schema": "loopgate.memory-query/v1", "cards": cards, "recurring": seen })
 }
 
-/// One match as a fixer gets it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Remembered {
-    pub card: FailureId,
-    pub tier: Tier,
-    pub pull_request: Option<PrNumber>,
-    pub commit: String,
-    pub place: String,
-    pub why: String,
-    pub hunk: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failed_before: Vec<String>,
-}
-
 /// What a fixer gets from the memory about an error.
-pub(super) fn for_fixer(view: &FailureView) -> Vec<Remembered> {
-    let short = |text: &str, most| clip(text, most).into_owned();
-    let told = view.memory.iter().filter_map(MemoryMatch::shown).map(|(told, tier, card)| Remembered {
-        card,
-        tier,
-        pull_request: told.pull_request,
-        commit: told.commit.short(),
-        place: short(&super::links::place(&told.path, told.line), 400),
-        why: short(&format!("{} ({}). {}", told.description, told.diff_summary, told.cause), 500),
-        hunk: short(&told.hunk, 800),
-        failed_before: told.failed_before.iter().map(|tried| short(tried, 200)).collect(),
+pub(super) fn for_fixer(view: &FailureView) -> Vec<Value> {
+    let told = view.memory.iter().filter_map(MemoryMatch::shown).map(|(told, tier, card)| {
+        let mut found = json!({
+            "card": card,
+            "tier": tier,
+            "pull_request": told.pull_request,
+            "commit": told.commit.short(),
+            "place": clip(&super::links::place(&told.path, told.line), 400),
+            "why": clip(&format!("{} ({}). {}", told.description, told.diff_summary, told.cause), 500),
+            "hunk": clip(&told.hunk, 800),
+        });
+        if !told.failed_before.is_empty() {
+            found["failed_before"] = told.failed_before.iter().map(|tried| clip(tried, 200)).collect();
+        }
+        found
     });
     told.collect()
 }
@@ -179,13 +167,7 @@ pub fn memory_cards<'a>(cards: impl IntoIterator<Item = (&'a Card, Option<u32>)>
 
 /// Errors that were seen and that nothing is known to have fixed, for a terminal.
 pub fn memory_recurring<'a>(seen: impl IntoIterator<Item = &'a Recurring>) -> String {
-    let line = |seen: &Recurring| {
-        let last = seen.last_pull_request.map(|number| format!(", last in #{number}")).unwrap_or_default();
-        let flips = if seen.flips > 0 { format!(", flaky {}", words::times(seen.flips)) } else { String::new() };
-        let times =
-            if seen.occurrences > 0 { format!(" seen {}", words::times(seen.occurrences)) } else { String::new() };
-        format!("\n- {}:{times}{last}{flips}", super::sanitize::short_line(&seen.test, 160))
-    };
+    let line = |seen: &Recurring| format!("\n{}", messages::plain("recurring", &"line", Serde(seen).into()));
     format!("Without a known fix:{}", seen.into_iter().map(line).collect::<String>())
 }
 
@@ -193,7 +175,7 @@ pub fn memory_recurring<'a>(seen: impl IntoIterator<Item = &'a Recurring>) -> St
 mod tests {
     use super::*;
     use crate::render::fixtures;
-    use loopgate_core::{Fingerprint, memory::Settlement};
+    use loopgate_core::{Fingerprint, PrNumber, memory::Settlement};
 
     fn found(outcome: MatchOutcome, tier: Option<Tier>, seen: u32) -> MemoryMatch {
         let told = ToldFix {

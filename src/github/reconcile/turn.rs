@@ -19,7 +19,7 @@ use crate::{
         storage::Storage,
     },
     refs::{self, AttemptFile, Follows, LoadedRun, RefsError, Retry, Save, StateStore},
-    render::{self, OpenLoop, OwnTemplates, Rendered},
+    render::{self, OpenLoop, Rendered},
 };
 use loopgate_core::{
     PrNumber, Sha, Timestamp,
@@ -468,6 +468,5 @@ async fn texts(client: &Client, observation: &Observation, decision: &Decision) 
     } else {
         None
     };
-    let own = OwnTemplates { escalation: own.as_deref() };
-    Ok(render::pull_request_with(decision, snapshot, policy, own))
+    Ok(render::pull_request_with(decision, snapshot, policy, own.as_deref()))
 }

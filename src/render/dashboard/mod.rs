@@ -37,14 +37,16 @@ pub const STYLE: &str = include_str!("../../../config/templates/dashboard/style.
 pub const LIVE_SCRIPT: &str = include_str!("../../../config/templates/dashboard/live.js");
 
 /// Who reads a page, as what stands around it shows.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
 pub enum Frame {
-    /// Anyone who reaches the admin's listener. The doctor found so many faults; `None` without a doctor.
-    Operator { faults: Option<usize> },
+    /// Anyone who reaches the admin's listener. The doctor found so many faults; `None` without a doctor. Forms prove by
+    /// the token that they are of a page of this process.
+    Operator { faults: Option<usize>, token: String },
     /// Somebody who signed in; forms prove by the token that they are of this page.
     Visitor { login: String, token: String },
     /// It is unknown who.
+    #[default]
     Stranger,
 }
 

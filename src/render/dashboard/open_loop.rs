@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::render::{
-    sanitize::{address, line},
+    sanitize::{address, short_line},
     verdict::{Subject, verdict},
     words,
 };
@@ -106,9 +106,5 @@ fn problem(origin: &PolicyOrigin) -> Option<String> {
 
 /// One line, cut with a sign that it is.
 pub(super) fn short(raw: &str) -> String {
-    let text = line(raw);
-    match text.char_indices().nth(MOST_CHARACTERS) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
+    short_line(raw, MOST_CHARACTERS)
 }

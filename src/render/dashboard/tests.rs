@@ -1,14 +1,14 @@
 use std::{fs, path::Path};
 
 use super::*;
-use crate::render::{fixtures, loop_page, open_loop};
+use crate::render::{Subject, fixtures, open_loop};
 use loopgate_core::{
-    Timestamp,
+    PrNumber, Timestamp,
     deciding::{Decision, Part},
     observed::Snapshot,
 };
 
-const OPERATOR: Frame = Frame::Operator { faults: Some(1) };
+const OPERATOR: Frame = Frame::Operator { faults: Some(1), token: String::new() };
 
 fn now() -> Timestamp {
     fixtures::at(600)
@@ -30,7 +30,7 @@ fn situations() -> Vec<(Decision, Snapshot)> {
 fn listed(title: &str) -> ListedLoop {
     let mut open = open_loop(&fixtures::first_failure(), &fixtures::snapshot(), &fixtures::policy());
     open.title = title.to_owned();
-    ListedLoop::new("acme/widgets".parse().unwrap(), loopgate_core::PrNumber::new(12), open, now())
+    ListedLoop::new(&"acme/widgets".parse().unwrap(), PrNumber::new(12), open, now())
 }
 
 #[test]
@@ -70,8 +70,12 @@ fn every_page_is_written_and_escapes_what_it_prints() {
             report: format!("# {HOSTILE}\n\nok\n"),
             saved: vec![SavedState { sha: fixtures::sha(1), at: now(), subject: HOSTILE.to_owned() }],
         };
-        let page = loop_page((&decision, &snapshot, &fixtures::policy()), Some(&recorded), now());
-        let then = LoopPage::then(&recorded, page.number, &page.repository);
+        let page = LoopPage::now(
+            &Subject { decision: &decision, snapshot: &snapshot, policy: &fixtures::policy() },
+            Some(&recorded),
+            now(),
+        );
+        let then = LoopPage::then(&recorded, PrNumber::new(page.number), &snapshot.repository);
         assert!(then.at.as_ref().is_some_and(|at| at.subject == HOSTILE));
         pages.extend([page.html(&OPERATOR), then.html(&OPERATOR)]);
     }
@@ -100,7 +104,7 @@ fn every_page_is_written_and_escapes_what_it_prints() {
 
 #[test]
 fn the_doctor_is_linked_where_there_is_one() {
-    let page = |faults| Notice::absent("page").html(&Frame::Operator { faults });
+    let page = |faults| Notice::absent("page").html(&Frame::Operator { faults, token: String::new() });
     assert!(page(Some(2)).contains("Doctor</a> <span class=\"bad\">(2 problems)</span>"));
     assert!(page(Some(0)).contains("Doctor</a></li>"));
     assert!(!page(None).contains("octor"), "{}", page(None));
@@ -122,7 +126,7 @@ fn a_test_with_a_known_fix_is_not_listed_without_one() {
     for (name, flips) in [("fixed", 0), ("open", 0), ("flaky", 3)] {
         memory.recurring.insert(name.to_owned(), serde_json::from_value(seen(name, flips)).unwrap());
     }
-    let page = MemoryPage::of("acme/widgets".parse().unwrap(), &memory);
+    let page = MemoryPage::of(&"acme/widgets".parse().unwrap(), &memory);
     let listed: Vec<_> = page.recurring.iter().map(|row| row.test.as_str()).collect();
     assert_eq!((page.cards[0].name.as_str(), listed), ("fixed", vec!["flaky", "open"]));
 }

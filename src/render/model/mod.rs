@@ -18,7 +18,6 @@ pub use self::{
 use super::{
     excerpts,
     failure_card::causes,
-    fit::Shortened,
     sanitize::{Markdown, address},
     summary,
     verdict::Subject,
@@ -121,7 +120,7 @@ impl Document {
             ended: None,
         };
         document.count_failures();
-        while document.fenced().as_str().len() > PACKET - FOR_READERS && document.shorten() == Shortened::Yes {}
+        while document.fenced().as_str().len() > PACKET - FOR_READERS && document.shorten() {}
         document
     }
 
@@ -153,8 +152,8 @@ impl Document {
         whole
     }
 
-    /// Leaves out half of the least important list that is left.
-    pub fn shorten(&mut self) -> Shortened {
+    /// Leaves out half of the least important list that is left. Returns whether there was one.
+    pub fn shorten(&mut self) -> bool {
         let omitted = &mut self.omitted;
         let is_shorter = halve("failures", omitted, &mut self.failures)
             || halve("feedback", omitted, &mut self.feedback)
@@ -163,7 +162,7 @@ impl Document {
             || halve("gates", omitted, &mut self.gates)
             || halve("excerpts", omitted, &mut self.excerpts);
         self.count_failures();
-        if is_shorter { Shortened::Yes } else { Shortened::NothingLeft }
+        is_shorter
     }
 
     fn count_failures(&mut self) {

@@ -35,7 +35,7 @@ use super::{
 use loopgate_core::UserId;
 
 use crate::{
-    render::Notice,
+    render::{Filter, Notice},
     server::{
         pages::Admin,
         storage::{IndexFilter, IndexVersion, Store},
@@ -73,11 +73,8 @@ impl Live {
 
     /// None where there is no room.
     fn places(&self, reader: &Reader) -> Option<Places> {
-        let (room, own) = match reader {
-            Reader::Operator { .. } => (&self.operators, None),
-            Reader::Visitor { id, .. } => (&self.visitors, Some(self.own_room(*id))),
-            Reader::Stranger => (&self.visitors, None),
-        };
+        let room = if reader.is_operator() { &self.operators } else { &self.visitors };
+        let own = reader.visitor.as_ref().map(|(id, _)| self.own_room(*id));
         let own = own.map(Semaphore::try_acquire_owned).transpose().ok()?;
         Some((room.clone().try_acquire_owned().ok()?, own))
     }
@@ -157,7 +154,8 @@ async fn listen(admin: &Admin, reader: &Reader, page: &str) -> Result<Option<Lis
         _ => None,
     };
     let Some(places) = admin.live.places(reader) else { return Ok(None) };
-    let filter = IndexFilter { sees: reader.sees(), repository, ..IndexFilter::default() };
+    let shown = Filter { repository: repository.map(|name| name.to_string()), ..Filter::default() };
+    let filter = IndexFilter { sees: reader.sees.clone(), shown };
     let (written, stop) = (admin.metrics.written.subscribe(), admin.live.stop.clone());
     let known = admin.store.index_version(&filter).await?;
     let (store, until) = (admin.store.clone(), Instant::now() + LISTENS);
