@@ -9,9 +9,9 @@ use serde_json::{Value, json};
 use super::{
     disputes, messages,
     sanitize::{Markdown, clip, code, short_text},
-    words,
 };
 use loopgate_core::{
+    PrNumber,
     memory::{Card, MatchOutcome, Memory, MemoryMatch, Offers, Rate, Recurring, Settled, Tier, ToldFix},
     verdict::FailureView,
 };
@@ -57,19 +57,11 @@ pub fn memory_lines<'a>(found: impl IntoIterator<Item = &'a MemoryMatch>) -> Vec
 /// "seen in #41; fixed there by `abc1234` …"
 fn sentence(found: &MemoryMatch) -> Option<Markdown> {
     let last = found.last_pull_request.filter(|_| found.seen > 0);
-    let seen = match (found.seen, last) {
-        (0, _) => String::new(),
-        (1, Some(number)) => format!("seen in #{number}"),
-        (times, Some(number)) => format!("seen {}, last in #{number}", words::times(times)),
-        (times, None) => format!("seen {} before", words::times(times)),
-    };
+    let last = last.map(PrNumber::get);
+    let seen = say("seen", context! { seen => found.seen, last }).into_string();
     let fixed_by = found.told.as_ref().map(|told| {
-        let commit = code(&told.commit.short());
-        match told.pull_request {
-            Some(number) if last == Some(number) => Markdown::ours(format!("there by {commit}")),
-            Some(number) => Markdown::ours(format!("in #{number} by {commit}")),
-            None => Markdown::ours(format!("by {commit}")),
-        }
+        let pull = told.pull_request.map(PrNumber::get);
+        say("fixed_by", context! { pull, last, commit => told.commit.short() })
     });
     let change = found.told.as_ref().map(|told| Markdown::ours(change(told)));
     let same_test = found.tier == Some(Tier::SameTest);
@@ -85,6 +77,11 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
     let settled = found.settled.as_ref().map(|word| settled(word, |text| short_text(text, 400).into_string()));
     let told: Vec<String> = [Some(said).filter(|said| !said.is_empty()), settled].into_iter().flatten().collect();
     (!told.is_empty()).then(|| Markdown::ours(format!("{}.", told.join(". "))))
+}
+
+/// The part of this name.
+fn say(part: &str, beside: minijinja::Value) -> Markdown {
+    messages::markdown("memory", &part, beside)
 }
 
 /// "olga settled in #12, where it was disputed, that the test is right"; names and words of others as `foreign` has them.
@@ -175,7 +172,7 @@ pub fn memory_recurring<'a>(seen: impl IntoIterator<Item = &'a Recurring>) -> St
 mod tests {
     use super::*;
     use crate::render::fixtures;
-    use loopgate_core::{Fingerprint, PrNumber, memory::Settlement};
+    use loopgate_core::{Fingerprint, memory::Settlement};
 
     fn found(outcome: MatchOutcome, tier: Option<Tier>, seen: u32) -> MemoryMatch {
         let told = ToldFix {
