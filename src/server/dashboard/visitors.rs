@@ -202,10 +202,8 @@ impl Visitors {
         let mut sessions = self.sessions();
         sessions.retain(|_, session| now < session.ends);
         sessions.insert(Sha256::digest(&word).into(), Arc::new(session));
-        let of_one = |it: &Session| it.user == user;
-        let is_any = |_: &Session| true;
-        end_oldest(&mut sessions, MOST_OF_ONE, of_one);
-        end_oldest(&mut sessions, MOST_SESSIONS, is_any);
+        end_oldest(&mut sessions, MOST_OF_ONE, |it| it.user == user);
+        end_oldest(&mut sessions, MOST_SESSIONS, |_| true);
         word
     }
 
