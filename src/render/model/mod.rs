@@ -7,7 +7,7 @@ mod reading;
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use serde::Serialize;
+use serde_json::json;
 
 use self::document::{Actor, Links};
 pub use self::{
@@ -57,16 +57,6 @@ fn folded(markdown: &str) -> Option<Cow<'_, str>> {
     }
     let (_, rest) = markdown.rsplit_once("```json\n")?;
     rest.split_once("\n```").map(|(document, _)| Cow::Borrowed(document))
-}
-
-/// The document with what only a local loop has.
-#[derive(Serialize)]
-struct Brief<'a> {
-    #[serde(flatten)]
-    document: &'a Document,
-    task: &'a str,
-    ideal_result: Option<&'a str>,
-    critique: &'a [String],
 }
 
 /// What a local loop's fixer gets beside what failed.
@@ -133,9 +123,11 @@ impl Document {
         document.who_acts = Some(Actor { kind, login: None, action, since: None });
         let causes = causes(&subject.decision.view.failures);
         let written = |document: &Self| {
+            let mut brief = serde_json::to_value(document).unwrap_or_default();
             let Task { prompt, ideal_result } = task.task;
-            let brief =
-                Brief { document, task: prompt, ideal_result: ideal_result.as_deref(), critique: task.critique };
+            brief["task"] = json!(prompt);
+            brief["ideal_result"] = json!(ideal_result);
+            brief["critique"] = json!(task.critique);
             serde_json::to_string_pretty(&brief).unwrap_or_else(|error| format!("\"{error}\""))
         };
         let whole = written(&document);
