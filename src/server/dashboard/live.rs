@@ -8,7 +8,7 @@
 use std::{
     collections::HashMap,
     convert::Infallible,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -58,7 +58,7 @@ pub(in crate::server) struct Live {
     operators: Arc<Semaphore>,
     visitors: Arc<Semaphore>,
     /// The places of each visitor who listens.
-    own: Mutex<HashMap<UserId, Weak<Semaphore>>>,
+    own: Mutex<HashMap<UserId, Arc<Semaphore>>>,
     stop: watch::Receiver<bool>,
 }
 
@@ -81,13 +81,9 @@ impl Live {
 
     fn own_room(&self, visitor: UserId) -> Arc<Semaphore> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        own.retain(|_, room| room.strong_count() > 0);
-        let known = own.get(&visitor).and_then(Weak::upgrade);
-        known.unwrap_or_else(|| {
-            let room = Arc::new(Semaphore::new(MOST_OF_ONE));
-            own.insert(visitor, Arc::downgrade(&room));
-            room
-        })
+        // Each listener holds the room it is in.
+        own.retain(|_, room| Arc::strong_count(room) > 1);
+        own.entry(visitor).or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE))).clone()
     }
 }
 
