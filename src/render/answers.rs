@@ -149,13 +149,8 @@ pub(super) fn considered(word: &Considered, gate: &GateReport, subject: &Subject
         WordOutcome::Counted => Markdown::ours(format!("{by} {did}: counts")),
         WordOutcome::Superseded => Markdown::ours(format!("{by} {did}: replaced by a newer word")),
         WordOutcome::Refused(refused) => {
-            let context = refusal::Gate {
-                report: gate,
-                approve_by: super::gate_card::approve_by(subject.policy, &gate.name),
-                head: subject.snapshot.pull_request.head.sha,
-                links: &Links::of(subject.snapshot),
-            };
-            refusal::line(word, refused, &context)
+            let links = Links::of(subject.snapshot);
+            refusal::line(word, refused, &refusal::Gate::of(gate, subject, &links))
         }
     }
 }

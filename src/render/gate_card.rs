@@ -76,7 +76,7 @@ impl GateCard {
     pub fn new(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
         let pull = &subject.snapshot.pull_request;
         let by = approve_by(subject.policy, &report.name);
-        let gate = refusal::Gate { report, approve_by: by, head: pull.head.sha, links };
+        let gate = refusal::Gate::of(report, subject, links);
         let merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
         let (icon, state) = if merged && report.is_closed() {
             ("⚠️", Markdown::ours("was closed when this was merged."))
@@ -181,8 +181,7 @@ pub fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
     );
     let blank = if matches!(found.reason, MatchReason::Rule { .. }) { "" } else { " " };
     match &found.file {
-        Some(file) if is_gone => Markdown::ours(format!("{}{blank}{what}", links.removed_in_diff(file, found.line))),
-        Some(file) => Markdown::ours(format!("{}{blank}{what}", links.in_diff(file, found.line))),
+        Some(file) => Markdown::ours(format!("{}{blank}{what}", links.in_diff(file, found.line, is_gone))),
         None => what,
     }
 }
@@ -202,7 +201,7 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
     let eligible = &report.eligible;
     let say = |variant: &str, beside: Value| messages::markdown("gate_note", &variant, beside);
     let owners = (!report.awaiting_owners.is_empty()).then(|| {
-        let files = report.awaiting_owners.iter().map(|file| Value::from(links.in_diff(file, None)));
+        let files = report.awaiting_owners.iter().map(|file| Value::from(links.in_diff(file, None, false)));
         say("owners", context! { files => files.collect::<Vec<_>>() })
     });
     let absent = eligible.absent_preset_team.as_ref().map(|absent| {

@@ -218,10 +218,8 @@ impl Shorten for StatusModel {
 pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     let view = &subject.decision.view;
     let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else { return Shown::default() };
-    let approve_by = super::gate_card::approve_by(subject.policy, &report.name);
-    let links = &Links::of(subject.snapshot);
-    let gate = refusal::Gate { report, approve_by, head: subject.snapshot.pull_request.head.sha, links };
-    refusal::lines(&view.unmatched, &gate)
+    let links = Links::of(subject.snapshot);
+    refusal::lines(&view.unmatched, &refusal::Gate::of(report, subject, &links))
 }
 
 /// Skips that no check's line shows.

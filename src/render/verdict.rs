@@ -168,8 +168,7 @@ pub(super) const fn has_passed(action: &NextAction) -> bool {
 /// ", with 2 warnings: lint and docs", after "Passed".
 pub(super) fn with_warnings(view: &View) -> String {
     let names: Vec<String> = view.evaluation.warnings().iter().map(ToString::to_string).collect();
-    let warnings = || format!(", with {}: {}", words::count(names.len(), "warning"), words::few(&names, 3));
-    if names.is_empty() { String::new() } else { warnings() }
+    say("warnings", context! { names })
 }
 
 fn merged(subject: &Subject<'_>) -> (&'static str, String) {
