@@ -61,7 +61,7 @@ fn measured(it: &Measured) -> Vec<String> {
     let trend: String = it.trend.iter().map(|point| bar(it.metric, point.value)).collect();
     let of = match it.metric {
         Metric::AverageAttempts => words::count(it.of, "run") + " that passed",
-        Metric::DebugMemoryReuse => format!("{} of {}", it.counted, words::plural(clamped(it.of), "retry", "retries")),
+        Metric::DebugMemoryReuse => format!("{} of {}", it.counted, words::plural(it.of, "retry", "retries")),
         _ => format!("{} of {}", it.counted, words::count(it.of, "run")),
     };
     vec![
@@ -73,10 +73,6 @@ fn measured(it: &Measured) -> Vec<String> {
         trend,
         of,
     ]
-}
-
-fn clamped(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// `> 70 %`

@@ -5,7 +5,7 @@ use minijinja::{context, value::Serde};
 use super::{
     check_table,
     failure_card::{self, Cause, Said},
-    links::{Links, place},
+    links::place,
     messages::{self, word},
     sanitize::{block, clip, clip_lines, line},
     summary::Iteration,
@@ -77,7 +77,7 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, detail:
         more => causes.len().saturating_sub(FAILURES),
         checks => checks(&view.checks, colour),
         mark => colour.paint(Paint::Yellow, "!"),
-        notes => notes(decision, snapshot),
+        notes => warning::notes(decision, snapshot),
         ends => view.checks.iter().flat_map(|check| last_words(check, &view.failures, colour)).collect::<Vec<_>>(),
         issues => iteration.iter().flat_map(Iteration::issue_lines).collect::<Vec<_>>(),
         iteration => whole.flat_map(|it| iteration_lines(it, colour)).collect::<Vec<_>>(),
@@ -160,11 +160,6 @@ fn last_words(check: &CheckView, failures: &[FailureView], colour: Colour) -> Ve
     }
     let said = said.into_iter().rev().map(|text| format!("    {}", clip(&line(text), 200)));
     [String::new(), format!("The output of {name} ended with:")].into_iter().chain(said).collect()
-}
-
-/// What must be known although it decides nothing.
-pub fn notes(decision: &Decision, snapshot: &Snapshot) -> Vec<String> {
-    warning::notes(&decision.view, &Links::of(snapshot))
 }
 
 /// Sign and words of how a check stands.

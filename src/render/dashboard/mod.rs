@@ -15,7 +15,7 @@ use minijinja::{
     AutoEscape, Environment, UndefinedBehavior, context,
     value::{Serde, Value},
 };
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{messages::word, templates::EMBEDDED};
@@ -63,15 +63,6 @@ pub trait Page: Serialize + JsonSchema {
     /// As JSON.
     fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|error| format!("\"{error}\""))
-    }
-
-    /// The schema of the JSON, pretty-printed.
-    fn schema() -> String
-    where
-        Self: Sized,
-    {
-        let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<Self>();
-        serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
     }
 }
 

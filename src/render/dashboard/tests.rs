@@ -141,19 +141,25 @@ fn a_list_that_is_too_long_shows_less_and_says_where_it_goes_on() {
     assert_eq!(group.more.as_deref(), Some(&*format!("/?part=author&from={}&agent=a+b", 100 + shown)));
 }
 
+/// The schema of a page's JSON, pretty-printed.
+fn schema<P: JsonSchema>() -> String {
+    let schema = schemars::generate::SchemaSettings::draft07().into_generator().into_root_schema_for::<P>();
+    serde_json::to_string_pretty(&schema).unwrap() + "\n"
+}
+
 /// With `UPDATE_SCHEMA=1` the files are written.
 #[test]
 fn the_schema_of_each_page_is_the_one_that_is_shipped() {
     let schemas = [
-        ("overview", Overview::schema()),
-        ("loop", LoopPage::schema()),
-        ("repositories", Repositories::schema()),
-        ("operations", Operations::schema()),
-        ("doctor", Diagnosis::schema()),
-        ("metrics-page", MetricsPage::schema()),
-        ("memory-page", MemoryPage::schema()),
-        ("notice", Notice::schema()),
-        ("tokens", TokensPage::schema()),
+        ("overview", schema::<Overview>()),
+        ("loop", schema::<LoopPage>()),
+        ("repositories", schema::<Repositories>()),
+        ("operations", schema::<Operations>()),
+        ("doctor", schema::<Diagnosis>()),
+        ("metrics-page", schema::<MetricsPage>()),
+        ("memory-page", schema::<MemoryPage>()),
+        ("notice", schema::<Notice>()),
+        ("tokens", schema::<TokensPage>()),
     ];
     for (name, schema) in schemas {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("config/schemas/{name}.schema.json"));
