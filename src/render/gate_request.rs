@@ -16,7 +16,7 @@ use super::{
     words,
 };
 use loopgate_core::{
-    GateName, Login, TeamSlug, Timestamp,
+    GateName, Login, TeamSlug,
     deciding::Post,
     gate::{GateReport, Reviewer},
     observed::Readiness,
@@ -81,14 +81,12 @@ pub(super) fn reminder(subject: &Subject<'_>, gate: &GateName, post: &Post) -> S
     let Some((report, since)) = subject.gate(gate).zip(waiting) else {
         return format!("{}\n### ⏰ The {gate} gate still waits for a decision\n", marker(post));
     };
-    let since: Timestamp = since;
     let limit = subject.policy.gates.get(gate).map_or(TimeDelta::hours(72), |gate| gate.escalate_after);
     // Also those whose review was requested are mentioned: that they were asked once is why they are reminded.
     let everybody = mention(report.eligible.teams.keys(), report.eligible.people.iter());
     let asked = minijinja::value::Serde(Asked::new(subject, report, post, everybody));
-    let since_when = words::moment(since);
     let model = context! {
-        since => since_when,
+        since => words::moment(since),
         deadline => words::moment(since + limit),
         called => text(&words::called(subject.policy)),
         ..asked

@@ -176,11 +176,6 @@ pub fn gate_rules(
     Some(gate_rules::document(report, &links::Links::of(snapshot)))
 }
 
-/// How it stands in lists of open loops.
-pub fn open_loop(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> OpenLoop {
-    OpenLoop::of(&verdict::Subject { decision, snapshot, policy })
-}
-
 /// What stands between a head and ready, for the one who fixes it: `loopgate.feedback/v1`.
 pub fn feedback_document(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Feedback {
     Feedback::of_document(&model::Document::of(&verdict::Subject { decision, snapshot, policy }))

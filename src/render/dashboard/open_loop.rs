@@ -58,7 +58,8 @@ pub struct OpenLoop {
 }
 
 impl OpenLoop {
-    pub(in crate::render) fn of(subject: &Subject<'_>) -> Self {
+    /// How it stands.
+    pub fn of(subject: &Subject<'_>) -> Self {
         let (state, view, pull) = (&subject.decision.next, &subject.decision.view, &subject.snapshot.pull_request);
         let nobody = || WhoActs { part: Part::Nobody, people: [].into(), teams: [].into(), since: None };
         let who = who_acts(subject.decision, pull, subject.policy).unwrap_or_else(nobody);

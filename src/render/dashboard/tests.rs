@@ -1,7 +1,7 @@
 use std::{fs, path::Path};
 
 use super::*;
-use crate::render::{Subject, fixtures, open_loop};
+use crate::render::{Subject, fixtures};
 use loopgate_core::{
     PrNumber, Timestamp,
     deciding::{Decision, Part},
@@ -28,7 +28,8 @@ fn situations() -> Vec<(Decision, Snapshot)> {
 }
 
 fn listed(title: &str) -> ListedLoop {
-    let mut open = open_loop(&fixtures::first_failure(), &fixtures::snapshot(), &fixtures::policy());
+    let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+    let mut open = OpenLoop::of(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy });
     open.title = title.to_owned();
     ListedLoop::new(&"acme/widgets".parse().unwrap(), PrNumber::new(12), open, now())
 }
@@ -38,7 +39,7 @@ fn who_acts_is_said_of_every_situation() {
     let said: Vec<String> = situations()
         .iter()
         .map(|(decision, snapshot)| {
-            let open = open_loop(decision, snapshot, &fixtures::policy());
+            let open = OpenLoop::of(&Subject { decision, snapshot, policy: &fixtures::policy() });
             format!("{}: {} ({}) {}", open.part.as_str(), open.action, open.who.join(", "), open.verdict)
         })
         .collect();
