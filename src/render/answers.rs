@@ -34,8 +34,10 @@ pub struct LongAnswer {
     pub body: Markdown,
 }
 
+type Answer = fn(&Subject<'_>) -> String;
+
 /// The commands that ask, and what answers them.
-const QUESTIONS: [(Verb, fn(&Subject<'_>) -> String); 6] = [
+const QUESTIONS: [(Verb, Answer); 6] = [
     (Verb::Help, |_| templates::render("help.md", &())),
     (Verb::Status, status),
     (Verb::History, history),
