@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 
 use super::{CliError, CommandResult, exit, output, output::Format};
-use crate::render::{IterationAnswer, iteration_answer};
+use crate::render::iteration_answer;
 use loopgate_core::{
     deciding::{
         DecisionWord,
@@ -52,7 +52,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
 }
 
 /// The decision about a document, or what is wrong with it.
-fn answer(text: &str) -> Result<(DecisionWord, IterationAnswer), String> {
+fn answer(text: &str) -> Result<(DecisionWord, serde_json::Value), String> {
     let request: Request = serde_yaml::from_str(text).map_err(|error| plain(&error.to_string()))?;
     let check = &request.iteration_check;
     let earlier: Vec<Understood> =

@@ -42,10 +42,10 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     }
     if let Some(gate) = &arguments.gate {
         let rules = render::gate_rules(decision, snapshot, gate).ok_or_else(|| no_gate(gate, policy))?;
-        format.show(&rules, || rules.text())?;
+        format.show(&rules, || render::gate_rules_text(&rules))?;
         return Ok(exit::of(decision.word()));
     }
-    format.show(&document(&looked), || render::plain(&render::explain(decision, snapshot, policy)))?;
+    format.show(&document(&looked), || render::plain(&render::explain(&looked.subject())))?;
     Ok(exit::of(decision.word()))
 }
 
@@ -69,5 +69,5 @@ pub(super) async fn look(PullRequest { repository, number }: &PullRequest) -> Re
 
 /// Why, for programs.
 pub(super) fn document(looked: &Looked) -> serde_json::Value {
-    render::explanation(&looked.decision, &looked.snapshot, &looked.policy)
+    render::explanation(&looked.subject())
 }

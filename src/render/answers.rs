@@ -34,35 +34,28 @@ pub struct LongAnswer {
     pub body: Markdown,
 }
 
+type Answer = fn(&Subject<'_>) -> String;
+
+/// The commands that ask, and what answers them.
+const QUESTIONS: [(Verb, Answer); 6] = [
+    (Verb::Help, |_| templates::render("help.md", &())),
+    (Verb::Status, status),
+    (Verb::History, history),
+    (Verb::Explain, explain),
+    (Verb::Memory, searched),
+    (Verb::LintConfig, lint),
+];
+
 /// One answer for each question asked on this head, however often it was asked.
-pub fn answers(subject: &Subject<'_>) -> Vec<LongAnswer> {
-    let asked = |verb: &Verb| {
-        let replies = subject.decision.view.replies.iter();
+pub fn answers(subject: &Subject<'_>) -> impl Iterator<Item = LongAnswer> {
+    let is_asked = |verb: Verb| {
         let is_question =
             |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Shown | AnswerOutcome::Searched { .. });
-        replies.map(|reply| &reply.answer).any(|answer| is_question(&answer.outcome) && answer.verb == verb.as_str())
+        let mut answers = subject.decision.view.replies.iter().map(|reply| &reply.answer);
+        answers.any(|answer| is_question(&answer.outcome) && answer.verb == verb.as_str())
     };
-    let answer = |verb: Verb| {
-        let body = match verb {
-            Verb::Help => templates::render("help.md", &()),
-            Verb::Status => status(subject),
-            Verb::History => history(subject),
-            Verb::Explain => explain(subject),
-            Verb::Memory => searched(subject),
-            Verb::LintConfig => lint(subject),
-            Verb::Next
-            | Verb::Run
-            | Verb::Retry
-            | Verb::Resume
-            | Verb::Stop
-            | Verb::Skip
-            | Verb::Forget
-            | Verb::Dispute
-            | Verb::Settle => return None,
-        };
-        Some(LongAnswer { command: verb.usage(), body: Markdown::ours(body) })
-    };
-    Verb::ALL.iter().copied().filter(asked).filter_map(answer).collect()
+    let asked = QUESTIONS.into_iter().filter(move |(verb, _)| is_asked(*verb));
+    asked.map(|(verb, answer)| LongAnswer { command: verb.usage(), body: Markdown::ours(answer(subject)) })
 }
 
 /// What was searched for in the debug memory; the newest three searches.
@@ -158,13 +151,8 @@ pub(super) fn considered(word: &Considered, gate: &GateReport, subject: &Subject
         WordOutcome::Counted => Markdown::ours(format!("{by} {did}: counts")),
         WordOutcome::Superseded => Markdown::ours(format!("{by} {did}: replaced by a newer word")),
         WordOutcome::Refused(refused) => {
-            let context = refusal::Gate {
-                report: gate,
-                approve_by: super::gate_card::approve_by(subject.policy, &gate.name),
-                head: subject.snapshot.pull_request.head.sha,
-                links: &Links::of(subject.snapshot),
-            };
-            refusal::line(word, refused, &context)
+            let links = Links::of(subject.snapshot);
+            refusal::line(word, refused, &refusal::Gate::of(gate, subject, &links))
         }
     }
 }
@@ -214,7 +202,8 @@ mod tests {
         decision.view.replies =
             vec![CommandReply { source: Asked::InWords(WordSource::Comment(CommentId::new(7))), answer }; 2];
         let policy = fixtures::policy();
-        let answers = answers(&Subject { decision, snapshot, policy: &policy });
+        let subject = Subject { decision, snapshot, policy: &policy };
+        let answers: Vec<LongAnswer> = answers(&subject).collect();
         assert_eq!(answers.len(), 1, "asked twice, answered once");
         answers[0].body.as_str().replace("https://github.com/acme/widgets", "…")
     }

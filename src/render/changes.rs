@@ -23,11 +23,8 @@ const MOST: usize = 5;
 /// The line; none while nothing is known and nothing is asked, or where it is among what is to be done.
 pub fn coverage_line(view: &View, links: &Links) -> Option<Markdown> {
     let is_to_do = |fact: &FeedbackFact| matches!(fact, FeedbackFact::Rule { id, .. } if id.as_str() == COVERAGE_RULE);
-    match &view.coverage {
-        Some(_) if view.feedback.iter().any(is_to_do) => None,
-        Some(coverage) => Some(measured(coverage, links)),
-        None => None,
-    }
+    let coverage = view.coverage.as_ref().filter(|_| !view.feedback.iter().any(is_to_do))?;
+    Some(measured(coverage, links))
 }
 
 fn measured(coverage: &ChangedCoverage, links: &Links) -> Markdown {

@@ -1,7 +1,6 @@
 //! The texts of `loopgate / verify` and `loopgate / gates`.
 
 use minijinja::context;
-use serde::Serialize;
 
 use super::{
     annotations::{CheckAnnotation, annotations},
@@ -62,7 +61,7 @@ pub(super) fn verify(subject: &Subject<'_>, model: StatusModel) -> CheckRunText 
     let (annotations, not_annotated) = annotations(view);
     CheckRunText {
         title: title(layered(subject, OwnCheck::Verify, verify_title(subject))),
-        summary: verify_summary(subject, model, not_annotated),
+        summary: status::check_summary(subject, model, not_annotated).unwrap_or_else(|| title(verify_title(subject))),
         text: configuration::check_text(&view.origin),
         annotations,
         actions: actions(subject.decision),
@@ -155,8 +154,8 @@ fn verify_title(subject: &Subject<'_>) -> String {
 
 fn failed_title(subject: &Subject<'_>, failing: &[CheckName]) -> String {
     let tests = tests(&subject.decision.view, |results| results.failed + results.errors);
-    let tests = if tests > 0 { format!(" ({})", words::count(tests, "test")) } else { String::new() };
-    format!("{} failed: {}{tests}", subject.attempt(), words::checks(failing))
+    let model = context! { attempt => subject.attempt(), failing => words::checks(failing), tests };
+    messages::plain("check_title", &"failed", model)
 }
 
 /// How many tests of all checks are counted so.
@@ -165,28 +164,8 @@ fn tests(view: &View, count: fn(CheckResults) -> u64) -> u64 {
 }
 
 fn passed_title(view: &View) -> String {
-    let checks = words::count(view.checks.len(), "check");
-    match tests(view, |results| results.passed) {
-        0 => format!("Passed: {checks}"),
-        passed => format!("Passed: {checks}, {}", words::count(passed, "test")),
-    }
-}
-
-fn verify_summary(subject: &Subject<'_>, model: StatusModel, not_annotated: usize) -> String {
-    #[derive(Serialize)]
-    struct Page {
-        #[serde(flatten)]
-        page: status::Page,
-        not_annotated: usize,
-    }
-    impl fit::Shorten for Page {
-        fn shorten(&mut self) -> fit::Shortened {
-            self.page.shorten()
-        }
-    }
-    let mut page = Page { page: status::Page::of(subject, model), not_annotated };
-    let render = |page: &Page| templates::render("check_run/verify.md", page);
-    fit::fit(&mut page, fit::LIMIT, render).unwrap_or_else(|| title(verify_title(subject)))
+    let model = context! { checks => view.checks.len(), tests => tests(view, |results| results.passed) };
+    messages::plain("check_title", &"passed", model)
 }
 
 /// Retry, Skip and Explain, while the head fails and somebody can press them.
@@ -231,25 +210,19 @@ fn gates_title(gates: &[GateReport]) -> String {
     let named = |wanted: fn(&GateReport) -> bool| -> Vec<String> {
         gates.iter().filter(|gate| wanted(gate)).map(|gate| gate.name.to_string()).collect()
     };
-    let rejected = named(|gate| gate.is_closed() && matches!(gate.standing, GateStanding::Rejected { .. }));
-    let open = named(|gate| gate.is_closed() && matches!(gate.standing, GateStanding::Open));
-    let approved = named(|gate| matches!(gate.standing, GateStanding::Approved { .. }));
-    if !rejected.is_empty() {
-        format!("Rejected: {}", words::few(&rejected, 3))
-    } else if !open.is_empty() {
-        format!("Waiting for approval: {}", words::few(&open, 3))
-    } else if !approved.is_empty() {
-        format!("Approved: {}", words::few(&approved, 3))
-    } else {
-        "No gate applies".to_owned()
-    }
+    let model = context! {
+        rejected => named(|gate| gate.is_closed() && matches!(gate.standing, GateStanding::Rejected { .. })),
+        open => named(|gate| gate.is_closed() && matches!(gate.standing, GateStanding::Open)),
+        approved => named(|gate| matches!(gate.standing, GateStanding::Approved { .. })),
+    };
+    messages::plain("check_title", &"gates", model)
 }
 
 fn gates_summary(subject: &Subject<'_>) -> String {
     let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
     let (shown, quiet): (Vec<_>, Vec<_>) = view.gates.iter().partition(|gate| GateCard::is_worth_showing(gate));
     let closed = view.gates.iter().any(GateReport::is_closed);
-    let mut model = GateList {
+    let model = GateList {
         verdict: match (closed, shown.is_empty()) {
             (true, _) => "A gate is not approved yet. The people named below decide.",
             (false, true) => "Nothing in this pull request needs a gate.",
@@ -259,6 +232,5 @@ fn gates_summary(subject: &Subject<'_>) -> String {
         unmatched: status::unmatched(subject),
         quiet: gate_card::quiet(&quiet, &links),
     };
-    let render = |model: &GateList| templates::render("check_run/gates.md", model);
-    fit::fit(&mut model, fit::LIMIT, render).unwrap_or_else(|| gates_title(&view.gates))
+    templates::fitted("check_run/gates.md", model, fit::LIMIT).unwrap_or_else(|| gates_title(&view.gates))
 }

@@ -14,7 +14,7 @@ use loopgate_core::{
     verdict::{CheckStanding, gather::OnBase},
 };
 
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct CheckRow {
     pub name: String,
     pub outcome: Markdown,
@@ -38,22 +38,12 @@ pub fn passed_head(passed: usize, others: usize) -> String {
 }
 
 pub fn row(check: &CheckView, links: &Links) -> CheckRow {
-    let mut row = CheckRow {
-        name: check.name.to_string(),
-        outcome: Markdown::default(),
-        tests: String::new(),
-        duration: String::new(),
-        link: Markdown::default(),
-        note: None,
-    };
     if let CheckStanding::Done(evidence) = &check.standing {
-        row.outcome = Markdown::ours(outcome(check, evidence));
-        fill(&mut row, evidence, links);
-        return row;
+        return ended(check, evidence, links);
     }
     let standing = messages::variant_name(&check.standing);
-    row.outcome = Markdown::ours(format!("{} {}", word("standing_sign", &standing), word("standing", &standing)));
-    row.note = match &check.standing {
+    let outcome = Markdown::ours(format!("{} {}", word("standing_sign", &standing), word("standing", &standing)));
+    let note = match &check.standing {
         CheckStanding::Skipped { by, reason } => {
             Some(Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200))))
         }
@@ -63,8 +53,8 @@ pub fn row(check: &CheckView, links: &Links) -> CheckRow {
         CheckStanding::Refused { reason } => Some(short_text(reason, 300)),
         _ => None,
     };
-    row.link = url(&check.standing).map(|url| links.to(word("standing_link", &standing), url)).unwrap_or_default();
-    row
+    let link = url(&check.standing).map(|url| links.to(word("standing_link", &standing), url)).unwrap_or_default();
+    CheckRow { name: check.name.to_string(), outcome, link, note, ..CheckRow::default() }
 }
 
 /// The page of the job or run that a check without an outcome waits for.
@@ -80,16 +70,16 @@ fn url(standing: &CheckStanding) -> Option<&str> {
     }
 }
 
-fn fill(row: &mut CheckRow, evidence: &CheckEvidence, links: &Links) {
-    row.tests = match &evidence.results {
+fn ended(check: &CheckView, evidence: &CheckEvidence, links: &Links) -> CheckRow {
+    let tests = match &evidence.results {
         Some(results) => tests(results),
         None if evidence.has_unread_tests() => "not read".to_owned(),
         None => String::new(),
     };
-    row.duration = if evidence.duration_ms > 0 { words::duration(evidence.duration_ms) } else { String::new() };
-    row.link = evidence.url.as_deref().map(|url| links.to("log", url)).unwrap_or_default();
+    let duration = if evidence.duration_ms > 0 { words::duration(evidence.duration_ms) } else { String::new() };
+    let link = evidence.url.as_deref().map(|url| links.to("log", url)).unwrap_or_default();
     let unreadable = evidence.reports.iter().find(|report| report.quality == ReportQuality::Invalid);
-    row.note = match (unreadable, &evidence.skipped_because) {
+    let note = match (unreadable, &evidence.skipped_because) {
         (Some(report), _) => {
             let why = report.notes.first().map_or("it is no report", String::as_str);
             Some(Markdown::ours(format!(
@@ -105,6 +95,8 @@ fn fill(row: &mut CheckRow, evidence: &CheckEvidence, links: &Links) {
         }
         (None, None) => None,
     };
+    let (name, outcome) = (check.name.to_string(), Markdown::ours(outcome(check, evidence)));
+    CheckRow { name, outcome, tests, duration, link, note }
 }
 
 fn outcome(check: &CheckView, evidence: &CheckEvidence) -> String {

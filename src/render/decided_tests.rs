@@ -42,7 +42,8 @@ fn calls(story: &Story) -> String {
 }
 
 fn rules(story: &Story) -> String {
-    let page = explain(story.last.as_ref().unwrap(), &story.snapshot, &story.policy);
+    let (decision, snapshot, policy) = (story.last.as_ref().unwrap(), &story.snapshot, &story.policy);
+    let page = explain(&Subject { decision, snapshot, policy });
     page.lines().filter(|line| line.contains("❌") && line.contains("weight")).collect::<Vec<_>>().join("\n")
 }
 

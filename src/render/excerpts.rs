@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::{
     fit::Shown,
-    sanitize::{Markdown, address, fence, short_text},
+    sanitize::{Markdown, address, fence},
 };
 use loopgate_core::{
     CheckName,
@@ -82,11 +82,9 @@ pub(super) fn quoted(text: &str) -> String {
 /// What `parts/excerpts.md` shows of one.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct ExcerptCard {
-    pub job: Markdown,
-    pub step: Option<Markdown>,
-    pub log: Option<Markdown>,
+    #[serde(flatten)]
+    pub excerpt: LogExcerpt,
     pub lines: Markdown,
-    pub cut_lines: u64,
 }
 
 /// The excerpts as comments and check runs show them.
@@ -95,13 +93,8 @@ pub(super) fn cards(decision: &Decision) -> Shown<ExcerptCard> {
         let fenced = fence("text", &quoted(&excerpt.text)).into_string();
         // Cleaning took the breaks out of other bots' commands again.
         let lines: Vec<_> = fenced.lines().map(without_commands).collect();
-        ExcerptCard {
-            job: short_text(&excerpt.job, 100),
-            step: excerpt.step.as_deref().map(|step| short_text(step, 100)),
-            log: excerpt.log.as_deref().and_then(address).map(Markdown::ours),
-            lines: Markdown::ours(lines.join("\n")),
-            cut_lines: excerpt.cut_lines,
-        }
+        let (lines, log) = (Markdown::ours(lines.join("\n")), excerpt.log.as_deref().and_then(address));
+        ExcerptCard { excerpt: LogExcerpt { log, ..excerpt }, lines }
     })
 }
 

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::{
     answers,
-    fit::{self, Shown},
+    fit::{LIMIT, Shown},
     gate_card::{self, GateCard, GateList},
     handoff::attempt_row,
     links::Links,
@@ -24,30 +24,25 @@ const SCHEMA: &str = "loopgate.explain/v1";
 
 /// The text of `loopgate / gates`; `None` if no gate applies and no comment names one.
 pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
-    let gates = explained(subject, &Links::of(subject.snapshot));
-    let mut model = GateList { verdict: "", gates, unmatched: Shown::default(), quiet: Markdown::default() };
+    let gates = explained(subject, &Links::of(subject.snapshot), |_| Vec::new());
+    let model = GateList { verdict: "", gates, unmatched: Shown::default(), quiet: Markdown::default() };
     if model.gates.items.is_empty() {
         return None;
     }
-    fit::fit(&mut model, fit::LIMIT, |model| templates::render("check_run/gates_explained.md", model))
+    templates::fitted("check_run/gates_explained.md", model, LIMIT)
 }
 
-fn explained(subject: &Subject<'_>, links: &Links) -> Shown<GateCard> {
+/// `members` names those of the teams, where the one who asks has the right to read them.
+fn explained(subject: &Subject<'_>, links: &Links, members: fn(&GateReport) -> Vec<String>) -> Shown<GateCard> {
     let mut shown: Vec<_> =
         subject.decision.view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate)).collect();
     // What stands in the way comes first.
     shown.sort_by_key(|gate| !gate.is_closed());
-    Shown::first(100, shown, |gate| GateCard::explained(gate, subject, links))
-}
-
-/// On the command line, where the one who asks has the right to read the organisation's members.
-fn with_members(mut gates: Shown<GateCard>, subject: &Subject<'_>) -> Shown<GateCard> {
-    for gate in &mut gates.items {
-        let report = subject.decision.view.gates.iter().find(|report| report.name.as_str() == gate.name);
-        let open = report.filter(|report| matches!(report.standing, GateStanding::Open));
-        gate.members = open.map(words::members).unwrap_or_default();
-    }
-    gates
+    Shown::first(100, shown, |gate| {
+        let is_open = matches!(gate.standing, GateStanding::Open);
+        let members = if is_open { members(gate) } else { Vec::new() };
+        GateCard { members, ..GateCard::explained(gate, subject, links) }
+    })
 }
 
 /// `explain.md`.
@@ -94,7 +89,8 @@ impl Page {
                 Markdown::ours(format!("{} ({}): {}", code(check.name.as_str()), check.kind.as_str(), row.outcome))
             }),
             rules: Shown::first(200, &view.evaluation.rules, |rule| answers::rule_line(rule, 300)),
-            gates: with_members(explained(subject, &links), subject),
+            // On the command line the one who asks has that right.
+            gates: explained(subject, &links, words::members),
             quiet: gate_card::quiet(&quiet, &links),
             attempts: Shown::first(50, subject.decision.next.attempts.iter().rev(), |attempt| {
                 let row = attempt_row(attempt, &links);
@@ -108,7 +104,7 @@ impl Page {
     }
 }
 
-/// The page, for people: Markdown.
+/// Why a pull request is where it is, and who can open its gates: Markdown.
 pub fn page(subject: &Subject<'_>) -> String {
     templates::render("explain.md", &Page::of(subject))
 }
@@ -193,6 +189,6 @@ mod tests {
         decision.view.gates = (0..60).map(|_| decision.view.gates[1].clone()).collect();
         let policy = fixtures::policy();
         let text = gates_text(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy }).unwrap();
-        assert!(text.len() <= fit::LIMIT && text.contains("older words"), "{}", text.len());
+        assert!(text.len() <= LIMIT && text.contains("older words"), "{}", text.len());
     }
 }

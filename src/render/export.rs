@@ -1,6 +1,7 @@
 //! A recorded run as the executable feedback schema has it (`https://aiwg.io/schemas/executable-feedback/v1`):
 //! snake_case, its required names, its words. What has no equal there is mapped, and each mapping is noted in `notes`.
 
+use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use loopgate_core::{
@@ -19,12 +20,10 @@ pub fn executable_feedback(state: &LoopState, attempts: &[Value]) -> Value {
         "agent": agent(state, &mut notes),
         "code_artifact": code_artifact(state, &mut notes),
         "execution_config": execution_config(state, attempts, &mut notes),
-        "retry_policy": {
-            "max_attempts": state.retry_policy.max_attempts,
-            "backoff": state.retry_policy.backoff,
-            "escalation_on_max": state.retry_policy.escalation_on_max,
-            "abort_on_regression": state.retry_policy.abort_on_regression,
-        },
+        "retry_policy": picked(
+            &snake_case(&state.retry_policy),
+            &["max_attempts", "backoff", "escalation_on_max", "abort_on_regression"],
+        ),
         "loop_state": loop_state(state, attempts, &mut notes),
         "debug_memory_ref": format!(".aiwg/ralph/debug-memory/{}.json", state.run_id),
         "timestamps": {
@@ -57,47 +56,38 @@ fn agent(state: &LoopState, notes: &mut Vec<String>) -> Value {
 }
 
 fn code_artifact(state: &LoopState, notes: &mut Vec<String>) -> Value {
-    let artifact = &state.code_artifact;
-    let path = artifact.path.clone().unwrap_or_else(|| {
+    let mut artifact = snake_case(&state.code_artifact);
+    if artifact["path"].is_null() {
         notes.push("code_artifact.path: no file is known yet".to_owned());
-        ".".to_owned()
-    });
-    json!({
-        "path": path,
-        "language": artifact.language,
-        "code_type": artifact.code_type,
-        "content_hash": artifact.content_hash,
-        "test_files": artifact.test_files,
-        "requirements_ref": artifact.requirements_ref,
-    })
+        artifact["path"] = json!(".");
+    }
+    artifact
 }
 
 fn execution_config(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) -> Value {
-    let config = &state.execution_config;
-    let timeout = config.timeout_seconds.clamp(*TIMEOUT.start(), *TIMEOUT.end());
-    if timeout != config.timeout_seconds {
-        notes.push(format!("execution_config.timeout_seconds: {} in the configuration", config.timeout_seconds));
+    let (mut config, configured) = (snake_case(&state.execution_config), state.execution_config.timeout_seconds);
+    let timeout = configured.clamp(*TIMEOUT.start(), *TIMEOUT.end());
+    if timeout != configured {
+        notes.push(format!("execution_config.timeout_seconds: {configured} in the configuration"));
     }
-    let command = config.test_command.clone().unwrap_or_else(|| {
+    config["timeout_seconds"] = json!(timeout);
+    if config["test_command"].is_null() {
         notes.push("execution_config.test_command: the tests are not run by a command of the configuration".to_owned());
-        String::new()
-    });
-    let environment = attempts.last().and_then(|attempt| attempt["environment"].as_object());
-    let environment: Map<String, Value> = environment
-        .into_iter()
-        .flatten()
-        .filter(|(_, value)| value.is_string())
-        .map(|(key, value)| (key.clone(), value.clone()))
-        .collect();
-    json!({
-        "test_framework": config.test_framework,
-        "test_command": command,
-        "timeout_seconds": timeout,
-        "environment": environment,
-        "working_directory": config.working_directory,
-        "fail_fast": config.fail_fast,
-        "verbose": config.verbose,
-    })
+        config["test_command"] = json!("");
+    }
+    let mut environment = attempts.last().and_then(|attempt| attempt["environment"].as_object().cloned());
+    environment.get_or_insert_default().retain(|_, value| value.is_string());
+    config["environment"] = json!(environment);
+    config
+}
+
+/// What a state writes in camelCase, by the schema's names.
+fn snake_case(of: &impl Serialize) -> Value {
+    let Value::Object(fields) = json!(of) else { return Value::Null };
+    let letter =
+        |letter: char| if letter.is_uppercase() { format!("_{}", letter.to_lowercase()) } else { letter.into() };
+    let renamed = |(name, value): (String, Value)| (name.chars().map(letter).collect::<String>(), value);
+    fields.into_iter().map(renamed).collect::<Map<_, _>>().into()
 }
 
 fn loop_state(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) -> Value {
@@ -133,18 +123,16 @@ fn loop_state(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) ->
 
 /// One attempt; the schema has one analysis for each, so it is that of the first failure.
 fn execution(attempt: &Value) -> Value {
-    let checks = || attempt["checks"].as_array().into_iter().flatten();
-    let failures = checks().flat_map(|check| {
+    let checks = attempt["checks"].as_array().into_iter().flatten();
+    let failures = checks.flat_map(|check| {
         let listed = check["failures"].as_array().into_iter().flatten();
         listed.map(|failure| {
-            json!({
-                "test_name": failure["test_name"].as_str().or(check["name"].as_str()),
-                "test_file": failure["test_file"],
-                "error_type": failure["error_type"],
-                "error_message": failure["error_message"],
-                "stack_trace": failure["stack_trace"],
-                "line_number": failure["line_number"],
-            })
+            let fields = ["test_name", "test_file", "error_type", "error_message", "stack_trace", "line_number"];
+            let mut failure = picked(failure, &fields);
+            if failure["test_name"].is_null() {
+                failure["test_name"] = check["name"].clone();
+            }
+            failure
         })
     });
     let analysis = &attempt["analysis"][0];
@@ -156,17 +144,14 @@ fn execution(attempt: &Value) -> Value {
         "code_hash": attempt["tree_hash"],
         "test_results": test_results(attempt),
         "failures": failures.collect::<Vec<_>>(),
-        "analysis": analysis.is_object().then(|| json!({
-            "root_cause": analysis["root_cause"],
-            "fix_strategy": analysis["fix_strategy"],
-            "confidence": analysis["confidence"],
-        })),
-        "fix_applied": fix.is_object().then(|| json!({
-            "description": fix["description"],
-            "diff_summary": fix["diff_summary"],
-            "files_modified": fix["files_modified"],
-        })),
+        "analysis": analysis.is_object().then(|| picked(analysis, &["root_cause", "fix_strategy", "confidence"])),
+        "fix_applied": fix.is_object().then(|| picked(fix, &["description", "diff_summary", "files_modified"])),
     })
+}
+
+/// These fields of a document.
+fn picked(from: &Value, fields: &[&str]) -> Value {
+    fields.iter().map(|&field| (field.to_owned(), from[field].clone())).collect::<Map<_, _>>().into()
 }
 
 /// The results of all tests of an attempt together. A test check that failed without counting tests is one error.

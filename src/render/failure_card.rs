@@ -10,9 +10,9 @@ use serde::Serialize;
 
 use super::{
     disputes,
-    fit::{Shortened, Shown},
+    fit::Shown,
     links::{Links, place},
-    sanitize::{Markdown, clip, clip_lines, code, fence, short_text, summary_code},
+    sanitize::{Markdown, clip, clip_lines, code, fence, short_text},
     words,
 };
 use loopgate_core::{
@@ -161,13 +161,11 @@ pub(super) fn explained(view: &FailureView) -> Option<&str> {
 /// What `parts/failures.md` shows of one cause.
 #[derive(Clone, Debug, Serialize)]
 pub struct FailureCard {
-    pub name: Markdown,
+    pub title: String,
+    pub id: String,
     pub place: Option<Markdown>,
-    pub id: Markdown,
-    /// The same as they may stand in a `<summary>`, where no Markdown is read.
-    pub title: Markdown,
-    pub at: Option<Markdown>,
-    pub summary_id: Markdown,
+    /// The same without a link.
+    pub at: Option<String>,
     pub check: String,
     /// "flaky", "fails on the base too": why it is not held against the pull request.
     pub blame: Option<&'static str>,
@@ -204,15 +202,9 @@ impl Failures {
         }
     }
 
-    /// Traces go first: a reader who needs one finds it in the log.
-    pub fn drop_traces(&mut self) -> Shortened {
-        let mut shortened = Shortened::NothingLeft;
-        for card in &mut self.cards.items {
-            if card.trace.take().is_some() {
-                shortened = Shortened::Yes;
-            }
-        }
-        shortened
+    /// Traces go first: a reader who needs one finds it in the log. Returns whether there was one.
+    pub fn drop_traces(&mut self) -> bool {
+        self.cards.items.iter_mut().filter_map(|card| card.trace.take()).count() > 0
     }
 }
 
@@ -224,14 +216,11 @@ fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>) -> FailureCar
         _ => (label, words::sentence(&without_secrets(words), 400)),
     });
     let remembered = super::memory::line(view).map(|line| (REMEMBERED, line));
-    let id = view.cause.to_string();
     FailureCard {
-        name: code(&title(view)),
         place: failure.location().map(|(file, line)| links.place(file, line)),
-        id: code(&id),
-        title: summary_code(&title(view)),
-        at: failure.location().map(|(file, line)| summary_code(&place(file, line))),
-        summary_id: summary_code(&id),
+        id: view.cause.to_string(),
+        title: title(view),
+        at: failure.location().map(|(file, line)| place(file, line)),
         check: view.check.to_string(),
         blame: words::blame(view.blame),
         others: cause.others(|name| code(name).into_string()).map(Markdown::ours),

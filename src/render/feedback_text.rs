@@ -16,7 +16,7 @@ pub fn feedback_text(reading: &Reading) -> String {
         return format!("{}: {}, there is nothing to do.", subject(document), ended.as_str());
     }
     let model = context! {
-        verdict => verdict(document),
+        subject => subject(document),
         read_from => word("read_from", reading.from.as_str()),
         outdated => outdated(reading),
         heading => HEADING,
@@ -29,12 +29,10 @@ pub fn feedback_text(reading: &Reading) -> String {
 /// That the verdict on the head is waited for.
 pub fn waiting_text(reading: &Reading) -> String {
     let what = match reading.currency {
-        Currency::BeforePush => "for the push to arrive",
-        Currency::OlderHead(_) => "for Loopgate to look at the newest head",
-        Currency::Current | Currency::TreeChanged if reading.from == ReadFrom::Nowhere => "for Loopgate's first word",
-        Currency::Current | Currency::TreeChanged => "for the verdict",
+        Currency::Current | Currency::TreeChanged if reading.from == ReadFrom::Nowhere => "nowhere".to_owned(),
+        currency => messages::variant_name(&currency),
     };
-    format!("waiting {what} on {}", subject(&reading.feedback.document))
+    format!("waiting {} on {}", word("awaited", &what), subject(&reading.feedback.document))
 }
 
 /// Why GitHub does not answer yet.
@@ -49,29 +47,11 @@ fn subject(page: &Document) -> String {
     format!("{repository}{number} at {}", page.head_sha.short())
 }
 
-fn verdict(page: &Document) -> String {
-    let words = word("decision", page.decision.as_str());
-    let attempt = page.attempt.map(|attempt| match page.max_attempts {
-        Some(most) if attempt <= most => format!(" (attempt {attempt} of {most})"),
-        _ => format!(" (attempt {attempt})"),
-    });
-    format!("{}: {words}{}", subject(page), attempt.unwrap_or_default())
-}
-
 /// Why it is not the last word.
 fn outdated(reading: &Reading) -> Option<String> {
-    let page = &reading.feedback.document;
-    Some(match reading.currency {
-        Currency::OlderHead(now) => {
-            format!("Not final: this is of an older head than the pull request's, which is {}.", now.short())
-        }
-        Currency::BeforePush => "Not final: this is of the head that was to be pushed over.".to_owned(),
-        Currency::TreeChanged => {
-            "Not final: the working tree has changed since. Run `loopgate verify` again.".to_owned()
-        }
-        Currency::Current if page.r#final || reading.from == ReadFrom::Nowhere => return None,
-        Currency::Current => "Not final: checks have yet to report.".to_owned(),
-    })
+    let has_ended = reading.feedback.document.r#final || reading.from == ReadFrom::Nowhere;
+    let is_last = has_ended && reading.currency == Currency::Current;
+    (!is_last).then(|| messages::plain("outdated", &reading.currency, context! {}))
 }
 
 #[cfg(test)]

@@ -10,15 +10,8 @@ pub const LIMIT: usize = 65_000;
 
 /// What can be said with less.
 pub trait Shorten {
-    /// Leaves out some of the least important that is still there.
-    fn shorten(&mut self) -> Shortened;
-}
-
-/// Whether there was anything left to leave out.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shortened {
-    Yes,
-    NothingLeft,
+    /// Leaves out some of the least important that is still there. Returns whether there was anything left to leave out.
+    fn shorten(&mut self) -> bool;
 }
 
 /// Renders the model, shortened until the text is at most `limit` bytes. None when even its shortest form is longer.
@@ -28,7 +21,7 @@ pub fn fit<M: Shorten>(model: &mut M, limit: usize, render: impl Fn(&M) -> Strin
         if text.len() <= limit {
             return Some(text);
         }
-        if model.shorten() == Shortened::NothingLeft {
+        if !model.shorten() {
             return None;
         }
     }
@@ -55,19 +48,17 @@ impl<T> Shown<T> {
         Self { items, omitted: raw.count() }
     }
 
-    /// Leaves out the second half.
-    pub fn halve(&mut self) -> Shortened {
+    /// Leaves out the second half. Returns whether there was one.
+    pub fn halve(&mut self) -> bool {
         self.keep(self.items.len() / 2)
     }
 
-    /// Leaves out all but the first `most`.
-    pub fn keep(&mut self, most: usize) -> Shortened {
-        if self.items.len() <= most {
-            return Shortened::NothingLeft;
-        }
-        self.omitted += self.items.len() - most;
+    /// Leaves out all but the first `most`. Returns whether there were more.
+    pub fn keep(&mut self, most: usize) -> bool {
+        let more = self.items.len().saturating_sub(most);
+        self.omitted += more;
         self.items.truncate(most);
-        Shortened::Yes
+        more > 0
     }
 }
 
@@ -75,14 +66,4 @@ impl<T> FromIterator<T> for Shown<T> {
     fn from_iter<I: IntoIterator<Item = T>>(items: I) -> Self {
         Self { items: items.into_iter().collect(), omitted: 0 }
     }
-}
-
-/// Takes the first of these steps that still shortens anything: name the least important first.
-pub fn shorten_first<M>(model: &mut M, steps: &[fn(&mut M) -> Shortened]) -> Shortened {
-    for step in steps {
-        if step(model) == Shortened::Yes {
-            return Shortened::Yes;
-        }
-    }
-    Shortened::NothingLeft
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::{
     answers,
-    fit::{Shorten, Shortened, Shown},
+    fit::{Shorten, Shown},
     links::Links,
     messages::{self, word},
     refusal,
@@ -57,16 +57,13 @@ pub struct GateList {
 
 impl Shorten for GateList {
     /// Old words first, then places, then whole gates.
-    fn shorten(&mut self) -> Shortened {
-        let mut shortened = Shortened::NothingLeft;
+    fn shorten(&mut self) -> bool {
+        let mut is_shorter = false;
         for gate in &mut self.gates.items {
-            if gate.words.items.len() > 3 && gate.words.halve() == Shortened::Yes
-                || gate.why.items.len() > 4 && gate.why.halve() == Shortened::Yes
-            {
-                shortened = Shortened::Yes;
-            }
+            is_shorter |=
+                gate.words.items.len() > 3 && gate.words.halve() || gate.why.items.len() > 4 && gate.why.halve();
         }
-        if shortened == Shortened::Yes { shortened } else { self.gates.halve() }
+        is_shorter || self.gates.halve()
     }
 }
 
@@ -79,7 +76,7 @@ impl GateCard {
     pub fn new(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
         let pull = &subject.snapshot.pull_request;
         let by = approve_by(subject.policy, &report.name);
-        let gate = refusal::Gate { report, approve_by: by, head: pull.head.sha, links };
+        let gate = refusal::Gate::of(report, subject, links);
         let merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
         let (icon, state) = if merged && report.is_closed() {
             ("⚠️", Markdown::ours("was closed when this was merged."))
@@ -184,8 +181,7 @@ pub fn reason(found: &TriggerMatch, links: &Links) -> Markdown {
     );
     let blank = if matches!(found.reason, MatchReason::Rule { .. }) { "" } else { " " };
     match &found.file {
-        Some(file) if is_gone => Markdown::ours(format!("{}{blank}{what}", links.removed_in_diff(file, found.line))),
-        Some(file) => Markdown::ours(format!("{}{blank}{what}", links.in_diff(file, found.line))),
+        Some(file) => Markdown::ours(format!("{}{blank}{what}", links.in_diff(file, found.line, is_gone))),
         None => what,
     }
 }
@@ -205,7 +201,7 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
     let eligible = &report.eligible;
     let say = |variant: &str, beside: Value| messages::markdown("gate_note", &variant, beside);
     let owners = (!report.awaiting_owners.is_empty()).then(|| {
-        let files = report.awaiting_owners.iter().map(|file| Value::from(links.in_diff(file, None)));
+        let files = report.awaiting_owners.iter().map(|file| Value::from(links.in_diff(file, None, false)));
         say("owners", context! { files => files.collect::<Vec<_>>() })
     });
     let absent = eligible.absent_preset_team.as_ref().map(|absent| {

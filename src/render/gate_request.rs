@@ -5,7 +5,7 @@ use minijinja::context;
 use serde::Serialize;
 
 use super::{
-    fit::{self, Shorten, Shortened, Shown},
+    fit::{LIMIT, Shorten, Shown},
     gate_card,
     links::Links,
     marker,
@@ -16,7 +16,7 @@ use super::{
     words,
 };
 use loopgate_core::{
-    GateName, Login, TeamSlug, Timestamp,
+    GateName, Login, TeamSlug,
     deciding::Post,
     gate::{GateReport, Reviewer},
     observed::Readiness,
@@ -49,11 +49,8 @@ struct Asked {
 }
 
 impl Shorten for Request {
-    fn shorten(&mut self) -> Shortened {
-        match self.notes.halve() {
-            Shortened::Yes => Shortened::Yes,
-            Shortened::NothingLeft => self.matches.halve(),
-        }
+    fn shorten(&mut self) -> bool {
+        self.notes.halve() || self.matches.halve()
     }
 }
 
@@ -63,7 +60,7 @@ pub(super) fn request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> St
     let Some(report) = subject.gate(gate) else { return shortest() };
     let policy = subject.policy.gates.get(gate);
     let links = Links::of(subject.snapshot);
-    let mut model = Request {
+    let model = Request {
         asked: Asked::new(subject, report, post, mentions(subject, report)),
         matches: gate_card::why(report, &links, 40),
         checklist_required: policy.map(|gate| gate.checklist) == Some(ChecklistMode::Required),
@@ -75,7 +72,7 @@ pub(super) fn request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> St
     let preset = policy.and_then(|gate| gate.preset.as_ref());
     let template =
         preset.map_or_else(|| "gates/custom.md".to_owned(), |preset| format!("gates/{}.md", preset.template));
-    fit::fit(&mut model, fit::LIMIT, |model| templates::render(&template, model)).unwrap_or_else(shortest)
+    templates::fitted(&template, model, LIMIT).unwrap_or_else(shortest)
 }
 
 /// The reminder of one gate: how long it has waited, and what happens next.
@@ -84,14 +81,12 @@ pub(super) fn reminder(subject: &Subject<'_>, gate: &GateName, post: &Post) -> S
     let Some((report, since)) = subject.gate(gate).zip(waiting) else {
         return format!("{}\n### ⏰ The {gate} gate still waits for a decision\n", marker(post));
     };
-    let since: Timestamp = since;
     let limit = subject.policy.gates.get(gate).map_or(TimeDelta::hours(72), |gate| gate.escalate_after);
     // Also those whose review was requested are mentioned: that they were asked once is why they are reminded.
     let everybody = mention(report.eligible.teams.keys(), report.eligible.people.iter());
     let asked = minijinja::value::Serde(Asked::new(subject, report, post, everybody));
-    let since_when = words::moment(since);
     let model = context! {
-        since => since_when,
+        since => words::moment(since),
         deadline => words::moment(since + limit),
         called => text(&words::called(subject.policy)),
         ..asked

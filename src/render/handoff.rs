@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    fit::{Shortened, Shown},
+    fit::Shown,
     links::Links,
     sanitize::{Markdown, code, short_text},
     verdict::Subject,
@@ -19,7 +19,6 @@ use loopgate_core::{
 pub struct Handoff {
     pub attempts: Shown<AttemptRow>,
     pub deferred: Shown<Markdown>,
-    pub bypassed: Vec<Markdown>,
 }
 
 /// One line of the table of attempts.
@@ -50,19 +49,14 @@ pub fn attempt_row(attempt: &AttemptDigest, links: &Links) -> AttemptRow {
 
 impl Handoff {
     pub fn of(subject: &Subject<'_>, links: &Links) -> Self {
-        let (view, next) = (&subject.decision.view, &subject.decision.next);
         Self {
-            attempts: next.attempts.iter().map(|attempt| attempt_row(attempt, links)).collect(),
+            attempts: subject.decision.next.attempts.iter().map(|attempt| attempt_row(attempt, links)).collect(),
             deferred: deferred(subject),
-            bypassed: view.bypassed.iter().take(20).map(|what| short_text(what, 100)).collect(),
         }
     }
 
-    pub fn shorten(&mut self) -> Shortened {
-        match self.deferred.halve() {
-            Shortened::Yes => Shortened::Yes,
-            Shortened::NothingLeft => self.attempts.halve(),
-        }
+    pub fn shorten(&mut self) -> bool {
+        self.deferred.halve() || self.attempts.halve()
     }
 }
 

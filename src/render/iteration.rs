@@ -10,128 +10,88 @@ use loopgate_core::{
     },
     failure::{FeedbackLine, Priority, cut_at_sentence},
     policy::EscalationDiff,
+    text::first_line,
 };
-use serde::Serialize;
+use minijinja::context;
+use serde_json::{Value, json};
+
+use super::messages;
 
 /// Bytes of the diff that an escalation shows.
 const MAX_DIFF: usize = 4_000;
+/// Characters of a line that is quoted.
+const LINE: usize = 200;
 
-/// `decision: …`
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct IterationAnswer {
-    decision: Action,
-}
-
-/// One of the four decisions, with the fields of its kind.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(tag = "action", rename_all = "snake_case")]
-enum Action {
-    Proceed { task_id: String, message: &'static str },
-    Retry { task_id: String, iteration: u32, feedback: Feedback },
-    Escalate { task_id: String, iteration: u32, context: Context, question: String },
-    Wait { task_id: String, message: &'static str },
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Feedback {
-    summary: String,
-    actionable_items: Vec<String>,
-    priority: Priority,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-struct Context {
-    /// One line per attempt.
-    attempts_summary: String,
-    /// What the attempts have in common.
-    pattern_detected: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    diff: Option<String>,
-}
-
-/// The answer to one check.
-pub fn iteration_answer(decided: &IterationDecision<'_>) -> IterationAnswer {
-    let (task_id, iteration) = (decided.check.task_id.clone(), decided.check.current_iteration);
-    IterationAnswer {
-        decision: match decided.word {
-            DecisionWord::Proceed => {
-                Action::Proceed { task_id, message: "Validation passed. Proceeding to next task." }
+/// The answer to one check: `decision: …`, one of four, each with the fields of its kind.
+pub fn iteration_answer(decided: &IterationDecision<'_>) -> Value {
+    let (task_id, iteration) = (&decided.check.task_id, decided.check.current_iteration);
+    let mut decision = json!({ "action": decided.word, "task_id": task_id });
+    match decided.word {
+        DecisionWord::Proceed => decision["message"] = json!("Validation passed. Proceeding to next task."),
+        DecisionWord::Wait => decision["message"] = json!("Tests pass. Waiting for the required review."),
+        DecisionWord::Retry => {
+            decision["iteration"] = json!(iteration + 1);
+            decision["feedback"] = feedback(decided);
+        }
+        DecisionWord::Escalate => {
+            decision["iteration"] = json!(iteration);
+            // A line for each attempt, what they have in common, and the change.
+            decision["context"] =
+                json!({ "attempts_summary": attempts_summary(decided), "pattern_detected": pattern(decided) });
+            if let Some(diff) = diff(decided) {
+                decision["context"]["diff"] = json!(diff);
             }
-            DecisionWord::Wait => Action::Wait { task_id, message: "Tests pass. Waiting for the required review." },
-            DecisionWord::Retry => Action::Retry { task_id, iteration: iteration + 1, feedback: feedback(decided) },
-            DecisionWord::Escalate => {
-                let context = Context {
-                    attempts_summary: attempts_summary(decided),
-                    pattern_detected: pattern(decided),
-                    diff: diff(decided),
-                };
-                Action::Escalate { task_id, iteration, context, question: question(decided) }
-            }
-        },
+            decision["question"] = json!(question(decided));
+        }
     }
+    json!({ "decision": decision })
 }
 
-fn feedback(decided: &IterationDecision<'_>) -> Feedback {
-    let items = &decided.now.items;
-    let review = review_items(decided.check);
-    let (summary, priority) = match (decided.check.test_result.status, items.as_slice()) {
-        (TestStatus::Fail, []) => ("The tests fail.".to_owned(), Priority::High),
-        (TestStatus::Fail, [one]) => (format!("The tests fail: {}", problem(one)), Priority::High),
-        (TestStatus::Fail, [first, rest @ ..]) => {
-            (format!("The tests fail: {} And {} more.", problem(first), rest.len()), Priority::High)
+/// The text of this name.
+fn say(name: &str, beside: minijinja::Value) -> String {
+    messages::plain("iteration", &name, beside)
+}
+
+fn feedback(decided: &IterationDecision<'_>) -> Value {
+    let (items, review) = (&decided.now.items, review_items(decided.check));
+    let (mut actionable_items, summary, priority) = match decided.check.test_result.status {
+        TestStatus::Fail => {
+            let (first, more) = (items.first().map(problem), items.len().saturating_sub(1));
+            (to_do(decided), say("tests_fail", context! { first, more }), Priority::High)
         }
-        (TestStatus::Pass, _) => (
-            format!("The review asks for changes: {}", review.first().map(|(_, text)| *text).unwrap_or_default()),
-            review.first().map_or(Priority::Medium, |(priority, _)| *priority),
-        ),
-    };
-    let mut actionable_items = match decided.check.test_result.status {
-        TestStatus::Pass => Vec::new(),
-        TestStatus::Fail if items.is_empty() => {
-            let last = decided.check.test_result.output.lines().rev().find(|line| !line.trim().is_empty());
-            let ending = last.map(|line| format!(" Its output ends with: {}", first_line(line))).unwrap_or_default();
-            vec![format!("Run the tests and make them pass.{ending}")]
+        TestStatus::Pass => {
+            let (priority, first) = review.first().copied().unwrap_or((Priority::Medium, ""));
+            (Vec::new(), format!("The review asks for changes: {first}"), priority)
         }
-        TestStatus::Fail => items
-            .iter()
-            .map(|item| match item.action.as_str() {
-                "" => problem(item),
-                action => format!("{} {action} ({})", problem(item), item.reason),
-            })
-            .collect(),
     };
     actionable_items.extend(review.iter().map(|(_, text)| format!("Review: {text}")));
     let summary = cut_at_sentence(&summary, decided.policy.feedback_max_length);
-    Feedback { summary, actionable_items, priority }
+    json!({ "summary": summary, "actionable_items": actionable_items, "priority": priority })
+}
+
+/// What to do about each failure of the tests; where none is known, about the tests.
+fn to_do(decided: &IterationDecision<'_>) -> Vec<String> {
+    let item = |item: &FeedbackLine| match item.action.as_str() {
+        "" => problem(item),
+        action => format!("{} {action} ({})", problem(item), item.reason),
+    };
+    if decided.now.items.is_empty() {
+        let last = decided.check.test_result.output.lines().rev().find(|line| !line.trim().is_empty());
+        return vec![say("run_tests", context! { last => last.map(|line| first_line(line, LINE)) })];
+    }
+    decided.now.items.iter().map(item).collect()
 }
 
 fn question(decided: &IterationDecision<'_>) -> String {
-    let attempts = match decided.check.current_iteration {
-        1 => "After 1 attempt".to_owned(),
-        more => format!("After {more} attempts"),
-    };
-    let (text, options) = match (&decided.now.sides, decided.check.test_result.status) {
-        (Some(Sides { name, expected, actual }), TestStatus::Fail) => (
-            format!(
-                "{attempts} {} still disagrees with the code. Which side is right?",
-                name.as_deref().unwrap_or("the test")
-            ),
-            [
-                format!("The test, which expects {expected}: change the code."),
-                format!("The code, which gives {actual}: change the test."),
-            ],
-        ),
-        (None, TestStatus::Fail) => (
-            format!("{attempts} the tests still fail. Which way should this go?"),
-            ["Try again with a hint from you.".to_owned(), "Take the task over by hand.".to_owned()],
-        ),
-        (_, TestStatus::Pass) => (
-            format!("{attempts} the review still asks for changes. Which side gives way?"),
-            ["The implementation: say what it must do.".to_owned(), "The review: accept it as it is.".to_owned()],
-        ),
-    };
-    let numbered = (1..).zip(&options).map(|(number, option)| format!("\n{number}. {option}"));
-    text + &numbered.collect::<String>()
+    let attempts = decided.check.current_iteration;
+    match (&decided.now.sides, decided.check.test_result.status) {
+        (Some(Sides { name, expected, actual }), TestStatus::Fail) => {
+            let name = name.as_deref().unwrap_or("the test");
+            say("which_side", context! { attempts, name, expected, actual })
+        }
+        (None, TestStatus::Fail) => say("which_way", context! { attempts }),
+        (_, TestStatus::Pass) => say("who_gives_way", context! { attempts }),
+    }
 }
 
 /// A line for each attempt. The caller may give any number: the last ten have a line each, and the earlier ones share
@@ -159,7 +119,9 @@ fn end_of(test: &TestResult, review: &ReviewResult, understood: &Understood) -> 
     match (test.status, review.status, understood.items.first()) {
         (TestStatus::Fail, _, None) => "tests fail".to_owned(),
         (TestStatus::Fail, _, Some(first)) => format!("tests fail — {}", problem(first)),
-        (TestStatus::Pass, ReviewStatus::Reject, _) => format!("review rejects — {}", first_line(&review.feedback)),
+        (TestStatus::Pass, ReviewStatus::Reject, _) => {
+            format!("review rejects — {}", first_line(&review.feedback, LINE))
+        }
         (TestStatus::Pass, ReviewStatus::Approve | ReviewStatus::Pending, _) => "tests pass".to_owned(),
     }
 }
@@ -206,33 +168,30 @@ fn diff(decided: &IterationDecision<'_>) -> Option<String> {
     })
 }
 
-fn first_line(text: &str) -> String {
-    text.lines().next().unwrap_or_default().chars().take(200).collect()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use loopgate_core::deciding::iteration::{self, Request};
 
     /// The answer to a check with these fields after the iteration's number.
-    fn answer(iteration: u32, fields: serde_json::Value, control: serde_json::Value) -> Action {
-        let mut check = serde_json::json!({
+    fn answer(iteration: u32, fields: Value, control: Value) -> Value {
+        let mut check = json!({
             "task_id": "task-003", "current_iteration": iteration,
             "test_result": { "status": "fail", "output": "1 failed" }, "review_result": { "status": "pending" },
         });
         let fields = fields.as_object().cloned().unwrap_or_default();
         check.as_object_mut().unwrap().extend(fields);
-        let request = serde_json::json!({ "iteration_check": check, "iteration_control": control });
+        let request = json!({ "iteration_check": check, "iteration_control": control });
         let request: Request = serde_json::from_value(request).unwrap();
-        iteration_answer(&iteration::decide(&request, &Understood::default(), &[]).unwrap()).decision
+        iteration_answer(&iteration::decide(&request, &Understood::default(), &[]).unwrap())["decision"].take()
     }
 
     #[test]
     fn an_escalation_stays_short_whatever_the_number() {
-        let summary = |iteration| match answer(iteration, serde_json::json!({}), serde_json::json!({})) {
-            Action::Escalate { context, .. } => context.attempts_summary,
-            other => panic!("{other:?}"),
+        let summary = |iteration| {
+            let answer = answer(iteration, json!({}), json!({}));
+            assert_eq!(answer["action"], "escalate");
+            answer["context"]["attempts_summary"].as_str().unwrap().to_owned()
         };
         assert_eq!(summary(10).lines().count(), 10);
         assert!(summary(11).starts_with("Iteration 1: did not pass\nIteration 2: "), "{}", summary(11));
@@ -245,33 +204,33 @@ mod tests {
     fn the_most_severe_item_of_a_review_comes_first() {
         let feedback = "- nit: a shorter name\n- name the limit\n- suggestion (non-blocking): inline it\n\
                         - issue (blocking): SQL injection in find()\n- [minor] a blank line\n- see https://critical.example/x";
-        let fields = serde_json::json!({
+        let fields = json!({
             "test_result": { "status": "pass" }, "review_result": { "status": "reject", "feedback": feedback },
         });
-        let Action::Retry { feedback, .. } = answer(1, fields, serde_json::json!({})) else { panic!() };
-        assert_eq!(feedback.priority, Priority::High);
-        assert_eq!(feedback.summary, "The review asks for changes: issue (blocking): SQL injection in find()");
-        assert_eq!(
-            feedback.actionable_items,
-            [
-                "Review: issue (blocking): SQL injection in find()",
-                "Review: name the limit",
-                "Review: see https://critical.example/x",
-                "Review: nit: a shorter name",
-                "Review: suggestion (non-blocking): inline it",
-                "Review: [minor] a blank line",
-            ]
-        );
+        let answer = answer(1, fields, json!({}));
+        let feedback = &answer["feedback"];
+        assert_eq!((&answer["action"], &answer["iteration"]), (&json!("retry"), &json!(2)));
+        assert_eq!(feedback["priority"], "high");
+        assert_eq!(feedback["summary"], "The review asks for changes: issue (blocking): SQL injection in find()");
+        let items = json!([
+            "Review: issue (blocking): SQL injection in find()",
+            "Review: name the limit",
+            "Review: see https://critical.example/x",
+            "Review: nit: a shorter name",
+            "Review: suggestion (non-blocking): inline it",
+            "Review: [minor] a blank line",
+        ]);
+        assert_eq!(feedback["actionable_items"], items);
     }
 
     #[test]
     fn a_diff_is_shown_unless_the_flow_says_otherwise() {
-        let shown = |control| match answer(3, serde_json::json!({ "diff": "+ a line\n".repeat(1_000) }), control) {
-            Action::Escalate { context, .. } => context.diff,
-            other => panic!("{other:?}"),
+        let shown = |control| {
+            let answer = answer(3, json!({ "diff": "+ a line\n".repeat(1_000) }), control);
+            answer["context"].get("diff").map(|diff| diff.as_str().unwrap().to_owned())
         };
-        let diff = shown(serde_json::json!({})).unwrap();
+        let diff = shown(json!({})).unwrap();
         assert!(diff.len() < MAX_DIFF + 30 && diff.ends_with("+ a line\n… 556 more lines"), "{diff}");
-        assert_eq!(shown(serde_json::json!({ "escalation_includes_diff": false })), None);
+        assert_eq!(shown(json!({ "escalation_includes_diff": false })), None);
     }
 }

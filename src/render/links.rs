@@ -48,17 +48,10 @@ impl Links {
         Some(format!("{repository}/blob/{}/{path}{anchor}", self.head))
     }
 
-    /// A place in the pull request's diff, where reviewers read it.
-    pub fn in_diff(&self, file: &str, line: Option<u32>) -> Markdown {
-        self.on_side(file, line, 'R')
-    }
-
-    /// A line that the pull request's diff takes away; its number is the base's.
-    pub fn removed_in_diff(&self, file: &str, line: Option<u32>) -> Markdown {
-        self.on_side(file, line, 'L')
-    }
-
-    fn on_side(&self, file: &str, line: Option<u32>, side: char) -> Markdown {
+    /// A place in the pull request's diff, where reviewers read it. The number of a line that the diff takes away is the
+    /// base's.
+    pub fn in_diff(&self, file: &str, line: Option<u32>, is_removed: bool) -> Markdown {
+        let side = if is_removed { 'L' } else { 'R' };
         let label = code(&place(file, line));
         let url = self.pull_request.as_deref().map(|pull| {
             let anchor = hex::encode(Sha256::digest(file.as_bytes()));
@@ -116,7 +109,7 @@ mod tests {
     #[test]
     fn places_are_linked_at_the_head() {
         insta::assert_snapshot!(links().place("src/a b.rs", Some(3)), @"[`src/a b.rs:3`](https://github.com/acme/widgets/blob/a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1a1/src/a%20b.rs#L3)");
-        insta::assert_snapshot!(links().in_diff("src/a.rs", Some(3)), @"[`src/a.rs:3`](https://github.com/acme/widgets/pull/12/files#diff-bdfc5619650b795d1ffec5e8af3154a9a4b1833e5ed458694907d33709d12825R3)");
+        insta::assert_snapshot!(links().in_diff("src/a.rs", Some(3), false), @"[`src/a.rs:3`](https://github.com/acme/widgets/pull/12/files#diff-bdfc5619650b795d1ffec5e8af3154a9a4b1833e5ed458694907d33709d12825R3)");
     }
 
     #[test]

@@ -4,16 +4,14 @@
 use std::collections::BTreeSet;
 
 use minijinja::{context, value::Serde};
-use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
     disputes, messages,
     sanitize::{Markdown, clip, code, short_text},
-    words,
 };
 use loopgate_core::{
-    FailureId, PrNumber,
+    PrNumber,
     memory::{Card, MatchOutcome, Memory, MemoryMatch, Offers, Rate, Recurring, Settled, Tier, ToldFix},
     verdict::FailureView,
 };
@@ -23,32 +21,22 @@ pub fn memory_found(cards: &[&Card], seen: &[&Recurring]) -> Value {
     json!({ "schema": "loopgate.memory-query/v1", "cards": cards, "recurring": seen })
 }
 
-/// One match as a fixer gets it.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Remembered {
-    pub card: FailureId,
-    pub tier: Tier,
-    pub pull_request: Option<PrNumber>,
-    pub commit: String,
-    pub place: String,
-    pub why: String,
-    pub hunk: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failed_before: Vec<String>,
-}
-
 /// What a fixer gets from the memory about an error.
-pub(super) fn for_fixer(view: &FailureView) -> Vec<Remembered> {
-    let short = |text: &str, most| clip(text, most).into_owned();
-    let told = view.memory.iter().filter_map(MemoryMatch::shown).map(|(told, tier, card)| Remembered {
-        card,
-        tier,
-        pull_request: told.pull_request,
-        commit: told.commit.short(),
-        place: short(&super::links::place(&told.path, told.line), 400),
-        why: short(&format!("{} ({}). {}", told.description, told.diff_summary, told.cause), 500),
-        hunk: short(&told.hunk, 800),
-        failed_before: told.failed_before.iter().map(|tried| short(tried, 200)).collect(),
+pub(super) fn for_fixer(view: &FailureView) -> Vec<Value> {
+    let told = view.memory.iter().filter_map(MemoryMatch::shown).map(|(told, tier, card)| {
+        let mut found = json!({
+            "card": card,
+            "tier": tier,
+            "pull_request": told.pull_request,
+            "commit": told.commit.short(),
+            "place": clip(&super::links::place(&told.path, told.line), 400),
+            "why": clip(&format!("{} ({}). {}", told.description, told.diff_summary, told.cause), 500),
+            "hunk": clip(&told.hunk, 800),
+        });
+        if !told.failed_before.is_empty() {
+            found["failed_before"] = told.failed_before.iter().map(|tried| clip(tried, 200)).collect();
+        }
+        found
     });
     told.collect()
 }
@@ -69,19 +57,11 @@ pub fn memory_lines<'a>(found: impl IntoIterator<Item = &'a MemoryMatch>) -> Vec
 /// "seen in #41; fixed there by `abc1234` …"
 fn sentence(found: &MemoryMatch) -> Option<Markdown> {
     let last = found.last_pull_request.filter(|_| found.seen > 0);
-    let seen = match (found.seen, last) {
-        (0, _) => String::new(),
-        (1, Some(number)) => format!("seen in #{number}"),
-        (times, Some(number)) => format!("seen {}, last in #{number}", words::times(times)),
-        (times, None) => format!("seen {} before", words::times(times)),
-    };
+    let last = last.map(PrNumber::get);
+    let seen = say("seen", context! { seen => found.seen, last }).into_string();
     let fixed_by = found.told.as_ref().map(|told| {
-        let commit = code(&told.commit.short());
-        match told.pull_request {
-            Some(number) if last == Some(number) => Markdown::ours(format!("there by {commit}")),
-            Some(number) => Markdown::ours(format!("in #{number} by {commit}")),
-            None => Markdown::ours(format!("by {commit}")),
-        }
+        let pull = told.pull_request.map(PrNumber::get);
+        say("fixed_by", context! { pull, last, commit => told.commit.short() })
     });
     let change = found.told.as_ref().map(|told| Markdown::ours(change(told)));
     let same_test = found.tier == Some(Tier::SameTest);
@@ -97,6 +77,11 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
     let settled = found.settled.as_ref().map(|word| settled(word, |text| short_text(text, 400).into_string()));
     let told: Vec<String> = [Some(said).filter(|said| !said.is_empty()), settled].into_iter().flatten().collect();
     (!told.is_empty()).then(|| Markdown::ours(format!("{}.", told.join(". "))))
+}
+
+/// The part of this name.
+fn say(part: &str, beside: minijinja::Value) -> Markdown {
+    messages::markdown("memory", &part, beside)
 }
 
 /// "olga settled in #12, where it was disputed, that the test is right"; names and words of others as `foreign` has them.
@@ -179,13 +164,7 @@ pub fn memory_cards<'a>(cards: impl IntoIterator<Item = (&'a Card, Option<u32>)>
 
 /// Errors that were seen and that nothing is known to have fixed, for a terminal.
 pub fn memory_recurring<'a>(seen: impl IntoIterator<Item = &'a Recurring>) -> String {
-    let line = |seen: &Recurring| {
-        let last = seen.last_pull_request.map(|number| format!(", last in #{number}")).unwrap_or_default();
-        let flips = if seen.flips > 0 { format!(", flaky {}", words::times(seen.flips)) } else { String::new() };
-        let times =
-            if seen.occurrences > 0 { format!(" seen {}", words::times(seen.occurrences)) } else { String::new() };
-        format!("\n- {}:{times}{last}{flips}", super::sanitize::short_line(&seen.test, 160))
-    };
+    let line = |seen: &Recurring| format!("\n{}", messages::plain("recurring", &"line", Serde(seen).into()));
     format!("Without a known fix:{}", seen.into_iter().map(line).collect::<String>())
 }
 

@@ -26,55 +26,43 @@ pub enum VerifiedBy {
     PullRequest,
 }
 
-/// How one check stands for a member.
-#[derive(Serialize)]
-struct Line {
-    number: PrNumber,
-    state: State,
-    verified_by: VerifiedBy,
-    closed: Vec<GateName>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-enum State {
-    Good,
-    Running,
-    Bad,
-}
-
 /// The texts of `loopgate / verify` and `loopgate / gates`, and how each ends. `unknown` are commits of the group
 /// whose pull request is not known.
 pub fn merge_group(members: &[GroupMember], unknown: &[Sha]) -> [(CheckRunPlan, CheckRunText); 2] {
-    let line = |member: &GroupMember, state: State| {
-        let (number, verified_by, closed) = (member.number, member.verified_by, member.closed.clone());
-        Line { number, state, verified_by, closed }
-    };
     let verified = |member: &GroupMember| match (member.verify, member.verified_by) {
-        (CheckRunPlan::Completed(Conclusion::Success), _) => State::Good,
-        (CheckRunPlan::InProgress, VerifiedBy::Group) => State::Running,
+        (CheckRunPlan::Completed(Conclusion::Success), _) => "good",
+        (CheckRunPlan::InProgress, VerifiedBy::Group) => "running",
         // Nothing more will come for this group: a queue must not wait for it.
-        (CheckRunPlan::InProgress, VerifiedBy::PullRequest) | (CheckRunPlan::Completed(_), _) => State::Bad,
+        (CheckRunPlan::InProgress, VerifiedBy::PullRequest) | (CheckRunPlan::Completed(_), _) => "bad",
     };
-    let gated = |member: &GroupMember| if member.closed.is_empty() { State::Good } else { State::Bad };
-    let verify: Vec<Line> = members.iter().map(|member| line(member, verified(member))).collect();
-    let gates: Vec<Line> = members.iter().map(|member| line(member, gated(member))).collect();
-    [text("verify", &verify, unknown), text("gates", &gates, unknown)]
+    let gated = |member: &GroupMember| if member.closed.is_empty() { "good" } else { "bad" };
+    [text("verify", members, verified, unknown), text("gates", members, gated, unknown)]
 }
 
-/// How a check ends, and what it says. A queue throws out what ends in any other way than success.
-fn text(check: &str, members: &[Line], unknown: &[Sha]) -> (CheckRunPlan, CheckRunText) {
-    let of_state = |state: State| -> Vec<String> {
-        members.iter().filter(|line| line.state == state).map(|line| format!("#{}", line.number)).collect()
+/// How a check ends by the state of each member, and what it says. A queue throws out what ends in any other way than
+/// success.
+fn text(
+    check: &str,
+    members: &[GroupMember],
+    state: impl Fn(&GroupMember) -> &'static str,
+    unknown: &[Sha],
+) -> (CheckRunPlan, CheckRunText) {
+    let of_state = |wanted: &str| -> Vec<String> {
+        members.iter().filter(|member| state(member) == wanted).map(|member| format!("#{}", member.number)).collect()
     };
-    let (good, bad, running) = (of_state(State::Good), of_state(State::Bad), of_state(State::Running));
+    let line = |member: &GroupMember| {
+        let GroupMember { number, closed, verified_by, .. } = member;
+        context! { number => number.get(), state => state(member), verified_by => Serde(verified_by), closed => Serde(closed) }
+    };
+    let lines: Vec<_> = members.iter().map(line).collect();
+    let (good, bad, running) = (of_state("good"), of_state("bad"), of_state("running"));
     let plan = match (bad.is_empty() && unknown.is_empty(), running.is_empty()) {
         (false, _) => CheckRunPlan::Completed(Conclusion::Failure),
         (true, false) => CheckRunPlan::InProgress,
         (true, true) => CheckRunPlan::Completed(Conclusion::Success),
     };
     let unknown: Vec<String> = unknown.iter().take(20).map(Sha::short).collect();
-    let model = context! { check, members => Serde(members), unknown, good, bad, running };
+    let model = context! { check, members => lines, unknown, good, bad, running };
     let summary = messages::markdown("merge_group", &"summary", model.clone()).into_string();
     let title = title(messages::plain("merge_group", &"title", model));
     (plan, CheckRunText { title, summary, ..CheckRunText::default() })

@@ -37,15 +37,12 @@ static PLAIN: LazyLock<Environment<'static>> = LazyLock::new(|| {
     environment.set_auto_escape_callback(|_| AutoEscape::None);
     let syntax = SyntaxConfig::builder().trim_blocks(true).lstrip_blocks(true).keep_trailing_newline(true).build();
     environment.set_syntax(syntax.unwrap_or_default());
-    for &(name, source) in templates::EMBEDDED.iter().filter(|(name, _)| name.ends_with(".txt")) {
-        environment.add_template(name, source).expect("embedded templates parse: a test renders each of them");
-    }
-    with_entries(environment, str::to_owned)
+    with_entries(environment, ".txt", str::to_owned)
 });
 
 /// Escapes what is filled in.
-static MARKDOWN: LazyLock<Environment<'static>> =
-    LazyLock::new(|| with_entries(templates::environment(), |text| sanitize::text(text).into_string()));
+pub(super) static MARKDOWN: LazyLock<Environment<'static>> =
+    LazyLock::new(|| with_entries(templates::environment(), ".md", |text| sanitize::text(text).into_string()));
 
 /// The words of an entry in which nothing is filled in; empty if there is none.
 pub(super) fn word(section: &str, variant: &str) -> &'static str {
@@ -72,8 +69,7 @@ pub(super) fn markdown(section: &str, what: &impl Serialize, beside: Value) -> M
 
 /// A text for terminals, by a template of its own (`.txt`): what it prints stands there as it is.
 pub(super) fn text(template: &str, model: Value) -> String {
-    let written = PLAIN.get_template(template).and_then(|template| template.render(model));
-    written.unwrap_or_else(|error| format!("Loopgate could not write this text ({template}): {error}\n"))
+    rendered(&PLAIN, template, model)
 }
 
 /// The name of a variant, as serde writes it.
@@ -83,9 +79,14 @@ pub(super) fn variant_name(what: &impl Serialize) -> String {
 
 fn written(environment: &Environment<'static>, section: &str, what: Value, beside: Value) -> String {
     let (name, fields) = variant(what);
-    let template = environment.get_template(&format!("{section}/{name}"));
-    let text = template.and_then(|template| template.render(context! { ..fields, ..beside }));
-    text.unwrap_or_else(|error| format!("Loopgate could not write this text ({section}/{name}): {error}"))
+    rendered(environment, &format!("{section}/{name}"), context! { ..fields, ..beside })
+}
+
+/// A model that lacks a name its template uses is caught by the tests, which render every template; should it happen all
+/// the same, the text says so instead of the server falling over.
+pub(super) fn rendered(environment: &Environment<'static>, name: &str, model: Value) -> String {
+    let text = environment.get_template(name).and_then(|template| template.render(model));
+    text.unwrap_or_else(|error| format!("Loopgate could not write this text ({name}): {error}"))
 }
 
 /// The name of a variant and its fields; what it holds without a name is `it`. Enums that are tagged within say their
@@ -107,14 +108,16 @@ fn variant(what: Value) -> (String, Value) {
     (name.to_string(), context! { it => held, ..named })
 }
 
-/// Adds the entries, and the filters that name one.
-fn with_entries(mut environment: Environment<'static>, show: fn(&str) -> String) -> Environment<'static> {
+/// Adds the templates whose names end so, the entries, and the filters that name one.
+fn with_entries(mut environment: Environment<'static>, ending: &str, show: fn(&str) -> String) -> Environment<'static> {
     templates::add_filters(&mut environment, show);
     environment.add_filter("lost", |legs: Value| lost(&legs));
     environment.add_filter("word", |variant: String, section: String| word(&section, &variant));
     environment.add_filter("say", say);
-    for (name, source) in &*CATALOGUE {
-        environment.add_template(name, source).expect("every test adds each entry");
+    let texts = templates::EMBEDDED.iter().copied().filter(|(name, _)| name.ends_with(ending));
+    let entries = CATALOGUE.iter().map(|(name, source)| (name.as_str(), source.as_str()));
+    for (name, source) in texts.chain(entries) {
+        environment.add_template(name, source).expect("they are embedded, and every test adds each of them");
     }
     environment
 }
@@ -194,7 +197,7 @@ mod tests {
             ("RootCauseCategory", &["category"], &[]),
             ("Blame", &["blame"], &["pr_code"]),
             ("Outcome", &["outcome", "outcome_sign"], &[]),
-            ("CheckStanding", &["standing", "standing_sign"], &["done"]),
+            ("CheckStanding", &["standing", "standing_sign", "standing_mark"], &["done"]),
             ("Severity", &["severity"], &[]),
             ("Permission", &["permission"], &[]),
             ("NextAction", &["deed"], &[]),

@@ -2,13 +2,16 @@
 
 use std::fmt::Write as _;
 
+use minijinja::value::Serde;
+
 use super::{
+    messages::{self, variant_name, word},
     reflex::table,
     sanitize::line,
     terminal::{Colour, Paint},
     words,
 };
-use loopgate_core::metrics::{Compared, Estimate, Figure, Group, Interval, Measured, Metric, Report, Target, Waited};
+use loopgate_core::metrics::{Compared, Estimate, Figure, Group, Interval, Measured, Metric, Report, Target};
 
 /// The report on a window: the five metrics against their targets first.
 pub fn metrics(of: &str, report: &Report, colour: Colour) -> String {
@@ -58,7 +61,7 @@ fn measured(it: &Measured) -> Vec<String> {
     let trend: String = it.trend.iter().map(|point| bar(it.metric, point.value)).collect();
     let of = match it.metric {
         Metric::AverageAttempts => words::count(it.of, "run") + " that passed",
-        Metric::DebugMemoryReuse => format!("{} of {}", it.counted, words::plural(clamped(it.of), "retry", "retries")),
+        Metric::DebugMemoryReuse => format!("{} of {}", it.counted, words::plural(it.of, "retry", "retries")),
         _ => format!("{} of {}", it.counted, words::count(it.of, "run")),
     };
     vec![
@@ -70,10 +73,6 @@ fn measured(it: &Measured) -> Vec<String> {
         trend,
         of,
     ]
-}
-
-fn clamped(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 /// `> 70 %`
@@ -123,14 +122,11 @@ pub(super) const fn ceiling(metric: Metric) -> f64 {
 }
 
 fn beside(report: &Report) -> Vec<(&'static str, String)> {
-    let who = |waited: &Waited| match waited {
-        Waited::Ci => "checks",
-        Waited::Author => "authors",
-        Waited::Approver => "approvers",
-        Waited::Human => "people who were called",
-    };
     let listed = |items: Vec<String>| if items.is_empty() { "–".to_owned() } else { items.join(", ") };
-    let waited = report.waited.iter().map(|(waited, spent)| format!("{} {}", who(waited), seconds(*spent)));
+    let waited = report
+        .waited
+        .iter()
+        .map(|(waited, spent)| format!("{} {}", word("waited", &variant_name(waited)), seconds(*spent)));
     let disputes = report.disputes.iter().map(|(end, count)| format!("{} {count}", end.as_str()));
     let exits = report.queue_exits.iter().map(|(exit, count)| format!("{} {count}", exit.as_str()));
     let calls = report.calls.iter().map(|(trigger, calls)| format!("{} {calls}", trigger.as_str()));
@@ -181,52 +177,11 @@ fn seconds(seconds: u64) -> String {
 
 /// One row for each number: `section,name,measure,value`.
 pub fn metrics_csv(report: &Report) -> String {
-    let mut rows = vec!["section,name,measure,value".to_owned()];
-    let mut row = |section: &str, name: &str, measure: &str, value: String| {
-        rows.push(format!("{section},{},{measure},{value}", cell(name)));
-    };
-    let number = |value: Option<f64>| value.map_or_else(String::new, |value| value.to_string());
-    row("all", "", "runs", report.runs.to_string());
-    row("all", "", "open", report.open.to_string());
-    for it in &report.metrics {
-        let name = it.metric.as_str();
-        row("all", "", name, number(it.value));
-        row("before", "", name, number(it.before));
-        it.trend.iter().for_each(|point| row("trend", &point.from.to_rfc3339(), name, number(point.value)));
-    }
-    for (section, groups) in [("author", &report.by_author), ("agent", &report.by_agent)] {
-        for it in groups {
-            row(section, &it.name, "runs", it.runs.to_string());
-            Metric::ALL.iter().zip(it.values).for_each(|(metric, value)| {
-                row(section, &it.name, metric.as_str(), number(value));
-            });
-        }
-    }
-    for (name, gate) in &report.gates {
-        for (measure, value) in [
-            ("runs", gate.runs),
-            ("rounds", gate.used.rounds.into()),
-            ("rejections", gate.used.rejections.into()),
-            ("waited_seconds", gate.used.waited_seconds),
-        ] {
-            row("gate", name.as_str(), measure, value.to_string());
-        }
-    }
-    for (name, check) in &report.checks {
-        for (measure, value) in [
-            ("runs", check.runs.into()),
-            ("failed", check.failed.into()),
-            ("total_ms", check.total_ms),
-            ("longest_ms", check.longest_ms),
-        ] {
-            row("check", name.as_str(), measure, value.to_string());
-        }
-    }
-    rows.join("\n") + "\n"
+    messages::text("metrics_csv.txt", Serde(report).into())
 }
 
 /// A name from outside: quoted, and never the beginning of a formula, which spreadsheets would execute.
-fn cell(raw: &str) -> String {
+pub(super) fn cell(raw: &str) -> String {
     let text = line(raw).replace('"', "\"\"");
     let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
     format!("\"{text}\"")

@@ -2,7 +2,7 @@ use super::{super::metrics_svg, *};
 use chrono::TimeDelta;
 use loopgate_core::{
     Timestamp,
-    metrics::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Window},
+    metrics::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RunLine, Waited, Window},
     policy::Trigger,
     state::{AuthorKind, QueueExit, VerificationResult},
 };

@@ -67,7 +67,7 @@ mod words;
 mod workflow;
 
 use loopgate_core::{
-    CommentId, Timestamp,
+    CommentId,
     deciding::{Decision, Post},
     observed::Snapshot,
     policy::Policy,
@@ -84,13 +84,14 @@ pub use dashboard::{
     work_class,
 };
 pub use disputes::dispute_to_say;
+pub use explain::{document as explanation, page as explain};
 pub use export::executable_feedback;
 pub use feedback::feedback;
 pub use feedback_text::{feedback_text, held_up_text, waiting_text};
 pub use fit::LIMIT;
 pub use fix_request::Dispatch;
-pub use gate_rules::GateRules;
-pub use iteration::{IterationAnswer, iteration_answer};
+pub use gate_rules::gate_rules_text;
+pub use iteration::iteration_answer;
 pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use metrics::{metrics, metrics_csv};
@@ -106,10 +107,11 @@ pub use reply::refused_command;
 pub use sanitize::{block as plain_block, line as plain_line, percent_encoded};
 pub use status::{STATUS_MARKER, job_summary};
 pub use summary::Iteration;
-pub use terminal::{Colour, Detail, notes, report as terminal_report};
+pub use terminal::{Colour, Detail, report as terminal_report};
 pub use traces::Traces;
 pub use tried::{Trial, Tried, trial, trial_page, tried};
-pub use warning::not_repeated;
+pub use verdict::Subject;
+pub use warning::{not_repeated, notes};
 pub use what_if::what_if;
 pub use words::{label_description, moment};
 pub use workflow::{annotation_commands, configuration_commands, defused, error_command, silenced};
@@ -137,25 +139,18 @@ pub struct Rendered {
 impl Rendered {
     /// Where nothing but the two check runs is written.
     pub fn of_check_runs(verify: CheckRunText, gates: CheckRunText) -> Self {
-        let (status_comment, artifact) = (String::new(), String::new());
-        Self { status_comment, verify, gates, artifact, ..Self::default() }
+        Self { verify, gates, ..Self::default() }
     }
-}
-
-/// Texts a repository may replace with its own.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct OwnTemplates<'a> {
-    /// The text of `.github/loopgate/escalation.md` on the base branch.
-    pub escalation: Option<&'a str>,
 }
 
 /// Renders everything with the built-in templates.
 pub fn pull_request(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Rendered {
-    pull_request_with(decision, snapshot, policy, OwnTemplates::default())
+    pull_request_with(decision, snapshot, policy, None)
 }
 
-/// Renders everything, with a repository's own templates where it has some.
-pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Policy, own: OwnTemplates<'_>) -> Rendered {
+/// Renders everything, with a repository's own report for a call for a human if it has one: the text of
+/// `.github/loopgate/escalation.md` on the base branch.
+pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Policy, own: Option<&str>) -> Rendered {
     let subject = verdict::Subject { decision, snapshot, policy };
     let model = status::StatusModel::of(&subject);
     let posts = decision.surface.posts.iter().map(|post| (post.clone(), posts::text_of(&subject, post, own))).collect();
@@ -171,34 +166,14 @@ pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Poli
     }
 }
 
-/// Why a pull request is where it is, and who can open its gates: a page of Markdown.
-pub fn explain(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
-    explain::page(&verdict::Subject { decision, snapshot, policy })
-}
-
-/// [`explain`] as a document for programs.
-pub fn explanation(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> serde_json::Value {
-    explain::document(&verdict::Subject { decision, snapshot, policy })
-}
-
 /// What the rules of one gate found; `None` if there is no such gate.
-pub fn gate_rules(decision: &Decision, snapshot: &Snapshot, gate: &loopgate_core::GateName) -> Option<GateRules> {
+pub fn gate_rules(
+    decision: &Decision,
+    snapshot: &Snapshot,
+    gate: &loopgate_core::GateName,
+) -> Option<serde_json::Value> {
     let report = decision.view.gates.iter().find(|report| report.name == *gate)?;
-    Some(GateRules::new(report, &links::Links::of(snapshot)))
-}
-
-/// How it stands in lists of open loops.
-pub fn open_loop(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> OpenLoop {
-    OpenLoop::of(&verdict::Subject { decision, snapshot, policy })
-}
-
-/// The page of a loop as it stands now, with what is recorded of it.
-pub fn loop_page(
-    (decision, snapshot, policy): (&Decision, &Snapshot, &Policy),
-    recorded: Option<&RecordedLoop>,
-    now: Timestamp,
-) -> LoopPage {
-    LoopPage::now(&verdict::Subject { decision, snapshot, policy }, recorded, now)
+    Some(gate_rules::document(report, &links::Links::of(snapshot)))
 }
 
 /// What stands between a head and ready, for the one who fixes it: `loopgate.feedback/v1`.

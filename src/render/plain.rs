@@ -30,8 +30,8 @@ pub fn folded(markdown: &str) -> String {
     text
 }
 
-/// The columns of a table whose cells end with tabs, one below the other.
-fn aligned(rows: &str) -> String {
+/// The columns of a table, whose cells are parted by tabs, one below the other.
+pub(super) fn aligned(rows: &str) -> String {
     let width = |cell: &str| cell.chars().count();
     let mut widths: Vec<usize> = Vec::new();
     for (column, cell) in rows.lines().flat_map(|row| row.split('\t').enumerate()) {

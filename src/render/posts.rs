@@ -3,7 +3,7 @@
 use minijinja::context;
 
 use super::{
-    OwnTemplates, escalation, fix_request, gate_request, marker,
+    escalation, fix_request, gate_request, marker,
     sanitize::{code, short_text, text},
     templates,
     verdict::Subject,
@@ -17,12 +17,12 @@ use loopgate_core::{
 };
 
 /// The text of one post, its marker first.
-pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: OwnTemplates<'_>) -> String {
+pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: Option<&str>) -> String {
     match post {
         Post::GateRequest { gate, .. } => gate_request::request(subject, gate, post),
         Post::GateReminder { gate, .. } => gate_request::reminder(subject, gate, post),
         Post::Escalation { trigger, .. } => match &subject.decision.view.escalation {
-            Some(view) => escalation::report(subject, view, post, own.escalation),
+            Some(view) => escalation::report(subject, view, post, own),
             // The post outlived its cause: what is known without it is the cause's name.
             None => format!(
                 "{}\n## Execution Feedback Escalation\n\nBlocked: {}.\n",
@@ -36,7 +36,7 @@ pub(super) fn text_of(subject: &Subject<'_>, post: &Post, own: OwnTemplates<'_>)
 }
 
 /// Gate requests as they were, with the boxes ticked that approvers have ticked.
-pub(super) fn restored(subject: &Subject<'_>, own: OwnTemplates<'_>) -> Vec<(CommentId, String)> {
+pub(super) fn restored(subject: &Subject<'_>, own: Option<&str>) -> Vec<(CommentId, String)> {
     let restored = subject.decision.surface.restore.iter().map(|(post, ticks)| {
         let line = |line: &str| {
             let done = line.replacen("- [ ]", "- [x]", 1);

@@ -4,9 +4,11 @@ use std::cmp::Reverse;
 
 use super::{
     fit::Shown,
+    gate_card::approve_by,
     links::Links,
     messages,
     sanitize::{Markdown, code, text},
+    verdict::Subject,
     words,
 };
 use loopgate_core::{
@@ -25,7 +27,12 @@ pub struct Gate<'a> {
     pub links: &'a Links,
 }
 
-impl Gate<'_> {
+impl<'a> Gate<'a> {
+    pub fn of(report: &'a GateReport, subject: &Subject<'_>, links: &'a Links) -> Self {
+        let approve_by = approve_by(subject.policy, &report.name);
+        Self { report, approve_by, head: subject.snapshot.pull_request.head.sha, links }
+    }
+
     /// A link to what was pushed since, in brackets.
     fn since(&self, old: Sha) -> String {
         let label = format!("`{}…{}`", old.short(), self.head.short());

@@ -10,7 +10,7 @@
 
 use std::{borrow::Cow, fmt};
 
-use loopgate_core::untrusted::without_commands;
+use loopgate_core::untrusted::{without_commands, without_sequences};
 use serde::{Serialize, Serializer};
 
 /// Invisible, no line break, and not part of any token GitHub looks for.
@@ -201,42 +201,19 @@ pub fn path_in_address(path: &str) -> Option<String> {
 
 /// Letters, digits and these marks as they are, every other byte by its number.
 pub fn percent_encoded(text: &str, marks: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for byte in text.bytes() {
-        let c = char::from(byte);
-        if c.is_ascii_alphanumeric() || marks.contains(c) {
-            escaped.push(c);
-        } else {
-            escaped.push_str(&format!("%{byte:02X}"));
-        }
-    }
-    escaped
+    let is_kept = |c: char| c.is_ascii_alphanumeric() || marks.contains(c);
+    let shown = |c: char| if is_kept(c) { c.to_string() } else { format!("%{:02X}", u32::from(c)) };
+    text.bytes().map(|byte| shown(char::from(byte))).collect()
 }
 
 /// Removes what a reader cannot see: colour codes, control characters, direction overrides, invisible letters.
 /// Line breaks and tabs stay.
 fn clean(raw: &str) -> Cow<'_, str> {
-    if raw.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n' | b'\t')) {
-        return Cow::Borrowed(raw);
+    const BREAKS: [char; 4] = ['\r', '\u{85}', '\u{2028}', '\u{2029}'];
+    if raw.contains(BREAKS) {
+        return Cow::Owned(clean(&raw.replace("\r\n", "\n").replace(BREAKS, "\n")).into_owned());
     }
-    let mut out = String::with_capacity(raw.len());
-    let mut chars = raw.chars().peekable();
-    while let Some(c) = chars.next() {
-        match c {
-            '\u{1b}' => skip_escape_sequence(&mut chars),
-            '\u{9b}' => skip_control_sequence(&mut chars),
-            '\n' | '\t' => out.push(c),
-            '\r' => {
-                if chars.peek() != Some(&'\n') {
-                    out.push('\n');
-                }
-            }
-            '\u{85}' | '\u{2028}' | '\u{2029}' => out.push('\n'),
-            _ if c.is_control() || is_invisible(c) => {}
-            _ => out.push(c),
-        }
-    }
-    Cow::Owned(out)
+    without_sequences(raw, |c| c.is_control() && c != '\n' && c != '\t' || is_invisible(c))
 }
 
 /// Characters that show nothing and so can only deceive: direction marks and overrides, zero-width spaces, soft
@@ -245,28 +222,6 @@ const fn is_invisible(c: char) -> bool {
     matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
         | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e0fff}')
-}
-
-type Chars<'a> = std::iter::Peekable<std::str::Chars<'a>>;
-
-/// What follows ESC: `[ … final`, `] … BEL` or `] … ESC \`, else one character.
-fn skip_escape_sequence(chars: &mut Chars<'_>) {
-    match chars.next() {
-        Some('[') => skip_control_sequence(chars),
-        Some(']') => {
-            while let Some(c) = chars.next() {
-                if c == '\u{7}' || c == '\u{1b}' && chars.next_if_eq(&'\\').is_some() {
-                    break;
-                }
-            }
-        }
-        _ => {}
-    }
-}
-
-fn skip_control_sequence(chars: &mut Chars<'_>) {
-    while chars.next_if(|c| matches!(c, '\u{20}'..='\u{3f}')).is_some() {}
-    chars.next_if(|c| matches!(c, '\u{40}'..='\u{7e}'));
 }
 
 /// Our hidden markers are found by their text, in code blocks too, so text that is not ours must not hold the beginning

@@ -10,28 +10,27 @@ use super::{
     escalation::EscalationCard,
     excerpts::{self, ExcerptCard},
     failure_card::Failures,
-    fit::{self, LIMIT, Shorten, Shortened, Shown, shorten_first},
+    fit::{LIMIT, Shorten, Shown},
     gate_card::GateCard,
     handoff::Handoff,
     links::Links,
     memory, messages,
     model::Document,
     refusal,
-    sanitize::{Markdown, code, fence, short_text, text},
+    sanitize::{Markdown, fence, short_text, text},
     steps,
     summary::{self, Iteration},
     templates,
     verdict::{self, Subject},
-    warning, what_if,
+    warning, what_if, words,
 };
 use loopgate_core::{
     Login,
-    attempts::Cause,
     deciding::{CheckView, Decision, NextAction, View},
     memory::ToldFix,
     observed::Snapshot,
     policy::Policy,
-    state::{AttemptDigest, Skip},
+    state::{AttemptDigest, CapabilityProgress, Skip},
     verdict::{CheckStanding, DistanceToSuccess, RuleOutcome, RuleView},
 };
 
@@ -51,10 +50,11 @@ pub struct StatusModel {
     /// What comes after that.
     later: Vec<Markdown>,
     escalation: Option<EscalationCard>,
-    flags: Vec<Markdown>,
+    /// Causes that stop nothing, each with what was recognised.
+    flags: Vec<(&'static str, String)>,
     tampering: Shown<Markdown>,
     /// Of tests as they were before the change.
-    accepted: Vec<Markdown>,
+    accepted: Vec<Value>,
     base_tests_head: Option<String>,
     base_tests: Shown<Markdown>,
     /// What fixed errors in the edited files before.
@@ -67,13 +67,13 @@ pub struct StatusModel {
     passed_head: String,
     coverage: Option<Markdown>,
     compare: Option<Markdown>,
-    skips: Shown<Markdown>,
+    skips: Shown<Skip>,
     failures: Failures,
     excerpts: Shown<ExcerptCard>,
     gates: Shown<GateCard>,
     distance: Option<DistanceToSuccess>,
     handoff: Option<Handoff>,
-    capabilities: Option<Markdown>,
+    capabilities: Option<CapabilityProgress>,
     unmatched: Shown<Markdown>,
     replies: Shown<Markdown>,
     answers: Shown<LongAnswer>,
@@ -81,51 +81,41 @@ pub struct StatusModel {
     iteration: Option<Markdown>,
     state_place: Markdown,
     head: Markdown,
-}
-
-/// The model beside the document for programs.
-#[derive(Serialize)]
-pub(super) struct Page {
-    marker: Markdown,
-    #[serde(flatten)]
-    model: StatusModel,
+    /// Only the comment and the check run have the document for programs.
     #[serde(serialize_with = "fenced")]
-    machine: Document,
+    machine: Option<Document>,
+    /// Places that the check run has no annotation for.
+    not_annotated: usize,
+    /// Only the artifact has the title and each rule.
+    title: Markdown,
+    rules: Vec<Value>,
 }
 
-fn fenced<S: serde::Serializer>(document: &Document, serializer: S) -> Result<S::Ok, S::Error> {
-    document.fenced().serialize(serializer)
+fn fenced<S: serde::Serializer>(document: &Option<Document>, serializer: S) -> Result<S::Ok, S::Error> {
+    document.as_ref().map(Document::fenced).serialize(serializer)
 }
 
 /// The whole comment, within GitHub's limit.
 pub(super) fn comment(subject: &Subject<'_>, model: StatusModel) -> String {
-    let mut page = Page::of(subject, model);
+    let shortest = format!("{STATUS_MARKER}\n### {} {}\n", model.icon, text(&model.verdict));
+    let model = StatusModel { machine: Some(Document::of(subject)), ..model };
     let limit = LIMIT - subject.policy.state.taken_of_comment();
-    fit::fit(&mut page, limit, |page| templates::render("status.md", page)).unwrap_or_else(|| {
-        let verdict = text(&page.model.verdict);
-        format!("{STATUS_MARKER}\n### {} {verdict}\n", page.model.icon)
-    })
+    templates::fitted("status.md", model, limit).unwrap_or(shortest)
+}
+
+/// The summary of `loopgate / verify`; none if even the shortest is too long.
+pub(super) fn check_summary(subject: &Subject<'_>, model: StatusModel, not_annotated: usize) -> Option<String> {
+    let model = StatusModel { machine: Some(Document::of(subject)), not_annotated, ..model };
+    templates::fitted("check_run/verify.md", model, LIMIT)
 }
 
 /// The summary of a workflow job, with the tables of the status comment: Markdown for `GITHUB_STEP_SUMMARY`, at most
 /// [`LIMIT`] bytes, as the platform takes 1 MiB for all steps of a job together.
 pub fn job_summary(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
     let subject = Subject { decision, snapshot, policy };
-    let mut model = StatusModel::of(&subject);
-    fit::fit(&mut model, LIMIT, |model| templates::render("job_summary.md", model)).unwrap_or(model.verdict)
-}
-
-impl Page {
-    pub(super) fn of(subject: &Subject<'_>, model: StatusModel) -> Self {
-        Self { marker: Markdown::ours(STATUS_MARKER), model, machine: Document::of(subject) }
-    }
-}
-
-impl Shorten for Page {
-    /// The machine-readable part repeats what people read, so it goes first.
-    fn shorten(&mut self) -> Shortened {
-        shorten_first(self, &[|page| page.machine.shorten(), |page| page.model.shorten()])
-    }
+    let model = StatusModel::of(&subject);
+    let shortest = model.verdict.clone();
+    templates::fitted("job_summary.md", model, LIMIT).unwrap_or(shortest)
 }
 
 impl StatusModel {
@@ -153,14 +143,9 @@ impl StatusModel {
             next,
             later,
             escalation: view.escalation.as_ref().map(EscalationCard::of),
-            flags: view.flags.values().map(flag_line).collect(),
+            flags: view.flags.values().map(|it| (words::trigger(it.trigger()), causes::cause_in_words(it))).collect(),
             tampering: Shown::first(20, &view.tampering, |one| base_tests::weakened(one, snapshot)),
-            accepted: decision
-                .next
-                .accepted_by()
-                .take(20)
-                .map(|(by, what)| accepted_line(by, what, snapshot))
-                .collect(),
+            accepted: decision.next.accepted_by().take(20).map(|(by, what)| accepted(by, what, snapshot)).collect(),
             base_tests_head,
             base_tests: base_tests.unwrap_or_default(),
             known_here: Shown::first(3, known_here(subject), memory::known_here),
@@ -170,20 +155,24 @@ impl StatusModel {
             checks: Shown::first(100, checks, |check| check_table::row(check, &links)),
             coverage: changes::coverage_line(view, &links),
             compare: view.compare.as_ref().and_then(changes::compare_line),
-            skips: Shown::first(30, skips(view), skip_line),
+            skips: Shown::first(30, skips(view), Skip::clone),
             failures: Failures { todos, ..failures },
             excerpts: excerpts::cards(decision),
             gates: Shown::first(40, shown_gates, |gate| GateCard::new(gate, subject, &links)),
             distance: view.distance.clone(),
             handoff: matches!(decision.action, NextAction::Complete).then(|| Handoff::of(subject, &links)),
-            capabilities: capabilities_line(subject),
+            capabilities: capabilities(subject).cloned(),
             replies: Shown::first(20, view.replies.iter().rev(), super::reply::line),
             unmatched: unmatched(subject),
-            answers: answers::answers(subject).into_iter().collect(),
+            answers: answers::answers(subject).collect(),
             warnings: Shown::first(30, &view.warnings, |warning| warning::sentence(warning, &links)),
             iteration: Iteration::of(subject).map(|iteration| fence("text", &iteration.head().join("\n"))),
             state_place: summary::state_place(subject).in_markdown(),
             head: links.commit(head),
+            machine: None,
+            not_annotated: 0,
+            title: Markdown::default(),
+            rules: Vec::new(),
         }
     }
 }
@@ -196,41 +185,32 @@ fn known_here<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a ToldFix> {
 }
 
 /// "olga accepted that tests/a.py has 1 test fewer (test_sums)."
-fn accepted_line(by: &Login, what: &str, snapshot: &Snapshot) -> Markdown {
-    let by_author = if *by == snapshot.pull_request.author.login { ", the only person with write access," } else { "" };
-    Markdown::ours(format!("{}{by_author} accepted that {}.", short_text(by.as_str(), 40), short_text(what, 300)))
-}
-
-/// A cause that stops nothing, with what was recognised.
-fn flag_line(cause: &Cause) -> Markdown {
-    let recognised = short_text(&causes::cause_in_words(cause), 300);
-    Markdown::ours(format!("{}: {recognised}.", super::words::trigger(cause.trigger())))
+fn accepted(by: &Login, what: &str, snapshot: &Snapshot) -> Value {
+    context! { by => by.as_str(), is_author => *by == snapshot.pull_request.author.login, what }
 }
 
 impl Shorten for StatusModel {
-    /// Traces first: a reader who needs one finds it in the log. Open gates last: people wait for them.
-    fn shorten(&mut self) -> Shortened {
-        shorten_first(
-            self,
-            &[
-                |model| model.failures.drop_traces(),
-                |model| model.failures.cards.keep(10),
-                |model| model.answers.halve(),
-                |model| model.warnings.halve(),
-                |model| model.unmatched.halve(),
-                |model| model.replies.halve(),
-                |model| model.handoff.as_mut().map_or(Shortened::NothingLeft, Handoff::shorten),
-                |model| model.skips.halve(),
-                |model| model.base_tests.halve(),
-                |model| model.tampering.halve(),
-                |model| model.failures.todos.halve(),
-                |model| model.excerpts.halve(),
-                |model| model.failures.cards.halve(),
-                |model| model.passed.halve(),
-                |model| model.checks.halve(),
-                |model| model.gates.halve(),
-            ],
-        )
+    /// The document first, which repeats what people read; then traces: a reader who needs one finds it in the log. Open
+    /// gates last, since people wait for them, and the rules that an artifact lists.
+    fn shorten(&mut self) -> bool {
+        self.machine.as_mut().is_some_and(Document::shorten)
+            || self.failures.drop_traces()
+            || self.failures.cards.keep(10)
+            || self.answers.halve()
+            || self.warnings.halve()
+            || self.unmatched.halve()
+            || self.replies.halve()
+            || self.handoff.as_mut().is_some_and(Handoff::shorten)
+            || self.skips.halve()
+            || self.base_tests.halve()
+            || self.tampering.halve()
+            || self.failures.todos.halve()
+            || self.excerpts.halve()
+            || self.failures.cards.halve()
+            || self.passed.halve()
+            || self.checks.halve()
+            || self.gates.halve()
+            || !std::mem::take(&mut self.rules).is_empty()
     }
 }
 
@@ -238,10 +218,8 @@ impl Shorten for StatusModel {
 pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     let view = &subject.decision.view;
     let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else { return Shown::default() };
-    let approve_by = super::gate_card::approve_by(subject.policy, &report.name);
-    let links = &Links::of(subject.snapshot);
-    let gate = refusal::Gate { report, approve_by, head: subject.snapshot.pull_request.head.sha, links };
-    refusal::lines(&view.unmatched, &gate)
+    let links = Links::of(subject.snapshot);
+    refusal::lines(&view.unmatched, &refusal::Gate::of(report, subject, &links))
 }
 
 /// Skips that no check's line shows.
@@ -250,24 +228,10 @@ fn skips(view: &View) -> impl Iterator<Item = &Skip> {
     view.skips.iter().filter(move |skip| !view.checks.iter().any(|check| check.name == skip.check && tells(check)))
 }
 
-fn skip_line(skip: &Skip) -> Markdown {
-    Markdown::ours(format!(
-        "{} skipped by {}: {}",
-        code(skip.check.as_str()),
-        super::words::person(&skip.by),
-        short_text(&skip.reason, 200)
-    ))
-}
-
 /// Where capabilities are what it waits for, the verdict and the next step have said it.
-fn capabilities_line(subject: &Subject<'_>) -> Option<Markdown> {
-    let progress = &subject.decision.view.capabilities;
+fn capabilities<'a>(subject: &Subject<'a>) -> Option<&'a CapabilityProgress> {
     let said = matches!(subject.decision.action, NextAction::WaitForPush { .. });
-    let current =
-        progress.current.as_deref().map(|name| format!(", next: {}", short_text(name, 200))).unwrap_or_default();
-    (progress.total > 0 && !said).then(|| {
-        Markdown::ours(format!("{} of {} capabilities are done{current}.", progress.completed, progress.total))
-    })
+    Some(&subject.decision.view.capabilities).filter(|progress| progress.total > 0 && !said)
 }
 
 /// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file.
@@ -275,37 +239,11 @@ const ARTIFACT_LIMIT: usize = 12_000;
 /// Rules that the report of a state lists.
 const RULES: usize = 60;
 
-#[derive(Serialize)]
-struct Artifact {
-    #[serde(flatten)]
-    status: StatusModel,
-    title: Markdown,
-    rules: Vec<Value>,
-}
-
-impl Shorten for Artifact {
-    fn shorten(&mut self) -> Shortened {
-        match self.status.shorten() {
-            Shortened::Yes => Shortened::Yes,
-            Shortened::NothingLeft if self.rules.is_empty() => Shortened::NothingLeft,
-            Shortened::NothingLeft => {
-                self.rules.clear();
-                Shortened::Yes
-            }
-        }
-    }
-}
-
 /// `artifact.md` of the state ref: the report of the last evaluation, every rule included.
-pub(super) fn artifact(subject: &Subject<'_>, status: StatusModel) -> String {
-    let rules = &subject.decision.view.evaluation.rules;
-    let mut artifact = Artifact {
-        status,
-        title: short_text(&subject.snapshot.pull_request.title, 200),
-        rules: rules.iter().take(RULES).map(rule).collect(),
-    };
-    fit::fit(&mut artifact, ARTIFACT_LIMIT, |artifact| templates::render("artifact.md", artifact))
-        .unwrap_or(artifact.status.verdict)
+pub(super) fn artifact(subject: &Subject<'_>, model: StatusModel) -> String {
+    let (title, shortest) = (short_text(&subject.snapshot.pull_request.title, 200), model.verdict.clone());
+    let rules = subject.decision.view.evaluation.rules.iter().take(RULES).map(rule).collect();
+    templates::fitted("artifact.md", StatusModel { title, rules, ..model }, ARTIFACT_LIMIT).unwrap_or(shortest)
 }
 
 fn rule(rule: &RuleView) -> Value {

@@ -1,6 +1,6 @@
 //! The iteration summary: one exact form for terminal, job summary and comment.
 
-use minijinja::context;
+use minijinja::{context, value::Serde};
 use serde::Serialize;
 
 use super::{
@@ -13,11 +13,11 @@ use loopgate_core::{
     PrNumber, RuleId, Score,
     observed::Commit,
     policy::{Phase, Severity, StateBackend},
-    verdict::{Evaluation, EvaluationVerdict, FailureView, RuleOutcome},
+    verdict::{Evaluation, EvaluationVerdict, FailureView, RuleFailure, RuleOutcome, RuleView},
 };
 
 /// What the summary says. Texts in it may come from outside; [`Iteration::lines`] makes them plain.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Iteration {
     pub number: u32,
     pub max: u32,
@@ -29,8 +29,8 @@ pub struct Iteration {
     pub hash: String,
     /// Empty: the first version.
     pub changed: Vec<String>,
-    pub failed: Vec<String>,
-    pub warnings: Vec<String>,
+    pub failed: Vec<RuleId>,
+    pub warnings: Vec<RuleId>,
     /// The ref that holds the state, if one does.
     pub artifact: String,
     /// Rule id and one-line fix.
@@ -56,8 +56,8 @@ impl Iteration {
             plan,
             hash: next.code_artifact.content_hash.clone(),
             changed: changed(subject),
-            failed: failed_rules(&view.evaluation, Severity::Fail),
-            warnings: failed_rules(&view.evaluation, Severity::Warn),
+            failed: view.evaluation.failed_rules(),
+            warnings: view.evaluation.warnings(),
             artifact: if subject.is_single() {
                 "none is kept".to_owned()
             } else {
@@ -78,29 +78,7 @@ impl Iteration {
 
     /// The same without what is to be done, for texts that say it of each failure.
     pub(super) fn head(&self) -> Vec<String> {
-        let listed = |items: &[String], none: &str| {
-            if items.is_empty() {
-                none.to_owned()
-            } else {
-                sanitize::clip(&sanitize::line(&items.join(", ")), 300).into_owned()
-            }
-        };
-        vec![
-            format!(
-                "── Iteration {}/{} | Phase {:?} | Score: {} | {} ──",
-                self.number,
-                self.max,
-                self.phase,
-                self.score,
-                if self.passes { "PASS" } else { "FAIL" }
-            ),
-            format!("Plan: {}", listed(&self.plan, "none")),
-            format!("Hash: {}", self.hash.get(..8).unwrap_or(&self.hash)),
-            format!("Changed: {}", listed(&self.changed, "initial generation")),
-            format!("Failed: {}", listed(&self.failed, "none")),
-            format!("Warnings: {}", listed(&self.warnings, "none")),
-            format!("Artifact: {}", self.artifact),
-        ]
+        messages::text("iteration.txt", Serde(self).into()).lines().map(str::to_owned).collect()
     }
 
     /// What is short: rule and fix, a line each. The summary shows them on FAIL; on PASS they are warnings.
@@ -110,32 +88,27 @@ impl Iteration {
     }
 }
 
-/// The rules of a severity that do not hold.
-pub(super) fn failed_rules(evaluation: &Evaluation, severity: Severity) -> Vec<String> {
-    let rules = evaluation.rules.iter();
-    let failed = rules.filter(|rule| rule.severity == severity && matches!(rule.outcome, RuleOutcome::Failed(_)));
-    failed.map(|rule| rule.id.to_string()).collect()
+/// The rules that count and do not hold, each with why, the severe first.
+pub(super) fn failed(evaluation: &Evaluation) -> Vec<(&RuleView, &RuleFailure)> {
+    let counted = evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info);
+    let failed = counted.filter_map(|rule| match &rule.outcome {
+        RuleOutcome::Failed(why) => Some((rule, why)),
+        RuleOutcome::Passed | RuleOutcome::Unknown => None,
+    });
+    let mut failed: Vec<_> = failed.collect();
+    failed.sort_by_key(|(rule, _)| std::cmp::Reverse(rule.severity));
+    failed
 }
 
 /// What to do about each failed rule. Of a check that named its failures, what the first of them needs: that the check
 /// is to pass is no news.
 pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(String, String)> {
-    let first = |rule: &RuleId| failures.iter().find(|failure| failure.check.as_str() == rule.as_str());
-    let mut issues: Vec<_> = evaluation
-        .rules
-        .iter()
-        .filter(|rule| rule.severity != Severity::Info)
-        .filter_map(|rule| match &rule.outcome {
-            RuleOutcome::Failed(why) => {
-                let named = first(&rule.id).map(|failure| failure.told.action.clone());
-                let named = named.filter(|action| !action.is_empty());
-                Some((rule.severity, rule.id.to_string(), named.unwrap_or_else(|| words::fix(why))))
-            }
-            RuleOutcome::Passed | RuleOutcome::Unknown => None,
-        })
-        .collect();
-    issues.sort_by_key(|(severity, ..)| std::cmp::Reverse(*severity));
-    issues.into_iter().map(|(_, rule, fix)| (rule, fix)).collect()
+    let issue = |(rule, why): (&RuleView, &RuleFailure)| {
+        let first = failures.iter().find(|failure| failure.check.as_str() == rule.id.as_str());
+        let named = first.map(|failure| failure.told.action.clone()).filter(|action| !action.is_empty());
+        (rule.id.to_string(), named.unwrap_or_else(|| words::fix(why)))
+    };
+    failed(evaluation).into_iter().map(issue).collect()
 }
 
 /// Where the loop's state is kept.

@@ -3,7 +3,7 @@
 //! Every string a template prints is escaped as prose unless it is a [`Markdown`](super::sanitize::Markdown) already,
 //! so a forgotten filter in a template shows a backslash too many and never lets anything through.
 
-use std::{borrow::Cow, sync::LazyLock};
+use std::borrow::Cow;
 
 use minijinja::{
     AutoEscape, Environment, Error, Output, State, UndefinedBehavior,
@@ -14,6 +14,9 @@ use serde::Serialize;
 use super::{
     amounts,
     excerpts::quoted,
+    fit::{Shorten, fit},
+    messages::{MARKDOWN, rendered},
+    metrics,
     sanitize::{self, Markdown},
 };
 use loopgate_core::{Timestamp, untrusted::quote};
@@ -21,15 +24,6 @@ use loopgate_core::{Timestamp, untrusted::quote};
 // Every template, by its path below `config/templates/`: `build.rs` lists the folder. Pages (`.html`) are the
 // dashboard's.
 include!(concat!(env!("OUT_DIR"), "/templates.rs"));
-
-static BUILT_IN: LazyLock<Environment<'static>> = LazyLock::new(|| {
-    let mut environment = environment();
-    add_filters(&mut environment, |text| sanitize::text(text).into_string());
-    for &(name, source) in EMBEDDED.iter().filter(|(name, _)| name.ends_with(".md")) {
-        environment.add_template(name, source).expect("embedded templates parse: a test adds each of them");
-    }
-    environment
-});
 
 /// Characters of a text of a document that may not be ours.
 const BRIEF: usize = 500;
@@ -40,6 +34,7 @@ pub(super) fn add_filters(environment: &mut Environment<'static>, show: fn(&str)
         items.iter().map(|item| if item.is_safe() { item.to_string() } else { show(&item.to_string()) }).collect()
     };
     environment.add_filter("code", |text: String| sanitize::code(&text));
+    environment.add_filter("summary_code", |text: String| sanitize::summary_code(&text));
     environment.add_filter("codes", |names: Vec<String>, most: usize| {
         let names: Vec<String> = names.iter().map(|name| sanitize::code(name).into_string()).collect();
         Markdown::ours(amounts::few(&names, most))
@@ -68,7 +63,9 @@ pub(super) fn add_filters(environment: &mut Environment<'static>, show: fn(&str)
         0 => "Before any attempt could be judged".to_owned(),
         attempts => format!("After {}", amounts::count(attempts, "attempt")),
     });
-    environment.add_filter("number", |number: f64| number.to_string());
+    environment
+        .add_filter("number", |number: Option<f64>| number.map_or_else(String::new, |number| number.to_string()));
+    environment.add_filter("cell", |text: String| metrics::cell(&text));
     environment.add_filter("fixed", |number: f64, digits: usize| format!("{number:.digits$}"));
     // Rounded down, so that 99.96 % is not shown as 100.0 % that are too little.
     environment.add_filter("floor", |percent: f64| format!("{:.1}", (percent * 10.0).floor() / 10.0));
@@ -96,15 +93,19 @@ fn escape(out: &mut Output<'_>, _state: &mut State<'_, '_>, value: &Value) -> Re
     Ok(())
 }
 
-/// Renders an embedded template. A model that lacks a name its template uses is caught by the tests, which render
-/// every template; should it happen all the same, the text says so instead of the server falling over.
+/// Renders an embedded template.
 pub(super) fn render(name: &str, model: &impl Serialize) -> String {
-    let rendered = BUILT_IN.get_template(name).and_then(|template| template.render(Serde(model)));
-    rendered.map(tidy).unwrap_or_else(|error| format!("Loopgate could not write this text ({name}): {error}\n"))
+    tidy(&rendered(&MARKDOWN, name, Serde(model).into()))
+}
+
+/// Renders an embedded template of a model that is shortened until the text is at most `limit` bytes. None when even its
+/// shortest form is longer.
+pub(super) fn fitted(name: &str, mut model: impl Shorten + Serialize, limit: usize) -> Option<String> {
+    fit(&mut model, limit, |model| render(name, model))
 }
 
 /// Runs of empty lines, which conditional sections leave behind, become one; fenced blocks keep theirs.
-fn tidy(text: String) -> String {
+fn tidy(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut empty = true;
     let mut fence: Option<&str> = None;
@@ -137,7 +138,7 @@ mod tests {
 
     #[test]
     fn every_embedded_template_parses() {
-        let names: Vec<_> = BUILT_IN.templates().map(|(name, _)| name).collect();
+        let names: Vec<_> = MARKDOWN.templates().map(|(name, _)| name).filter(|name| name.ends_with(".md")).collect();
         assert_eq!(names.len(), EMBEDDED.iter().filter(|(name, _)| name.ends_with(".md")).count());
         assert!(names.contains(&"status.md") && names.contains(&"gates/request.md"), "{names:?}");
     }
@@ -154,6 +155,6 @@ mod tests {
 
     #[test]
     fn empty_lines_fold_outside_fences_only() {
-        assert_eq!(tidy("a\n\n\n\nb\n```\n\n\n```\n\n\n".into()), "a\n\nb\n```\n\n\n```\n");
+        assert_eq!(tidy("a\n\n\n\nb\n```\n\n\n```\n\n\n"), "a\n\nb\n```\n\n\n```\n");
     }
 }

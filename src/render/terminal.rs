@@ -1,9 +1,11 @@
 //! The same facts for a terminal: plain lines, with colour where the terminal has it.
 
+use minijinja::{context, value::Serde};
+
 use super::{
     check_table,
     failure_card::{self, Cause, Said},
-    links::{Links, place},
+    links::place,
     messages::{self, word},
     sanitize::{block, clip, clip_lines, line},
     summary::Iteration,
@@ -12,7 +14,7 @@ use super::{
 };
 use loopgate_core::{
     deciding::{CheckView, Decision},
-    evidence::Outcome,
+    evidence::{CheckEvidence, Outcome},
     observed::Snapshot,
     policy::Policy,
     verdict::{CheckStanding, FailureView},
@@ -59,46 +61,30 @@ pub enum Detail {
 /// The report printed after an evaluation.
 pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, detail: Detail, colour: Colour) -> String {
     let subject = Subject { decision, snapshot, policy };
-    let causes = failure_card::causes(&decision.view.failures);
-    let (mut lines, mut said) = (Vec::new(), Said::new());
-    for (number, cause) in causes.iter().take(FAILURES).enumerate() {
-        let open = number < OPEN;
-        lines.extend(failure_lines(cause, &mut said, colour).into_iter().take(if open { usize::MAX } else { 1 }));
-        if open {
-            lines.push(String::new());
-        }
-    }
-    let more = causes.len().saturating_sub(FAILURES);
-    if more > 0 {
-        lines.push(format!("… and {} more", words::count(more, "failure")));
-    }
-    if causes.len() > OPEN {
-        lines.push("`loopgate feedback` says what to do about each of them.".to_owned());
-        lines.push(String::new());
-    }
-    lines.extend(checks(&decision.view.checks, colour));
-    lines.extend(notes(decision, snapshot).iter().map(|note| format!("{} {note}", colour.paint(Paint::Yellow, "!"))));
-    lines.extend(decision.view.checks.iter().flat_map(|check| last_words(check, &decision.view.failures, colour)));
-    if let Some(mut iteration) = Iteration::of(&subject) {
+    let view = &decision.view;
+    let (causes, mut said) = (failure_card::causes(&view.failures), Said::new());
+    let failures = causes.iter().take(FAILURES).map(|cause| failure_lines(cause, &mut said, colour));
+    let mut iteration = Iteration::of(&subject);
+    if let Some(iteration) = &mut iteration {
         // Checks that fail stand above; here stands what is short beside them.
-        let is_check = |rule: &str| decision.view.checks.iter().any(|check| check.name.as_str() == rule);
+        let is_check = |rule: &str| view.checks.iter().any(|check| check.name.as_str() == rule);
         iteration.issues.retain(|(rule, _)| iteration.passes || !is_check(rule));
-        let before = lines.len();
-        lines.extend(iteration.issue_lines());
-        if lines.len() > before {
-            lines.insert(before, String::new());
-        }
-        if detail == Detail::Whole {
-            lines.push(String::new());
-            lines.extend(iteration_lines(&iteration, colour));
-        }
     }
-    if let Some(distance) = &decision.view.distance {
-        lines.push(format!("Distance: {} short of {}", distance.gap, distance.threshold));
-    }
-    lines.push(String::new());
-    lines.push(colour.paint(Paint::Bold, &outcome(&subject)));
-    lines.join("\n") + "\n"
+    let whole = iteration.iter().filter(|_| detail == Detail::Whole);
+    let model = context! {
+        failures => failures.collect::<Vec<_>>(),
+        open => OPEN,
+        more => causes.len().saturating_sub(FAILURES),
+        checks => checks(&view.checks, colour),
+        mark => colour.paint(Paint::Yellow, "!"),
+        notes => warning::notes(decision, snapshot),
+        ends => view.checks.iter().flat_map(|check| last_words(check, &view.failures, colour)).collect::<Vec<_>>(),
+        issues => iteration.iter().flat_map(Iteration::issue_lines).collect::<Vec<_>>(),
+        iteration => whole.flat_map(|it| iteration_lines(it, colour)).collect::<Vec<_>>(),
+        distance => Serde(&view.distance),
+        outcome => colour.paint(Paint::Bold, &outcome(&subject)),
+    };
+    messages::text("report.txt", model)
 }
 
 /// How it ended; of a verification that passed also what passed.
@@ -128,7 +114,12 @@ fn checks(checks: &[CheckView], colour: Colour) -> Vec<String> {
     let width = checks.iter().map(|check| check.name.as_str().len()).max().unwrap_or(0);
     let kind_width = checks.iter().map(|check| check.kind.as_str().len()).max().unwrap_or(0);
     let aligned = |check: &CheckView| {
-        let (paint, mark, words) = standing(check);
+        let (mark, words) = standing(check);
+        let paint = match mark {
+            "✓" => Paint::Green,
+            "✗" => Paint::Red,
+            _ => Paint::Yellow,
+        };
         let mut shown = format!(
             "{} {:width$}  {}  {words}",
             colour.paint(paint, mark),
@@ -171,34 +162,29 @@ fn last_words(check: &CheckView, failures: &[FailureView], colour: Colour) -> Ve
     [String::new(), format!("The output of {name} ended with:")].into_iter().chain(said).collect()
 }
 
-/// What must be known although it decides nothing.
-pub fn notes(decision: &Decision, snapshot: &Snapshot) -> Vec<String> {
-    warning::notes(&decision.view, &Links::of(snapshot))
+/// Sign and words of how a check stands.
+fn standing(check: &CheckView) -> (&'static str, String) {
+    let name = messages::variant_name(&check.standing);
+    let beside = match &check.standing {
+        CheckStanding::Done(evidence) => return ended(evidence),
+        CheckStanding::AwaitsRelease { job, cause, .. } => return ("…", line(&words::skipped_job(job, cause))),
+        CheckStanding::Skipped { by, reason } => format!(" by {by}: {}", line(reason)),
+        CheckStanding::Lost { legs } => format!(": {}", line(&messages::lost_jobs(legs))),
+        CheckStanding::Refused { reason } => format!(": {}", line(reason)),
+        _ => String::new(),
+    };
+    (word("standing_mark", &name), format!("{}{beside}", word("standing", &name)))
 }
 
-/// Colour, sign and words of how a check stands.
-fn standing(check: &CheckView) -> (Paint, &'static str, String) {
-    let words = word("standing", &messages::variant_name(&check.standing));
-    match &check.standing {
-        CheckStanding::Done(evidence) => {
-            let (paint, sign) = match evidence.outcome {
-                Outcome::Passed => (Paint::Green, "✓"),
-                outcome if outcome.is_failure() => (Paint::Red, "✗"),
-                _ => (Paint::Yellow, "-"),
-            };
-            let because = evidence.skipped_because.as_deref().filter(|_| evidence.outcome == Outcome::Skipped);
-            let because = because.map(|because| format!(": {}", line(because))).unwrap_or_default();
-            (paint, sign, format!("{}{because}", word("outcome", evidence.outcome.as_str())))
-        }
-        CheckStanding::Missing => (Paint::Yellow, "?", words.to_owned()),
-        CheckStanding::Running { .. } | CheckStanding::AwaitsApproval { .. } => (Paint::Yellow, "…", words.to_owned()),
-        CheckStanding::AwaitsRelease { job, cause, .. } => (Paint::Yellow, "…", line(&words::skipped_job(job, cause))),
-        CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. } => (Paint::Yellow, "-", words.to_owned()),
-        CheckStanding::Skipped { by, reason } => (Paint::Yellow, "-", format!("{words} by {by}: {}", line(reason))),
-        CheckStanding::TimedOutWaiting | CheckStanding::NotStarted { .. } => (Paint::Red, "✗", words.to_owned()),
-        CheckStanding::Lost { legs } => (Paint::Red, "✗", format!("{words}: {}", line(&messages::lost_jobs(legs)))),
-        CheckStanding::Refused { reason } => (Paint::Red, "✗", format!("{words}: {}", line(reason))),
-    }
+fn ended(evidence: &CheckEvidence) -> (&'static str, String) {
+    let mark = match evidence.outcome {
+        Outcome::Passed => "✓",
+        outcome if outcome.is_failure() => "✗",
+        _ => "-",
+    };
+    let because = evidence.skipped_because.as_deref().filter(|_| evidence.outcome == Outcome::Skipped);
+    let because = because.map(|because| format!(": {}", line(because))).unwrap_or_default();
+    (mark, format!("{}{because}", word("outcome", evidence.outcome.as_str())))
 }
 
 fn failure_lines<'a>(cause: &Cause<'a>, said: &mut Said<'a>, colour: Colour) -> Vec<String> {

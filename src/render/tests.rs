@@ -136,7 +136,7 @@ fn the_escalation_begins_as_the_contract_says() {
 
 fn with_template(own: &str) -> String {
     let (decision, snapshot) = fixtures::regression_escalated();
-    let own = OwnTemplates { escalation: Some(own) };
+    let own = Some(own);
     only_post(&pull_request_with(&decision, &snapshot, &fixtures::policy(), own))
 }
 

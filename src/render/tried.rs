@@ -276,11 +276,9 @@ impl Trial {
     }
 
     /// What must be known to read it.
-    const LIMITS: [&'static str; 3] = [
-        "Gates are judged by what the last head changes, and by the rights that people have now.",
-        "Of failing tests history keeps what checks annotated; without annotations only the check's name is known.",
-        "Heads that were overwritten by a forced push are not shown by GitHub.",
-    ];
+    fn limits() -> Vec<&'static str> {
+        messages::word("try", "limits").lines().collect()
+    }
 }
 
 /// For a terminal.
@@ -289,7 +287,7 @@ pub fn trial(trial: &Trial) -> String {
         trial => Serde(trial),
         summary => trial.summary(),
         suspects => Serde(trial.suspects()),
-        limits => Serde(Trial::LIMITS),
+        limits => Trial::limits(),
     };
     messages::text("try.txt", model)
 }
@@ -308,7 +306,7 @@ pub fn trial_page(trial: &Trial) -> String {
     let model = context! {
         trial => Serde(trial),
         summary => trial.summary(),
-        limits => Serde(Trial::LIMITS),
+        limits => Trial::limits(),
         bars => trial.pull_requests.iter().map(bar).collect::<Vec<_>>(),
     };
     dashboard::page("try.html", model)

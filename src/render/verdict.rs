@@ -145,12 +145,9 @@ fn single(subject: &Subject<'_>) -> (&'static str, String) {
     match &subject.decision.action {
         NextAction::WaitForEvidence { missing } => ("⏳", waiting(subject, missing)),
         NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => {
-            let pattern = view.escalation.as_ref().map(|escalation| format!(" ({})", causes::recognised(escalation)));
-            let why = format!("{}{}", words::trigger(*cause), pattern.unwrap_or_default());
-            let failed = words::failing(view);
-            let failed =
-                if failed.is_empty() { String::new() } else { format!(". Failed: {}", words::checks(&failed)) };
-            ("🚫", format!("For a person to decide: {why}{failed}"))
+            let pattern = view.escalation.as_ref().map(causes::recognised);
+            let failed = words::checks(&words::failing(view));
+            ("🚫", say("to_decide", context! { why => words::trigger(*cause), pattern, failed }))
         }
         NextAction::Retry { .. } => ("❌", format!("Failed: {}", failing(subject))),
         _ => ("✅", format!("Passed{}", with_warnings(view))),
@@ -171,8 +168,7 @@ pub(super) const fn has_passed(action: &NextAction) -> bool {
 /// ", with 2 warnings: lint and docs", after "Passed".
 pub(super) fn with_warnings(view: &View) -> String {
     let names: Vec<String> = view.evaluation.warnings().iter().map(ToString::to_string).collect();
-    let warnings = || format!(", with {}: {}", words::count(names.len(), "warning"), words::few(&names, 3));
-    if names.is_empty() { String::new() } else { warnings() }
+    say("warnings", context! { names })
 }
 
 fn merged(subject: &Subject<'_>) -> (&'static str, String) {

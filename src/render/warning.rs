@@ -8,17 +8,18 @@ use super::{
     words,
 };
 use loopgate_core::{
-    deciding::{View, Warning},
+    deciding::{Decision, Warning},
     evidence::{RepeatedTest, RepetitionGap},
-    observed::{CheckScope, OwnCheck},
+    observed::{CheckScope, OwnCheck, Snapshot},
 };
 use minijinja::context;
 
 /// The warnings to show where the checks run although they decide nothing, as plain text. Only some checks may have
 /// been asked for, so the warning that there is none of a kind is left out.
-pub fn notes(view: &View, links: &Links) -> Vec<String> {
-    let told = view.warnings.iter().filter(|warning| !matches!(warning, Warning::NoCheckOfKind(_)));
-    told.take(MOST_NOTES).map(|warning| plain(sentence(warning, links).as_str())).collect()
+pub fn notes(decision: &Decision, snapshot: &Snapshot) -> Vec<String> {
+    let links = Links::of(snapshot);
+    let told = decision.view.warnings.iter().filter(|warning| !matches!(warning, Warning::NoCheckOfKind(_)));
+    told.take(MOST_NOTES).map(|warning| plain(sentence(warning, &links).as_str())).collect()
 }
 
 /// Notes shown at most.

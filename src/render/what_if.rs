@@ -1,6 +1,6 @@
 //! What pull requests would have come to under another configuration, for a terminal.
 
-use minijinja::context;
+use minijinja::{context, value::Serde};
 
 use super::{
     messages,
@@ -9,7 +9,7 @@ use super::{
 };
 use loopgate_core::{
     replay::{Mean, Unknown, WhatIf},
-    state::{Changes, ProposedConfiguration, VerificationResult},
+    state::{Changes, ProposedConfiguration},
 };
 
 /// Pull requests that are named; of more, how many there are is enough.
@@ -21,28 +21,14 @@ pub fn what_if(found: &WhatIf) -> String {
     let gates = found.gates.iter().map(|(gate, all)| changes((format!("Gate {gate}"), all)));
     let calls = found.calls.iter();
     let calls = calls.map(|(trigger, all)| changes((format!("Calls for a human, {}", trigger.as_str()), all)));
-    let end = |result| if result == VerificationResult::Pass { "passes" } else { "fails" };
-    let verdicts = found.verdicts.iter().map(|change| {
-        let (was, would) = (change.was_score, change.would_score);
-        let (from, to) = (end(change.was), end(change.would));
-        format!("{}, attempt {}: {from} → {to} (score {was} → {would})", line(&change.run), change.attempt)
-    });
-    let dropped = found.dropped_checks.iter().map(|(check, dropped)| {
-        let (ran, failed) = (times(dropped.runs), times(dropped.failed));
-        let spent = words::duration(dropped.total_ms);
-        format!("Check {} is gone: it ran {ran}, failed {failed}, {spent} in all", line(check.as_str()))
-    });
     let unknown = found.unknown.iter().map(|(what, runs)| format!("{} ({})", unknown(what), named(runs)));
     let model = context! {
-        runs => found.runs,
+        found => Serde(found),
         changes => gates.chain(calls).collect::<Vec<_>>(),
         means => vec![
             vec!["First attempt that passes".to_owned(), mean(found.attempts_was), mean(found.attempts_would)],
             vec!["Score of an attempt".to_owned(), mean(found.scores_was), mean(found.scores_would)],
         ],
-        verdicts => verdicts.collect::<Vec<_>>(),
-        more => found.verdicts_not_listed,
-        dropped => dropped.collect::<Vec<_>>(),
         unknown => unknown.collect::<Vec<_>>(),
     };
     messages::text("what_if.txt", model)
@@ -60,10 +46,6 @@ pub(super) fn proposed(tried: &ProposedConfiguration) -> Markdown {
     }
     let pull_requests = words::count(tried.runs, "pull request");
     Markdown::ours(format!("{pull_requests} of the last 30 days under this file: {}.", said.join("; ")))
-}
-
-fn times(count: u32) -> String {
-    if count == 0 { "never".to_owned() } else { words::times(count) }
 }
 
 /// `12 more (#41, #44, …), 3 fewer (#7)`

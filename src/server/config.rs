@@ -112,69 +112,40 @@ impl ServerConfig {
         let mut reader = Reader { lookup, problems: Vec::new() };
         let app_id =
             reader.required("LOOPGATE_APP_ID", "the number on the App's settings page, or its client id", str::parse);
-        let private_key =
-            reader.secret("LOOPGATE_PRIVATE_KEY", "generate one on the App's settings page, Private keys");
-        let private_key = private_key.and_then(|key| reader.private_key(key));
-        let webhook_secret =
-            reader.secret("LOOPGATE_WEBHOOK_SECRET", "the secret of the App's webhook, on its settings page");
-        let webhook_secret_previous = reader.optional_secret("LOOPGATE_WEBHOOK_SECRET_PREVIOUS");
-        let client_secret = reader.optional_secret("LOOPGATE_CLIENT_SECRET");
-        let signer = reader.optional_secret("LOOPGATE_SIGNING_KEY").and_then(|text| {
-            let refused = |message| reader.problem("LOOPGATE_SIGNING_KEY", message);
-            Signer::parse(&text.expose().replace("\\n", "\n")).map_err(refused).ok()
-        });
-        let github_api_url = reader.or("LOOPGATE_GITHUB_API_URL", "https://api.github.com", parse_url);
-        let github_web_url = reader.or("LOOPGATE_GITHUB_WEB_URL", "https://github.com", parse_url);
-        let listen = reader.or("LOOPGATE_LISTEN", "0.0.0.0:8080", parse_address);
-        let admin_listen = reader.or("LOOPGATE_ADMIN_LISTEN", "127.0.0.1:9090", parse_address);
-        let data_dir = reader.or("LOOPGATE_DATA_DIR", DATA_DIR, |text| Ok(PathBuf::from(text)));
-        let resync_every = reader.or("LOOPGATE_RESYNC", "6", parse_resync);
-        let database_url = reader.optional_secret("DATABASE_URL");
-        let public_url = reader.optional_url("LOOPGATE_PUBLIC_URL");
-        let webhook_proxy = reader.optional_url("LOOPGATE_WEBHOOK_PROXY");
-        let polling = reader.or("LOOPGATE_POLL", "off", parse_polling);
+        // Beside a problem a field may have any value: then there is no configuration.
+        let config = Self {
+            app_id: app_id.unwrap_or(AppName::ClientId(String::new())),
+            private_key: reader.private_key(),
+            webhook_secret: reader
+                .secret("LOOPGATE_WEBHOOK_SECRET", "the secret of the App's webhook, on its settings page"),
+            webhook_secret_previous: reader.optional_secret("LOOPGATE_WEBHOOK_SECRET_PREVIOUS"),
+            client_secret: reader.optional_secret("LOOPGATE_CLIENT_SECRET"),
+            signer: reader.signer(),
+            github_api_url: reader.or("LOOPGATE_GITHUB_API_URL", "https://api.github.com", parse_url),
+            github_web_url: reader.or("LOOPGATE_GITHUB_WEB_URL", "https://github.com", parse_url),
+            listen: reader.or("LOOPGATE_LISTEN", "0.0.0.0:8080", parse_address),
+            admin_listen: reader.or("LOOPGATE_ADMIN_LISTEN", "127.0.0.1:9090", parse_address),
+            data_dir: reader.or("LOOPGATE_DATA_DIR", DATA_DIR, |text| Ok(PathBuf::from(text))),
+            resync_every: reader.or("LOOPGATE_RESYNC", "6", parse_resync),
+            database_url: reader.optional_secret("DATABASE_URL"),
+            public_url: reader.optional_url("LOOPGATE_PUBLIC_URL"),
+            webhook_proxy: reader.optional_url("LOOPGATE_WEBHOOK_PROXY"),
+            polling: reader.or("LOOPGATE_POLL", "off", parse_polling),
+        };
         let is_postgres = |url: &Secret| {
             let text = url.expose().trim();
             let scheme = text.split_once("://").map(|(scheme, _)| scheme);
             matches!(scheme, Some("postgres" | "postgresql")) && PgConnectOptions::from_str(text).is_ok()
         };
-        if database_url.as_ref().is_some_and(|url| !is_postgres(url)) {
+        if config.database_url.as_ref().is_some_and(|url| !is_postgres(url)) {
             let hint = "is no address of a PostgreSQL server, such as postgres://user:password@host/database";
             reader.problem("DATABASE_URL", hint);
         }
-        if let (Some(public), Some(admin)) = (listen, admin_listen)
-            && public == admin
-            && public.port() != 0
-        {
-            reader.problem(
-                "LOOPGATE_ADMIN_LISTEN",
-                "is LOOPGATE_LISTEN too; the admin pages need an address of their own",
-            );
+        if config.listen == config.admin_listen && config.listen.port() != 0 {
+            let hint = "is LOOPGATE_LISTEN too; the admin pages need an address of their own";
+            reader.problem("LOOPGATE_ADMIN_LISTEN", hint);
         }
-        let complete = || {
-            Some(Self {
-                app_id: app_id?,
-                private_key: private_key?,
-                webhook_secret: webhook_secret?,
-                webhook_secret_previous,
-                signer,
-                client_secret,
-                github_api_url: github_api_url?,
-                github_web_url: github_web_url?,
-                listen: listen?,
-                admin_listen: admin_listen?,
-                data_dir: data_dir?,
-                public_url,
-                webhook_proxy,
-                polling: polling?,
-                database_url,
-                resync_every: resync_every?,
-            })
-        };
-        match complete() {
-            Some(config) if reader.problems.is_empty() => Ok(config),
-            _ => Err(ServerConfigError { problems: reader.problems }),
-        }
+        if reader.problems.is_empty() { Ok(config) } else { Err(ServerConfigError { problems: reader.problems }) }
     }
 }
 
@@ -206,9 +177,10 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         }
     }
 
-    fn or<T>(&mut self, variable: &str, default: &str, parse: fn(&str) -> Result<T, String>) -> Option<T> {
+    fn or<T>(&mut self, variable: &str, default: &str, parse: fn(&str) -> Result<T, String>) -> T {
         let text = self.text(variable);
-        self.parsed(variable, text.as_deref().unwrap_or(default), parse)
+        let given = text.and_then(|text| self.parsed(variable, &text, parse));
+        given.unwrap_or_else(|| parse(default).expect("each default is of its kind: every start reads them"))
     }
 
     fn optional_url(&mut self, variable: &str) -> Option<Url> {
@@ -216,13 +188,19 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         self.parsed(variable, &text, parse_url)
     }
 
-    fn secret(&mut self, variable: &str, hint: &str) -> Option<Secret> {
+    fn secret(&mut self, variable: &str, hint: &str) -> Secret {
         let before = self.problems.len();
         let secret = self.optional_secret(variable);
         if secret.is_none() && self.problems.len() == before {
             self.problem(variable, format!("is not set (nor {variable}_FILE): {hint}"));
         }
-        secret
+        secret.unwrap_or_else(|| Secret::new(""))
+    }
+
+    fn signer(&mut self) -> Option<Signer> {
+        let text = self.optional_secret("LOOPGATE_SIGNING_KEY")?;
+        let refused = |message| self.problem("LOOPGATE_SIGNING_KEY", message);
+        Signer::parse(&text.expose().replace("\\n", "\n")).map_err(refused).ok()
     }
 
     fn optional_secret(&mut self, variable: &str) -> Option<Secret> {
@@ -244,15 +222,17 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         }
     }
 
-    fn private_key(&mut self, key: Secret) -> Option<Secret> {
+    fn private_key(&mut self) -> Secret {
+        let before = self.problems.len();
+        let key = self.secret("LOOPGATE_PRIVATE_KEY", "generate one on the App's settings page, Private keys");
         // Environment files often cannot hold line breaks, and people write `\n`.
         let key = if key.expose().contains("\\n") && !key.expose().trim().contains('\n') {
             Secret::new(key.expose().replace("\\n", "\n"))
         } else {
             key
         };
-        if AppCredentials::new(loopgate_core::AppId::new(0), &key).is_ok() {
-            return Some(key);
+        if self.problems.len() > before || AppCredentials::new(loopgate_core::AppId::new(0), &key).is_ok() {
+            return key;
         }
         let message = if key.expose().contains("-----BEGIN") {
             "is in PEM form, but holds no RSA private key that can be read; generate a new one on the App's settings \
@@ -262,7 +242,7 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
              the key file, use LOOPGATE_PRIVATE_KEY_FILE"
         };
         self.problem("LOOPGATE_PRIVATE_KEY", message);
-        None
+        key
     }
 }
 

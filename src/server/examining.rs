@@ -1,9 +1,6 @@
 //! The doctor beside the server: examines at start, every six hours and when asked. Readiness does not depend on it.
 
-use std::sync::{
-    Arc, Mutex, PoisonError,
-    atomic::{AtomicBool, Ordering},
-};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use chrono::TimeDelta;
 use tokio::sync::Notify;
@@ -26,24 +23,26 @@ pub(super) struct Doctor {
     expected: Expected,
     clock: Arc<dyn Clock>,
     asked: Notify,
-    is_under_way: AtomicBool,
     last: Mutex<Diagnosis>,
 }
 
 impl Doctor {
     pub fn new(github: Github, expected: Expected, clock: Arc<dyn Clock>) -> Self {
-        let (asked, last) = (Notify::new(), Mutex::new(Diagnosis::new(None, &[])));
-        Self { github, expected, clock, asked, is_under_way: AtomicBool::new(true), last }
+        let last = Diagnosis { under_way: true, ..Diagnosis::new(None, &[]) };
+        Self { github, expected, clock, asked: Notify::new(), last: Mutex::new(last) }
+    }
+
+    fn last(&self) -> MutexGuard<'_, Diagnosis> {
+        self.last.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Examines for ever.
     pub async fn run(self: Arc<Self>) {
         loop {
-            self.is_under_way.store(true, Ordering::Relaxed);
+            self.last().under_way = true;
             let found = Box::pin(examine(&self.github, &self.expected, None)).await;
             let now = self.clock.now();
-            *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Diagnosis::new(Some(now), &found);
-            self.is_under_way.store(false, Ordering::Relaxed);
+            *self.last() = Diagnosis::new(Some(now), &found);
             tokio::select! {
                 () = self.clock.sleep_until(now + EVERY) => {}
                 () = self.asked.notified() => {}
@@ -53,18 +52,16 @@ impl Doctor {
 
     /// Examines as soon as the examination under way has ended; once, however often this is asked for meanwhile.
     pub fn ask(&self) {
-        self.is_under_way.store(true, Ordering::Relaxed);
+        self.last().under_way = true;
         self.asked.notify_one();
     }
 
     pub fn diagnosis(&self) -> Diagnosis {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        Diagnosis { under_way: self.is_under_way.load(Ordering::Relaxed), ..last }
+        self.last().clone()
     }
 
     /// What keeps Loopgate from working, in numbers.
     pub fn faults(&self) -> usize {
-        let last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
-        last.lines.iter().filter(|line| line.outcome == DoctorOutcome::Fault).count()
+        self.last().lines.iter().filter(|line| line.outcome == DoctorOutcome::Fault).count()
     }
 }

@@ -7,14 +7,9 @@ use super::{
     groups::Groups,
     reconciler::{LookOutcome, Overview, PullRequest, Reconciler, Standing, Unresolved},
 };
-use crate::{
-    channels::Channels,
-    github::{
-        Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileRequest, Seen, Settled, Summary,
-        webhook::OwnApp, webhook::Target,
-    },
-    proof::Signer,
-    refs::Seal,
+use crate::github::{
+    Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileRequest, Seen, Settled, Summary, webhook::OwnApp,
+    webhook::Target,
 };
 
 /// Who we are, to distinguish our own events from others'.
@@ -49,21 +44,9 @@ impl<C: Clock + 'static> GithubReconciler<C> {
         Self { github, reconcile, groups: Groups::default(), clock }
     }
 
-    /// Seals the states it saves, and distrusts those that are not sealed.
-    pub fn sealing(self, seal: Option<Seal>) -> Self {
-        Self { reconcile: self.reconcile.sealing(seal), ..self }
-    }
-
-    /// Signs a statement about each merge.
-    pub fn signing(self, signer: Option<Signer>) -> Self {
-        Self { reconcile: self.reconcile.signing(signer), ..self }
-    }
-}
-
-impl<C> GithubReconciler<C> {
-    /// Calls humans on these channels too.
-    pub fn calling(self, channels: Channels) -> Self {
-        Self { reconcile: self.reconcile.calling(channels), ..self }
+    /// With states sealed, merges signed, or people called on more channels.
+    pub fn with(self, adjusted: impl FnOnce(Reconcile) -> Reconcile) -> Self {
+        Self { reconcile: adjusted(self.reconcile), ..self }
     }
 }
 

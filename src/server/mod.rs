@@ -48,4 +48,4 @@ pub use setup::{SetupPages, known_setup_token, setup_token};
 pub use signature::{BadSignature, Signatures};
 #[cfg(feature = "demo")]
 pub use simulated::{SimulatedClock, SimulatedStartError, serve_simulated, settle_simulated};
-pub use storage::{DeadLetter, DeliveryId, Key, StoreError};
+pub use storage::{DeadLetter, Key, StoreError};

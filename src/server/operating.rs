@@ -177,7 +177,7 @@ async fn resync(
                 None => Target::Repository(repository),
             };
             let now = admin.clock.now();
-            admin.inbox.apply(Change::Look { key: Key { installation, target }, now }).await?;
+            admin.inbox.apply(Change::Look(Key { installation, target }, now)).await?;
         }
     }
     Ok((StatusCode::ACCEPTED, Json(json!({ "schema": "loopgate.resync/v1", "asked": what }))))

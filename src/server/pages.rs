@@ -83,7 +83,7 @@ impl Readiness {
         {
             return *answer;
         }
-        let answer = match timeout(CHECK_WITHIN, self.inbox.apply(Change::Probe { now })).await {
+        let answer = match timeout(CHECK_WITHIN, self.inbox.apply(Change::Probe(now))).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(_)) => Err("deliveries cannot be stored now; see the log"),
             Err(_) => Err("no answer in time"),

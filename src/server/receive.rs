@@ -100,13 +100,9 @@ impl Answer {
 
     /// With `Retry-After`, in seconds, where the sender may try again.
     fn into_response(self) -> Response {
-        let wait = match self.status {
-            StatusCode::SERVICE_UNAVAILABLE => Some("10"),
-            _ => None,
-        };
         let mut response = (self.status, self.text).into_response();
-        if let Some(wait) = wait {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static(wait));
+        if self.status == StatusCode::SERVICE_UNAVAILABLE {
+            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("10"));
         }
         response
     }

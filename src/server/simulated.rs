@@ -66,7 +66,7 @@ pub async fn serve_simulated(
     let client = Github::new(ApiUrl::parse(&simulator.url())?, Credentials::App(credentials), setup)?;
     let own = own_app(&client).await?;
     let seal = config.state_seal();
-    let reconciler = GithubReconciler::new(client.clone(), clock.clone()).sealing(seal.clone());
+    let reconciler = GithubReconciler::new(client.clone(), clock.clone()).with(|it| it.sealing(seal.clone()));
     let loops = Some(LoopReader::new(client.clone(), seal));
     let mut server = Server { clock: Arc::new(clock), loops, ..Server::new(config, own) };
     adjust(&mut server, &client);

@@ -277,7 +277,7 @@ impl<R: Reconciler> Worker<R> {
             self.next_prune = now + PRUNE_EVERY;
             let shared = self.shared.clone();
             self.jobs.spawn(async move {
-                while let Ok(Applied::Rows(1..)) = shared.inbox.apply(Change::Prune { now }).await {}
+                while let Ok(Applied::Rows(1..)) = shared.inbox.apply(Change::Prune(now)).await {}
                 TaskReport::Pruned
             });
         }
@@ -291,7 +291,7 @@ impl<R: Reconciler> Shared<R> {
         loop {
             match self.store.next_wakeup().await {
                 Ok(Some(due)) if due <= now => {
-                    if self.inbox.apply(Change::Wake { now }).await.is_err() {
+                    if self.inbox.apply(Change::Wake(now)).await.is_err() {
                         return soon;
                     }
                 }
@@ -325,7 +325,7 @@ impl<R: Reconciler> Shared<R> {
         // next death has one suspect.
         let _alone = if loaded.begun > 0 { Some(self.suspects.lock().await) } else { None };
         let now = self.clock.now();
-        let loaded = match self.inbox.apply(Change::Begin { key: key.clone(), now }).await {
+        let loaded = match self.inbox.apply(Change::Begin(key.clone(), now)).await {
             Ok(Applied::Begun(Some(begun))) => *begun,
             // Another process does it, or has done it.
             Ok(_) => return TaskReport::Job { key, ended: Ended::Done(newest), wakeup: None },
@@ -358,7 +358,7 @@ impl<R: Reconciler> Shared<R> {
             Err(_) => Ended::Retry(self.clock.now() + STORAGE_PAUSE),
         };
         for key in also {
-            if self.inbox.apply(Change::Look { key: key.clone(), now: self.clock.now() }).await.is_err() {
+            if self.inbox.apply(Change::Look(key.clone(), self.clock.now())).await.is_err() {
                 tracing::warn!(%key, "what this concerns too is looked at within a quarter of an hour, not now");
             }
         }
@@ -420,42 +420,36 @@ impl<R: Reconciler> Shared<R> {
         let reason: String = failed.reason.chars().take(REASON_CHARS).collect();
         let failing_since = loaded.failing_since.unwrap_or(now);
         let trouble = |failures, retry_at| Trouble { failures, failing_since, reason: reason.clone(), retry_at };
+        let again = |failures, retry_at| (WorkEnd::Failed(trouble(failures, retry_at)), Ended::Retry(retry_at));
+        match failed.retry {
+            Retry::At(_) | Retry::Paced(_) | Retry::OnEvent => self.metrics.reconciles_waiting.add(1),
+            Retry::WhenAnswered | Retry::Later => self.metrics.reconciles_failed.add(1),
+        }
         match failed.retry {
             Retry::At(at) => {
-                self.metrics.reconciles_waiting.add(1);
                 let retry_at = at.max(now + FIRST_PAUSE);
                 tracing::info!(reason, %retry_at, "must wait");
                 (WorkEnd::Failed(trouble(loaded.failures, retry_at)), Ended::Pause(retry_at))
             }
-            Retry::Paced(at) => {
-                self.metrics.reconciles_waiting.add(1);
-                let retry_at = at.max(now + FIRST_PAUSE);
-                (WorkEnd::Failed(trouble(loaded.failures, retry_at)), Ended::Retry(retry_at))
-            }
+            Retry::Paced(at) => again(loaded.failures, at.max(now + FIRST_PAUSE)),
             Retry::OnEvent => {
-                self.metrics.reconciles_waiting.add(1);
                 tracing::info!(reason, "nothing is asked until an event says otherwise");
                 (WorkEnd::Done(LookOutcome::default()), Ended::Done(loaded.covered.up_to))
             }
             Retry::WhenAnswered if now - failing_since < LONGEST_OUTAGE => {
-                self.metrics.reconciles_failed.add(1);
                 let pause = (now - failing_since).clamp(FIRST_PAUSE, OUTAGE_PAUSE);
                 let retry_at = now + self.jittered(pause);
                 tracing::warn!(reason, %failing_since, %retry_at, "GitHub is asked again");
-                (WorkEnd::Failed(trouble(loaded.failures, retry_at)), Ended::Retry(retry_at))
+                again(loaded.failures, retry_at)
             }
             Retry::Later if loaded.failures + 1 < GIVE_UP_AFTER => {
-                self.metrics.reconciles_failed.add(1);
                 let failures = loaded.failures + 1;
                 let growth = 3_i32.pow(failures.saturating_sub(1).min(8));
                 let retry_at = now + self.jittered((FIRST_PAUSE * growth).min(LONGEST_PAUSE));
                 tracing::warn!(reason, failures, %retry_at, "failed");
-                (WorkEnd::Failed(trouble(failures, retry_at)), Ended::Retry(retry_at))
+                again(failures, retry_at)
             }
-            Retry::WhenAnswered | Retry::Later => {
-                self.metrics.reconciles_failed.add(1);
-                self.given_up(trouble(loaded.failures + 1, now), loaded)
-            }
+            Retry::WhenAnswered | Retry::Later => self.given_up(trouble(loaded.failures + 1, now), loaded),
         }
     }
 

@@ -123,7 +123,7 @@ async fn looking_explains_and_touches_nothing() {
     };
     let looked = reconcile.peek(&job, bench.now()).await.unwrap().expect("it is looked after");
     assert_eq!(bench.sim.request_counts().writes, 0);
-    let page = render::plain(&render::explain(&looked.decision, &looked.snapshot, &looked.policy));
+    let page = render::plain(&render::explain(&looked.subject()));
     for said in [
         "It stands at VALIDATE: the security gate is closed.",
         "What opens it: bob comments",
@@ -131,7 +131,7 @@ async fn looking_explains_and_touches_nothing() {
     ] {
         assert!(page.replace("**", "").contains(said), "{said}\n{page}");
     }
-    let document = render::explanation(&looked.decision, &looked.snapshot, &looked.policy);
+    let document = render::explanation(&looked.subject());
     let document = serde_json::to_value(document).unwrap();
     assert_eq!(document["schema"], "loopgate.explain/v1");
     let gate = document["gates"].as_array().unwrap().iter().find(|gate| gate["name"] == "security").unwrap();

@@ -27,7 +27,7 @@ use crate::{
     channels::Channels,
     proof::Signer,
     refs::{GitObjects as _, LoadedRun, RefName, RefsError, Retry, Seal, StateStore},
-    render::OpenLoop,
+    render::{OpenLoop, Subject},
 };
 use loopgate_core::{
     InstallationId, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
@@ -151,6 +151,13 @@ pub struct Looked {
     pub snapshot: Snapshot,
     pub policy: Policy,
     pub decision: Decision,
+}
+
+impl Looked {
+    /// What its texts are made from.
+    pub const fn subject(&self) -> Subject<'_> {
+        Subject { decision: &self.decision, snapshot: &self.snapshot, policy: &self.policy }
+    }
 }
 
 /// A turn that did not come to its end. What was saved and shown stays; the next turn goes on from there.

@@ -19,7 +19,7 @@ use crate::{
         storage::Storage,
     },
     refs::{self, AttemptFile, Follows, LoadedRun, RefsError, Retry, Save, StateStore},
-    render::{self, OpenLoop, OwnTemplates, Rendered},
+    render::{self, OpenLoop, Rendered, Subject},
 };
 use loopgate_core::{
     PrNumber, Sha, Timestamp,
@@ -408,8 +408,9 @@ fn summary(
     ended: Option<Box<RunLine>>,
 ) -> Summary {
     let (Decided { decision, saved, refused, .. }, Observation { snapshot, policy, .. }) = (decided, observation);
-    let open = (snapshot.pull_request.lifecycle == Lifecycle::Open)
-        .then(|| Box::new(OpenLoop { private: is_private, ..render::open_loop(&decision, snapshot, policy) }));
+    let open = (snapshot.pull_request.lifecycle == Lifecycle::Open).then(|| {
+        Box::new(OpenLoop { private: is_private, ..OpenLoop::of(&Subject { decision: &decision, snapshot, policy }) })
+    });
     Summary {
         word: decision.action.word(),
         status: decision.next.status,
@@ -468,6 +469,5 @@ async fn texts(client: &Client, observation: &Observation, decision: &Decision) 
     } else {
         None
     };
-    let own = OwnTemplates { escalation: own.as_deref() };
-    Ok(render::pull_request_with(decision, snapshot, policy, own))
+    Ok(render::pull_request_with(decision, snapshot, policy, own.as_deref()))
 }

@@ -77,10 +77,8 @@ struct Analysis {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct LoopPage {
     pub schema: &'static str,
-    #[schemars(with = "String")]
-    pub repository: RepoName,
-    #[schemars(with = "u64")]
-    pub number: PrNumber,
+    pub repository: String,
+    pub number: u64,
     pub title: String,
     /// The pull request on GitHub.
     pub url: Option<String>,
@@ -133,7 +131,7 @@ pub struct SavedRow {
     pub permalink: String,
 }
 
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct Gate {
     pub name: String,
     pub status: String,
@@ -156,7 +154,7 @@ pub struct Word {
     pub said: String,
 }
 
-#[derive(Clone, Debug, Serialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct Failure {
     pub check: String,
     pub test: Option<String>,
@@ -184,7 +182,7 @@ pub struct Attempt {
 
 impl LoopPage {
     /// As it stands now, with what is recorded of it.
-    pub(in crate::render) fn now(subject: &Subject<'_>, recorded: Option<&RecordedLoop>, now: Timestamp) -> Self {
+    pub fn now(subject: &Subject<'_>, recorded: Option<&RecordedLoop>, now: Timestamp) -> Self {
         let (open, explained, document) = (OpenLoop::of(subject), explain::Page::of(subject), Document::of(subject));
         let links = Links::of(subject.snapshot);
         let reports = subject.decision.view.gates.iter();
@@ -245,8 +243,8 @@ impl LoopPage {
         let failures = attempts.first().filter(|attempt| !attempt.passed);
         Self {
             schema: "loopgate.loop/v1",
-            repository: repository.clone(),
-            number,
+            repository: repository.to_string(),
+            number: number.get(),
             title: short(&state.title),
             url: None,
             at: None,
@@ -296,12 +294,12 @@ impl Attempt {
         let failure = |analysis: &Analysis| Failure {
             check: line(&analysis.check),
             test: analysis.test_name.as_deref().map(line),
-            place: None,
             problem: line(&analysis.root_cause),
             action: line(&analysis.fix_strategy),
-            reproduce: None,
+            ..Failure::default()
         };
-        let notes = notes.get(&digest.number);
+        let nothing = AttemptNotes::default();
+        let notes = notes.get(&digest.number).unwrap_or(&nothing);
         Self {
             number: digest.number,
             head_sha: digest.head_sha.to_string(),
@@ -311,10 +309,8 @@ impl Attempt {
             score: digest.score,
             summary: line(&digest.summary),
             failed_rules: digest.failed_rules.iter().map(ToString::to_string).collect(),
-            failures: notes.map(|notes| notes.analysis.iter().map(failure).collect()).unwrap_or_default(),
-            feedback: notes
-                .map(|notes| notes.feedback.iter().map(|said| line(&said.to_string())).collect())
-                .unwrap_or_default(),
+            failures: notes.analysis.iter().map(failure).collect(),
+            feedback: notes.feedback.iter().map(|said| line(&said.to_string())).collect(),
         }
     }
 }
@@ -361,11 +357,9 @@ impl Gate {
             name: name.to_owned(),
             status: gate.status.as_str().replace('_', " "),
             closed: matches!(gate.status, GateStatus::Pending | GateStatus::Requested | GateStatus::Rejected),
-            why: Vec::new(),
-            who: String::new(),
-            how: None,
             words: approved.chain(objected).collect(),
             notes: gate.notes.as_deref().map(line).into_iter().collect(),
+            ..Self::default()
         }
     }
 }

@@ -15,7 +15,7 @@ use minijinja::{
     AutoEscape, Environment, UndefinedBehavior, context,
     value::{Serde, Value},
 };
-use schemars::{JsonSchema, generate::SchemaSettings};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{messages::word, templates::EMBEDDED};
@@ -37,14 +37,16 @@ pub const STYLE: &str = include_str!("../../../config/templates/dashboard/style.
 pub const LIVE_SCRIPT: &str = include_str!("../../../config/templates/dashboard/live.js");
 
 /// Who reads a page, as what stands around it shows.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
 pub enum Frame {
-    /// Anyone who reaches the admin's listener. The doctor found so many faults; `None` without a doctor.
-    Operator { faults: Option<usize> },
+    /// Anyone who reaches the admin's listener. The doctor found so many faults; `None` without a doctor. Forms prove by
+    /// the token that they are of a page of this process.
+    Operator { faults: Option<usize>, token: String },
     /// Somebody who signed in; forms prove by the token that they are of this page.
     Visitor { login: String, token: String },
     /// It is unknown who.
+    #[default]
     Stranger,
 }
 
@@ -61,15 +63,6 @@ pub trait Page: Serialize + JsonSchema {
     /// As JSON.
     fn json(&self) -> String {
         serde_json::to_string(self).unwrap_or_else(|error| format!("\"{error}\""))
-    }
-
-    /// The schema of the JSON, pretty-printed.
-    fn schema() -> String
-    where
-        Self: Sized,
-    {
-        let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<Self>();
-        serde_json::to_string_pretty(&schema).unwrap_or_default() + "\n"
     }
 }
 

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::render::{
-    sanitize::{address, line},
+    sanitize::{address, short_line},
     verdict::{Subject, verdict},
     words,
 };
@@ -58,7 +58,8 @@ pub struct OpenLoop {
 }
 
 impl OpenLoop {
-    pub(in crate::render) fn of(subject: &Subject<'_>) -> Self {
+    /// How it stands.
+    pub fn of(subject: &Subject<'_>) -> Self {
         let (state, view, pull) = (&subject.decision.next, &subject.decision.view, &subject.snapshot.pull_request);
         let nobody = || WhoActs { part: Part::Nobody, people: [].into(), teams: [].into(), since: None };
         let who = who_acts(subject.decision, pull, subject.policy).unwrap_or_else(nobody);
@@ -106,9 +107,5 @@ fn problem(origin: &PolicyOrigin) -> Option<String> {
 
 /// One line, cut with a sign that it is.
 pub(super) fn short(raw: &str) -> String {
-    let text = line(raw);
-    match text.char_indices().nth(MOST_CHARACTERS) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text,
-    }
+    short_line(raw, MOST_CHARACTERS)
 }

@@ -5,6 +5,7 @@ use serde::Serialize;
 
 use super::Page;
 use crate::render::{
+    messages::word,
     sanitize::{address, line},
     words,
 };
@@ -26,9 +27,6 @@ pub struct Operations {
     pub without_configuration: Vec<DormantRow>,
     /// The newest first, a hundred at most.
     pub dead_letters: Vec<DeadLetterRow>,
-    /// What the forms of this page prove that they are of this page with.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub token: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
@@ -88,14 +86,9 @@ pub struct DeadLetterRow {
     pub died: String,
 }
 
-/// What work of a class is about, by its number.
-pub const fn work_class(class: usize) -> &'static str {
-    match class {
-        0 => "comments and approvals",
-        1 => "pushes",
-        2 => "progress of CI",
-        _ => "resync",
-    }
+/// What work of a class is about, by its word.
+pub fn work_class(class: &str) -> &'static str {
+    word("work_class", class)
 }
 
 impl Page for Operations {
@@ -113,9 +106,6 @@ pub struct Diagnosis {
     /// When; none where nothing was examined yet.
     pub examined: Option<String>,
     pub under_way: bool,
-    /// What the form of its page proves that it is of this page with.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub token: Option<String>,
 }
 
 /// One check, or one thing that it found.
@@ -156,7 +146,6 @@ impl Diagnosis {
             lines: lines.iter().map(plain).collect(),
             examined: examined.map(words::moment),
             under_way: false,
-            token: None,
         }
     }
 }

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use super::{Frame, OpenLoop, Page};
 use crate::render::{
-    fit::{Shorten, Shortened, fit},
+    fit::{Shorten, fit},
     messages::word,
     words,
 };
@@ -52,10 +52,8 @@ pub struct Group {
 /// An open loop in the list.
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct ListedLoop {
-    #[schemars(with = "String")]
-    pub repository: RepoName,
-    #[schemars(with = "u64")]
-    pub number: PrNumber,
+    pub repository: String,
+    pub number: u64,
     /// Its page here.
     pub page: String,
     /// How long it has waited.
@@ -65,9 +63,9 @@ pub struct ListedLoop {
 }
 
 impl ListedLoop {
-    pub fn new(repository: RepoName, number: PrNumber, open: OpenLoop, now: Timestamp) -> Self {
+    pub fn new(repository: &RepoName, number: PrNumber, open: OpenLoop, now: Timestamp) -> Self {
         let page = format!("/{repository}/pull/{number}");
-        Self { page, waits: age(open.since, now), repository, number, open }
+        Self { page, waits: age(open.since, now), repository: repository.to_string(), number: number.get(), open }
     }
 }
 
@@ -121,12 +119,12 @@ impl Filter {
 
 impl Shorten for Overview {
     /// Leaves out the second half of the longest list.
-    fn shorten(&mut self) -> Shortened {
+    fn shorten(&mut self) -> bool {
         let longest = self.groups.iter_mut().max_by_key(|group| group.loops.len()).filter(|it| it.loops.len() > 1);
-        let Some(group) = longest else { return Shortened::NothingLeft };
+        let Some(group) = longest else { return false };
         group.loops.truncate(group.loops.len() / 2);
         self.link();
-        Shortened::Yes
+        true
     }
 }
 
@@ -150,15 +148,14 @@ pub struct Repositories {
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct RepositoryRow {
-    #[schemars(with = "String")]
-    pub repository: RepoName,
+    pub repository: String,
     pub open: u64,
 }
 
 impl Repositories {
     pub fn new(rows: Vec<(RepoName, u64)>) -> Self {
-        let repositories = rows.into_iter().map(|(repository, open)| RepositoryRow { repository, open }).collect();
-        Self { schema: "loopgate.repositories/v1", repositories }
+        let row = |(name, open): (RepoName, u64)| RepositoryRow { repository: name.to_string(), open };
+        Self { schema: "loopgate.repositories/v1", repositories: rows.into_iter().map(row).collect() }
     }
 }
 

@@ -18,8 +18,7 @@ const MOST_CARDS: usize = 100;
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MetricsPage {
     pub schema: &'static str,
-    #[schemars(with = "String")]
-    pub repository: RepoName,
+    pub repository: String,
     /// As `loopgate metrics --json`.
     pub report: Value,
     /// The chart, an SVG picture.
@@ -29,14 +28,13 @@ pub struct MetricsPage {
 }
 
 impl MetricsPage {
-    pub fn of(repository: RepoName, report: &Report) -> Self {
-        let of = repository.to_string();
-        let text = crate::render::metrics(&of, report, crate::render::Colour::Off);
+    pub fn of(repository: &RepoName, report: &Report) -> Self {
+        let repository = repository.to_string();
         Self {
             schema: "loopgate.metrics-page/v1",
             report: serde_json::to_value(report).unwrap_or_default(),
-            chart: metrics_svg(&of, report),
-            text,
+            chart: metrics_svg(&repository, report),
+            text: crate::render::metrics(&repository, report, crate::render::Colour::Off),
             repository,
         }
     }
@@ -50,8 +48,7 @@ impl Page for MetricsPage {
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct MemoryPage {
     pub schema: &'static str,
-    #[schemars(with = "String")]
-    pub repository: RepoName,
+    pub repository: String,
     /// How much is remembered, and whether telling it helps.
     pub stats: String,
     /// Known fixes; those that worked in most runs first.
@@ -80,7 +77,7 @@ pub struct RecurringRow {
 }
 
 impl MemoryPage {
-    pub fn of(repository: RepoName, memory: &Memory) -> Self {
+    pub fn of(repository: &RepoName, memory: &Memory) -> Self {
         let card = |card: &loopgate_core::memory::Card| CardRow {
             id: card.id.to_string(),
             name: short(card.test.as_deref().unwrap_or(&card.template)),
@@ -101,7 +98,8 @@ impl MemoryPage {
         let mut recurring: Vec<RecurringRow> = memory.unmended("").into_iter().map(seen).collect();
         recurring.sort_by_key(|seen| std::cmp::Reverse((seen.flips, seen.seen)));
         recurring.truncate(MOST_CARDS);
-        Self { schema: "loopgate.memory-page/v1", stats: block(&memory_stats(memory)), repository, cards, recurring }
+        let (repository, stats) = (repository.to_string(), block(&memory_stats(memory)));
+        Self { schema: "loopgate.memory-page/v1", repository, stats, cards, recurring }
     }
 }
 

@@ -1,14 +1,14 @@
 use std::{fs, path::Path};
 
 use super::*;
-use crate::render::{fixtures, loop_page, open_loop};
+use crate::render::{Subject, fixtures};
 use loopgate_core::{
-    Timestamp,
+    PrNumber, Timestamp,
     deciding::{Decision, Part},
     observed::Snapshot,
 };
 
-const OPERATOR: Frame = Frame::Operator { faults: Some(1) };
+const OPERATOR: Frame = Frame::Operator { faults: Some(1), token: String::new() };
 
 fn now() -> Timestamp {
     fixtures::at(600)
@@ -28,9 +28,10 @@ fn situations() -> Vec<(Decision, Snapshot)> {
 }
 
 fn listed(title: &str) -> ListedLoop {
-    let mut open = open_loop(&fixtures::first_failure(), &fixtures::snapshot(), &fixtures::policy());
+    let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+    let mut open = OpenLoop::of(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy });
     open.title = title.to_owned();
-    ListedLoop::new("acme/widgets".parse().unwrap(), loopgate_core::PrNumber::new(12), open, now())
+    ListedLoop::new(&"acme/widgets".parse().unwrap(), PrNumber::new(12), open, now())
 }
 
 #[test]
@@ -38,7 +39,7 @@ fn who_acts_is_said_of_every_situation() {
     let said: Vec<String> = situations()
         .iter()
         .map(|(decision, snapshot)| {
-            let open = open_loop(decision, snapshot, &fixtures::policy());
+            let open = OpenLoop::of(&Subject { decision, snapshot, policy: &fixtures::policy() });
             format!("{}: {} ({}) {}", open.part.as_str(), open.action, open.who.join(", "), open.verdict)
         })
         .collect();
@@ -70,8 +71,12 @@ fn every_page_is_written_and_escapes_what_it_prints() {
             report: format!("# {HOSTILE}\n\nok\n"),
             saved: vec![SavedState { sha: fixtures::sha(1), at: now(), subject: HOSTILE.to_owned() }],
         };
-        let page = loop_page((&decision, &snapshot, &fixtures::policy()), Some(&recorded), now());
-        let then = LoopPage::then(&recorded, page.number, &page.repository);
+        let page = LoopPage::now(
+            &Subject { decision: &decision, snapshot: &snapshot, policy: &fixtures::policy() },
+            Some(&recorded),
+            now(),
+        );
+        let then = LoopPage::then(&recorded, PrNumber::new(page.number), &snapshot.repository);
         assert!(then.at.as_ref().is_some_and(|at| at.subject == HOSTILE));
         pages.extend([page.html(&OPERATOR), then.html(&OPERATOR)]);
     }
@@ -100,7 +105,7 @@ fn every_page_is_written_and_escapes_what_it_prints() {
 
 #[test]
 fn the_doctor_is_linked_where_there_is_one() {
-    let page = |faults| Notice::absent("page").html(&Frame::Operator { faults });
+    let page = |faults| Notice::absent("page").html(&Frame::Operator { faults, token: String::new() });
     assert!(page(Some(2)).contains("Doctor</a> <span class=\"bad\">(2 problems)</span>"));
     assert!(page(Some(0)).contains("Doctor</a></li>"));
     assert!(!page(None).contains("octor"), "{}", page(None));
@@ -122,7 +127,7 @@ fn a_test_with_a_known_fix_is_not_listed_without_one() {
     for (name, flips) in [("fixed", 0), ("open", 0), ("flaky", 3)] {
         memory.recurring.insert(name.to_owned(), serde_json::from_value(seen(name, flips)).unwrap());
     }
-    let page = MemoryPage::of("acme/widgets".parse().unwrap(), &memory);
+    let page = MemoryPage::of(&"acme/widgets".parse().unwrap(), &memory);
     let listed: Vec<_> = page.recurring.iter().map(|row| row.test.as_str()).collect();
     assert_eq!((page.cards[0].name.as_str(), listed), ("fixed", vec!["flaky", "open"]));
 }
@@ -137,19 +142,25 @@ fn a_list_that_is_too_long_shows_less_and_says_where_it_goes_on() {
     assert_eq!(group.more.as_deref(), Some(&*format!("/?part=author&from={}&agent=a+b", 100 + shown)));
 }
 
+/// The schema of a page's JSON, pretty-printed.
+fn schema<P: JsonSchema>() -> String {
+    let schema = schemars::generate::SchemaSettings::draft07().into_generator().into_root_schema_for::<P>();
+    serde_json::to_string_pretty(&schema).unwrap() + "\n"
+}
+
 /// With `UPDATE_SCHEMA=1` the files are written.
 #[test]
 fn the_schema_of_each_page_is_the_one_that_is_shipped() {
     let schemas = [
-        ("overview", Overview::schema()),
-        ("loop", LoopPage::schema()),
-        ("repositories", Repositories::schema()),
-        ("operations", Operations::schema()),
-        ("doctor", Diagnosis::schema()),
-        ("metrics-page", MetricsPage::schema()),
-        ("memory-page", MemoryPage::schema()),
-        ("notice", Notice::schema()),
-        ("tokens", TokensPage::schema()),
+        ("overview", schema::<Overview>()),
+        ("loop", schema::<LoopPage>()),
+        ("repositories", schema::<Repositories>()),
+        ("operations", schema::<Operations>()),
+        ("doctor", schema::<Diagnosis>()),
+        ("metrics-page", schema::<MetricsPage>()),
+        ("memory-page", schema::<MemoryPage>()),
+        ("notice", schema::<Notice>()),
+        ("tokens", schema::<TokensPage>()),
     ];
     for (name, schema) in schemas {
         let path = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("config/schemas/{name}.schema.json"));

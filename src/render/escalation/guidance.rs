@@ -8,7 +8,6 @@ use crate::render::{
     verdict::Subject,
 };
 use loopgate_core::{
-    Login, TeamSlug,
     escalation::EscalationView,
     policy::{GateRole, Recipient, Trigger},
 };
@@ -50,19 +49,16 @@ pub fn mentions(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown 
             Recipient::User(login) => who.push(format!("@{login}")),
             Recipient::Team(team) => who.push(format!("@{team}")),
             Recipient::GateApprovers(name) => {
-                let eligible = subject.gate(name).map(|gate| &gate.eligible);
-                let known = |(teams, people): &(Vec<_>, Vec<_>)| !(teams.is_empty() && people.is_empty());
-                let eligible = eligible
-                    .map(|eligible| (eligible.teams.keys().collect(), eligible.people.iter().collect()))
-                    .filter(known);
-                // Approvers are not looked up for a gate that is not open: then the configuration's names stand.
-                let named = || {
-                    let approvers = &subject.policy.gates.get(name)?.approvers;
-                    Some((approvers.teams.iter().collect(), approvers.users.iter().collect()))
-                };
-                let Some((teams, people)) = eligible.or_else(named) else { continue };
-                who.extend(teams.into_iter().map(|team: &TeamSlug| format!("@{team}")));
-                who.extend(people.into_iter().map(|login: &Login| format!("@{login}")));
+                let known = subject.gate(name).map(|gate| &gate.eligible);
+                let known = known.filter(|eligible| !eligible.teams.is_empty() || !eligible.people.is_empty());
+                if let Some(eligible) = known {
+                    who.extend(eligible.teams.keys().map(|team| format!("@{team}")));
+                    who.extend(eligible.people.iter().map(|login| format!("@{login}")));
+                } else if let Some(gate) = subject.policy.gates.get(name) {
+                    // Approvers are not looked up for a gate that is not open: then the configuration's names stand.
+                    who.extend(gate.approvers.teams.iter().map(|team| format!("@{team}")));
+                    who.extend(gate.approvers.users.iter().map(|login| format!("@{login}")));
+                }
             }
         }
     }

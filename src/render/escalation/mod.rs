@@ -7,7 +7,7 @@ mod guidance;
 mod restricted;
 mod variables;
 
-use std::io::Write;
+use std::io::Cursor;
 
 use serde::Serialize;
 
@@ -29,6 +29,7 @@ use loopgate_core::{
 
 /// A repository's own template may be this long, and may print this much.
 const OVERRIDE_LIMIT: usize = 64 * 1024;
+const MOST_PRINTED: usize = 8 * OVERRIDE_LIMIT;
 /// Instructions a repository's own template may execute: a report takes a few hundred.
 const OVERRIDE_FUEL: u64 = 50_000;
 
@@ -110,15 +111,17 @@ fn render_own(
     environment.set_fuel(Some(OVERRIDE_FUEL));
     let template = environment.template_from_named_str("escalation.md", source).map_err(|error| explain(&error))?;
     for detail in DETAILS {
-        let mut out = Bounded::default();
-        match template.render_captured_to(variables(subject, escalation, detail), &mut out) {
+        // No more than a fitting report could need, so a runaway template ends early.
+        let mut out = Cursor::new(vec![0; MOST_PRINTED].into_boxed_slice());
+        let written = template.render_captured_to(variables(subject, escalation, detail), &mut out);
+        let length = usize::try_from(out.position()).unwrap_or(MOST_PRINTED);
+        match written {
             Ok(_) => {}
-            Err(_) if out.is_full => break,
+            Err(_) if length == MOST_PRINTED => break,
             Err(error) => return Err(explain(&error)),
         }
-        let text = String::from_utf8(out.bytes).map_err(|error| error.to_string())?;
-        if text.len() <= budget {
-            return Ok(text);
+        if length <= budget {
+            return String::from_utf8(out.into_inner()[..length].to_vec()).map_err(|error| error.to_string());
         }
     }
     Err("what it prints is longer than GitHub takes".to_owned())
@@ -127,28 +130,6 @@ fn render_own(
 fn explain(error: &minijinja::Error) -> String {
     let place = error.line().map(|line| format!(" in line {line}")).unwrap_or_default();
     format!("{}{place}", line(error.detail().unwrap_or(&error.kind().to_string())))
-}
-
-/// Takes no more than a fitting report could need, so a runaway template ends early.
-#[derive(Default)]
-struct Bounded {
-    bytes: Vec<u8>,
-    is_full: bool,
-}
-
-impl Write for Bounded {
-    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-        self.is_full = self.bytes.len() + bytes.len() > 8 * OVERRIDE_LIMIT;
-        if self.is_full {
-            return Err(std::io::Error::other("too long"));
-        }
-        self.bytes.extend_from_slice(bytes);
-        Ok(bytes.len())
-    }
-
-    fn flush(&mut self) -> std::io::Result<()> {
-        Ok(())
-    }
 }
 
 /// What was recognised; empty where that is no more than the trigger.

@@ -98,18 +98,8 @@ pub(super) fn variables(subject: &Subject<'_>, escalation: &EscalationView, deta
 
 /// The causes of the failures, and how the change weakens what checks it.
 fn analysis(failures: &[Cause<'_>], found: &[Tampering], snapshot: &Snapshot) -> Markdown {
-    let nothing = || Markdown::ours("No failure to analyse.");
-    if found.is_empty() {
-        return Some(root_causes(failures)).filter(|said| !said.as_str().is_empty()).unwrap_or_else(nothing);
-    }
-    let told = found.iter().take(10).map(|one| format!("\n- {}", base_tests::weakened(one, snapshot)));
-    let more = found.len().saturating_sub(10);
-    let more = if more > 0 { format!("\n- … and {more} more") } else { String::new() };
-    let weakened = format!("This change weakens what checks it:\n{}{more}", told.collect::<String>());
-    if failures.is_empty() {
-        return Markdown::ours(weakened);
-    }
-    Markdown::ours(format!("{}\n\n{weakened}", root_causes(failures).into_string()))
+    let weakened = Shown::first(10, found, |one| base_tests::weakened(one, snapshot));
+    markdown("escalation", &"analysis", context! { causes => root_causes(failures), weakened => Serde(weakened) })
 }
 
 fn file_path(subject: &Subject<'_>) -> String {
@@ -131,7 +121,8 @@ fn attempt_count(subject: &Subject<'_>, escalation: &EscalationView) -> u32 {
 }
 
 fn failure_summary(subject: &Subject<'_>, causes: &[Cause<'_>], shown: usize, links: &Links) -> Markdown {
-    let mut lines: Vec<String> = causes.iter().take(shown).map(|cause| failure_line(cause, links)).collect();
+    let told = causes.iter().take(shown).map(|cause| failure_line(cause, links).into_string());
+    let mut lines: Vec<String> = told.collect();
     let left = causes.len() - shown;
     if left > 0 {
         lines.push(format!("- … and {left} more"));
@@ -154,27 +145,18 @@ fn has_not_ended(subject: &Subject<'_>) -> bool {
     subject.decision.view.checks.iter().any(|check| is_awaited(&check.standing))
 }
 
-fn failure_line(cause: &Cause<'_>, links: &Links) -> String {
-    let failure = &cause.first.failure;
-    let what = code(&title(cause.first));
-    let at = failure.location().map(|(file, line)| format!(" at {}", links.place(file, line))).unwrap_or_default();
-    let reported = failure.reported();
-    let message = reported.lines().next().filter(|line| *line != title(cause.first)).unwrap_or_default();
-    let message = short_text(message, 200);
-    let said = match failure.shown_sides() {
-        [Some(expected), Some(actual)] => {
-            format!(": expected {}, got {}", code(&clip(&expected, 120)), code(&clip(&actual, 120)))
-        }
-        _ if message.is_empty() => String::new(),
-        _ => format!(": {message}"),
+fn failure_line(cause: &Cause<'_>, links: &Links) -> Markdown {
+    let (failure, what) = (&cause.first.failure, title(cause.first));
+    let [expected, actual] = failure.shown_sides();
+    let model = context! {
+        at => failure.location().map(|(file, line)| links.place(file, line)),
+        sides => expected.zip(actual),
+        message => failure.reported().lines().next().filter(|line| *line != what),
+        others => cause.others(|name| code(name).into_string()).map(Markdown::ours),
+        answer => failure.answer.as_deref().map(harmless),
+        what,
     };
-    let answered = failure
-        .answer
-        .as_deref()
-        .map(|answer| format!(" — {}", short_text(&harmless(answer), 300)))
-        .unwrap_or_default();
-    let others = cause.others(|name| code(name).into_string()).map(|others| format!(" ({others})")).unwrap_or_default();
-    format!("- {what}{at}{said}{others}{answered}")
+    markdown("escalation", &"failure", model)
 }
 
 /// What is to be done about each, and what explains it where the failure itself does not.

@@ -7,12 +7,11 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Ended;
-use crate::render::memory::Remembered;
 use loopgate_core::{
-    Login, PrNumber, RepoName, RuleId, Score, Sha, Timestamp,
+    Login, PrNumber, RepoName, Score, Sha, Timestamp,
     deciding::DecisionWord,
+    evidence::LogExcerpt,
     failure::{Excerpt, FeedbackLine},
-    policy::Phase,
     stage::Stage,
     state::{CapabilityProgress, GateStatus, RunStatus, VerificationResult},
     verdict::DistanceToSuccess,
@@ -40,9 +39,9 @@ pub struct Document {
     pub attempt: Option<u32>,
     pub max_attempts: Option<u32>,
     pub score: Option<Score>,
-    pub evaluation: Option<Evaluation>,
+    pub evaluation: Option<Value>,
     #[serde(default)]
-    pub checks: Vec<Check>,
+    pub checks: Vec<Value>,
     #[serde(default)]
     pub gates: Vec<Gate>,
     pub capabilities: Option<CapabilityProgress>,
@@ -61,7 +60,7 @@ pub struct Document {
     #[serde(default)]
     pub rules: Vec<String>,
     /// What changed since the attempt before.
-    pub compare: Option<Compare>,
+    pub compare: Option<Value>,
     /// What was tried, oldest first.
     #[serde(default)]
     pub attempts: Vec<Attempt>,
@@ -90,38 +89,6 @@ pub struct Actor {
     /// Since when it is their turn.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub since: Option<Timestamp>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Evaluation {
-    pub phase: Phase,
-    pub threshold: Score,
-    pub progress: Score,
-    /// Absent while undecided.
-    pub passed: Option<bool>,
-    pub failed_rules: Vec<RuleId>,
-    pub warnings: Vec<RuleId>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Check {
-    pub name: String,
-    pub kind: String,
-    pub outcome: String,
-    pub blame: Option<String>,
-    pub tests: Option<Tests>,
-    pub duration_ms: Option<u64>,
-    pub url: Option<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Tests {
-    pub total: u64,
-    pub passed: u64,
-    pub failed: u64,
-    pub errors: u64,
-    pub skipped: u64,
-    pub flaky: u64,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -184,7 +151,7 @@ pub struct Failure {
     pub tried: Vec<Tried>,
     /// What fixed this error, or this test when it failed alike, in earlier runs.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub memory: Vec<Remembered>,
+    pub memory: Vec<Value>,
     /// What a person said when another run disputed it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub settled: Option<String>,
@@ -201,14 +168,8 @@ pub struct QuotedOutput {
     /// Always true.
     #[serde(default)]
     pub untrusted: bool,
-    pub job: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub step: Option<String>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub log: Option<String>,
-    pub text: String,
-    #[serde(default)]
-    pub cut_lines: u64,
+    #[serde(flatten)]
+    pub excerpt: LogExcerpt,
 }
 
 /// A change between two attempts of which the earlier had this failure.
@@ -236,14 +197,6 @@ pub struct Links {
 pub struct Place {
     pub file: String,
     pub line: Option<u32>,
-}
-
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Compare {
-    pub new: Vec<String>,
-    pub still: Vec<String>,
-    pub fixed: Vec<String>,
-    pub flaky: Vec<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

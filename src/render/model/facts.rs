@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::document::{Actor, Attempt, Check, Compare, Evaluation, Failure, Gate, Place, QuotedOutput, Tests, Tried};
+use serde_json::{Value, json};
+
+use super::document::{Actor, Attempt, Failure, Gate, Place, QuotedOutput, Tried};
 use crate::render::{
     excerpts::{self, Excerpt},
     failure_card::{Cause, explained},
@@ -14,15 +16,16 @@ use crate::render::{
     words,
 };
 use loopgate_core::{
-    FailureId,
+    FailureId, RuleId,
     deciding::{self, CheckView, NextAction, Part},
+    evidence::{Compare, LogExcerpt},
     failure::{Blame, FeedbackLine},
     gate::{EligibleApprovers, GateReport, GateStanding, Holding},
     observed::{Account, AccountKind},
     policy::{ApproveBy, Policy},
     state::{AttemptDigest, CapabilityProgress, LoopState},
     untrusted::without_secrets,
-    verdict::EvaluationVerdict,
+    verdict::{Evaluation, EvaluationVerdict},
 };
 
 pub fn action(action: &NextAction) -> NextAction {
@@ -35,39 +38,36 @@ pub fn action(action: &NextAction) -> NextAction {
     action
 }
 
-pub fn evaluation(evaluation: &loopgate_core::verdict::Evaluation) -> Evaluation {
-    Evaluation {
-        phase: evaluation.phase,
-        threshold: evaluation.threshold,
-        progress: evaluation.progress,
-        passed: match evaluation.verdict {
-            EvaluationVerdict::Undecided => None,
-            EvaluationVerdict::Passed(_) => Some(true),
-            EvaluationVerdict::Failed => Some(false),
-        },
-        failed_rules: evaluation.failed_rules().into_iter().take(50).collect(),
-        warnings: evaluation.warnings().into_iter().take(50).collect(),
-    }
+pub fn evaluation(evaluation: &Evaluation) -> Value {
+    let is_decided = evaluation.verdict != EvaluationVerdict::Undecided;
+    let first = |rules: Vec<RuleId>| rules.into_iter().take(50).collect::<Vec<_>>();
+    json!({
+        "phase": evaluation.phase,
+        "threshold": evaluation.threshold,
+        "progress": evaluation.progress,
+        "passed": is_decided.then(|| evaluation.passed()),
+        "failed_rules": first(evaluation.failed_rules()),
+        "warnings": first(evaluation.warnings()),
+    })
 }
 
-pub fn check(view: &CheckView) -> Check {
+pub fn check(view: &CheckView) -> Value {
     let evidence = words::evidence(view);
-    Check {
-        name: view.name.to_string(),
-        kind: view.kind.as_str().to_owned(),
-        outcome: evidence.map_or_else(|| variant_name(&view.standing), |evidence| evidence.outcome.as_str().to_owned()),
-        blame: view.blame.map(|blame| blame.as_str().to_owned()),
-        tests: evidence.and_then(|evidence| evidence.results).map(|results| Tests {
-            total: results.total,
-            passed: results.passed,
-            failed: results.failed,
-            errors: results.errors,
-            skipped: results.skipped,
-            flaky: results.flaky,
-        }),
-        duration_ms: evidence.map(|evidence| evidence.duration_ms),
-        url: page(view),
-    }
+    let tests = evidence.and_then(|evidence| evidence.results).map(|it| {
+        json!({
+            "total": it.total, "passed": it.passed, "failed": it.failed, "errors": it.errors, "skipped": it.skipped,
+            "flaky": it.flaky,
+        })
+    });
+    json!({
+        "name": view.name,
+        "kind": view.kind,
+        "outcome": evidence.map_or_else(|| variant_name(&view.standing), |it| it.outcome.as_str().to_owned()),
+        "blame": view.blame.map(Blame::as_str),
+        "tests": tests,
+        "duration_ms": evidence.map(|evidence| evidence.duration_ms),
+        "url": page(view),
+    })
 }
 
 /// The page of what a check reported.
@@ -76,20 +76,17 @@ pub fn page(view: &CheckView) -> Option<String> {
 }
 
 pub fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
-    let (approve_by, writes): (&[&str], bool) = match approve_by(subject.policy, &report.name) {
-        ApproveBy::Comment => (&["comment"], true),
-        ApproveBy::Review => (&["review"], false),
-        ApproveBy::CommentOrReview => (&["comment", "review"], true),
-    };
+    let by = approve_by(subject.policy, &report.name);
     Gate {
         name: report.name.to_string(),
         status: report.status(),
         holds: Some(report.holds),
         advisory: report.holding == Holding::Advisory,
-        approve_by: approve_by.iter().map(|&how| how.to_owned()).collect(),
+        // "comment_or_review" is two ways.
+        approve_by: variant_name(&by).split("_or_").map(str::to_owned).collect(),
         who: who(&report.eligible),
         needed: report.needed,
-        write: writes.then(|| format!("{} approved", report.name)),
+        write: (by != ApproveBy::Review).then(|| format!("{} approved", report.name)),
         approved_by: match &report.standing {
             GateStanding::Approved { by } => by.iter().take(20).map(|approval| approval.by.clone()).collect(),
             _ => Vec::new(),
@@ -176,15 +173,8 @@ fn said(text: &str) -> Option<String> {
 }
 
 pub fn excerpt(Excerpt { id, excerpt, .. }: &Excerpt) -> QuotedOutput {
-    QuotedOutput {
-        id: id.clone(),
-        untrusted: true,
-        job: excerpt.job.clone(),
-        step: excerpt.step.clone(),
-        log: excerpt.log.as_deref().and_then(address),
-        text: excerpt.text.clone(),
-        cut_lines: excerpt.cut_lines,
-    }
+    let excerpt = LogExcerpt { log: excerpt.log.as_deref().and_then(address), ..excerpt.clone() };
+    QuotedOutput { id: id.clone(), untrusted: true, excerpt }
 }
 
 /// The changes that followed an attempt with this failure, the newest five.
@@ -209,14 +199,9 @@ fn tried(failure: FailureId, state: &LoopState) -> Vec<Tried> {
     all.into_iter().skip(old).collect()
 }
 
-pub fn compare(compare: &loopgate_core::evidence::Compare) -> Compare {
-    let names = |names: &BTreeSet<String>| names.iter().take(10).map(|name| short(name, 200)).collect();
-    Compare {
-        new: names(&compare.new),
-        still: names(&compare.still),
-        fixed: names(&compare.fixed),
-        flaky: names(&compare.flaky),
-    }
+pub fn compare(Compare { new, still, fixed, flaky, .. }: &Compare) -> Value {
+    let names = |names: &BTreeSet<String>| names.iter().take(10).map(|name| short(name, 200)).collect::<Vec<_>>();
+    json!({ "new": names(new), "still": names(still), "fixed": names(fixed), "flaky": names(flaky) })
 }
 
 pub fn attempt(digest: &AttemptDigest) -> Attempt {

@@ -7,7 +7,7 @@ mod reading;
 
 use std::{borrow::Cow, collections::BTreeMap};
 
-use serde::Serialize;
+use serde_json::json;
 
 use self::document::{Actor, Links};
 pub use self::{
@@ -18,7 +18,6 @@ pub use self::{
 use super::{
     excerpts,
     failure_card::causes,
-    fit::Shortened,
     sanitize::{Markdown, address},
     summary,
     verdict::Subject,
@@ -58,16 +57,6 @@ fn folded(markdown: &str) -> Option<Cow<'_, str>> {
     }
     let (_, rest) = markdown.rsplit_once("```json\n")?;
     rest.split_once("\n```").map(|(document, _)| Cow::Borrowed(document))
-}
-
-/// The document with what only a local loop has.
-#[derive(Serialize)]
-struct Brief<'a> {
-    #[serde(flatten)]
-    document: &'a Document,
-    task: &'a str,
-    ideal_result: Option<&'a str>,
-    critique: &'a [String],
 }
 
 /// What a local loop's fixer gets beside what failed.
@@ -121,7 +110,7 @@ impl Document {
             ended: None,
         };
         document.count_failures();
-        while document.fenced().as_str().len() > PACKET - FOR_READERS && document.shorten() == Shortened::Yes {}
+        while document.fenced().as_str().len() > PACKET - FOR_READERS && document.shorten() {}
         document
     }
 
@@ -134,9 +123,11 @@ impl Document {
         document.who_acts = Some(Actor { kind, login: None, action, since: None });
         let causes = causes(&subject.decision.view.failures);
         let written = |document: &Self| {
+            let mut brief = serde_json::to_value(document).unwrap_or_default();
             let Task { prompt, ideal_result } = task.task;
-            let brief =
-                Brief { document, task: prompt, ideal_result: ideal_result.as_deref(), critique: task.critique };
+            brief["task"] = json!(prompt);
+            brief["ideal_result"] = json!(ideal_result);
+            brief["critique"] = json!(task.critique);
             serde_json::to_string_pretty(&brief).unwrap_or_else(|error| format!("\"{error}\""))
         };
         let whole = written(&document);
@@ -153,8 +144,8 @@ impl Document {
         whole
     }
 
-    /// Leaves out half of the least important list that is left.
-    pub fn shorten(&mut self) -> Shortened {
+    /// Leaves out half of the least important list that is left. Returns whether there was one.
+    pub fn shorten(&mut self) -> bool {
         let omitted = &mut self.omitted;
         let is_shorter = halve("failures", omitted, &mut self.failures)
             || halve("feedback", omitted, &mut self.feedback)
@@ -163,7 +154,7 @@ impl Document {
             || halve("gates", omitted, &mut self.gates)
             || halve("excerpts", omitted, &mut self.excerpts);
         self.count_failures();
-        if is_shorter { Shortened::Yes } else { Shortened::NothingLeft }
+        is_shorter
     }
 
     fn count_failures(&mut self) {

@@ -47,7 +47,8 @@ loopgate_core::words! {
 }
 
 /// Whether a document is of what is there now.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
 pub enum Currency {
     Current,
     /// The pull request has this head by now.

@@ -7,6 +7,7 @@ use minijinja::value::{Serde, Value};
 use super::{score, status_word, time};
 use crate::render::{
     messages::{self, word},
+    plain::aligned,
     sanitize::{clip, line},
 };
 use loopgate_core::state::{
@@ -14,36 +15,33 @@ use loopgate_core::state::{
     history::{Event, EventStatus, HistoryLine},
 };
 
+const COLUMNS: [&str; 7] = ["alias", "status", "iteration", "phase", "current_step", "last_score", "updated_at"];
+
+/// A loop in its [`COLUMNS`].
+fn row(state: &LoopState) -> [String; COLUMNS.len()] {
+    [
+        state.task_alias.clone(),
+        status_word(state.status).to_owned(),
+        format!("{}/{}", state.iteration, state.max_iterations),
+        format!("{:?}", state.phase),
+        state.current_step.as_str().to_owned(),
+        score(state),
+        time(state.updated_at),
+    ]
+}
+
 /// `status`: one loop with everything in its columns.
 pub fn loop_status(state: &LoopState) -> String {
-    table(
-        &["alias", "status", "iteration", "phase", "current_step", "last_score", "updated_at"],
-        &[vec![
-            state.task_alias.clone(),
-            status_word(state.status).to_owned(),
-            format!("{}/{}", state.iteration, state.max_iterations),
-            format!("{:?}", state.phase),
-            state.current_step.as_str().to_owned(),
-            score(state),
-            time(state.updated_at),
-        ]],
-    )
+    table(&COLUMNS, &[row(state).to_vec()])
 }
 
 /// `list`: all loops, and below them which is active where more than one goes on.
 pub fn loop_list(states: &[LoopState], active: Option<&str>) -> String {
-    let rows: Vec<Vec<String>> = states
-        .iter()
-        .map(|state| {
-            vec![
-                state.task_alias.clone(),
-                status_word(state.status).to_owned(),
-                format!("{}/{}", state.iteration, state.max_iterations),
-                score(state),
-                time(state.updated_at),
-            ]
-        })
-        .collect();
+    let short = |state: &LoopState| {
+        let [alias, status, iteration, _, _, score, at] = row(state);
+        vec![alias, status, iteration, score, at]
+    };
+    let rows: Vec<Vec<String>> = states.iter().map(short).collect();
     let mut text = table(&["alias", "status", "iteration", "last_score", "updated_at"], &rows);
     let going = states.iter().filter(|state| matches!(state.status, RunStatus::InProgress | RunStatus::Escalated));
     if let (Some(active), true) = (active, going.count() > 1) {
@@ -84,16 +82,6 @@ pub(in crate::render) fn happened(event: &Event) -> String {
 
 /// Columns as wide as their widest cell; the last one is not padded.
 pub(in crate::render) fn table(head: &[&str], rows: &[Vec<String>]) -> String {
-    let head: Vec<String> = head.iter().map(ToString::to_string).collect();
-    let wide = |column: usize| {
-        std::iter::once(&head).chain(rows).filter_map(|row| row.get(column)).map(|cell| cell.chars().count()).max()
-    };
-    let widths: Vec<usize> = (0..head.len()).map(|column| wide(column).unwrap_or(0)).collect();
-    let mut text = String::new();
-    for row in std::iter::once(&head).chain(rows) {
-        let cells: Vec<String> = row.iter().zip(&widths).map(|(cell, width)| format!("{cell:width$}")).collect();
-        text.push_str(cells.join("  ").trim_end());
-        text.push('\n');
-    }
-    text
+    let rows = rows.iter().map(|row| format!("\n{}", row.join("\t")));
+    aligned(&(head.join("\t") + &rows.collect::<String>()))
 }

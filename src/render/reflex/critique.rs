@@ -1,8 +1,8 @@
 //! PLAN: what an iteration will do, in short lines. CRITIQUE: what is wrong and what to do about it, one item for each
 //! failed rule at least.
 
-use crate::render::words;
-use loopgate_core::{deciding::View, policy::Severity, reflex::CritiqueItem, state::LoopState, verdict::RuleOutcome};
+use crate::render::{links::place, summary::failed, words};
+use loopgate_core::{deciding::View, reflex::CritiqueItem, state::LoopState, text::one_line};
 
 /// The plan of the iteration a loop is in.
 pub fn loop_plan(state: &LoopState) -> Vec<String> {
@@ -28,51 +28,32 @@ const PER_RULE: usize = 3;
 
 /// The items of a failed evaluation: its failed rules, the severe first, each with the failures of its check.
 pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
-    let mut rules: Vec<_> = view
-        .evaluation
-        .rules
-        .iter()
-        .filter(|rule| rule.severity != Severity::Info)
-        .filter_map(|rule| match &rule.outcome {
-            RuleOutcome::Failed(why) => Some((rule, why)),
-            RuleOutcome::Passed | RuleOutcome::Unknown => None,
-        })
-        .collect();
-    rules.sort_by_key(|(rule, _)| std::cmp::Reverse(rule.severity));
+    let bounded = |text: &str| one_line(text, 300);
     let mut items = Vec::new();
-    for (rule, why) in rules {
+    for (rule, why) in failed(&view.evaluation) {
         let failures = view.failures.iter().filter(|failure| failure.check.as_str() == rule.id.as_str());
         // What to do about a failure may not be known.
-        let (usual, before) = (short(&words::fix(why)), items.len());
+        let (usual, before) = (bounded(&words::fix(why)), items.len());
         items.extend(failures.take(PER_RULE).map(|view| {
             let failure = &view.failure;
-            let place = match failure.location() {
-                Some((file, Some(line))) => format!("{file}:{line}: "),
-                Some((file, None)) => format!("{file}: "),
-                None => String::new(),
-            };
+            let place = failure.location().map(|(file, line)| format!("{}: ", place(file, line))).unwrap_or_default();
             let cause = view.told.problem.as_str();
             // Said once: most causes begin with their test.
             let name = failure.test_name.as_deref().filter(|name| !cause.starts_with(&format!("`{name}`")));
             let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
             CritiqueItem {
                 rule: rule.id.to_string(),
-                issue: short(&format!("{place}{name}{cause}")),
-                fix: Some(short(&view.told.action)).filter(|fix| !fix.is_empty()).unwrap_or_else(|| usual.clone()),
+                issue: bounded(&format!("{place}{name}{cause}")),
+                fix: Some(bounded(&view.told.action)).filter(|fix| !fix.is_empty()).unwrap_or_else(|| usual.clone()),
             }
         }));
         if items.len() == before {
             items.push(CritiqueItem {
                 rule: rule.id.to_string(),
-                issue: short(&format!("“{}” does not hold", rule.description)),
+                issue: bounded(&format!("“{}” does not hold", rule.description)),
                 fix: usual,
             });
         }
     }
     items
-}
-
-/// One bounded line.
-fn short(text: &str) -> String {
-    text.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(300).collect()
 }

@@ -28,7 +28,7 @@ use super::{
 };
 use loopgate_core::{
     Timestamp,
-    policy::{Severity, Trigger},
+    policy::Trigger,
     reflex::FixRecord,
     state::{LoopState, RunStatus, StopReason},
     verdict::{Evaluation, FailureView},
@@ -65,8 +65,8 @@ pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation, failures: &[Fa
             .map(|fix| format!("{} ({} in {})", fix.subject, fix.diff_summary, words::few(&fix.files_modified, 3)))
             .into_iter()
             .collect(),
-        failed: summary::failed_rules(evaluation, Severity::Fail),
-        warnings: summary::failed_rules(evaluation, Severity::Warn),
+        failed: evaluation.failed_rules(),
+        warnings: evaluation.warnings(),
         artifact: state_ref(state),
         issues: summary::issues(evaluation, failures),
     }

@@ -158,7 +158,7 @@ impl Desk {
             Call::Explain(_) => {
                 let looked = loops.now(installation, (repository, number), self.admin.clock.now()).await;
                 let Some(it) = looked.map_err(|failed| not_now(failed.reason))? else { return Ok(None) };
-                Ok(Some(explanation(&it.decision, &it.snapshot, &it.policy)))
+                Ok(Some(explanation(&it.subject())))
             }
             Call::Memory(input) => {
                 let objects = loops.objects(installation, repository);

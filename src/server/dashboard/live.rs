@@ -8,7 +8,7 @@
 use std::{
     collections::HashMap,
     convert::Infallible,
-    sync::{Arc, Mutex, PoisonError, Weak},
+    sync::{Arc, Mutex, PoisonError},
     time::Duration,
 };
 
@@ -35,7 +35,7 @@ use super::{
 use loopgate_core::UserId;
 
 use crate::{
-    render::Notice,
+    render::{Filter, Notice},
     server::{
         pages::Admin,
         storage::{IndexFilter, IndexVersion, Store},
@@ -58,7 +58,7 @@ pub(in crate::server) struct Live {
     operators: Arc<Semaphore>,
     visitors: Arc<Semaphore>,
     /// The places of each visitor who listens.
-    own: Mutex<HashMap<UserId, Weak<Semaphore>>>,
+    own: Mutex<HashMap<UserId, Arc<Semaphore>>>,
     stop: watch::Receiver<bool>,
 }
 
@@ -73,24 +73,17 @@ impl Live {
 
     /// None where there is no room.
     fn places(&self, reader: &Reader) -> Option<Places> {
-        let (room, own) = match reader {
-            Reader::Operator { .. } => (&self.operators, None),
-            Reader::Visitor { id, .. } => (&self.visitors, Some(self.own_room(*id))),
-            Reader::Stranger => (&self.visitors, None),
-        };
+        let room = if reader.is_operator() { &self.operators } else { &self.visitors };
+        let own = reader.visitor.as_ref().map(|(id, _)| self.own_room(*id));
         let own = own.map(Semaphore::try_acquire_owned).transpose().ok()?;
         Some((room.clone().try_acquire_owned().ok()?, own))
     }
 
     fn own_room(&self, visitor: UserId) -> Arc<Semaphore> {
         let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        own.retain(|_, room| room.strong_count() > 0);
-        let known = own.get(&visitor).and_then(Weak::upgrade);
-        known.unwrap_or_else(|| {
-            let room = Arc::new(Semaphore::new(MOST_OF_ONE));
-            own.insert(visitor, Arc::downgrade(&room));
-            room
-        })
+        // Each listener holds the room it is in.
+        own.retain(|_, room| Arc::strong_count(room) > 1);
+        own.entry(visitor).or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE))).clone()
     }
 }
 
@@ -157,7 +150,8 @@ async fn listen(admin: &Admin, reader: &Reader, page: &str) -> Result<Option<Lis
         _ => None,
     };
     let Some(places) = admin.live.places(reader) else { return Ok(None) };
-    let filter = IndexFilter { sees: reader.sees(), repository, ..IndexFilter::default() };
+    let shown = Filter { repository: repository.map(|name| name.to_string()), ..Filter::default() };
+    let filter = IndexFilter { sees: reader.sees.clone(), shown };
     let (written, stop) = (admin.metrics.written.subscribe(), admin.live.stop.clone());
     let known = admin.store.index_version(&filter).await?;
     let (store, until) = (admin.store.clone(), Instant::now() + LISTENS);

@@ -29,14 +29,14 @@ use self::reply::{Reader, Reply, without_suffix};
 pub(super) use self::{live::Live, visitors::Visitors};
 use super::{
     pages::Admin,
-    storage::{IndexFilter, StoreError},
+    storage::{IndexFilter, Sees},
 };
 use crate::{
     github::{LoopReader, WorkClass, serving},
-    refs::{MemoryStore, RefsError, RunLines},
+    refs::{MemoryStore, RunLines},
     render::{
-        Filter, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, Overview, Page, Repositories,
-        STYLE, loop_page, shortened,
+        Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, Overview, Page,
+        Repositories, STYLE, shortened,
     },
 };
 use loopgate_core::{
@@ -70,7 +70,8 @@ pub(super) fn routes(admin: Arc<Admin>) -> Router<Arc<Admin>> {
 
 async fn as_operator(State(admin): State<Arc<Admin>>, mut request: Request, next: Next) -> Response {
     let faults = admin.doctor.as_ref().map(|doctor| doctor.faults());
-    request.extensions_mut().insert(Reader::Operator { faults });
+    let frame = Frame::Operator { faults, token: admin.form_token.clone() };
+    request.extensions_mut().insert(Reader { frame, visitor: None, sees: Sees::Everything });
     next.run(request).await
 }
 
@@ -106,14 +107,8 @@ enum Refused {
     NotNow(String),
 }
 
-impl From<StoreError> for Refused {
-    fn from(error: StoreError) -> Self {
-        Self::NotNow(error.to_string())
-    }
-}
-
-impl From<RefsError> for Refused {
-    fn from(error: RefsError) -> Self {
+impl<E: std::error::Error> From<E> for Refused {
+    fn from(error: E) -> Self {
         Self::NotNow(error.to_string())
     }
 }
@@ -123,7 +118,7 @@ impl Refused {
         match self {
             Self::Absent(what) => reply.with(StatusCode::NOT_FOUND, &Notice::absent(what)),
             // The reason may name what only operators know.
-            Self::NotNow(reason) if !matches!(reply.reader, Reader::Operator { .. }) => {
+            Self::NotNow(reason) if !reply.reader.is_operator() => {
                 tracing::warn!(reason, "a page was not shown");
                 reply.with(StatusCode::SERVICE_UNAVAILABLE, &Notice::not_now("Load the page again in a minute."))
             }
@@ -162,50 +157,35 @@ struct Me {
 
 /// What waits for a person.
 async fn mine(State(admin): State<Arc<Admin>>, reply: Reply, Query(me): Query<Me>) -> Response {
-    let login = match (me.login.as_deref().map(str::parse::<Login>), &reply.reader) {
+    let me = match (me.login.as_deref().map(str::parse::<Login>), &reply.reader.visitor) {
         (Some(Err(_)), _) => return Refused::Absent("account of that name").told(&reply),
-        (Some(Ok(login)), _) => Some(login),
-        (None, Reader::Visitor { login, .. }) => Some(login.clone()),
-        (None, Reader::Operator { .. } | Reader::Stranger) => None,
+        (Some(Ok(login)), _) => login.to_string(),
+        (None, Some((_, login))) => login.to_string(),
+        (None, None) => String::new(),
     };
-    let me = login.map(|login| login.to_string()).unwrap_or_default();
     told(&reply, listed(&admin, &reply.reader, Asked { me, ..Asked::default() }).await)
 }
 
 async fn listed(admin: &Admin, reader: &Reader, asked: Asked) -> Result<Overview, Refused> {
-    let given = |text: &str| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
-    let repository = match given(&asked.repository) {
-        Some(name) => Some(seen(reader, &name)?),
-        None => None,
-    };
-    let filter = IndexFilter {
-        sees: reader.sees(),
-        repository,
-        person: given(&asked.person),
-        waits_for: given(&asked.me),
-        agent: given(&asked.agent),
-    };
+    let Asked { repository, person, me, agent, part, from } = asked;
+    let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
+    let repository = given(repository).map(|name| seen(reader, &name)).transpose()?.map(|name| name.to_string());
+    let shown = Filter { repository, person: given(person), me: given(me), agent: given(agent), part };
+    let filter = IndexFilter { sees: reader.sees.clone(), shown };
     let now = admin.clock.now();
     let counts = admin.store.count_loops(&filter).await?;
     let mut groups = Vec::with_capacity(counts.len());
-    let (from, most) = if asked.part.is_some() { (asked.from, OF_ONE) } else { (0, OF_EACH) };
-    for (part, count, oldest) in counts.into_iter().filter(|(part, ..)| asked.part.is_none_or(|one| one == *part)) {
+    let (from, most) = if part.is_some() { (from, OF_ONE) } else { (0, OF_EACH) };
+    for (part, count, oldest) in counts.into_iter().filter(|(of, ..)| part.is_none_or(|one| one == *of)) {
         let loops = admin.store.loops((&filter, part), from, most).await?;
-        let loops = loops.into_iter().map(|it| ListedLoop::new(it.repository, it.number, it.open, now)).collect();
+        let loops = loops.into_iter().map(|it| ListedLoop::new(&it.repository, it.number, it.open, now)).collect();
         groups.push((part, count, oldest, loops));
     }
-    let shown = Filter {
-        repository: filter.repository.map(|name| name.to_string()),
-        person: filter.person,
-        me: filter.waits_for,
-        agent: filter.agent,
-        part: asked.part,
-    };
-    Ok(shortened(Overview::new(shown, groups, from, now), MOST_BYTES, &reader.frame()))
+    Ok(shortened(Overview::new(filter.shown, groups, from, now), MOST_BYTES, &reader.frame))
 }
 
 async fn repositories(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
-    let rows = admin.store.repositories(reply.reader.sees()).await.map_err(Refused::from);
+    let rows = admin.store.repositories(reply.reader.sees.clone()).await.map_err(Refused::from);
     told(&reply, rows.map(Repositories::new))
 }
 
@@ -248,8 +228,7 @@ async fn as_it_stands(
     match (looked, recorded) {
         (Ok(Some(seen)), recorded) => {
             let note = recorded.as_ref().err().map(ToString::to_string);
-            let subject = (&seen.decision, &seen.snapshot, &seen.policy);
-            Ok(LoopPage { note, ..loop_page(subject, recorded.ok().flatten().as_ref(), now) })
+            Ok(LoopPage { note, ..LoopPage::now(&seen.subject(), recorded.ok().flatten().as_ref(), now) })
         }
         (looked, Ok(Some(recorded))) => {
             let note = looked.err().map(|failed| failed.reason);
@@ -277,7 +256,7 @@ async fn of_repository(
         if page == "memory" {
             let retention = Retention { days: MemoryPolicy::default().retention_days };
             let memory = MemoryStore::new(&objects, retention, admin.clock.now()).load().await?;
-            return Ok(reply.with(StatusCode::OK, &MemoryPage::of(repository, &memory)));
+            return Ok(reply.with(StatusCode::OK, &MemoryPage::of(&repository, &memory)));
         }
         // Up to the last full hour, so that the page is the same for an hour; what ended since is counted all the same.
         let now = admin.clock.now();
@@ -285,7 +264,7 @@ async fn of_repository(
         let window = Window::back(hour, METRICS_OF);
         let whole = Window { from: window.before().from, to: now };
         let lines = RunLines::of_pull_requests(&objects).read(whole).await?;
-        Ok(reply.with(StatusCode::OK, &MetricsPage::of(repository, &Report::of(&newest(lines), window))))
+        Ok(reply.with(StatusCode::OK, &MetricsPage::of(&repository, &Report::of(&newest(lines), window))))
     };
     as_a_visitor(read).await.unwrap_or_else(|refused| refused.told(&reply))
 }
@@ -297,7 +276,7 @@ async fn as_a_visitor<T>(read: impl Future<Output = T>) -> T {
 
 /// The repository of that name, if it may be shown. The answer is the same where there is none, before anything is asked.
 fn seen(reader: &Reader, name: &str) -> Result<RepoName, Refused> {
-    let named = name.parse().ok().filter(|repository| reader.may_see(repository));
+    let named = name.parse().ok().filter(|repository| reader.sees.has(repository));
     named.ok_or(Refused::Absent("repository of that name"))
 }
 

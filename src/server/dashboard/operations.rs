@@ -9,18 +9,13 @@ use axum::{
     http::StatusCode,
     response::{IntoResponse, Redirect, Response},
 };
-use sha2::{Digest, Sha256};
 
-use super::{
-    Refused,
-    reply::{Format, Reply},
-    told,
-};
+use super::{Refused, reply::Reply, told};
 use crate::{
-    github::{DormantRepository, WorkClass},
+    github::{DormantRepository, WorkClass, registration::is_same},
     render::{
-        Budget, CheckVerdict, ConfigurationRow, DeadLetterRow, Diagnosis, DormantRow, Notice, Operations, Queue, age,
-        moment, plain_line, work_class,
+        Budget, CheckVerdict, ConfigurationRow, DeadLetterRow, DormantRow, Notice, Operations, Queue, age, moment,
+        plain_line, work_class,
     },
     server::{
         operating::{Refusal, Replay, replayed},
@@ -33,11 +28,7 @@ use loopgate_core::Timestamp;
 const MOST: usize = 100;
 
 pub(super) async fn page(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
-    let mut page = read(&admin).await;
-    if let (Ok(page), Format::Html) = (&mut page, reply.format) {
-        page.token = Some(admin.form_token.clone());
-    }
-    told(&reply, page)
+    told(&reply, read(&admin).await)
 }
 
 async fn read(admin: &Admin) -> Result<Operations, Refused> {
@@ -47,7 +38,7 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
     let github = admin.recovery.as_ref().map(|recovery| &recovery.github);
     let spending = github.map(|github| github.spending()).unwrap_or_default();
     let queue = WorkClass::ALL.into_iter().map(|class| Queue {
-        class: work_class(class as usize),
+        class: work_class(class.as_str()),
         oldest: counts.oldest[class as usize].map(|oldest| age(oldest, now)),
         spent: spending.spent[class as usize],
         deferred: spending.deferred[class as usize],
@@ -86,7 +77,6 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
                 died: age(letter.died_at, now),
             })
             .collect(),
-        token: None,
     })
 }
 
@@ -108,16 +98,14 @@ pub(super) fn field(form: &str, name: &str) -> Option<String> {
     found.map(|(_, value)| value.into_owned())
 }
 
-/// Whether a form is of a page of this process. Compared by digests, so that the time does not depend on the token.
+/// Whether a form is of a page of this process.
 fn is_ours(admin: &Admin, form: &str) -> bool {
-    field(form, "token").is_some_and(|token| Sha256::digest(&token) == Sha256::digest(&admin.form_token))
+    field(form, "token").is_some_and(|token| is_same(&admin.form_token, &token))
 }
 
 pub(super) async fn doctor(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
     let found = admin.doctor.as_ref().map(|doctor| doctor.diagnosis());
-    let token = (reply.format == Format::Html).then(|| admin.form_token.clone());
-    let found = found.ok_or_else(|| Refused::NotNow("this server asks GitHub nothing by itself".to_owned()));
-    told(&reply, found.map(|found| Diagnosis { token, ..found }))
+    told(&reply, found.ok_or_else(|| Refused::NotNow("this server asks GitHub nothing by itself".to_owned())))
 }
 
 /// Examines again.

@@ -24,7 +24,7 @@ use crate::{
     render::{Frame, Notice, Page},
     server::storage::Sees,
 };
-use loopgate_core::{Login, RepoName, UserId};
+use loopgate_core::{Login, UserId};
 
 /// The pages load one style sheet and run one script, which asks only here, as their forms do; no page may frame them.
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -32,55 +32,27 @@ const POLICY: HeaderValue = HeaderValue::from_static(
      frame-ancestors 'none'; base-uri 'none'",
 );
 
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Format {
-    Html,
-    Json,
-}
-
-/// The reader, as the listener set it on the request; a stranger where it set none.
+/// The reader, as the listener set it on the request; a stranger, who sees nothing, where it set none.
 #[derive(Debug, Clone, Default)]
-pub(super) enum Reader {
-    /// The doctor found so many faults; `None` without a doctor.
-    Operator { faults: Option<usize> },
-    Visitor {
-        id: UserId,
-        login: Login,
-        /// What their forms are known by.
-        token: String,
-        sees: Sees,
-    },
-    #[default]
-    Stranger,
+pub(super) struct Reader {
+    pub frame: Frame,
+    /// Who signed in.
+    pub visitor: Option<(UserId, Login)>,
+    /// A repository that is not theirs to see is answered for like one that there is not.
+    pub sees: Sees,
 }
 
 impl Reader {
-    pub fn sees(&self) -> Sees {
-        match self {
-            Self::Operator { .. } => Sees::Everything,
-            Self::Visitor { sees, .. } => sees.clone(),
-            Self::Stranger => Sees::default(),
-        }
-    }
-
-    /// A repository that is not theirs to see is answered for like one that there is not.
-    pub fn may_see(&self, repository: &RepoName) -> bool {
-        self.sees().has(repository)
-    }
-
-    pub fn frame(&self) -> Frame {
-        match self {
-            Self::Operator { faults } => Frame::Operator { faults: *faults },
-            Self::Visitor { login, token, .. } => Frame::Visitor { login: login.to_string(), token: token.clone() },
-            Self::Stranger => Frame::Stranger,
-        }
+    pub const fn is_operator(&self) -> bool {
+        matches!(self.frame, Frame::Operator { .. })
     }
 }
 
 /// How a request wants to be answered.
 pub(super) struct Reply {
-    pub format: Format,
     pub reader: Reader,
+    /// As JSON; else as a page.
+    is_json: bool,
     /// The ETags of what it has.
     known: String,
 }
@@ -92,10 +64,10 @@ impl<S: Sync> FromRequestParts<S> for Reply {
         let text = |name| parts.headers.get(name).and_then(|value| value.to_str().ok()).unwrap_or_default();
         let accept = text(&ACCEPT);
         let asks = accept.contains("application/json") && !accept.contains("text/html");
-        let format = if asks || parts.uri.path().ends_with(".json") { Format::Json } else { Format::Html };
+        let is_json = asks || parts.uri.path().ends_with(".json");
         let reader = parts.extensions.get().cloned().unwrap_or_default();
-        let reply = Self { format, reader, known: text(&IF_NONE_MATCH).to_owned() };
-        if !matches!(reply.reader, Reader::Operator { .. }) || is_ours_alone(text(&HOST)) {
+        let reply = Self { reader, is_json, known: text(&IF_NONE_MATCH).to_owned() };
+        if !reply.reader.is_operator() || is_ours_alone(text(&HOST)) {
             Ok(reply)
         } else {
             Err(reply.with(StatusCode::MISDIRECTED_REQUEST, &Notice::foreign_name()))
@@ -113,9 +85,9 @@ fn is_ours_alone(host: &str) -> bool {
 
 impl Reply {
     pub fn with(&self, status: StatusCode, page: &impl Page) -> Response {
-        let (kind, body) = match self.format {
-            Format::Html => ("text/html; charset=utf-8", page.html(&self.reader.frame())),
-            Format::Json => ("application/json", page.json()),
+        let (kind, body) = match self.is_json {
+            false => ("text/html; charset=utf-8", page.html(&self.reader.frame)),
+            true => ("application/json", page.json()),
         };
         let tag = format!("\"{}\"", &hex::encode(Sha256::digest(&body))[..32]);
         let is_known = status == StatusCode::OK && self.known.split(',').any(|known| known.trim() == tag);

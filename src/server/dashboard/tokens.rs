@@ -13,14 +13,14 @@ use chrono::TimeDelta;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Reader, Refused, Reply,
+    Refused, Reply,
     operations::field,
     told,
     visitors::{MOST_BYTES, Visitors},
 };
 use crate::{
     github::registration::nonce,
-    render::{Notice, TokenRow, TokensPage, moment, plain_line},
+    render::{Frame, Notice, TokenRow, TokensPage, moment, plain_line},
     server::{
         pages::Admin,
         storage::{AccessToken, Applied, Change, MOST_TOKENS, TokenChange, TokenDigest},
@@ -54,9 +54,9 @@ fn fresh() -> String {
 
 /// The visitor whose page it is; operators and strangers have none.
 fn owner(reply: &Reply) -> Result<(UserId, &Login, &str), Refused> {
-    match &reply.reader {
-        Reader::Visitor { id, login, token, .. } => Ok((*id, login, token)),
-        Reader::Operator { .. } | Reader::Stranger => Err(Refused::Absent("page of that name")),
+    match (&reply.reader.visitor, &reply.reader.frame) {
+        (Some((id, login)), Frame::Visitor { token, .. }) => Ok((*id, login, token)),
+        _ => Err(Refused::Absent("page of that name")),
     }
 }
 
@@ -113,5 +113,5 @@ async fn revoke(State((admin, visitors)): State<Tokens>, reply: Reply, headers: 
 }
 
 async fn changed(admin: &Admin, change: TokenChange) -> Result<Applied, Refused> {
-    admin.inbox.apply(Change::Tokens(change)).await.map_err(|error| Refused::NotNow(error.to_string()))
+    Ok(admin.inbox.apply(Change::Tokens(change)).await?)
 }

@@ -35,7 +35,7 @@ use crate::{
         Error, Secret, SignIn, Visitor,
         registration::{is_same, nonce},
     },
-    render::Notice,
+    render::{Frame, Notice},
     server::{clock::Clock, storage::Sees},
 };
 use loopgate_core::{Login, RepoName, Timestamp, UserId};
@@ -49,6 +49,9 @@ const MOST_SESSIONS: usize = 1_000;
 const MOST_OF_ONE: usize = 5;
 /// States that are remembered as spent, at most.
 const MOST_SPENT: usize = 10_000;
+/// The cookies of a sign-in that is under way, and of a session.
+const BEGUN: &str = "loopgate-sign-in";
+const SESSION: &str = "loopgate";
 /// Bytes of a form at most.
 pub(super) const MOST_BYTES: usize = 1024;
 
@@ -76,13 +79,6 @@ struct Session {
     seen: tokio::sync::Mutex<(Timestamp, Arc<BTreeSet<RepoName>>)>,
 }
 
-#[derive(Clone, Copy)]
-enum Cookie {
-    /// A sign-in that is under way.
-    Begun,
-    Session,
-}
-
 impl Visitors {
     pub fn new(sign_in: SignIn, origin: String, clock: Arc<dyn Clock>) -> Self {
         let key = Hmac::new_from_slice(unguessable().as_bytes()).expect("HMAC takes a key of any length");
@@ -106,24 +102,24 @@ impl Visitors {
 
     /// The prefix lets no other name of the domain set it
     /// (<https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes>).
-    fn name(&self, cookie: Cookie) -> &'static str {
-        match (cookie, self.origin.starts_with("https:")) {
-            (Cookie::Begun, true) => "__Host-loopgate-sign-in",
-            (Cookie::Session, true) => "__Host-loopgate",
-            (Cookie::Begun, false) => "loopgate-sign-in",
-            (Cookie::Session, false) => "loopgate",
-        }
+    fn name(&self, cookie: &str) -> String {
+        format!("{}{cookie}", if self.is_secure() { "__Host-" } else { "" })
     }
 
-    fn cookie<'h>(&self, headers: &'h HeaderMap, cookie: Cookie) -> Option<&'h str> {
+    fn is_secure(&self) -> bool {
+        self.origin.starts_with("https:")
+    }
+
+    fn cookie<'h>(&self, headers: &'h HeaderMap, cookie: &str) -> Option<&'h str> {
+        let wanted = self.name(cookie);
         let lines = headers.get_all(COOKIE).into_iter().filter_map(|line| line.to_str().ok());
         let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
-        pairs.find(|(name, _)| *name == self.name(cookie)).map(|(_, value)| value)
+        pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
     }
 
     /// Without a time to live it goes at once.
-    fn set(&self, mut answer: Response, cookie: Cookie, value: &str, lives: TimeDelta) -> Response {
-        let secure = if self.origin.starts_with("https:") { "; Secure" } else { "" };
+    fn set(&self, mut answer: Response, cookie: &str, value: &str, lives: TimeDelta) -> Response {
+        let secure = if self.is_secure() { "; Secure" } else { "" };
         let (name, seconds) = (self.name(cookie), lives.num_seconds());
         let line = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
         answer.headers_mut().extend(HeaderValue::from_str(&line).ok().map(|line| (SET_COOKIE, line)));
@@ -131,7 +127,7 @@ impl Visitors {
     }
 
     fn session(&self, headers: &HeaderMap) -> Option<([u8; 32], Arc<Session>)> {
-        let id = Sha256::digest(self.cookie(headers, Cookie::Session)?).into();
+        let id = Sha256::digest(self.cookie(headers, SESSION)?).into();
         let now = self.clock.now();
         let session = self.sessions().get(&id).filter(|session| now < session.ends).cloned();
         Some((id, session?))
@@ -140,7 +136,7 @@ impl Visitors {
     /// # Errors
     /// When GitHub does not return what they may see: its older answer is not believed any more.
     async fn reader(&self, headers: &HeaderMap) -> Result<Reader, Error> {
-        let Some((id, session)) = self.session(headers) else { return Ok(Reader::Stranger) };
+        let Some((id, session)) = self.session(headers) else { return Ok(Reader::default()) };
         let mut seen = session.seen.lock().await;
         let now = self.clock.now();
         if !(TimeDelta::zero()..BELIEVED).contains(&(now - seen.0)) {
@@ -148,13 +144,14 @@ impl Visitors {
                 Ok(repositories) => (now, Arc::new(repositories)),
                 Err(Error::Unauthorized { .. }) => {
                     self.sessions().remove(&id);
-                    return Ok(Reader::Stranger);
+                    return Ok(Reader::default());
                 }
                 Err(error) => return Err(error),
             };
         }
-        let (id, login, token) = (session.user, session.login.clone(), session.form_token.clone());
-        Ok(Reader::Visitor { id, login, token, sees: Sees::These(seen.1.clone()) })
+        let frame = Frame::Visitor { login: session.login.to_string(), token: session.form_token.clone() };
+        let visitor = Some((session.user, session.login.clone()));
+        Ok(Reader { frame, visitor, sees: Sees::These(seen.1.clone()) })
     }
 
     /// Where the pages are, without a slash at the end.
@@ -173,7 +170,7 @@ impl Visitors {
         const FOREIGN: &str = "This sign-in was not begun in this browser, or took too long. Begin again.";
         const SILENT: &str = "GitHub does not answer as it should now. Try again in a minute.";
         let state = back.state.as_deref().ok_or(FOREIGN)?;
-        let begun = self.cookie(headers, Cookie::Begun).ok_or(FOREIGN)?;
+        let begun = self.cookie(headers, BEGUN).ok_or(FOREIGN)?;
         let at: i64 = begun.split_once('.').and_then(|(_, at)| at.parse().ok()).ok_or(FOREIGN)?;
         let now = self.clock.now();
         let is_recent = (0..UNDER_WAY.num_seconds()).contains(&now.timestamp().saturating_sub(at));
@@ -205,10 +202,8 @@ impl Visitors {
         let mut sessions = self.sessions();
         sessions.retain(|_, session| now < session.ends);
         sessions.insert(Sha256::digest(&word).into(), Arc::new(session));
-        let of_one = |it: &Session| it.user == user;
-        let is_any = |_: &Session| true;
-        end_oldest(&mut sessions, MOST_OF_ONE, of_one);
-        end_oldest(&mut sessions, MOST_SESSIONS, is_any);
+        end_oldest(&mut sessions, MOST_OF_ONE, |it| it.user == user);
+        end_oldest(&mut sessions, MOST_SESSIONS, |_| true);
         word
     }
 
@@ -254,7 +249,7 @@ pub(super) async fn admit(State(visitors): State<Arc<Visitors>>, request: Reques
         Err(refused) => return refused,
     };
     match visitors.reader(&parts.headers).await {
-        Ok(Reader::Stranger) => {
+        Ok(reader) if reader.visitor.is_none() => {
             let status = if parts.uri.path() == "/" { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
             reply.with(status, &Notice::sign_in())
         }
@@ -270,7 +265,7 @@ async fn begin(State(visitors): State<Arc<Visitors>>, reply: Reply) -> Response 
     let begun = format!("{}.{}", nonce(), visitors.clock.now().timestamp());
     let challenge = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(visitors.sealed("verifier", &begun)));
     match visitors.sign_in.page(&visitors.sealed("state", &begun), &challenge).await {
-        Ok(page) => visitors.set(Redirect::to(&page).into_response(), Cookie::Begun, &begun, UNDER_WAY),
+        Ok(page) => visitors.set(Redirect::to(&page).into_response(), BEGUN, &begun, UNDER_WAY),
         Err(error) => Refused::NotNow(error.to_string()).told(&reply),
     }
 }
@@ -288,10 +283,10 @@ async fn finish(
     Query(back): Query<Back>,
 ) -> Response {
     let answer = match visitors.finish(&headers, &back).await {
-        Ok(word) => visitors.set(Redirect::to("/").into_response(), Cookie::Session, &word, TimeDelta::hours(8)),
+        Ok(word) => visitors.set(Redirect::to("/").into_response(), SESSION, &word, TimeDelta::hours(8)),
         Err(reason) => reply.with(StatusCode::FORBIDDEN, &Notice::not_signed_in(reason)),
     };
-    visitors.set(answer, Cookie::Begun, "", TimeDelta::zero())
+    visitors.set(answer, BEGUN, "", TimeDelta::zero())
 }
 
 async fn end(State(visitors): State<Arc<Visitors>>, reply: Reply, headers: HeaderMap, form: String) -> Response {
@@ -301,5 +296,5 @@ async fn end(State(visitors): State<Arc<Visitors>>, reply: Reply, headers: Heade
         }
         visitors.sessions().remove(&id);
     }
-    visitors.set(Redirect::to("/").into_response(), Cookie::Session, "", TimeDelta::zero())
+    visitors.set(Redirect::to("/").into_response(), SESSION, "", TimeDelta::zero())
 }

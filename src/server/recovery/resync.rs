@@ -34,29 +34,24 @@ pub(super) struct Resync {
     /// None: when a person asks for it.
     every: Option<TimeDelta>,
     lists_due: Timestamp,
-    folds: Folds,
+    folds_due: Timestamp,
+    /// Whether the pass that goes on folds.
+    folds: bool,
     round_due: Timestamp,
     /// The repositories of each installation whose lists are still to be read.
     unread: BTreeMap<InstallationId, VecDeque<RepoName>>,
 }
 
-struct Folds {
-    due: Timestamp,
-    /// Whether the pass that goes on folds.
-    is_now: bool,
-}
-
 impl Resync {
     /// Without `every` there is one pass, and no further one by itself.
     pub const fn new(every: Option<TimeDelta>, now: Timestamp) -> Self {
-        let folds = Folds { due: now, is_now: false };
-        Self { every, lists_due: now, folds, round_due: now, unread: BTreeMap::new() }
+        Self { every, lists_due: now, folds_due: now, folds: false, round_due: now, unread: BTreeMap::new() }
     }
 
     /// Reads the lists again, now.
     pub const fn begin(&mut self, now: Timestamp) {
         self.lists_due = now;
-        self.folds.due = now;
+        self.folds_due = now;
         self.round_due = now;
     }
 
@@ -71,9 +66,9 @@ impl Resync {
                     self.unread = installations.into_iter().map(|it| (it, VecDeque::new())).collect();
                     self.lists_due = self.every.map_or(Timestamp::MAX_UTC, |every| now + every);
                     tools.metrics.resyncs.add(1);
-                    self.folds.is_now = self.folds.due <= now;
-                    if self.folds.is_now {
-                        self.folds.due = now + FOLD_EVERY;
+                    self.folds = self.folds_due <= now;
+                    if self.folds {
+                        self.folds_due = now + FOLD_EVERY;
                     }
                 }
                 Err(error) => {
@@ -96,7 +91,7 @@ impl Resync {
         }
         self.round_due = now + ROUND;
         for (installation, unread) in &mut self.unread {
-            if let Err(interrupted) = share(tools, *installation, unread, self.folds.is_now, now).await {
+            if let Err(interrupted) = share(tools, *installation, unread, self.folds, now).await {
                 tracing::warn!(%installation, reason = %interrupted, "a resync is interrupted");
             }
         }

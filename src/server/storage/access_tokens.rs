@@ -8,6 +8,10 @@ pub(in crate::server) const MOST_TOKENS: u32 = 20;
 /// When a token was used last is noted to this.
 const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
 
+const MAKE: &str = "INSERT INTO access_token (digest, owner, login, name, made_at, ends_at)
+     SELECT $1, $2, $3, $4, $5, $6
+     WHERE (SELECT COUNT(*) FROM access_token WHERE owner = $2 AND ends_at > $5) < $7";
+
 /// What is known of a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) struct AccessToken {
@@ -24,6 +28,18 @@ pub(in crate::server) struct AccessToken {
 /// The SHA-256 of a token, in hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) struct TokenDigest(pub String);
+
+impl From<&TokenDigest> for Value {
+    fn from(digest: &TokenDigest) -> Self {
+        digest.0.as_str().into()
+    }
+}
+
+impl From<UserId> for Value {
+    fn from(id: UserId) -> Self {
+        id.get().cast_signed().into()
+    }
+}
 
 impl TokenDigest {
     pub fn of(token: &str) -> Self {
@@ -45,13 +61,13 @@ pub(in crate::server) enum TokenChange {
 impl Store {
     /// The token of that digest, unless it has ended.
     pub async fn token(&self, digest: &TokenDigest, now: Timestamp) -> Result<Option<AccessToken>, StoreError> {
-        Ok(self.tokens("digest = $1 AND ends_at > $2", digest.0.as_str(), now).await?.pop())
+        Ok(self.tokens("digest = $1 AND ends_at > $2", digest, now).await?.pop())
     }
 
     /// Somebody's tokens, the newest first.
     pub async fn tokens_of(&self, owner: UserId, now: Timestamp) -> Result<Vec<AccessToken>, StoreError> {
         let condition = "owner = $1 AND ends_at > $2 ORDER BY made_at DESC, digest";
-        self.tokens(condition, owner.get().cast_signed(), now).await
+        self.tokens(condition, owner, now).await
     }
 
     async fn tokens(
@@ -84,29 +100,17 @@ fn token(row: &Row) -> Result<Option<AccessToken>, StoreError> {
 impl Batch<'_> {
     pub(super) async fn change_tokens(&mut self, change: &TokenChange) -> Result<Applied, StoreError> {
         let query = match change {
-            TokenChange::Make(AccessToken { digest, owner, login, name, made_at, ends_at, .. }) => Query::new(
-                "INSERT INTO access_token (digest, owner, login, name, made_at, ends_at)
-                 SELECT $1, $2, $3, $4, $5, $6
-                 WHERE (SELECT COUNT(*) FROM access_token WHERE owner = $2 AND ends_at > $5) < $7",
-            )
-            .bind(digest.0.as_str())
-            .bind(owner.get().cast_signed())
-            .bind(login.as_str())
-            .bind(name.as_str())
-            .bind(*made_at)
-            .bind(*ends_at)
-            .bind(i64::from(MOST_TOKENS)),
+            TokenChange::Make(AccessToken { digest, owner, login, name, made_at, ends_at, .. }) => {
+                let made = Query::new(MAKE).bind(digest).bind(*owner).bind(login.as_str()).bind(name.as_str());
+                made.bind(*made_at).bind(*ends_at).bind(i64::from(MOST_TOKENS))
+            }
             TokenChange::Use(digest, at) => {
-                Query::new("UPDATE access_token SET used_at = $2 WHERE digest = $1").bind(digest.0.as_str()).bind(*at)
+                Query::new("UPDATE access_token SET used_at = $2 WHERE digest = $1").bind(digest).bind(*at)
             }
             TokenChange::Revoke(owner, digest) => {
-                Query::new("DELETE FROM access_token WHERE owner = $1 AND digest = $2")
-                    .bind(owner.get().cast_signed())
-                    .bind(digest.0.as_str())
+                Query::new("DELETE FROM access_token WHERE owner = $1 AND digest = $2").bind(*owner).bind(digest)
             }
-            TokenChange::RevokeAll(owner) => {
-                Query::new("DELETE FROM access_token WHERE owner = $1").bind(owner.get().cast_signed())
-            }
+            TokenChange::RevokeAll(owner) => Query::new("DELETE FROM access_token WHERE owner = $1").bind(*owner),
         };
         Ok(Applied::Rows(query.execute(self.on()).await?))
     }

@@ -23,7 +23,7 @@ impl Batch<'_> {
         let rows = Query::new(
             "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4",
         );
-        let rows = rows.bind(installation.get().cast_signed()).bind(POINTS);
+        let rows = rows.bind(*installation).bind(POINTS);
         let rows = rows.bind(*now - TimeDelta::minutes(1)).bind(*now + AHEAD).fetch_all(self.on()).await?;
         let used = rows.first().map_or(Ok(0), |row| row.get::<i64>(0))?;
         let is_granted = used + i64::from(*points) <= i64::from(*most);
@@ -40,12 +40,14 @@ impl Batch<'_> {
         let asked = want.map_or(Ok(()), |want| ledger.ask(&want, *now));
         if let Some(Want { head, .. }) = want {
             let row = Query::new("DELETE FROM turn WHERE installation = $1 AND head = $2");
-            row.bind(installation.get().cast_signed()).bind(head.to_string()).execute(self.on()).await?;
+            self.run(row.bind(*installation).bind(head.to_string())).await?;
         }
         Ok(Applied::Created(match (asked, want) {
             (Err(promise), Some(want)) => {
                 if ledger.promised.len() < MOST_PROMISED {
-                    self.keep_turn(*installation, want.head, promise).await?;
+                    let row = Query::new("INSERT INTO turn (installation, head, need, at) VALUES ($1, $2, $3, $4)");
+                    let row = row.bind(*installation).bind(want.head.to_string()).bind(promise.need as i64);
+                    self.run(row.bind(promise.at)).await?;
                 }
                 Err(promise.at)
             }
@@ -59,18 +61,9 @@ impl Batch<'_> {
         }))
     }
 
-    async fn keep_turn(&mut self, installation: InstallationId, head: Sha, kept: Promise) -> Result<(), StoreError> {
-        let row = Query::new("INSERT INTO turn (installation, head, need, at) VALUES ($1, $2, $3, $4)");
-        let row = row.bind(installation.get().cast_signed()).bind(head.to_string());
-        row.bind(kept.need as i64).bind(kept.at).execute(self.on()).await?;
-        Ok(())
-    }
-
     pub(super) async fn creation_ended(&mut self, end: &CreationEnd) -> Result<Applied, StoreError> {
         let row = Query::new("UPDATE taken SET at = $1 WHERE installation = $2 AND kind = 0 AND at = $3");
-        let row = row.bind(end.answered_at).bind(end.installation.get().cast_signed());
-        row.bind(end.booked_until).execute(self.on()).await?;
-        Ok(Applied::Recorded)
+        self.run(row.bind(end.answered_at).bind(end.installation).bind(end.booked_until)).await
     }
 
     async fn lock_budget(&mut self) -> Result<(), StoreError> {
@@ -83,7 +76,6 @@ impl Batch<'_> {
 
     /// What was created within the last hour, and the turns that are kept.
     async fn ledger(&mut self, installation: InstallationId, now: Timestamp) -> Result<Ledger, StoreError> {
-        let installation = installation.get().cast_signed();
         let moment = |row: &Row, column| Ok(time(Some(row.get(column)?)).unwrap_or_default());
         let rows = Query::new("SELECT at FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4");
         let rows = rows.bind(installation).bind(CREATION).bind(now - LONGEST).bind(now + AHEAD);
@@ -107,10 +99,8 @@ impl Batch<'_> {
         kind: i64,
         at: Timestamp,
         amount: u32,
-    ) -> Result<(), StoreError> {
+    ) -> Result<Applied, StoreError> {
         let row = Query::new("INSERT INTO taken (installation, kind, at, amount) VALUES ($1, $2, $3, $4)");
-        let row = row.bind(installation.get().cast_signed()).bind(kind).bind(at).bind(i64::from(amount));
-        row.execute(self.on()).await?;
-        Ok(())
+        self.run(row.bind(installation).bind(kind).bind(at).bind(i64::from(amount))).await
     }
 }

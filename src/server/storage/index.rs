@@ -4,7 +4,10 @@
 use std::collections::BTreeSet;
 
 use super::{write::Batch, *};
-use crate::{render::OpenLoop, server::reconciler::Standing};
+use crate::{
+    render::{Filter, OpenLoop},
+    server::reconciler::Standing,
+};
 use loopgate_core::{PrNumber, deciding::Part};
 
 /// The repositories whose loops are shown, counted and named. Without a word about it: none.
@@ -43,15 +46,10 @@ impl Sees {
 }
 
 /// What the rows of a page have in common. Names are compared in lower case.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub(in crate::server) struct IndexFilter {
     pub sees: Sees,
-    pub repository: Option<RepoName>,
-    /// It waits for this person or team, or is theirs.
-    pub person: Option<String>,
-    /// It waits for this person.
-    pub waits_for: Option<String>,
-    pub agent: Option<String>,
+    pub shown: Filter,
 }
 
 /// An open loop as the index has it.
@@ -83,27 +81,31 @@ const LOOPS: &str = "SELECT installation, repository, what, loop FROM open_loop 
 const VERSION: &str = "SELECT COUNT(*), COUNT(CASE WHEN part = 'nobody' THEN 1 END), MAX(looked_at) FROM open_loop
      WHERE {filter}";
 
+const FOUND: &str =
+    "INSERT INTO open_loop (installation, repository, what, part, who, author, agent, since, looked_at, loop, problem,
+         problem_since)
+     VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $9)
+     ON CONFLICT (installation, repository, what) DO UPDATE SET part = excluded.part, who = excluded.who,
+         author = excluded.author, agent = excluded.agent, since = excluded.since, looked_at = excluded.looked_at,
+         loop = excluded.loop, problem = excluded.problem, problem_since = CASE
+             WHEN open_loop.problem = excluded.problem THEN open_loop.problem_since
+             ELSE excluded.problem_since END";
+
 impl IndexFilter {
     /// `sql` with these conditions for `{filter}`.
     fn bound(&self, sql: &str) -> Query {
         let lower = |name: &Option<String>| name.as_deref().unwrap_or_default().to_lowercase();
-        Query::new(sql.replace("{filter}", WHERE))
-            .bind(self.repository.as_ref().map(ToString::to_string).unwrap_or_default())
-            .bind(lower(&self.person))
-            .bind(lower(&self.waits_for))
-            .bind(lower(&self.agent))
-            .bind(self.sees.listed())
+        let Filter { repository, person, me, agent, .. } = &self.shown;
+        let query = Query::new(sql.replace("{filter}", WHERE)).bind(repository.as_deref().unwrap_or_default());
+        query.bind(lower(person)).bind(lower(me)).bind(lower(agent)).bind(self.sees.listed())
     }
 }
 
 impl Store {
     pub async fn count_loops(&self, filter: &IndexFilter) -> Result<IndexCounts, StoreError> {
-        let rows = self
-            .database
-            .read(filter.bound("SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {filter} GROUP BY part"))
-            .await?;
-        let mut counts = Vec::with_capacity(rows.len());
-        for row in &rows {
+        let sql = "SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {filter} GROUP BY part";
+        let mut counts = Vec::new();
+        for row in &self.database.read(filter.bound(sql)).await? {
             let written: &str = row.get(0)?;
             if let Some(part) = Part::ALL.into_iter().find(|part| part.as_str() == written) {
                 counts.push((part, row.get::<i64>(1)?.cast_unsigned(), time(row.get(2)?).unwrap_or_default()));
@@ -150,9 +152,11 @@ impl Store {
     pub async fn repositories(&self, sees: Sees) -> Result<Vec<(RepoName, u64)>, StoreError> {
         let filter = IndexFilter { sees, ..IndexFilter::default() };
         let rows = self.database.read(filter.bound(REPOSITORIES)).await?;
-        let read = |row: &Row| Ok((row.get::<&str>(0)?.parse().ok(), row.get::<i64>(1)?.cast_unsigned()));
-        let read: Result<Vec<(Option<RepoName>, u64)>, StoreError> = rows.iter().map(read).collect();
-        Ok(read?.into_iter().filter_map(|(repository, loops)| Some((repository?, loops))).collect())
+        let read = |row: &Row| -> Result<Option<(RepoName, u64)>, StoreError> {
+            let loops = row.get::<i64>(1)?.cast_unsigned();
+            Ok(row.get::<&str>(0)?.parse().ok().map(|repository| (repository, loops)))
+        };
+        rows.iter().filter_map(|row| read(row).transpose()).collect()
     }
 }
 
@@ -161,57 +165,33 @@ impl Batch<'_> {
     ///
     /// # Errors
     /// Only where the connection is broken, so that the whole batch is tried again.
-    pub(super) async fn index(&mut self, key: &Key, standing: &Standing, now: Timestamp) -> Result<(), StoreError> {
-        let query = match standing {
-            Standing::Open(open) => upsert(key, open, now),
-            Standing::Over => Query::by_key("DELETE FROM open_loop WHERE {key}", key),
-            Standing::NotSaid => return Ok(()),
-        };
-        self.or_without(query).await
+    pub(super) async fn index(
+        &mut self,
+        key: &Key,
+        standing: &Standing,
+        now: Timestamp,
+    ) -> Result<Applied, StoreError> {
+        match standing {
+            Standing::Open(open) => self.or_without(upsert(key, open, now)).await,
+            Standing::Over => self.or_without(Query::by_key("DELETE FROM open_loop WHERE {key}", key)).await,
+            Standing::NotSaid => Ok(Applied::Recorded),
+        }
     }
 
-    pub(super) async fn or_without(&mut self, query: Query) -> Result<(), StoreError> {
-        Query::new("SAVEPOINT indexing").execute(self.on()).await?;
-        if let Err(error) = query.execute(self.on()).await {
+    pub(super) async fn or_without(&mut self, query: Query) -> Result<Applied, StoreError> {
+        self.run(Query::new("SAVEPOINT indexing")).await?;
+        if let Err(error) = self.run(query).await {
             tracing::warn!(%error, "the index of open loops is not up to date");
-            Query::new("ROLLBACK TO SAVEPOINT indexing").execute(self.on()).await?;
+            self.run(Query::new("ROLLBACK TO SAVEPOINT indexing")).await?;
         }
-        Query::new("RELEASE SAVEPOINT indexing").execute(self.on()).await?;
-        Ok(())
+        self.run(Query::new("RELEASE SAVEPOINT indexing")).await
     }
 }
 
 fn upsert(key: &Key, open: &OpenLoop, now: Timestamp) -> Query {
     let who: Vec<String> = open.who.iter().map(|name| name.to_lowercase()).collect();
-    Query::by_key(
-        "INSERT INTO open_loop (installation, repository, what, part, who, author, agent, since, looked_at, loop, problem,
-             problem_since)
-         VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $9)
-         ON CONFLICT (installation, repository, what) DO UPDATE SET part = excluded.part, who = excluded.who,
-             author = excluded.author, agent = excluded.agent, since = excluded.since, looked_at = excluded.looked_at,
-             loop = excluded.loop, problem = excluded.problem, problem_since = CASE
-                 WHEN open_loop.problem = excluded.problem THEN open_loop.problem_since
-                 ELSE excluded.problem_since END",
-        key,
-    )
-    .bind(open.part.as_str())
-    .bind(format!(" {} ", who.join("  ")))
-    .bind(open.author.to_lowercase())
-    .bind(open.agent.as_deref().unwrap_or_default().to_lowercase())
-    .bind(open.since)
-    .bind(now)
-    .bind(serde_json::to_string(open).unwrap_or_default())
-    .bind(open.problem.as_deref().unwrap_or_default())
-}
-
-#[cfg(test)]
-pub(in crate::server) fn sample(title: &str, part: Part, who: &[&str], since: Timestamp) -> OpenLoop {
-    serde_json::from_value(serde_json::json!({
-        "title": title, "url": "https://github.com/acme/widgets/pull/1", "author": "Alice", "author_kind": "agent",
-        "head_sha": "0123456789abcdef0123456789abcdef01234567", "agent": "Copilot", "private": true, "part": part,
-        "who": who, "icon": "🔁", "verdict": "Attempt 1 of 3 failed: `unit` — Alice pushes a fix",
-        "action": "push a fix", "action_url": "https://github.com/acme/widgets/pull/1/checks",
-        "stage": "VERIFY", "attempt": 1, "max_attempts": 3, "score": 0.5, "since": since,
-    }))
-    .expect("an open loop")
+    let agent = open.agent.as_deref().unwrap_or_default().to_lowercase();
+    let found = Query::by_key(FOUND, key).bind(open.part.as_str()).bind(format!(" {} ", who.join("  ")));
+    let found = found.bind(open.author.to_lowercase()).bind(agent).bind(open.since).bind(now);
+    found.bind(serde_json::to_string(open).unwrap_or_default()).bind(open.problem.as_deref().unwrap_or_default())
 }

@@ -30,7 +30,7 @@ use sqlx::{
 use tokio::task::JoinSet;
 
 #[cfg(test)]
-pub(super) use self::index::sample;
+pub(super) use self::tests::sample;
 pub(super) use self::{
     access_tokens::{AccessToken, MOST_TOKENS, TokenChange, TokenDigest},
     index::{IndexFilter, IndexVersion, Sees},
@@ -126,20 +126,14 @@ async fn check_steps(connection: On<'_>, steps: usize) -> Result<(), StoreError>
 /// The `X-GitHub-Delivery` of a delivery: 1 to 100 visible ASCII characters. GitHub sends a UUID, and keeps it when the
 /// delivery is repeated.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub struct DeliveryId(String);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("a delivery id is 1 to 100 visible ASCII characters")]
-pub struct BadDeliveryId;
+pub(super) struct DeliveryId(String);
 
 impl FromStr for DeliveryId {
-    type Err = BadDeliveryId;
-    fn from_str(text: &str) -> Result<Self, BadDeliveryId> {
-        if (1..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic()) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err(BadDeliveryId)
-        }
+    /// Whoever sent it is told what it should be.
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let is_one = (1..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());
+        is_one.then(|| Self(text.to_owned())).ok_or(())
     }
 }
 
@@ -199,17 +193,11 @@ pub(super) enum Change {
     },
     /// Work on a target begins, unless another process works on it. What begins and is never settled was under way when
     /// the process died.
-    Begin {
-        key: Key,
-        now: Timestamp,
-    },
+    Begin(Key, Timestamp),
     /// A person wants a dead letter tried again.
     Replay(Key),
     /// A person wants a look.
-    Look {
-        key: Key,
-        now: Timestamp,
-    },
+    Look(Key, Timestamp),
     /// Deliveries in GitHub's log that ended since the last time.
     Log {
         /// Of each event the attempt that counts.
@@ -246,17 +234,11 @@ pub(super) enum Change {
     /// A creation that was booked is over.
     CreationEnd(CreationEnd),
     /// Wake-ups that are due become work.
-    Wake {
-        now: Timestamp,
-    },
+    Wake(Timestamp),
     /// Forgets a bounded number of old ids, and old dead letters.
-    Prune {
-        now: Timestamp,
-    },
+    Prune(Timestamp),
     /// Writes a row that means nothing, to see whether writing works.
-    Probe {
-        now: Timestamp,
-    },
+    Probe(Timestamp),
 }
 
 impl Change {
@@ -267,9 +249,7 @@ impl Change {
     /// Whom it is about, where that is one target.
     const fn key(&self) -> Option<&Key> {
         match self {
-            Self::Settle { key, .. } | Self::Begin { key, .. } | Self::Replay(key) | Self::Look { key, .. } => {
-                Some(key)
-            }
+            Self::Settle { key, .. } | Self::Begin(key, _) | Self::Replay(key) | Self::Look(key, _) => Some(key),
             _ => None,
         }
     }
@@ -482,6 +462,11 @@ fn key(row: &Row) -> Result<Option<Key>, StoreError> {
     }
     let installation = installation(row)?;
     Ok(target.map(|target| Key { installation, target }))
+}
+
+/// The keys of rows, without those that this version cannot read.
+fn keys(rows: &[Row]) -> Result<Vec<Key>, StoreError> {
+    rows.iter().filter_map(|row| key(row).transpose()).collect()
 }
 
 /// The class that a number stands for; what a later version may add is not urgent.

@@ -28,21 +28,17 @@ impl fmt::Display for Key {
     }
 }
 
-/// The text is no key.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("not a target's id, such as 9001/acme/widgets/pr:12")]
-pub struct BadKey;
-
 impl FromStr for Key {
-    type Err = BadKey;
-    fn from_str(text: &str) -> Result<Self, BadKey> {
-        let (installation, rest) = text.split_once('/').ok_or(BadKey)?;
+    /// Whoever named it is told that there is none.
+    type Err = ();
+    fn from_str(text: &str) -> Result<Self, ()> {
+        let (installation, rest) = text.split_once('/').ok_or(())?;
         let (repository, what) = match rest.match_indices('/').nth(1) {
             Some((at, _)) => (&rest[..at], &rest[at + 1..]),
             None => ("", rest),
         };
-        let installation = InstallationId::new(installation.parse().map_err(|_| BadKey)?);
-        Ok(Self { installation, target: target(repository, what).ok_or(BadKey)? })
+        let installation = InstallationId::new(installation.parse().map_err(|_| ())?);
+        Ok(Self { installation, target: target(repository, what).ok_or(())? })
     }
 }
 
@@ -105,7 +101,7 @@ mod tests {
             assert_eq!(target(repository, what), None, "{repository} {what}");
         }
         for text in ["", "9001", "9001/", "9001/pr:1", "x/acme/widgets/pr:1", "9001/acme/pr:1", "9001//installation/"] {
-            assert_eq!(text.parse::<Key>(), Err(BadKey), "{text}");
+            assert_eq!(text.parse::<Key>(), Err(()), "{text}");
         }
     }
 }

@@ -16,6 +16,10 @@ const PAGE: &str = "SELECT installation, repository, what, newest, retry_at FROM
          AND (holder IS NULL OR holder = $5 OR {is_gone})
      ORDER BY repository, what LIMIT $4";
 
+const WORK: &str =
+    "SELECT newest, delivery, event, received_at, hints, failures, failing_since, begun, fence, waiting_since
+     FROM work WHERE {key} AND dead_at IS NULL";
+
 /// Reads.
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Store {
@@ -73,9 +77,8 @@ impl Store {
 
     /// Installations with work that was not given up, is due by then, and is held by no other process.
     pub async fn installations(&self, due_by: Timestamp) -> Result<Vec<InstallationId>, StoreError> {
-        let query = Query::new(INSTALLATIONS).bind(due_by);
-        let rows = self.database.read(query.bind(self.database.process())).await?;
-        rows.iter().map(installation).collect()
+        let query = Query::new(INSTALLATIONS).bind(due_by).bind(self.database.process());
+        self.database.read(query).await?.iter().map(installation).collect()
     }
 
     /// The unfinished targets of an installation and class after `after`, `limit` at most, without those given up.
@@ -86,13 +89,11 @@ impl Store {
         limit: usize,
     ) -> Result<Page, StoreError> {
         let query = Query::new(PAGE)
-            .bind(installation.get().cast_signed())
-            .bind(after.map_or(String::new(), |cursor| cursor.repository.clone()))
-            .bind(after.map_or(String::new(), |cursor| cursor.what.clone()))
-            .bind(i64::try_from(limit).unwrap_or(i64::MAX))
-            .bind(self.database.process())
-            .bind(class as i64);
-        let rows = self.database.read(query).await?;
+            .bind(installation)
+            .bind(after.map_or("", |cursor| &cursor.repository))
+            .bind(after.map_or("", |cursor| &cursor.what))
+            .bind(limit);
+        let rows = self.database.read(query.bind(self.database.process()).bind(class as i64)).await?;
         let mut page = Page { pending: Vec::with_capacity(rows.len()), next: None };
         for row in &rows {
             if let Some(Key { target, .. }) = key(row)? {
@@ -108,13 +109,7 @@ impl Store {
 
     /// What a job on this target would cover; `None` if there is nothing to do.
     pub async fn load(&self, key: &Key) -> Result<Option<TargetWork>, StoreError> {
-        let query = Query::by_key(
-            "SELECT newest, delivery, event, received_at, hints, failures, failing_since, begun, fence, waiting_since
-             FROM work
-             WHERE {key} AND dead_at IS NULL",
-            key,
-        );
-        self.database.read(query).await?.first().map(target_work).transpose()
+        self.database.read(Query::by_key(WORK, key)).await?.first().map(target_work).transpose()
     }
 
     pub async fn next_wakeup(&self) -> Result<Option<Timestamp>, StoreError> {
@@ -131,26 +126,21 @@ impl Store {
     /// Failed attempts in whose place another is to be asked for, the oldest first, `limit` at most.
     pub async fn redeliveries(&self, now: Timestamp, limit: usize) -> Result<Vec<u64>, StoreError> {
         let sql = "SELECT attempt FROM failed_delivery WHERE due_at <= $1 ORDER BY failed_at LIMIT $2";
-        let query = Query::new(sql).bind(now).bind(i64::try_from(limit).unwrap_or(i64::MAX));
-        let rows = self.database.read(query).await?;
+        let rows = self.database.read(Query::new(sql).bind(now).bind(limit)).await?;
         rows.iter().map(|row| Ok(row.get::<i64>(0)?.cast_unsigned())).collect()
     }
 
     /// The newest thousand.
     pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
-        let query = Query::new(
-            "SELECT installation, repository, what, failures, reason, dead_at FROM work
-             WHERE dead_at IS NOT NULL ORDER BY dead_at DESC LIMIT $1",
-        );
-        let rows = self.database.read(query.bind(DEAD_LETTERS)).await?;
-        let mut letters = Vec::with_capacity(rows.len());
-        for row in &rows {
-            if let Some(key) = key(row)? {
-                let died_at = time(row.get(5)?).unwrap_or_default();
-                letters.push(DeadLetter { key, failures: count(row, 3)?, reason: row.get(4)?, died_at });
-            }
-        }
-        Ok(letters)
+        let sql = "SELECT installation, repository, what, failures, reason, dead_at FROM work
+                   WHERE dead_at IS NOT NULL ORDER BY dead_at DESC LIMIT $1";
+        let letter = |row: &Row| -> Result<Option<DeadLetter>, StoreError> {
+            let Some(key) = key(row)? else { return Ok(None) };
+            let died_at = time(row.get(5)?).unwrap_or_default();
+            Ok(Some(DeadLetter { key, failures: count(row, 3)?, reason: row.get(4)?, died_at }))
+        };
+        let rows = self.database.read(Query::new(sql).bind(DEAD_LETTERS)).await?;
+        rows.iter().filter_map(|row| letter(row).transpose()).collect()
     }
 
     pub async fn counts(&self) -> Result<Counts, StoreError> {

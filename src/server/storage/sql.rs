@@ -10,7 +10,7 @@ use sqlx::{
     postgres::PgRow, sqlite::SqliteRow,
 };
 
-use super::{Key, Timestamp, names};
+use super::{InstallationId, Key, Timestamp, names};
 
 /// A statement and what is bound to it.
 pub(super) struct Query {
@@ -51,6 +51,18 @@ pub(super) enum Value {
 impl From<i64> for Value {
     fn from(number: i64) -> Self {
         Self::Number(Some(number))
+    }
+}
+
+impl From<usize> for Value {
+    fn from(number: usize) -> Self {
+        i64::try_from(number).unwrap_or(i64::MAX).into()
+    }
+}
+
+impl From<InstallationId> for Value {
+    fn from(id: InstallationId) -> Self {
+        id.get().cast_signed().into()
     }
 }
 
@@ -147,8 +159,13 @@ impl Query {
 
     /// Binds the key as `$1`, `$2` and `$3`.
     pub fn by_key(sql: &'static str, key: &Key) -> Self {
+        Self::new(sql).bind_key(key)
+    }
+
+    /// Binds what a target's row is known by.
+    pub fn bind_key(self, key: &Key) -> Self {
         let (repository, what) = names::columns(&key.target);
-        Self::new(sql).bind(key.installation.get().cast_signed()).bind(repository).bind(what)
+        self.bind(key.installation).bind(repository).bind(what)
     }
 
     /// Writes the places of so many rows for `{rows}`: `($1,$2),($3,$4)` for two rows of two columns.

@@ -8,13 +8,25 @@ use uuid::Uuid;
 use super::{sqlite::FILE, write::ordered, *};
 use crate::{
     github::{Need, Want},
-    render::OpenLoop,
+    render::{Filter, OpenLoop},
     server::reconciler::Standing,
 };
 use loopgate_core::{CheckRunId, PrNumber, Sha, deciding::Part};
 
 #[path = "../../../tests/fixtures/postgres.rs"]
 mod postgres;
+
+/// An open loop as the index holds it.
+pub(in crate::server) fn sample(title: &str, part: Part, who: &[&str], since: Timestamp) -> OpenLoop {
+    serde_json::from_value(serde_json::json!({
+        "title": title, "url": "https://github.com/acme/widgets/pull/1", "author": "Alice", "author_kind": "agent",
+        "head_sha": "0123456789abcdef0123456789abcdef01234567", "agent": "Copilot", "private": true, "part": part,
+        "who": who, "icon": "🔁", "verdict": "Attempt 1 of 3 failed: `unit` — Alice pushes a fix",
+        "action": "push a fix", "action_url": "https://github.com/acme/widgets/pull/1/checks",
+        "stage": "VERIFY", "attempt": 1, "max_attempts": 3, "score": 0.5, "since": since,
+    }))
+    .expect("an open loop")
+}
 
 struct Kept {
     store: Store,
@@ -40,7 +52,7 @@ impl Kept {
             return (Self::at(Some(address)).await, Some(self));
         }
         let directory = self.directory;
-        self.writer.tasks().shutdown().await;
+        self.writer.tasks.shutdown().await;
         drop((self.store, self.writer));
         let (store, writer) = open(None, directory.path()).await.unwrap();
         (Self { store, writer, directory, address: None }, None)
@@ -50,12 +62,16 @@ impl Kept {
         self.address.is_some()
     }
 
+    fn connection(&mut self) -> On<'_> {
+        self.writer.connection.as_mut().expect("a writer that just wrote has a connection").on()
+    }
+
     async fn sql(&mut self, sql: &'static str) -> Vec<Row> {
-        Query::new(sql).fetch_all(self.writer.connection()).await.unwrap()
+        Query::new(sql).fetch_all(self.connection()).await.unwrap()
     }
 
     async fn begin(&mut self, number: u64) -> Option<TargetWork> {
-        let Applied::Begun(begun) = self.one(Change::Begin { key: key(number), now: at(0) }).await else {
+        let Applied::Begun(begun) = self.one(Change::Begin(key(number), at(0))).await else {
             panic!("an answer to another question")
         };
         begun.map(|begun| *begun)
@@ -222,7 +238,7 @@ async fn wakeups_become_work_when_they_are_due(mut kept: Kept) {
         .await;
     }
     assert_eq!(kept.store.next_wakeup().await.unwrap(), Some(at(60)));
-    assert!(is_fresh(&kept.one(Change::Wake { now: at(60) }).await));
+    assert!(is_fresh(&kept.one(Change::Wake(at(60))).await));
     assert_eq!(kept.store.next_wakeup().await.unwrap(), Some(at(120)));
     assert_eq!(kept.loaded(1).await.unwrap().origin.event, "wakeup");
     assert_eq!(kept.loaded(2).await, None);
@@ -257,7 +273,7 @@ async fn ids_are_remembered_for_nine_days_and_the_dead_for_thirty(mut kept: Kept
     kept.one(delivery("a", 1, vec![])).await;
     kept.one(delivery("b", 2, vec![])).await;
     kept.settle(2, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
-    let after = |days: i64| Change::Prune { now: at(0) + TimeDelta::days(days) };
+    let after = |days: i64| Change::Prune(at(0) + TimeDelta::days(days));
     for days in 0..=9 {
         kept.one(after(days)).await;
         assert_eq!(kept.one(delivery("a", 1, vec![])).await, Applied::Duplicate, "after {days} days");
@@ -266,7 +282,7 @@ async fn ids_are_remembered_for_nine_days_and_the_dead_for_thirty(mut kept: Kept
     assert!(is_fresh(&kept.one(delivery("a", 1, vec![])).await));
     kept.one(after(30)).await;
     assert_eq!(kept.store.dead_letters().await.unwrap().len(), 1);
-    kept.one(Change::Prune { now: at(1) + TimeDelta::days(30) }).await;
+    kept.one(Change::Prune(at(1) + TimeDelta::days(30))).await;
     assert_eq!(kept.store.dead_letters().await.unwrap().len(), 0);
 }
 
@@ -285,7 +301,7 @@ async fn work_is_one_processs_until_it_ends_or_that_is_gone(mut kept: Kept) {
         let page = next.store.page((InstallationId::new(u64::MAX), WorkClass::Spread), None, 9).await.unwrap();
         assert_eq!(page, Page { pending: vec![], next: None });
         // It is stopped for longer than it has time.
-        former.writer.tasks().shutdown().await;
+        former.writer.tasks.shutdown().await;
         next.sql("UPDATE process SET alive_until = 0 WHERE id = (SELECT holder FROM work)").await;
     }
     assert_eq!(next.store.installations(at(0)).await.unwrap(), [InstallationId::new(u64::MAX)]);
@@ -317,7 +333,7 @@ async fn what_no_process_survives_is_counted(mut kept: Kept) {
         assert_eq!(kept.begin(1).await.unwrap().begun, died);
         let (mut next, former) = kept.next().await;
         if let Some(mut former) = former {
-            former.writer.tasks().shutdown().await;
+            former.writer.tasks.shutdown().await;
             next.sql("UPDATE process SET alive_until = 0 WHERE id = (SELECT holder FROM work)").await;
         }
         kept = next;
@@ -336,7 +352,7 @@ async fn a_retry_is_due_by_time_and_events_join_it(mut kept: Kept) {
     assert_eq!(kept.store.installations(at(60)).await.unwrap().len(), 1);
     let page = kept.store.page((InstallationId::new(u64::MAX), WorkClass::Spread), None, 9).await.unwrap();
     assert_eq!(page.pending[0].retry_at, Some(at(60)));
-    let Applied::Begun(Some(work)) = kept.one(Change::Begin { key: key(1), now: at(60) }).await else { panic!("due") };
+    let Applied::Begun(Some(work)) = kept.one(Change::Begin(key(1), at(60))).await else { panic!("due") };
     assert_eq!((work.hints, work.failures), (vec![hint("a"), hint("b")], 1));
 }
 
@@ -354,7 +370,7 @@ async fn looked(kept: &mut Kept, number: u64, standing: Standing) {
 }
 
 async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
-    let open = |title, part, who: &[&str], since| Standing::Open(Box::new(index::sample(title, part, who, at(since))));
+    let open = |title, part, who: &[&str], since| Standing::Open(Box::new(sample(title, part, who, at(since))));
     looked(&mut kept, 1, open("one", Part::Approver, &["Bob", "acme/security"], 5)).await;
     looked(&mut kept, 2, open("two", Part::Approver, &["carol"], 3)).await;
     looked(&mut kept, 3, open("three", Part::Agent, &["Alice"], 1)).await;
@@ -369,18 +385,24 @@ async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
         titles.join(" ")
     };
     let all = || IndexFilter { sees: Sees::Everything, ..IndexFilter::default() };
+    let only = |shown: Filter| IndexFilter { shown, ..all() };
     assert_eq!(listed(&kept, all()).await, "two one three four");
     let counts = kept.store.count_loops(&all()).await.unwrap();
     assert_eq!(counts[0], (Part::Approver, 2, at(3)));
     let name = |name: &str| Some(name.to_owned());
-    assert_eq!(listed(&kept, IndexFilter { person: name("ALICE"), ..all() }).await, "two one three four", "hers");
-    assert_eq!(listed(&kept, IndexFilter { waits_for: name("alice"), ..all() }).await, "three");
-    assert_eq!(listed(&kept, IndexFilter { person: name("acme/security"), ..all() }).await, "one");
+    assert_eq!(
+        listed(&kept, only(Filter { person: name("ALICE"), ..Filter::default() })).await,
+        "two one three four",
+        "hers"
+    );
+    assert_eq!(listed(&kept, only(Filter { me: name("alice"), ..Filter::default() })).await, "three");
+    assert_eq!(listed(&kept, only(Filter { person: name("acme/security"), ..Filter::default() })).await, "one");
     for hostile in ["bo", "%", "bob' OR '1'='1", "_ob"] {
-        assert_eq!(listed(&kept, IndexFilter { person: name(hostile), ..all() }).await, "", "{hostile}");
+        assert_eq!(listed(&kept, only(Filter { person: name(hostile), ..Filter::default() })).await, "", "{hostile}");
     }
-    assert_eq!(listed(&kept, IndexFilter { agent: name("other"), ..all() }).await, "");
-    let repository = |name: &str| IndexFilter { repository: name.parse().ok(), ..all() };
+    assert_eq!(listed(&kept, only(Filter { agent: name("other"), ..Filter::default() })).await, "");
+    let named = |name: &str| name.parse::<RepoName>().ok().map(|name| name.to_string());
+    let repository = |name: &str| only(Filter { repository: named(name), ..Filter::default() });
     assert_eq!(listed(&kept, repository("Acme/Widgets")).await, "two one three four");
     assert_eq!(listed(&kept, repository("acme/other")).await, "");
     let second = kept.store.loops((&all(), Part::Approver), 1, 1).await.unwrap();
@@ -405,7 +427,7 @@ async fn a_broken_configuration_is_known_since_the_look_that_noticed_it(mut kept
     let mut known = Vec::new();
     for (problem, now) in [(Some("3:1: no"), 5), (Some("3:1: no"), 9), (Some("4:1: no"), 12), (None, 15)] {
         kept.one(delivery(&Uuid::new_v4().to_string(), 1, vec![])).await;
-        let open = index::sample("one", Part::Author, &["alice"], at(0));
+        let open = sample("one", Part::Author, &["alice"], at(0));
         let standing = Standing::Open(Box::new(OpenLoop { problem: problem.map(str::to_owned), ..open }));
         let how = WorkEnd::Done(LookOutcome { standing, ..LookOutcome::default() });
         let covered = kept.loaded(1).await.unwrap().covered;
@@ -418,7 +440,7 @@ async fn a_broken_configuration_is_known_since_the_look_that_noticed_it(mut kept
 }
 
 async fn an_index_that_cannot_be_written_harms_no_look(mut kept: Kept) {
-    kept.one(Change::Probe { now: at(0) }).await;
+    kept.one(Change::Probe(at(0))).await;
     kept.sql("DROP TABLE open_loop").await;
     kept.one(delivery("a", 2, vec![])).await;
     looked(&mut kept, 1, Standing::Over).await;
@@ -462,7 +484,7 @@ async fn tokens_are_their_owners_and_end(mut kept: Kept) {
         Applied::Rows(1),
         "one has ended"
     );
-    kept.one(Change::Prune { now: at(100) }).await;
+    kept.one(Change::Prune(at(100))).await;
     assert_eq!(kept.sql("SELECT 1 FROM access_token").await.len(), 20, "what has ended is gone");
     change(&mut kept, TokenChange::RevokeAll(alice)).await;
     assert_eq!(kept.store.tokens_of(alice, at(50)).await.unwrap(), []);
@@ -471,7 +493,7 @@ async fn tokens_are_their_owners_and_end(mut kept: Kept) {
 
 /// sqlx adds the line of PostgreSQL's own source, which reads like a line of ours.
 async fn errors_name_no_place_in_the_databases_source(mut kept: Kept) {
-    let answer = Query::new("SELECT * FROM nowhere").fetch_all(kept.writer.connection()).await;
+    let answer = Query::new("SELECT * FROM nowhere").fetch_all(kept.connection()).await;
     let words = StoreError::from(answer.err().unwrap()).to_string();
     assert!(words.contains("nowhere") && !words.contains("at line"), "{words}");
 }
@@ -547,7 +569,7 @@ async fn four_processes_share_the_work_and_wait_for_nobody() {
             let batch: Vec<_> = numbers.iter().map(|&number| delivery(&id(number), number, vec![])).collect();
             assert!(kept.writer.apply(&batch).await.unwrap().iter().all(is_fresh));
         }
-        let batch: Vec<_> = numbers.iter().map(|&number| Change::Begin { key: key(number), now: at(0) }).collect();
+        let batch: Vec<_> = numbers.iter().map(|&number| Change::Begin(key(number), at(0))).collect();
         for (number, applied) in numbers.iter().zip(kept.writer.apply(&batch).await.unwrap()) {
             if let Applied::Begun(Some(_)) = applied {
                 taken.push(*number);
@@ -567,7 +589,7 @@ async fn a_session_that_was_ended_is_replaced_and_a_newer_version_may_have_been_
     let session = kept.sql("SELECT pg_backend_pid()::BIGINT").await[0].get::<i64>(0).unwrap();
     let mut other = Kept::at(Some(Secret::new(&address))).await;
     let end = Query::new("SELECT pg_terminate_backend($1::INTEGER)").bind(session);
-    end.fetch_all(other.writer.connection()).await.unwrap();
+    end.fetch_all(other.connection()).await.unwrap();
     assert!(is_fresh(&kept.one(delivery("a", 1, vec![])).await), "nobody is told to send it again");
     // The same where others gave up their places long ago.
     other
@@ -690,7 +712,7 @@ async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
             let id = |number: u64| format!("{hour}-{minute}-{number}");
             let batch: Vec<_> = numbers.iter().map(|&number| delivery(&id(number), number, vec![])).collect();
             kept.writer.apply(&batch).await.unwrap();
-            let begin = |number: &u64| Change::Begin { key: key(*number), now: at(0) };
+            let begin = |number: &u64| Change::Begin(key(*number), at(0));
             let begun_work = kept.writer.apply(&numbers.iter().map(begin).collect::<Vec<_>>()).await.unwrap();
             let settle = |(number, applied): (&u64, Applied)| {
                 let Applied::Begun(Some(work)) = applied else { panic!("nobody else is there") };
@@ -728,7 +750,7 @@ async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
     let ids = "SELECT SUM(pg_relation_size(inhrelid::regclass))::BIGINT FROM pg_inherits
                WHERE inhparent = 'seen'::regclass";
     assert!(kept.sql(ids).await[0].get::<i64>(0).unwrap() > 0);
-    kept.one(Change::Prune { now: at(0) + TimeDelta::days(10) }).await;
+    kept.one(Change::Prune(at(0) + TimeDelta::days(10))).await;
     assert_eq!(kept.sql(ids).await[0].get::<i64>(0).unwrap(), 0);
 }
 
@@ -810,7 +832,7 @@ async fn a_failed_delivery_is_due_at_once_and_then_ever_later_until_one_is_taken
     kept.one(attempt(4, 21, 202)).await;
     assert_eq!(due(&kept, 600).await, [0; 0]);
     kept.one(attempt(5, 30, 502)).await;
-    kept.one(Change::Prune { now: at(8 * 86_400) }).await;
+    kept.one(Change::Prune(at(8 * 86_400))).await;
     assert_eq!(due(&kept, 100_000).await, [0; 0], "GitHub keeps it no longer");
 }
 
@@ -909,7 +931,7 @@ async fn a_file_that_was_removed_is_put_back_with_all_it_had() {
     // While the directory cannot be used, nothing is let go.
     fs::remove_dir_all(&directory).unwrap();
     fs::write(&directory, "").unwrap();
-    kept.writer.apply(&[Change::Probe { now: at(1) }]).await.unwrap_err();
+    kept.writer.apply(&[Change::Probe(at(1))]).await.unwrap_err();
     fs::remove_file(&directory).unwrap();
     kept.one(delivery("00000000-0000-4000-8000-000000000003", 3, Vec::new())).await;
     assert!(kept.loaded(1).await.is_some() && kept.loaded(3).await.is_some());

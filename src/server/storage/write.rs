@@ -75,6 +75,23 @@ const CLAIM: &str = "UPDATE work SET fence = $5, begun = begun + CASE WHEN holde
               AND (holder IS NULL OR holder = $4 OR {is_gone}) {lock_or_skip})
      RETURNING newest, delivery, event, received_at, hints, failures, failing_since, begun - 1, fence, waiting_since";
 
+/// What was covered is done, and the rest begins anew.
+const BEGIN_ANEW: &str =
+    "UPDATE work SET failures = 0, failing_since = NULL, begun = 0, holder = NULL, reason = '', retry_at = NULL,
+         waiting_since = received_at, hints = substr(hints, CAST($4 + 1 AS INTEGER))
+     WHERE {key} RETURNING newest, class";
+const NOTE: &str = "UPDATE work SET failures = $4, reason = $5, retry_at = $6, failing_since = $7, begun = 0, holder = NULL WHERE {key}";
+/// Gives a target up, unless something new came meanwhile: that has attempts of its own.
+const GIVE_UP: &str = "UPDATE work SET dead_at = CASE WHEN newest <= $4 THEN $5 END,
+         failures = CASE WHEN newest <= $4 THEN failures ELSE 0 END,
+         failing_since = CASE WHEN newest <= $4 THEN failing_since END
+     WHERE {key}";
+const REVIVE: &str = "UPDATE work SET dead_at = NULL, failures = 0, failing_since = NULL, begun = 0, retry_at = NULL,
+         newest = CASE WHEN newest < $4 THEN $4 ELSE newest + 1 END
+     WHERE {key} AND dead_at IS NOT NULL";
+const FORGET: &str = "DELETE FROM seen WHERE seq IN (SELECT seq FROM seen ORDER BY seq LIMIT $2) AND received_at < $1";
+const WAKE_AT: &str = "INSERT INTO wakeup (installation, repository, what, due_at) VALUES ($1, $2, $3, $4)
+     ON CONFLICT (installation, repository, what) DO UPDATE SET due_at = excluded.due_at";
 const WAKE: &str = "DELETE FROM wakeup WHERE (installation, repository, what) IN
          (SELECT installation, repository, what FROM wakeup WHERE due_at <= $1 ORDER BY due_at LIMIT $2 {lock_or_skip})
      RETURNING installation, repository, what";
@@ -91,9 +108,9 @@ const BLOCK_OF_NUMBERS: &str = "SELECT nextval('numbers')";
 pub(in crate::server) struct Writer {
     database: Arc<Database>,
     /// None after a failure: what a connection is in then cannot be known, so the next batch opens another.
-    connection: Option<Connection>,
+    pub(super) connection: Option<Connection>,
     next_seq: i64,
-    tasks: JoinSet<()>,
+    pub(super) tasks: JoinSet<()>,
 }
 
 impl Writer {
@@ -211,16 +228,6 @@ impl Writer {
         gone.execute(connection.on()).await?;
         Ok(connection.close().await?)
     }
-
-    #[cfg(test)]
-    pub(super) const fn tasks(&mut self) -> &mut JoinSet<()> {
-        &mut self.tasks
-    }
-
-    #[cfg(test)]
-    pub(super) fn connection(&mut self) -> On<'_> {
-        self.connection.as_mut().expect("a writer that just wrote has a connection").on()
-    }
 }
 
 /// One transaction.
@@ -244,6 +251,12 @@ impl Batch<'_> {
         self.connection.on()
     }
 
+    /// Carries out a statement of which nothing is asked but that it is.
+    pub(super) async fn run(&mut self, query: Query) -> Result<Applied, StoreError> {
+        query.execute(self.on()).await?;
+        Ok(Applied::Recorded)
+    }
+
     pub(super) const fn is_shared(&self) -> bool {
         self.connection.is_postgres()
     }
@@ -258,10 +271,10 @@ impl Batch<'_> {
             applied.push(match change {
                 Change::Accept(_) => accepted.next().expect("one answer per accepted delivery"),
                 Change::Settle { key, covered, how, now } => self.settle(key, *covered, how, *now).await?,
-                Change::Begin { key, now } => self.begin(key, *now).await?,
-                Change::Probe { now } => self.probe(*now).await?,
+                Change::Begin(key, now) => self.begin(key, *now).await?,
+                Change::Probe(now) => self.probe(*now).await?,
                 Change::Replay(key) => self.replay(key).await?,
-                Change::Look { key, now } => self.ask([key.clone()], "request", WorkClass::Author, *now).await?,
+                Change::Look(key, now) => self.ask([key.clone()], "request", WorkClass::Author, *now).await?,
                 Change::Log { attempts, until } => self.log(attempts, *until).await?,
                 Change::Redelivery { attempt, due_at } => self.redelivery(*attempt, *due_at).await?,
                 Change::Listed { installation, repository, pulls, is_complete, now } => {
@@ -272,8 +285,8 @@ impl Batch<'_> {
                 Change::Create(claim) => self.create(claim).await?,
                 Change::CreationEnd(end) => self.creation_ended(end).await?,
                 Change::Tokens(change) => self.change_tokens(change).await?,
-                Change::Wake { now } => self.wake(*now).await?,
-                Change::Prune { now } => self.prune(*now).await?,
+                Change::Wake(now) => self.wake(*now).await?,
+                Change::Prune(now) => self.prune(*now).await?,
             });
         }
         Ok(applied)
@@ -380,18 +393,9 @@ impl Batch<'_> {
         for chunk in sorted.chunks(ROWS) {
             let mut query = Query::of_rows(ADD, chunk.len(), 10);
             for Addition { key, seq, origin, hints, class } in chunk.iter().copied() {
-                let (repository, what) = names::columns(&key.target);
-                query = query
-                    .bind(key.installation.get().cast_signed())
-                    .bind(repository)
-                    .bind(what)
-                    .bind(seq.0)
-                    .bind(origin.delivery.clone())
-                    .bind(origin.event.clone())
-                    .bind(origin.received_at)
-                    .bind(origin.received_at)
-                    .bind(hints.clone())
-                    .bind(*class as i64);
+                let WorkOrigin { delivery, event, received_at } = origin;
+                query = query.bind_key(key).bind(seq.0).bind(delivery.as_str()).bind(event.as_str());
+                query = query.bind(*received_at).bind(*received_at).bind(hints.as_str()).bind(*class as i64);
             }
             query.execute(self.on()).await?;
         }
@@ -414,11 +418,8 @@ impl Batch<'_> {
     }
 
     async fn probe(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
-        Query::new("INSERT INTO probe (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at")
-            .bind(now)
-            .execute(self.on())
-            .await?;
-        Ok(Applied::Recorded)
+        let sql = "INSERT INTO probe (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at";
+        self.run(Query::new(sql).bind(now)).await
     }
 
     async fn settle(
@@ -439,7 +440,7 @@ impl Batch<'_> {
                 self.set_wakeup(key, *requeue).await?;
                 self.looked(key, *seen, now).await?;
                 self.index(key, standing, now).await?;
-                return Ok(Applied::New(left));
+                Ok(Applied::New(left))
             }
             WorkEnd::Resolved { into, origin, hints, class } => {
                 let mut left = self.finish(key, covered).await?;
@@ -453,18 +454,17 @@ impl Batch<'_> {
                 };
                 let additions = into.iter().map(addition).collect();
                 left.extend(self.add(additions).await?);
-                return Ok(Applied::New(left));
+                Ok(Applied::New(left))
             }
-            WorkEnd::Failed(trouble) => self.note(key, trouble).await?,
+            WorkEnd::Failed(trouble) => self.note(key, trouble).await,
             WorkEnd::Dead { trouble, at } => {
                 self.note(key, trouble).await?;
-                self.give_up(key, covered, *at).await?;
+                self.run(Query::by_key(GIVE_UP, key).bind(covered.up_to.0).bind(*at)).await?;
                 // What was given up waits for no one.
                 let sql = "UPDATE open_loop SET part = $4 WHERE {key}";
-                self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str())).await?;
+                self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str())).await
             }
         }
-        Ok(Applied::Recorded)
     }
 
     /// What was covered is done; what came meanwhile stays, with its own hints, and has arrived.
@@ -473,87 +473,36 @@ impl Batch<'_> {
         if done.execute(self.on()).await? > 0 {
             return Ok(Vec::new());
         }
-        let left = Query::by_key(
-            "UPDATE work SET failures = 0, failing_since = NULL, begun = 0, holder = NULL, reason = '', retry_at = NULL,
-                 waiting_since = received_at,
-                 hints = substr(hints, CAST($4 + 1 AS INTEGER))
-             WHERE {key} RETURNING newest, class",
-            key,
-        );
-        let left = left.bind(covered.hints).fetch_all(self.on()).await?;
+        let left = Query::by_key(BEGIN_ANEW, key).bind(covered.hints).fetch_all(self.on()).await?;
         let arrival =
             |row: &Row| Ok(Arrival { key: key.clone(), seq: Seq(row.get(0)?), class: super::class(row.get(1)?) });
         left.iter().map(arrival).collect()
     }
 
-    async fn set_wakeup(&mut self, key: &Key, again: Option<Timestamp>) -> Result<(), StoreError> {
-        let query = match again {
+    async fn set_wakeup(&mut self, key: &Key, again: Option<Timestamp>) -> Result<Applied, StoreError> {
+        self.run(match again {
             None => Query::by_key("DELETE FROM wakeup WHERE {key}", key),
-            Some(at) => Query::by_key(
-                "INSERT INTO wakeup (installation, repository, what, due_at) VALUES ($1, $2, $3, $4)
-                 ON CONFLICT (installation, repository, what) DO UPDATE SET due_at = excluded.due_at",
-                key,
-            )
-            .bind(at),
-        };
-        query.execute(self.on()).await?;
-        Ok(())
+            Some(at) => Query::by_key(WAKE_AT, key).bind(at),
+        })
+        .await
     }
 
-    async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<(), StoreError> {
-        Query::by_key(
-            "UPDATE work SET failures = $4, reason = $5, retry_at = $6, failing_since = $7, begun = 0, holder = NULL
-             WHERE {key}",
-            key,
-        )
-        .bind(i64::from(trouble.failures))
-        .bind(trouble.reason.clone())
-        .bind(trouble.retry_at)
-        .bind(trouble.failing_since)
-        .execute(self.on())
-        .await?;
-        Ok(())
-    }
-
-    /// Gives a target up, unless something new came meanwhile: that has attempts of its own.
-    async fn give_up(&mut self, key: &Key, covered: Covered, at: Timestamp) -> Result<(), StoreError> {
-        Query::by_key(
-            "UPDATE work SET dead_at = CASE WHEN newest <= $4 THEN $5 END,
-                 failures = CASE WHEN newest <= $4 THEN failures ELSE 0 END,
-                 failing_since = CASE WHEN newest <= $4 THEN failing_since END
-             WHERE {key}",
-            key,
-        )
-        .bind(covered.up_to.0)
-        .bind(at)
-        .execute(self.on())
-        .await?;
-        Ok(())
+    async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<Applied, StoreError> {
+        let Trouble { failures, failing_since, reason, retry_at } = trouble;
+        let noted = Query::by_key(NOTE, key).bind(i64::from(*failures)).bind(reason.as_str());
+        self.run(noted.bind(*retry_at).bind(*failing_since)).await
     }
 
     async fn replay(&mut self, key: &Key) -> Result<Applied, StoreError> {
         let seq = self.take_seq();
-        let revived = Query::by_key(
-            "UPDATE work SET dead_at = NULL, failures = 0, failing_since = NULL, begun = 0, retry_at = NULL,
-                 newest = CASE WHEN newest < $4 THEN $4 ELSE newest + 1 END
-             WHERE {key} AND dead_at IS NOT NULL",
-            key,
-        )
-        .bind(seq.0)
-        .execute(self.on())
-        .await?;
+        let revived = Query::by_key(REVIVE, key).bind(seq.0).execute(self.on()).await?;
         let arrival = Arrival { key: key.clone(), seq, class: WorkClass::Author };
         Ok(Applied::New(if revived > 0 { vec![arrival] } else { Vec::new() }))
     }
 
     async fn wake(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
-        let due = Query::new(WAKE).bind(now).bind(SLICE);
-        let due = due.fetch_all(self.on()).await?;
-        let mut keys = Vec::with_capacity(due.len());
-        for row in due {
-            keys.extend(key(&row)?);
-        }
-        self.ask(keys, "wakeup", WorkClass::Author, now).await
+        let due = Query::new(WAKE).bind(now).bind(SLICE).fetch_all(self.on()).await?;
+        self.ask(keys(&due)?, "wakeup", WorkClass::Author, now).await
     }
 
     /// Looks that no delivery asked for.
@@ -578,13 +527,7 @@ impl Batch<'_> {
             Query::new("SELECT empty_part($1)").bind(tomorrow).fetch_all(self.on()).await?;
             0
         } else {
-            Query::new(
-                "DELETE FROM seen WHERE seq IN (SELECT seq FROM seen ORDER BY seq LIMIT $2) AND received_at < $1",
-            )
-            .bind(now - REMEMBER_IDS)
-            .bind(SLICE)
-            .execute(self.on())
-            .await?
+            Query::new(FORGET).bind(now - REMEMBER_IDS).bind(SLICE).execute(self.on()).await?
         };
         for (old, before) in [
             ("DELETE FROM work WHERE dead_at < $1", now - KEEP_DEAD_LETTERS),
@@ -594,7 +537,7 @@ impl Batch<'_> {
             ("DELETE FROM taken WHERE at < $1", now - budget::LONGEST),
             ("DELETE FROM turn WHERE at < $1", now - budget::LONGEST),
         ] {
-            Query::new(old).bind(before).execute(self.on()).await?;
+            self.run(Query::new(old).bind(before)).await?;
         }
         Ok(Applied::Rows(ids))
     }

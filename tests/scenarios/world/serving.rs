@@ -112,7 +112,7 @@ pub async fn serve(
     let own = own_app(&client).await.expect("the App is known");
     let now: Arc<dyn github::Clock> = clock.clone();
     let seal = config.state_seal();
-    let reconciler = GithubReconciler::new(client.clone(), now).sealing(seal.clone());
+    let reconciler = GithubReconciler::new(client.clone(), now).with(|it| it.sealing(seal.clone()));
     let server = Server {
         clock,
         loops: Some(LoopReader::new(client.clone(), seal)),
