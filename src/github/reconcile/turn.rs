@@ -18,7 +18,7 @@ use crate::{
         path, plan,
         storage::Storage,
     },
-    refs::{self, AttemptFile, Follows, LoadedRun, RefsError, Retry, Save, StateStore},
+    refs::{self, AttemptFile, LoadedRun, RefsError, Retry, Save, StateStore},
     render::{self, OpenLoop, OwnTemplates, Rendered},
 };
 use loopgate_core::{
@@ -243,12 +243,10 @@ impl Reconcile {
                 texts.gates.actions.clear();
                 decision.surface.request.retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
             }
-            let follows = match &state.last_verification {
-                Some(last) if last.result == VerificationResult::Fail => Follows::AFailure,
-                _ => Follows::Nothing,
-            };
+            let last = state.last_verification.as_ref();
+            let after_failure = last.is_some_and(|last| last.result == VerificationResult::Fail);
             let feedback = render::feedback(&decision.view.feedback, observation.policy.retry.feedback_max_length);
-            let record = |record| AttemptFile::of(record, &feedback, follows);
+            let record = |record| AttemptFile::of(record, &feedback, after_failure, None);
             let attempt = decision.attempt.as_ref().map(record).transpose()?;
             let subject = refs::subject(&decision);
             let report = store.objects().report(decision.surface.status_comment, &texts);
