@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     config,
-    github::{Error, ErrorKind, ListedPast, Observer, PastState},
+    github::{Error, ErrorKind, ListedPull, Observer, PastState},
     render::{self, Trial, Tried},
 };
 use loopgate_core::{RepoName, Timestamp, observed::ExternalCheck, policy::Policy};
@@ -102,8 +102,8 @@ async fn read(
 
 /// Reads pull requests one after another, beside a progress bar; with what ended it early, and what to do about that.
 pub(super) async fn read_each<T>(
-    listed: &[ListedPast],
-    mut read: impl AsyncFnMut(&ListedPast) -> Result<T, Error>,
+    listed: &[ListedPull],
+    mut read: impl AsyncFnMut(&ListedPull) -> Result<T, Error>,
 ) -> (Vec<T>, Option<String>) {
     let style = ProgressStyle::with_template("{bar:30} {pos} of {len} pull requests {msg}");
     let bar = ProgressBar::new(listed.len() as u64).with_style(style.unwrap_or_else(|_| ProgressStyle::default_bar()));
@@ -162,18 +162,18 @@ impl TryCache {
         Self(cache.map(|cache| cache.join(below)))
     }
 
-    fn file(folder: &Path, one: &ListedPast) -> PathBuf {
+    fn file(folder: &Path, one: &ListedPull) -> PathBuf {
         folder.join(format!("{}.json", one.number))
     }
 
-    fn read(&self, one: &ListedPast) -> Option<Tried> {
+    fn read(&self, one: &ListedPull) -> Option<Tried> {
         let text = fs::read_to_string(Self::file(self.0.as_deref()?, one)).ok()?;
         let entry: CachedPull = serde_json::from_str(&text).ok()?;
         (entry.updated_at == one.updated_at).then_some(entry.tried)
     }
 
     /// What cannot be kept is asked for again.
-    fn write(&self, one: &ListedPast, tried: &Tried) {
+    fn write(&self, one: &ListedPull, tried: &Tried) {
         let Some(folder) = self.0.as_deref() else { return };
         let entry = CachedPull { updated_at: one.updated_at, tried: tried.clone() };
         if let Ok(text) = serde_json::to_string(&entry) {

@@ -7,12 +7,11 @@ use serde_json::{Value, json};
 
 use super::{
     defaults, layer,
-    load::{ConfigErrors, load},
+    load::{ConfigErrors, Sources, load},
     node::{Kind, Node},
     place::Layer,
     presets::Presets,
     source::Source,
-    yaml,
 };
 use loopgate_core::policy::Activation;
 
@@ -61,11 +60,12 @@ pub fn effective(
     repository: Option<Source<'_>>,
 ) -> Result<Vec<Setting>, ConfigErrors> {
     let policy = load(organisation, repository)?.policy;
+    let presets = Presets::builtin();
+    let builtin = layer::merged(defaults::tree().clone(), presets.tree.clone(), &mut Vec::new());
     // Valid a moment ago, and read in the same way.
-    let read = |source: Option<Source<'_>>, layer| source.and_then(|source| yaml::read(source, layer).ok());
-    let builtin = layer::merged(defaults::tree().clone(), Presets::builtin().tree.clone(), &mut Vec::new());
-    let organisation = read(organisation, Layer::Organisation);
-    let tree = layer::layered(builtin, organisation, read(repository, Layer::Repository)).tree;
+    let sources = Sources { builtin: presets.source, organisation, repository };
+    let [organisation, repository] = sources.trees().unwrap_or_default();
+    let tree = layer::layered(builtin, organisation, repository).tree;
 
     let mut settings = Vec::new();
     collect(&tree, String::new(), &mut settings);

@@ -55,10 +55,8 @@ pub(super) fn load_on(
     repository: Option<Source<'_>>,
 ) -> Result<LoadedPolicy, ConfigErrors> {
     let sources = Sources { builtin: presets.source, organisation, repository };
-    let read = |source: Option<Source<'_>>, layer| source.map(|source| yaml::read(source, layer)).transpose();
-    let alone = |problem: Problem| sources.errors(vec![problem], None);
-    let organisation = read(organisation, Layer::Organisation).map_err(alone)?;
-    let repository_tree = read(repository, Layer::Repository).map_err(alone)?;
+    let trees = sources.trees().map_err(|problem| sources.errors(vec![problem], None))?;
+    let [organisation, repository_tree] = trees;
 
     if let Some(tree) = &organisation {
         // Alone, lest what the repository writes over it hides that it is wrong.
@@ -108,6 +106,12 @@ pub(super) struct Sources<'a> {
 }
 
 impl Sources<'_> {
+    /// The organisation's file and the repository's as trees.
+    pub fn trees(&self) -> Result<[Option<Node>; 2], Problem> {
+        let read = |source: Option<Source<'_>>, layer| source.map(|source| yaml::read(source, layer)).transpose();
+        Ok([read(self.organisation, Layer::Organisation)?, read(self.repository, Layer::Repository)?])
+    }
+
     fn errors(&self, mut problems: Vec<Problem>, tree: Option<&Node>) -> ConfigErrors {
         // One sentence for each place: what is wrong with a word is often wrong in several ways.
         problems.sort_by_key(|problem| problem.place);

@@ -28,6 +28,12 @@ impl Lowering {
         self.problems.push(problem);
     }
 
+    /// Nothing, since what was written is refused.
+    pub fn refused<T>(&mut self, problem: Problem) -> Option<T> {
+        self.refuse(problem);
+        None
+    }
+
     /// A limit on how many of something there are, so that what is done for each stays little; `place` is where the
     /// first too many stands.
     pub fn at_most(&mut self, limit: usize, place: Option<Place>, what: &str) -> bool {
@@ -41,11 +47,10 @@ impl Lowering {
     /// tree. See [`NameGlob::path`] for how they match.
     pub fn paths(&mut self, written: &[String], node: &Node) -> (PathGlobs, PathGlobs) {
         let (mut globs, mut except) = (Vec::new(), Vec::new());
-        for (index, text) in written.iter().enumerate() {
-            let place = node.item(index).place;
+        for (text, node) in node.each(written) {
             match text.strip_prefix('!') {
-                Some(glob) => except.extend(self.path_glob(glob, place, NameGlob::excluded_path)),
-                None => globs.extend(self.path_glob(text, place, NameGlob::path)),
+                Some(glob) => except.extend(self.path_glob(glob, node.place, NameGlob::excluded_path)),
+                None => globs.extend(self.path_glob(text, node.place, NameGlob::path)),
             }
         }
         if written.iter().all(|text| text.starts_with('!')) {
@@ -66,25 +71,27 @@ impl Lowering {
     }
 
     fn path_globs(&mut self, written: &[String], node: &Node, parse: ParseGlob) -> Vec<NameGlob> {
-        let written = written.iter().enumerate();
-        written.filter_map(|(index, text)| self.path_glob(text, node.item(index).place, parse)).collect()
+        node.each(written).filter_map(|(text, node)| self.path_glob(text, node.place, parse)).collect()
     }
 
     fn path_glob(&mut self, glob: &str, place: Place, parse: ParseGlob) -> Option<NameGlob> {
         if let Some(relative) = glob.strip_prefix('/') {
             let problem = Problem::wrong(place, "paths are relative to the root of the repository");
-            self.refuse(problem.hint(format!("write `{}`", shorten(relative))));
-            return None;
+            return self.refused(problem.hint(format!("write `{}`", shorten(relative))));
         }
         if glob.ends_with('/') {
             let problem = Problem::wrong(place, format!("`{}` matches a folder, and files are matched", shorten(glob)));
-            self.refuse(problem.hint(format!("write `{}**`", shorten(glob))));
-            return None;
+            return self.refused(problem.hint(format!("write `{}**`", shorten(glob))));
         }
         self.glob(glob, place, parse)
     }
 
-    /// A glob over names, in which `*` matches everything.
+    /// Globs over names, in which `*` matches everything.
+    pub fn name_globs<C: FromIterator<NameGlob>>(&mut self, written: &[String], node: &Node) -> C {
+        node.each(written).filter_map(|(text, node)| self.name_glob(text, node)).collect()
+    }
+
+    /// A glob over names.
     pub fn name_glob(&mut self, text: &str, node: &Node) -> Option<NameGlob> {
         self.glob(text, node.place, NameGlob::parse)
     }
@@ -98,18 +105,16 @@ impl Lowering {
             return None;
         }
         if text.is_empty() {
-            self.refuse(Problem::wrong(place, "an empty glob matches nothing"));
-            return None;
+            return self.refused(Problem::wrong(place, "an empty glob matches nothing"));
         }
         if text.len() > MAX_GLOB_LENGTH {
-            self.refuse(Problem::wrong(place, "this glob is too long").hint("make several of it"));
-            return None;
+            return self.refused(Problem::wrong(place, "this glob is too long").hint("make several of it"));
         }
         match parse(text) {
             Ok(glob) => Some(glob),
             Err(error) => {
-                self.refuse(Problem::wrong(place, format!("`{}` is not a glob: {}", shorten(text), error.kind())));
-                None
+                let message = format!("`{}` is not a glob: {}", shorten(text), error.kind());
+                self.refused(Problem::wrong(place, message))
             }
         }
     }
@@ -126,8 +131,7 @@ impl Lowering {
             return None;
         }
         if text.is_empty() {
-            self.refuse(Problem::wrong(place, "an empty pattern matches every line"));
-            return None;
+            return self.refused(Problem::wrong(place, "an empty pattern matches every line"));
         }
         match Pattern::parse(text) {
             Ok(pattern) => Some(pattern),
@@ -136,15 +140,13 @@ impl Lowering {
                 // The library draws a picture of the expression; its last line says what is wrong.
                 let reason = reason.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
                 let message = format!("`{}` is not a regular expression: {reason}", shorten(text));
-                self.refuse(Problem::wrong(place, message));
-                None
+                self.refused(Problem::wrong(place, message))
             }
         }
     }
 
     pub fn patterns(&mut self, written: &[String], node: &Node) -> Vec<Pattern> {
-        let written = written.iter().enumerate();
-        written.filter_map(|(index, text)| self.pattern(text, node.item(index))).collect()
+        node.each(written).filter_map(|(text, node)| self.pattern(text, node)).collect()
     }
 
     /// A path inside the repository.

@@ -88,6 +88,11 @@ impl Node {
         }
     }
 
+    /// Each of what was made of a list, with the item that it was made of.
+    pub fn each<T>(&self, made: impl IntoIterator<Item = T>) -> impl Iterator<Item = (T, &Self)> {
+        made.into_iter().enumerate().map(|(index, one)| (one, self.item(index)))
+    }
+
     /// The first place in it of a text that is wanted.
     pub fn find_text(&self, is_wanted: &impl Fn(&str) -> bool) -> Option<Place> {
         match &self.kind {

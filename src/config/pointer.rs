@@ -8,7 +8,6 @@ use super::{
     presets::Presets,
     problem::Problem,
     source::Source,
-    yaml,
 };
 use loopgate_core::policy::ConfigError;
 
@@ -21,11 +20,11 @@ pub(super) struct Pointer<'a> {
 impl<'a> Pointer<'a> {
     /// Of texts that [`load`](super::load) accepts; what it does not is as if it were not there.
     pub fn new(organisation: Option<Source<'a>>, repository: Option<Source<'a>>) -> Self {
-        let read = |source: Option<Source<'_>>, layer| source.and_then(|source| yaml::read(source, layer).ok());
-        let layers = (read(organisation, Layer::Organisation), read(repository, Layer::Repository));
         let presets = Presets::builtin();
-        let Layered { tree, .. } = layer::layered(presets.tree.clone(), layers.0, layers.1);
-        Self { sources: Sources { builtin: presets.source, organisation, repository }, tree }
+        let sources = Sources { builtin: presets.source, organisation, repository };
+        let [organisation, repository] = sources.trees().unwrap_or_default();
+        let Layered { tree, .. } = layer::layered(presets.tree.clone(), organisation, repository);
+        Self { sources, tree }
     }
 
     /// Whether somebody wrote what stands at a path, rather than us.

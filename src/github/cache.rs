@@ -4,12 +4,10 @@
 //! (<https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api>), and what is named by
 //! a commit or blob id need not be asked for twice at all. The cache is only ever a saving: losing it loses nothing.
 
-use std::{
-    collections::{BTreeMap, HashMap},
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
+use hashlink::LruCache;
 
 use loopgate_core::InstallationId;
 
@@ -55,20 +53,11 @@ pub struct MemoryCache {
 /// Bytes an entry costs beside its key and answer: map nodes and pointers, roughly.
 const ENTRY_OVERHEAD: usize = 200;
 
-#[derive(Debug, Default)]
-struct Shelf {
-    entries: HashMap<CacheKey, Entry>,
-    /// When each entry was last used, oldest first.
-    order: BTreeMap<u64, CacheKey>,
-    tick: u64,
-    bytes: usize,
-}
-
 #[derive(Debug)]
-struct Entry {
-    answer: Arc<CachedAnswer>,
-    used: u64,
-    weight: usize,
+struct Shelf {
+    /// Answers and the bytes that each takes.
+    entries: LruCache<CacheKey, (Arc<CachedAnswer>, usize)>,
+    bytes: usize,
 }
 
 impl MemoryCache {
@@ -77,7 +66,7 @@ impl MemoryCache {
 
     /// `budget` is in bytes. An answer of more than an eighth of it is not kept.
     pub fn new(budget: usize) -> Self {
-        Self { budget, shelf: Mutex::default() }
+        Self { budget, shelf: Mutex::new(Shelf { entries: LruCache::new_unbounded(), bytes: 0 }) }
     }
 }
 
@@ -90,50 +79,23 @@ impl Default for MemoryCache {
 impl ResponseCache for MemoryCache {
     fn get(&self, key: &CacheKey) -> Option<Arc<CachedAnswer>> {
         // A panic while the lock was held leaves at worst a cache that forgets: its content is still true.
-        self.shelf.lock().unwrap_or_else(PoisonError::into_inner).touch(key)
+        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
+        shelf.entries.get(key).map(|(answer, _)| answer.clone())
     }
 
     fn put(&self, key: CacheKey, answer: CachedAnswer) {
         let weight = answer.weight() + key.url.len() * 2 + ENTRY_OVERHEAD;
         let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
-        shelf.remove(&key);
+        shelf.bytes -= shelf.entries.remove(&key).map_or(0, |(_, weight)| weight);
         if weight <= self.budget / 8 {
-            shelf.insert(key, answer, weight);
-            while shelf.bytes > self.budget && shelf.drop_oldest() {}
+            shelf.entries.insert(key, (Arc::new(answer), weight));
+            shelf.bytes += weight;
         }
-    }
-}
-
-impl Shelf {
-    fn touch(&mut self, key: &CacheKey) -> Option<Arc<CachedAnswer>> {
-        let entry = self.entries.get_mut(key)?;
-        self.tick += 1;
-        if let Some(key) = self.order.remove(&entry.used) {
-            self.order.insert(self.tick, key);
+        while shelf.bytes > self.budget
+            && let Some((_, (_, weight))) = shelf.entries.remove_lru()
+        {
+            shelf.bytes -= weight;
         }
-        entry.used = self.tick;
-        Some(entry.answer.clone())
-    }
-
-    fn insert(&mut self, key: CacheKey, answer: CachedAnswer, weight: usize) {
-        self.tick += 1;
-        self.order.insert(self.tick, key.clone());
-        self.entries.insert(key, Entry { answer: Arc::new(answer), used: self.tick, weight });
-        self.bytes += weight;
-    }
-
-    fn remove(&mut self, key: &CacheKey) {
-        if let Some(entry) = self.entries.remove(key) {
-            self.order.remove(&entry.used);
-            self.bytes -= entry.weight;
-        }
-    }
-
-    fn drop_oldest(&mut self) -> bool {
-        let Some((_, key)) = self.order.first_key_value() else { return false };
-        let key = key.clone();
-        self.remove(&key);
-        true
     }
 }
 

@@ -40,6 +40,7 @@ use super::{
     Clock, Credentials, Error, MemoryCache, ResponseCache, SystemClock, Usage,
     auth::TokenSlot,
     budget::{Budget, PointsLimit, Quota, SharedBudget},
+    error::OrAbsent as _,
     health::Health,
     identity::Knowledge,
     retry::{Patience, Repeat},
@@ -258,12 +259,8 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`] but not found.
     pub(crate) async fn exists(&self, path: &str) -> Result<bool, Error> {
-        let request = Outgoing::read(path, Accept::Json, JSON_LIMIT);
-        match self.read(&request).await {
-            Ok(answer) => answer.or_redirected(path).map(|_| true),
-            Err(Error::NotFound { .. }) => Ok(false),
-            Err(error) => Err(error),
-        }
+        let answer = self.read(&Outgoing::read(path, Accept::Json, JSON_LIMIT)).await.or_absent()?;
+        answer.map(|answer| answer.or_redirected(path)).transpose().map(|answer| answer.is_some())
     }
 
     /// Where a download redirects to, followed without our token (archives: the address is signed and lives a minute).
@@ -329,11 +326,8 @@ impl Client {
         body: Option<&impl Serialize>,
         repeat: Repeat,
     ) -> Result<Incoming, Error> {
-        let body = match body.map(serde_json::to_vec) {
-            Some(Ok(bytes)) => Some(Bytes::from(bytes)),
-            None => None,
-            Some(Err(error)) => return Err(unreadable(path, &format!("our own request: {error}"))),
-        };
+        let written = body.map(serde_json::to_vec).transpose();
+        let body = written.map_err(|error| unreadable(path, &format!("our own request: {error}")))?.map(Bytes::from);
         let request = Outgoing { method, body, ..Outgoing::read(path, Accept::Json, JSON_LIMIT) };
         let _booked = self.admit(&request).await?;
         let _permit = self.shared.writing.acquire().await.ok();
@@ -380,7 +374,7 @@ fn unavailable(path: &str, message: &str) -> Error {
     Error::Unavailable { path: path.to_owned(), message: message.to_owned(), retry_at: None }
 }
 
-fn error_of(broken: Broken, path: &str, limit: usize) -> Error {
+pub(super) fn error_of(broken: Broken, path: &str, limit: usize) -> Error {
     match broken {
         Broken::NeverSent(message) | Broken::Unclear(message) => unavailable(path, &message),
         Broken::TooLarge => Error::TooLarge { path: path.to_owned(), limit },

@@ -1,7 +1,7 @@
 //! What can go wrong between us and GitHub, distinguished by what to do about it.
 
 use crate::refs::Retry;
-use loopgate_core::Timestamp;
+use loopgate_core::{Timestamp, observed::ObservationProblem};
 
 /// A request that did not end well.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -97,10 +97,7 @@ impl Error {
     /// # Errors
     /// Gives back what is no refusal: faults and waits end whatever is under way.
     pub fn refusal(self) -> Result<Self, Self> {
-        match self.kind() {
-            ErrorKind::Refusal => Ok(self),
-            ErrorKind::Fault | ErrorKind::Outage { .. } | ErrorKind::Wait { .. } | ErrorKind::Paced { .. } => Err(self),
-        }
+        if self.kind() == ErrorKind::Refusal { Ok(self) } else { Err(self) }
     }
 }
 
@@ -113,6 +110,18 @@ pub(crate) trait OrAbsent<T> {
     /// # Errors
     /// Every error that is no refusal: what is refused is as good as absent.
     fn or_refused(self) -> Result<Option<T>, Error>;
+
+    /// The answer, or why it is refused in a sentence.
+    ///
+    /// # Errors
+    /// Every error that is no refusal.
+    fn or_said(self) -> Result<Result<T, String>, Error>;
+
+    /// As [`or_refused`](Self::or_refused); why it is refused becomes a problem.
+    ///
+    /// # Errors
+    /// Every error that is no refusal.
+    fn or_noted(self, what: &str, problems: &mut Vec<ObservationProblem>) -> Result<Option<T>, Error>;
 }
 
 impl<T> OrAbsent<T> for Result<T, Error> {
@@ -125,9 +134,19 @@ impl<T> OrAbsent<T> for Result<T, Error> {
     }
 
     fn or_refused(self) -> Result<Option<T>, Error> {
+        Ok(self.or_said()?.ok())
+    }
+
+    fn or_said(self) -> Result<Result<T, String>, Error> {
         match self {
-            Ok(value) => Ok(Some(value)),
-            Err(error) => error.refusal().map(|_| None),
+            Ok(value) => Ok(Ok(value)),
+            Err(error) => error.refusal().map(|error| Err(error.to_string())),
         }
+    }
+
+    fn or_noted(self, what: &str, problems: &mut Vec<ObservationProblem>) -> Result<Option<T>, Error> {
+        let said =
+            self.or_said()?.map_err(|reason| problems.push(ObservationProblem { what: what.to_owned(), reason }));
+        Ok(said.ok())
     }
 }

@@ -17,17 +17,16 @@ use super::{
     error::OrAbsent as _,
     marker::Marker,
     observe::read_pull,
-    paging::wrapped_pages,
     path,
     retry::Repeat,
-    wire::{App, User},
+    wire::{CheckRun, CheckRuns, User},
 };
 use crate::{
     refs::{RefName, RefsError, Retry, StateStore},
     render::{Ended, Feedback, ReadFrom, Reading, Until},
 };
 use loopgate_core::{
-    CheckRunId, CommentId, Login, PrNumber, RepoName, Sha,
+    CommentId, Login, PrNumber, RepoName, Sha,
     gate::ReactionKind,
     observed::{Lifecycle, OwnCheck},
 };
@@ -57,29 +56,13 @@ pub struct FeedbackSeen {
 }
 
 #[derive(Deserialize)]
-struct Run {
-    id: CheckRunId,
-    name: String,
-    app: Option<App>,
-    output: Option<Output>,
-}
-
-#[derive(Deserialize)]
-struct Output {
-    summary: Option<String>,
-    text: Option<String>,
-}
-
-wrapped_pages! { Runs.check_runs of Run; }
-
-#[derive(Deserialize)]
 struct Comment {
     id: CommentId,
     body: Option<String>,
     user: Option<User>,
 }
 
-impl Run {
+impl CheckRun {
     fn bot(&self) -> Option<String> {
         Some(format!("{}[bot]", self.app.as_ref()?.slug.as_ref()?))
     }
@@ -123,10 +106,11 @@ impl FeedbackReader {
             FeedbackSeen { head, ended, feedback: document, from }
         };
         let runs = format!("{repo}/commits/{head}/check-runs");
-        let runs = self.client.list::<Runs>(&runs, MOST_PAGES).await.or_refused()?.map(|runs| runs.items);
-        let ours = |run: &Run| OwnCheck::named(&run.name).is_some() && run.bot().is_some_and(|bot| self.may_be(&bot));
-        let runs: Option<Vec<Run>> = runs.map(|runs| runs.into_iter().filter(ours).collect());
-        let speakers: Vec<String> = runs.iter().flatten().filter_map(Run::bot).collect();
+        let runs = self.client.list::<CheckRuns>(&runs, MOST_PAGES).await.or_refused()?.map(|runs| runs.items);
+        let ours =
+            |run: &CheckRun| OwnCheck::named(&run.name).is_some() && run.bot().is_some_and(|bot| self.may_be(&bot));
+        let runs: Option<Vec<CheckRun>> = runs.map(|runs| runs.into_iter().filter(ours).collect());
+        let speakers: Vec<String> = runs.iter().flatten().filter_map(CheckRun::bot).collect();
         if let Some(document) = runs.as_ref().and_then(|runs| self.in_runs(runs)) {
             return Ok(seen((ReadFrom::CheckRun, document)));
         }
@@ -198,8 +182,8 @@ impl FeedbackReader {
     }
 
     /// The newest check run's of an App other than GitHub Actions, if there is one.
-    fn in_runs(&self, runs: &[Run]) -> Option<Feedback> {
-        let document = |run: &Run| {
+    fn in_runs(&self, runs: &[CheckRun]) -> Option<Feedback> {
+        let document = |run: &CheckRun| {
             let output = run.output.as_ref()?;
             let texts = [output.text.as_deref(), output.summary.as_deref()];
             self.of_this(texts.into_iter().flatten().find_map(Feedback::within))

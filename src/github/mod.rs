@@ -64,7 +64,7 @@ pub use looked_heads::{HeardOfHead, LookedHeads};
 pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{
-    CheckedConfiguration, DormantRepository, LeftCheckRun, ListedPast, Observation, ObservedSurface, Observer,
+    CheckedConfiguration, Dormant, DormantRepository, LeftCheckRun, Observation, ObservedSurface, Observer,
     OwnCheckRun, OwnComment, PastState, PullRequestFacts, Target,
 };
 pub use pull_request::PullRequest;

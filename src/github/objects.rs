@@ -107,11 +107,8 @@ impl GithubObjects {
             .collect();
         let input = json!({ "repositoryId": repository.node_id, "refUpdates": updates });
         let question = json!({ "query": UPDATE_REFS, "variables": { "input": input } });
-        let is_done = match self.client.graphql::<Value>(&question).await {
-            Ok(answer) => answer["data"]["updateRefs"].is_object(),
-            Err(error) if error.kind() == ErrorKind::Refusal => false,
-            Err(error) => return Err(told(error)),
-        };
+        let answer = self.client.graphql::<Value>(&question).await.or_refused().map_err(told)?;
+        let is_done = answer.is_some_and(|answer| answer["data"]["updateRefs"].is_object());
         for (name, old, new) in moves.iter().filter(|_| is_done) {
             if let (Some(old), Some(new)) = (old, new) {
                 self.replaces(name, *old, *new);
@@ -200,17 +197,14 @@ impl GitObjects for GithubObjects {
     }
 
     async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<(), RefsError> {
-        let answer = match old {
-            None => {
-                let body = json!({ "ref": name.to_string(), "sha": new });
-                self.client.tell(Method::POST, &self.path("refs"), Some(&body), Repeat::Safe).await
-            }
+        let (method, path, body) = match old {
+            None => (Method::POST, self.path("refs"), json!({ "ref": name.to_string(), "sha": new })),
             Some(_) => {
-                let body = json!({ "sha": new, "force": false });
                 let path = self.path(format_args!("refs/{}", name.short()));
-                self.client.tell(Method::PATCH, &path, Some(&body), Repeat::Safe).await
+                (Method::PATCH, path, json!({ "sha": new, "force": false }))
             }
         };
+        let answer = self.client.tell(method, &path, Some(&body), Repeat::Safe).await;
         match answer {
             Ok(()) => {
                 if let Some(old) = old {
@@ -274,8 +268,6 @@ impl ListObjects for GithubObjects {
 pub(super) fn told(error: Error) -> RefsError {
     match error.kind() {
         ErrorKind::Refusal => RefsError::Refused(error.to_string()),
-        ErrorKind::Fault | ErrorKind::Outage { .. } | ErrorKind::Wait { .. } | ErrorKind::Paced { .. } => {
-            RefsError::Fault { message: error.to_string(), retry: error.retry() }
-        }
+        _ => RefsError::Fault { message: error.to_string(), retry: error.retry() },
     }
 }

@@ -6,8 +6,8 @@ use futures::{StreamExt as _, stream};
 use serde_json::Value;
 
 use super::{
-    Error, ErrorKind, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, Repo, error::OrAbsent as _,
-    objects::told, path, ttl_cache::TtlCache, wire::ListedCommit,
+    Error, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, Repo, error::OrAbsent as _, objects::told, path,
+    ttl_cache::TtlCache, wire::ListedCommit,
 };
 use crate::{
     refs::{RefName, RefsError, Seal, StateStore},
@@ -78,10 +78,7 @@ impl LoopReader {
             };
             Ok(may_read.then_some(installation))
         };
-        match asked.await {
-            Err(error) if error.kind() == ErrorKind::Refusal => Ok(None),
-            asked => asked,
-        }
+        Ok(asked.await.or_refused()?.flatten())
     }
 
     pub fn objects(&self, installation: InstallationId, repository: &RepoName) -> GithubObjects {
@@ -98,12 +95,8 @@ impl LoopReader {
         (repository, number): (&RepoName, PrNumber),
         now: Timestamp,
     ) -> Result<Option<Looked>, super::Failed> {
-        let request = ReconcileRequest {
-            installation: Some(installation),
-            repository: repository.clone(),
-            number,
-            hints: Vec::new(),
-        };
+        let (installation, repository) = (Some(installation), repository.clone());
+        let request = ReconcileRequest { installation, repository, number, hints: Vec::new() };
         Box::pin(self.reconcile.peek(&request, now)).await
     }
 

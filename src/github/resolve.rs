@@ -9,7 +9,7 @@ use super::{
     paging::wrapped_pages,
     path,
     webhook::Target,
-    wire::{InStack, ObjectRef, Side, User, account},
+    wire::{InStack, ObjectRef, Side, SideRepository, User, WireRun, account},
 };
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp, WorkflowRunId,
@@ -23,42 +23,30 @@ const LATELY_CHANGED: usize = 3;
 
 /// A pull request as lists show it.
 #[derive(Debug, Clone, Deserialize)]
-pub(super) struct OpenPull {
-    pub number: PrNumber,
-    state: String,
-    closed_at: Option<Timestamp>,
-    user: Option<User>,
-    head: ObjectRef,
-    pub base: Side,
-    stack: Option<InStack>,
-}
-
-impl OpenPull {
-    pub fn author(&self) -> Account {
-        account(self.user.clone())
-    }
-
-    /// The branch whose rules hold for it: its stack's base, else the one it targets.
-    pub fn governed_by(&self) -> &str {
-        self.stack.as_ref().map_or(&self.base.branch, |stack| &stack.base.branch)
-    }
-}
-
-/// An open pull request in GitHub's list.
-#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct ListedPull {
     pub number: PrNumber,
     pub updated_at: Timestamp,
     pub head: ObjectRef,
+    pub(super) base: Side,
+    state: String,
+    closed_at: Option<Timestamp>,
+    user: Option<User>,
+    stack: Option<InStack>,
 }
 
-#[derive(Deserialize)]
-pub(super) struct Named {
-    pub full_name: RepoName,
+impl ListedPull {
+    pub(super) fn author(&self) -> Account {
+        account(self.user.clone())
+    }
+
+    /// The branch whose rules hold for it: its stack's base, else the one it targets.
+    pub(super) fn governed_by(&self) -> &str {
+        self.stack.as_ref().map_or(&self.base.branch, |stack| &stack.base.branch)
+    }
 }
 
 wrapped_pages! {
-    pub(super) Repositories.repositories of Named;
+    pub(super) Repositories.repositories of SideRepository;
 }
 
 impl Client {
@@ -98,10 +86,10 @@ impl Client {
     }
 
     /// The open pull requests that have this commit, as GitHub lists them.
-    pub(super) async fn open_with_head(&self, repository: &RepoName, head: Sha) -> Result<Vec<OpenPull>, Error> {
+    pub(super) async fn open_with_head(&self, repository: &RepoName, head: Sha) -> Result<Vec<ListedPull>, Error> {
         let path = format!("{}/commits/{head}/pulls", path::repo(repository));
         // 422 is the answer for a commit that is not there.
-        let found = match self.list::<Vec<OpenPull>>(&path, 3).await.or_absent() {
+        let found = match self.list::<Vec<ListedPull>>(&path, 3).await.or_absent() {
             Ok(found) => found.map(|listing| listing.items).unwrap_or_default(),
             Err(Error::Rejected { status: 422, .. }) => Vec::new(),
             Err(error) => return Err(error),
@@ -112,7 +100,7 @@ impl Client {
         }
         // Of a commit that only a fork has, that list is empty, so those that changed lately are looked through.
         let path = format!("{}/pulls?state=open&sort=updated&direction=desc", path::repo(repository));
-        let lately = self.list::<Vec<OpenPull>>(&path, LATELY_CHANGED).await?;
+        let lately = self.list::<Vec<ListedPull>>(&path, LATELY_CHANGED).await?;
         Ok(concerned(lately.items, repository, head))
     }
 
@@ -127,7 +115,7 @@ impl Client {
         since: Timestamp,
     ) -> Result<Vec<PrNumber>, Error> {
         let path = format!("{}/pulls?state=closed&sort=updated&direction=desc", path::repo(repository));
-        let lately = self.list::<Vec<OpenPull>>(&path, 1).await?.items.into_iter();
+        let lately = self.list::<Vec<ListedPull>>(&path, 1).await?.items.into_iter();
         let ended = lately.filter(|pull| pull.head.sha == head && pull.closed_at.is_some_and(|at| at >= since));
         Ok(ended.map(|pull| pull.number).collect())
     }
@@ -138,8 +126,7 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`].
     pub async fn open_pull_requests(&self, repository: &RepoName, into: Option<&str>) -> Result<Vec<PrNumber>, Error> {
-        let path = format!("{}/pulls?state=open&sort=updated&direction=desc", path::repo(repository));
-        let pulls = self.list::<Vec<OpenPull>>(&path, MOST_PAGES).await?.items;
+        let pulls = self.open_pulls_by_update(repository).await?.items;
         let governed = pulls.iter().filter(|pull| into.is_none_or(|branch| pull.governed_by() == branch));
         Ok(governed.map(|pull| pull.number).collect())
     }
@@ -163,12 +150,8 @@ impl Client {
         repository: &RepoName,
         run: WorkflowRunId,
     ) -> Result<Option<Timestamp>, Error> {
-        #[derive(Deserialize)]
-        struct Run {
-            created_at: Option<Timestamp>,
-        }
         let path = format!("{}/actions/runs/{run}", path::repo(repository));
-        Ok(self.get::<Run>(&path).await.or_refused()?.and_then(|run| run.created_at))
+        Ok(self.get::<WireRun>(&path).await.or_refused()?.and_then(|run| run.created_at))
     }
 
     /// The repositories this installation may see.
@@ -177,12 +160,12 @@ impl Client {
     /// Every kind of [`Error`].
     pub async fn repositories(&self) -> Result<Vec<RepoName>, Error> {
         let found = self.list::<Repositories>("/installation/repositories", MOST_PAGES).await?;
-        Ok(found.items.into_iter().map(|repository| repository.full_name).collect())
+        Ok(found.items.into_iter().filter_map(|repository| repository.full_name).collect())
     }
 }
 
 /// A list by commit holds every pull request the commit is part of, also ones of repositories that forked this one.
-fn concerned(pulls: Vec<OpenPull>, repository: &RepoName, head: Sha) -> Vec<OpenPull> {
+fn concerned(pulls: Vec<ListedPull>, repository: &RepoName, head: Sha) -> Vec<ListedPull> {
     let concerned = pulls.into_iter().filter(|pull| {
         pull.state == "open"
             && pull.head.sha == head
@@ -209,7 +192,8 @@ mod tests {
     }
 
     fn pull(number: u64, state: &str, head: &str, base: &str) -> Value {
-        json!({ "number": number, "state": state, "head": { "sha": head }, "base": { "sha": head, "repo": { "full_name": base } } })
+        json!({ "number": number, "state": state, "updated_at": "2026-11-20T10:15:00Z", "head": { "sha": head },
+                "base": { "sha": head, "repo": { "full_name": base } } })
     }
 
     #[tokio::test]

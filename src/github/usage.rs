@@ -1,6 +1,6 @@
 //! How many requests are sent to GitHub.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::StatusCode;
 
@@ -19,16 +19,6 @@ pub struct Usage {
 /// How GitHub's answers are counted, by the first digit of their status; 304, 403 and 429 apart.
 pub const STATUSES: [&str; 7] = ["2xx", "304", "3xx", "403", "429", "4xx", "5xx"];
 
-#[derive(Debug, Default)]
-pub(crate) struct Meter {
-    total: AtomicU64,
-    not_modified: AtomicU64,
-    writes: AtomicU64,
-    answers: [AtomicU64; STATUSES.len()],
-    spent: [AtomicU64; WorkClass::ALL.len()],
-    deferred: [AtomicU64; WorkClass::ALL.len()],
-}
-
 /// What was done for whom, by [`WorkClass::ALL`].
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Spending {
@@ -38,34 +28,46 @@ pub struct Spending {
     pub deferred: [u64; WorkClass::ALL.len()],
 }
 
+#[derive(Debug, Default)]
+pub(crate) struct Meter(Mutex<Counts>);
+
+#[derive(Debug, Default)]
+struct Counts {
+    usage: Usage,
+    answers: [u64; STATUSES.len()],
+    spending: Spending,
+}
+
 impl Meter {
+    fn counts(&self) -> MutexGuard<'_, Counts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     pub(crate) fn read(&self) {
-        self.total.fetch_add(1, Ordering::Relaxed);
+        self.counts().usage.total += 1;
     }
 
     pub(crate) fn write(&self) {
-        self.total.fetch_add(1, Ordering::Relaxed);
-        self.writes.fetch_add(1, Ordering::Relaxed);
+        let usage = &mut self.counts().usage;
+        usage.total += 1;
+        usage.writes += 1;
     }
 
     pub(crate) fn not_modified(&self) {
-        self.not_modified.fetch_add(1, Ordering::Relaxed);
+        self.counts().usage.not_modified += 1;
     }
 
     pub(crate) fn deferred(&self, class: WorkClass) {
-        self.deferred[class as usize].fetch_add(1, Ordering::Relaxed);
+        self.counts().spending.deferred[class as usize] += 1;
     }
 
     pub(crate) fn spending(&self) -> Spending {
-        let read =
-            |counts: &[AtomicU64; WorkClass::ALL.len()]| std::array::from_fn(|at| counts[at].load(Ordering::Relaxed));
-        Spending { spent: read(&self.spent), deferred: read(&self.deferred) }
+        self.counts().spending
     }
 
     pub(crate) fn answered(&self, class: WorkClass, status: StatusCode) {
-        if status != StatusCode::NOT_MODIFIED {
-            self.spent[class as usize].fetch_add(1, Ordering::Relaxed);
-        }
+        let mut counts = self.counts();
+        counts.spending.spent[class as usize] += u64::from(status != StatusCode::NOT_MODIFIED);
         let first = match status.as_u16() {
             200..=299 => "2xx",
             304 => "304",
@@ -75,21 +77,17 @@ impl Meter {
             400..=499 => "4xx",
             _ => "5xx",
         };
-        for (_, count) in STATUSES.iter().zip(&self.answers).filter(|(status, _)| **status == first) {
-            count.fetch_add(1, Ordering::Relaxed);
+        for (_, count) in STATUSES.iter().zip(&mut counts.answers).filter(|(status, _)| **status == first) {
+            *count += 1;
         }
     }
 
     /// Answers by [`STATUSES`].
     pub(crate) fn answers(&self) -> [u64; STATUSES.len()] {
-        std::array::from_fn(|at| self.answers[at].load(Ordering::Relaxed))
+        self.counts().answers
     }
 
     pub(crate) fn usage(&self) -> Usage {
-        Usage {
-            total: self.total.load(Ordering::Relaxed),
-            not_modified: self.not_modified.load(Ordering::Relaxed),
-            writes: self.writes.load(Ordering::Relaxed),
-        }
+        self.counts().usage
     }
 }

@@ -18,7 +18,7 @@ use url::Url;
 use super::{
     ApiUrl, Error, Github, Secret,
     app::Installation,
-    client::parse,
+    client::{error_of, parse},
     resolve::Repositories,
     transport::{Accept, Incoming, Outgoing, Transport},
 };
@@ -156,7 +156,7 @@ impl SignIn {
                 }
                 let Repositories { repositories } = parsed(&request, &answer)?;
                 let is_last = repositories.len() < PER_PAGE;
-                seen.extend(repositories.into_iter().map(|repository| repository.full_name));
+                seen.extend(repositories.into_iter().filter_map(|repository| repository.full_name));
                 pages += 1;
                 if pages == MOST_PAGES {
                     return Ok(seen);
@@ -178,9 +178,8 @@ impl SignIn {
 /// Sends a request once. It is not repeated: a person waiting at a browser can reload the page.
 async fn sent(transport: &Transport, request: &Outgoing<'_>, token: Option<&Secret>) -> Result<Incoming, Error> {
     let address = transport.address(request.target)?;
-    let silent =
-        |broken| Error::Unavailable { path: request.target.to_owned(), message: format!("{broken:?}"), retry_at: None };
-    transport.send(&address, request, token).await.map_err(silent)
+    let sent = transport.send(&address, request, token).await;
+    sent.map_err(|broken| error_of(broken, request.target, request.limit))
 }
 
 fn parsed<T: DeserializeOwned>(request: &Outgoing<'_>, answer: &Incoming) -> Result<T, Error> {

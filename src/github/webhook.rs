@@ -12,7 +12,6 @@ mod workflow;
 
 use serde::Deserialize;
 
-use self::events::RoutedEvent;
 pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
 use super::WorkClass;
 use loopgate_core::{
@@ -169,16 +168,7 @@ pub enum Misread {
 /// # Errors
 /// [`Misread`] when the body is not JSON, or lacks a field that GitHub documents as always there.
 pub fn route(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<Routed, Misread> {
-    Ok(match events::read(&Reader { event, body, own, received_at })? {
-        RoutedEvent::Concerns { installation: Some(installation), targets, hints, news } => {
-            let work = Work { installation, targets, hints };
-            news.map_or(Routed::Work(work.clone()), |news| Routed::Check(work, news))
-        }
-        RoutedEvent::Concerns { installation: None, .. } => Routed::Irrelevant(Irrelevant::NoInstallation),
-        RoutedEvent::Withdrawn(person) => Routed::Withdrawn(person),
-        RoutedEvent::Irrelevant(why) => Routed::Irrelevant(why),
-        RoutedEvent::Ping => Routed::Ping,
-    })
+    events::read(&Reader { event, body, own, received_at, installation: None })
 }
 
 /// One delivery while it is being routed.
@@ -187,6 +177,8 @@ struct Reader<'a> {
     body: &'a [u8],
     own: &'a OwnApp,
     received_at: Timestamp,
+    /// What it is of where the payload names none.
+    installation: Option<InstallationId>,
 }
 
 impl<'a> Reader<'a> {

@@ -3,9 +3,9 @@
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::json;
 
-use super::{Client, Error, Repo, error::OrAbsent as _};
+use super::{Client, Error, Repo, error::OrAbsent as _, paging::wrapped_pages};
 use loopgate_core::{
-    AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
+    AppId, CheckRunId, Login, PrNumber, RepoName, Sha, Timestamp, UserId, WorkflowRunId,
     observed::{Account, AccountKind},
 };
 
@@ -16,6 +16,13 @@ pub(super) struct User {
     pub login: String,
     #[serde(rename = "type", default)]
     pub kind: String,
+}
+
+impl User {
+    /// The login, unless it is malformed.
+    pub fn login(self) -> Option<Login> {
+        self.login.parse().ok()
+    }
 }
 
 impl From<User> for Account {
@@ -69,6 +76,8 @@ pub(super) struct SideRepository {
 /// A commit, or another object of git, by its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectRef {
+    /// GraphQL's word for it is `oid`.
+    #[serde(alias = "oid")]
     pub sha: Sha,
 }
 
@@ -203,12 +212,6 @@ pub(super) struct CommitFile {
     pub status: String,
 }
 
-/// A commit as GraphQL names it.
-#[derive(Deserialize)]
-pub(super) struct CommitOid {
-    pub oid: Sha,
-}
-
 /// A label, a folder, a secret.
 #[derive(Debug, Deserialize)]
 pub(super) struct Named {
@@ -226,6 +229,72 @@ pub(super) struct Team {
 pub(super) struct App {
     pub id: AppId,
     pub slug: Option<String>,
+}
+
+/// `GET …/commits/{sha}/check-runs`
+/// (<https://docs.github.com/en/rest/checks/runs#list-check-runs-for-a-git-reference>).
+#[derive(Deserialize)]
+pub(super) struct CheckRun {
+    pub id: CheckRunId,
+    pub name: String,
+    pub status: String,
+    pub conclusion: Option<String>,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
+    pub html_url: Option<String>,
+    pub external_id: Option<String>,
+    pub app: Option<App>,
+    pub output: Option<CheckOutput>,
+}
+
+/// What a check run shows.
+#[derive(Deserialize)]
+pub(super) struct CheckOutput {
+    pub title: Option<String>,
+    pub summary: Option<String>,
+    pub text: Option<String>,
+    pub annotations_count: Option<u64>,
+}
+
+wrapped_pages! {
+    pub(super) Artifacts.artifacts of Artifact;
+    pub(super) CheckRuns.check_runs of CheckRun;
+}
+
+/// A workflow run (<https://docs.github.com/en/rest/actions/workflow-runs>).
+#[derive(Deserialize)]
+pub(super) struct WireRun {
+    pub id: WorkflowRunId,
+    pub path: String,
+    pub event: Option<String>,
+    pub head_sha: Sha,
+    pub head_branch: Option<String>,
+    pub run_attempt: Option<u32>,
+    pub status: Option<String>,
+    pub conclusion: Option<String>,
+    pub html_url: Option<String>,
+    pub run_started_at: Option<Timestamp>,
+    pub created_at: Option<Timestamp>,
+    pub updated_at: Option<Timestamp>,
+}
+
+/// An artifact of a workflow run (<https://docs.github.com/en/rest/actions/artifacts>).
+#[derive(Serialize, Deserialize)]
+pub(super) struct Artifact {
+    pub id: u64,
+    pub name: String,
+    pub size_in_bytes: u64,
+    #[serde(default)]
+    pub expired: bool,
+    pub created_at: Option<Timestamp>,
+    pub expires_at: Option<Timestamp>,
+    pub workflow_run: Option<UploadingRun>,
+}
+
+/// The run that uploaded an artifact.
+#[derive(Serialize, Deserialize)]
+pub(super) struct UploadingRun {
+    pub id: WorkflowRunId,
 }
 
 /// A list of GraphQL, without what may not be seen.

@@ -41,11 +41,8 @@ pub async fn archived<G: GitObjects>(objects: &G, number: PrNumber) -> Result<Op
 
 /// The commit that a quarter names for a pull request.
 async fn entry<G: GitObjects>(objects: &G, quarter: Sha, number: PrNumber) -> Result<Option<Sha>, RefsError> {
-    match objects.read_file(quarter, &archive_entry(number, quarter).0, ENTRY_LIMIT).await {
-        Ok(text) => Ok(text.and_then(|text| std::str::from_utf8(&text).ok()?.trim().parse().ok())),
-        Err(RefsError::TooLarge { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
+    let text = objects.read_own(quarter, &archive_entry(number, quarter).0, ENTRY_LIMIT).await?;
+    Ok(text.and_then(|text| std::str::from_utf8(&text).ok()?.trim().parse().ok()))
 }
 
 /// The runs of all pull requests with the commits that hold them, archived ones too.

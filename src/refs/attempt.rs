@@ -44,27 +44,20 @@ const DETAILS: [Detail; 4] = [
 ];
 
 impl AttemptFile {
-    /// Writes a record down, with as much detail as fits.
+    /// Writes a record down, with the fix that led to the attempt if there was one, with as much detail as fits. The
+    /// feedback phase of an attempt after a failed one is another.
     ///
     /// # Errors
     /// When it cannot be written as JSON.
-    pub fn of(record: &AttemptRecord, feedback: &[FeedbackLine], follows: Follows) -> Result<Self, RefsError> {
-        Self::after_fix(record, feedback, follows, None)
-    }
-
-    /// Writes a record with the fix that led to the attempt, with as much detail as fits.
-    ///
-    /// # Errors
-    /// When it cannot be written as JSON.
-    pub fn after_fix(
+    pub fn of(
         record: &AttemptRecord,
         feedback: &[FeedbackLine],
-        follows: Follows,
+        after_failure: bool,
         fix: Option<&FixRecord>,
     ) -> Result<Self, RefsError> {
         let mut text = String::new();
         for detail in DETAILS {
-            text = document(&whole(record, feedback, follows, fix, detail))?;
+            text = document(&whole(record, feedback, after_failure, fix, detail))?;
             if text.len() <= MOST_BYTES {
                 break;
             }
@@ -81,13 +74,6 @@ impl AttemptFile {
     }
 }
 
-/// What came before an attempt: it decides its feedback phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Follows {
-    Nothing,
-    AFailure,
-}
-
 /// Where the documents of attempts are, numbered so that the oldest comes first.
 pub(super) const FOLDER: &str = "attempts/";
 
@@ -98,7 +84,7 @@ pub(super) fn path(number: u32) -> String {
 fn whole(
     record: &AttemptRecord,
     feedback: &[FeedbackLine],
-    follows: Follows,
+    after_failure: bool,
     fix: Option<&FixRecord>,
     detail: Detail,
 ) -> Value {
@@ -116,7 +102,7 @@ fn whole(
         "started_at": record.provenance.started_at,
         "ended_at": record.provenance.ended_at,
         "at": digest.at,
-        "phase": match follows { Follows::Nothing => "execute_tests", Follows::AFailure => "verify_fix" },
+        "phase": if after_failure { "verify_fix" } else { "execute_tests" },
         "decision": record.decision,
         "score": digest.score,
         "failed_rules": digest.failed_rules,

@@ -1,8 +1,11 @@
 //! The git database of a repository on this machine, through the `git` command.
 
-use std::path::{Path, PathBuf};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
 
-use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError};
+use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, Retry};
 use crate::git::{GitCommand, GitOutput, object_id};
 use loopgate_core::Sha;
 
@@ -10,6 +13,8 @@ use loopgate_core::Sha;
 #[derive(Debug, Clone)]
 pub struct LocalRepository {
     directory: PathBuf,
+    /// An index of its own, in which a tree is put together; else the repository's.
+    index: Option<PathBuf>,
 }
 
 const NAME: &str = "Loopgate";
@@ -27,7 +32,7 @@ impl LocalRepository {
     /// # Errors
     /// [`RefsError::NoRepository`] when it is in none, with how to start one.
     pub async fn open(directory: &Path) -> Result<Self, RefsError> {
-        let outside = Self { directory: directory.to_owned() };
+        let outside = Self { directory: directory.to_owned(), index: None };
         let answer = outside.run(&["rev-parse", "--absolute-git-dir"], None).await?;
         if !answer.status.success() {
             return Err(RefsError::NoRepository);
@@ -88,6 +93,9 @@ impl LocalRepository {
         for role in ["AUTHOR", "COMMITTER"] {
             command = command.env(&format!("GIT_{role}_NAME"), NAME).env(&format!("GIT_{role}_EMAIL"), EMAIL);
         }
+        if let Some(index) = &self.index {
+            command = command.env("GIT_INDEX_FILE", index);
+        }
         if let Some(input) = input {
             command = command.input(input);
         }
@@ -108,36 +116,6 @@ impl LocalRepository {
         let answer = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", revision], None).await?;
         Ok(if answer.status.success() { object_id(&answer.stdout) } else { None })
     }
-
-    /// The entries of a tree as `git mktree` reads them: `mode type sha\tpath`.
-    async fn tree_of(&self, treeish: Option<&str>) -> Result<Vec<TreeEntry>, RefsError> {
-        let Some(treeish) = treeish else { return Ok(Vec::new()) };
-        let listing = self.git(&["ls-tree", "-z", treeish], None).await?;
-        Ok(listing
-            .split(|byte| *byte == 0)
-            .filter_map(|line| {
-                let (what, name) = std::str::from_utf8(line).ok()?.split_once('\t')?;
-                Some(TreeEntry { what: what.to_owned(), name: name.to_owned() })
-            })
-            .collect())
-    }
-
-    async fn make_tree(&self, entries: &[TreeEntry]) -> Result<Sha, RefsError> {
-        let lines: String = entries.iter().map(|entry| format!("{}\t{}\0", entry.what, entry.name)).collect();
-        self.sha(&["mktree", "-z"], Some(lines.as_bytes())).await
-    }
-}
-
-#[derive(Debug, Clone)]
-struct TreeEntry {
-    /// `100644 blob <sha>` or `040000 tree <sha>`.
-    what: String,
-    name: String,
-}
-
-fn put(entries: &mut Vec<TreeEntry>, what: String, name: &str) {
-    entries.retain(|entry| entry.name != name);
-    entries.push(TreeEntry { what, name: name.to_owned() });
 }
 
 impl GitObjects for LocalRepository {
@@ -160,36 +138,19 @@ impl GitObjects for LocalRepository {
     }
 
     async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
-        let base = commit.parent.map(|parent| parent.to_string());
-        let mut root = self.tree_of(base.as_deref()).await?;
-        // Files stand at the top or in one folder: that is all a run's tree has.
-        let mut folders: Vec<(String, Vec<TreeEntry>)> = Vec::new();
+        let unusable = |error: io::Error| RefsError::Fault { message: error.to_string(), retry: Retry::Later };
+        let folder = tempfile::tempdir().map_err(unusable)?;
+        let apart = Self { index: Some(folder.path().join("index")), ..self.clone() };
+        if let Some(parent) = commit.parent {
+            apart.git(&["read-tree", &parent.to_string()], None).await?;
+        }
+        let mut entries = String::new();
         for (path, text) in commit.files {
             let blob = self.sha(&["hash-object", "-w", "--stdin"], Some(text.as_bytes())).await?;
-            let what = format!("100644 blob {blob}");
-            match path.split_once('/') {
-                None => put(&mut root, what, path),
-                Some((folder, name)) => {
-                    if !folders.iter().any(|(known, _)| known == folder) {
-                        let base = base.as_ref().map(|base| format!("{base}:{folder}"));
-                        let exists = match &base {
-                            Some(base) => self.resolve(base).await?.is_some(),
-                            None => false,
-                        };
-                        let entries = self.tree_of(base.as_deref().filter(|_| exists)).await?;
-                        folders.push((folder.to_owned(), entries));
-                    }
-                    if let Some((_, entries)) = folders.iter_mut().find(|(known, _)| known == folder) {
-                        put(entries, what, name);
-                    }
-                }
-            }
+            entries.push_str(&format!("100644 {blob}\t{path}\0"));
         }
-        for (folder, entries) in &folders {
-            let tree = self.make_tree(entries).await?;
-            put(&mut root, format!("040000 tree {tree}"), folder);
-        }
-        let tree = self.make_tree(&root).await?.to_string();
+        apart.git(&["update-index", "-z", "--index-info"], Some(entries.as_bytes())).await?;
+        let tree = apart.sha(&["write-tree"], None).await?.to_string();
         let mut arguments = vec!["commit-tree", &tree, "-m", commit.subject];
         let parents: Vec<String> = commit.parent.iter().chain(commit.keeps).map(ToString::to_string).collect();
         for parent in &parents {
@@ -231,7 +192,8 @@ impl GitObjects for LocalRepository {
 impl ListObjects for LocalRepository {
     async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>, RefsError> {
         let Some(tree) = self.resolve(&format!("{commit}:{folder}")).await? else { return Ok(Vec::new()) };
-        Ok(self.tree_of(Some(&tree.to_string())).await?.into_iter().map(|entry| entry.name).collect())
+        let listing = self.git(&["ls-tree", "-z", "--name-only", &tree.to_string()], None).await?;
+        Ok(String::from_utf8_lossy(&listing).split_terminator('\0').map(str::to_owned).collect())
     }
 }
 

@@ -31,7 +31,7 @@ mod subject;
 pub(crate) mod fake;
 
 pub use archive::{ARCHIVE, all_runs, archive_entry, archived};
-pub use attempt::{AttemptFile, Follows};
+pub use attempt::AttemptFile;
 pub use local::LocalRepository;
 pub use memory::{MemoryNotes, MemoryStore};
 pub use name::RefName;

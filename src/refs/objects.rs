@@ -22,6 +22,22 @@ pub trait GitObjects: Sync {
         limit: usize,
     ) -> impl Future<Output = Result<Option<Vec<u8>>, RefsError>> + Send;
 
+    /// The bytes of a document of ours in a commit's tree, if it is there. What is larger than ours was written by somebody
+    /// else, and counts as absent.
+    fn read_own(
+        &self,
+        commit: Sha,
+        path: &str,
+        limit: usize,
+    ) -> impl Future<Output = Result<Option<Vec<u8>>, RefsError>> + Send {
+        async move {
+            match self.read_file(commit, path, limit).await {
+                Err(RefsError::TooLarge { .. }) => Ok(None),
+                read => read,
+            }
+        }
+    }
+
     /// The first parent of a commit, if it has one.
     fn parent(&self, commit: Sha) -> impl Future<Output = Result<Option<Sha>, RefsError>> + Send;
 
@@ -38,6 +54,17 @@ pub trait GitObjects: Sync {
         old: Option<Sha>,
         new: Sha,
     ) -> impl Future<Output = Result<(), RefsError>> + Send;
+
+    /// Writes a commit, and moves a ref to it from its parent.
+    ///
+    /// # Errors
+    /// [`RefsError::RefMoved`] when the ref is not at the parent.
+    fn commit(&self, name: &RefName, commit: NewCommit<'_>) -> impl Future<Output = Result<Sha, RefsError>> + Send {
+        async move {
+            let made = self.write_commit(commit).await?;
+            self.compare_and_swap(name, commit.parent, made).await.map(|()| made)
+        }
+    }
 
     /// Removes a ref; it is fine if it is gone already.
     fn delete_ref(&self, name: &RefName) -> impl Future<Output = Result<(), RefsError>> + Send;

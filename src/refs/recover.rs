@@ -3,7 +3,11 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{GitObjects, RefsError, StateStore, attempt, store::Unusable};
+use super::{
+    GitObjects, RefsError, StateStore,
+    attempt::Digested,
+    store::{HISTORY_FILE, HISTORY_LIMIT, Unusable},
+};
 use crate::render::loop_call;
 use loopgate_core::{
     Sha, Timestamp,
@@ -89,10 +93,8 @@ pub(super) async fn salvage<G: GitObjects>(
 
 /// The lines of the history in a commit; none where it is too large to be ours.
 async fn history<G: GitObjects>(store: &StateStore<'_, G>, commit: Sha) -> Result<Vec<HistoryLine>, RefsError> {
-    match store.history(commit).await {
-        Err(RefsError::TooLarge { .. }) => Ok(Vec::new()),
-        read => read,
-    }
+    let bytes = store.objects.read_own(commit, HISTORY_FILE, HISTORY_LIMIT).await?;
+    Ok(readable_lines(&bytes.unwrap_or_default()))
 }
 
 /// A state without what grants something: attempts and answers stay, so nothing is spent or answered twice.
@@ -118,14 +120,8 @@ async fn attempts<G: GitObjects>(
     let counted = judged.map(|line| line.iteration).max();
     let mut attempts = Vec::new();
     for number in 1..=counted.unwrap_or(0).min(MOST_ATTEMPTS) {
-        let bytes = match store.objects.read_file(tip, &attempt::path(number), attempt::READ_LIMIT).await {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) | Err(RefsError::TooLarge { .. }) => continue,
-            Err(error) => return Err(error),
-        };
-        if let Ok(attempt::Digested { digest }) = serde_json::from_slice(&bytes) {
-            attempts.push(digest);
-        }
+        let read: Option<Digested> = store.recorded_attempt(tip, number).await?;
+        attempts.extend(read.map(|read| read.digest));
     }
     Ok(attempts)
 }

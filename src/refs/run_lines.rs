@@ -65,10 +65,9 @@ impl<'g, G: ListObjects> RunLines<'g, G> {
             let files = [(path.clone(), format!("{day}{text}\n"))];
             let subject = format!("{} ended", line.run_id);
             let commit = NewCommit { parent: tip, files: &files, subject: &subject, ..NewCommit::default() };
-            let commit = self.objects.write_commit(commit).await?;
-            match self.objects.compare_and_swap(&self.name, tip, commit).await {
+            match self.objects.commit(&self.name, commit).await {
                 Err(RefsError::RefMoved { .. }) => {}
-                ended => return ended,
+                ended => return ended.map(drop),
             }
         }
         Err(RefsError::RefMoved { name: self.name.clone() })

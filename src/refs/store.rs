@@ -231,11 +231,8 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         commit: Sha,
         attempt: u32,
     ) -> Result<Option<T>, RefsError> {
-        match self.objects.read_file(commit, &attempt::path(attempt), attempt::READ_LIMIT).await {
-            Ok(bytes) => Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok())),
-            Err(RefsError::TooLarge { .. }) => Ok(None),
-            Err(error) => Err(error),
-        }
+        let bytes = self.objects.read_own(commit, &attempt::path(attempt), attempt::READ_LIMIT).await?;
+        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
     /// The rendered report in a commit; empty where there is none that can be read.
@@ -243,11 +240,8 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// When the git database does not answer.
     pub async fn report(&self, commit: Sha) -> Result<String, RefsError> {
-        match self.objects.read_file(commit, ARTIFACT_FILE, ARTIFACT_LIMIT).await {
-            Ok(bytes) => Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned()),
-            Err(RefsError::TooLarge { .. }) => Ok(String::new()),
-            Err(error) => Err(error),
-        }
+        let bytes = self.objects.read_own(commit, ARTIFACT_FILE, ARTIFACT_LIMIT).await?;
+        Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
     }
 
     /// The signed statement about the merge; none where nothing was signed, or where the file is larger than ours.
@@ -255,10 +249,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// When the git database does not answer.
     pub async fn statement(&self, commit: Sha) -> Result<Option<Vec<u8>>, RefsError> {
-        match self.objects.read_file(commit, STATEMENT_FILE, STATEMENT_LIMIT).await {
-            Err(RefsError::TooLarge { .. }) => Ok(None),
-            read => read,
-        }
+        self.objects.read_own(commit, STATEMENT_FILE, STATEMENT_LIMIT).await
     }
 
     /// The run as a commit holds it; none where its state cannot be read.
@@ -312,9 +303,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         files.push((ARTIFACT_FILE.to_owned(), save.artifact.to_owned()));
         files.extend(statement.map(|text| (STATEMENT_FILE.to_owned(), text.to_owned())));
         let commit = NewCommit { parent: loaded.tip, files: &files, subject: save.subject, ..NewCommit::default() };
-        let commit = self.objects.write_commit(commit).await?;
-        self.objects.compare_and_swap(&self.name, loaded.tip, commit).await?;
-        Ok(Some(commit))
+        self.objects.commit(&self.name, commit).await.map(Some)
     }
 
     /// Gives a run that was archived its ref again, and loads it.
@@ -344,11 +333,8 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         let attempts = state.attempts.iter().map(|attempt| (attempt::path(attempt.number), attempt::READ_LIMIT));
         let mut files = Vec::new();
         for (path, limit) in documents.chain(attempts) {
-            match from.objects.read_file(tip, &path, limit).await {
-                Ok(Some(bytes)) => files.push((path, String::from_utf8_lossy(&bytes).into_owned())),
-                Ok(None) | Err(RefsError::TooLarge { .. }) => {}
-                Err(error) => return Err(error),
-            }
+            let bytes = from.objects.read_own(tip, &path, limit).await?;
+            files.extend(bytes.map(|bytes| (path, String::from_utf8_lossy(&bytes).into_owned())));
         }
         let commit = NewCommit {
             parent: None,
@@ -356,8 +342,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             subject: "taken over from where it was kept before",
             ..NewCommit::default()
         };
-        let commit = self.objects.write_commit(commit).await?;
-        self.objects.compare_and_swap(&self.name, None, commit).await
+        self.objects.commit(&self.name, commit).await.map(drop)
     }
 
     /// `loop-state.json`, sealed if we have a key.
@@ -384,11 +369,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     async fn appended(&self, tip: Option<Sha>, lines: &[HistoryLine]) -> Result<String, RefsError> {
         let before = match tip {
             None => None,
-            Some(tip) => match self.objects.read_file(tip, HISTORY_FILE, HISTORY_LIMIT).await {
-                Ok(before) => before,
-                Err(RefsError::TooLarge { .. }) => None,
-                Err(error) => return Err(error),
-            },
+            Some(tip) => self.objects.read_own(tip, HISTORY_FILE, HISTORY_LIMIT).await?,
         };
         let mut text = before.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
         if !text.is_empty() && !text.ends_with('\n') {

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use serde::Serialize;
+
 use super::{
     failure_card::{Said, told_lines},
     sanitize::{block, clip, clip_lines, line, path_in_address},
@@ -13,14 +15,15 @@ const MOST: usize = 200;
 /// Bytes of one message; the platform takes 64 KB.
 const MESSAGE: usize = 4_000;
 
-/// One annotation. All texts are plain.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One annotation, as GitHub takes it. All texts are plain.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckAnnotation {
     /// Relative to the repository's root.
     pub path: String,
     /// From 1.
     pub start_line: u32,
     pub end_line: u32,
+    #[serde(rename = "annotation_level")]
     pub level: AnnotationLevel,
     pub title: String,
     pub message: String,

@@ -47,8 +47,8 @@ pub struct CheckRunText {
     pub actions: Vec<CheckAction>,
 }
 
-/// A button under a check run.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A button under a check run, as GitHub takes it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct CheckAction {
     pub label: String,
     pub description: String,

@@ -63,7 +63,7 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
             return Ok(queued);
         }
         if let Target::Head { repository, .. } = &work.target
-            && self.reconcile.is_dormant(repository)
+            && self.reconcile.dormant().is_dormant(repository)
         {
             return Ok(Vec::new());
         }
@@ -72,7 +72,8 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
     }
 
     fn overview(&self) -> Overview {
-        Overview { dormant: self.reconcile.dormant(), effects_waiting: self.reconcile.effects_waiting() }
+        let dormant = self.reconcile.dormant().all(self.github.now());
+        Overview { dormant, effects_waiting: self.reconcile.effects_waiting() }
     }
 
     fn looked_heads(&self) -> Option<Arc<LookedHeads>> {
@@ -81,7 +82,7 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
 
     async fn reconcile(&self, job: ReconcileRequest) -> Result<LookOutcome, Failed> {
         let outcome = self.reconcile.run(&job, self.clock.now()).await?;
-        let awakened = self.reconcile.has_awakened(&job.repository);
+        let awakened = self.reconcile.dormant().has_awakened(&job.repository);
         log(&outcome.result);
         let ended = match &outcome.result {
             Settled::Decided(summary) => summary.ended.clone(),

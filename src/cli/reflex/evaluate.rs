@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     cli::{CliError, progress, working_tree::Shown},
-    refs::{AttemptFile, Follows},
+    refs::AttemptFile,
     render::{self, feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
     runner::{self, Extent, Plan, Selection},
 };
@@ -98,8 +98,8 @@ impl Session<'_> {
         let attempt = match &decision.attempt {
             Some(record) => {
                 let feedback = feedback(&decision.view.feedback, policy.retry.feedback_max_length);
-                let follows = if self.state.attempts.is_empty() { Follows::Nothing } else { Follows::AFailure };
-                Some(AttemptFile::after_fix(record, &feedback, follows, fix)?)
+                let after_failure = !self.state.attempts.is_empty();
+                Some(AttemptFile::of(record, &feedback, after_failure, fix)?)
             }
             None => None,
         };

@@ -120,8 +120,7 @@ impl EvaluateSection {
             return default;
         }
         let mut lines = HashMap::new();
-        let rules = self.rules.into_iter().enumerate().filter_map(|(index, rule)| {
-            let node = node.item(index);
+        let rules = node.each(self.rules).filter_map(|(rule, node)| {
             let place = node.at("id").place;
             if let Some(first) = lines.insert(rule.id.clone(), place.line) {
                 let problem = Problem::wrong(place, format!("two rules are called `{}`", rule.id));
@@ -178,8 +177,7 @@ impl WrittenCheck {
             }
             Self::Size(SizeSection { max_lines: None, max_files: None }) => {
                 let problem = Problem::wrong(rule.at("id").place, "the rule's `size` names no limit");
-                cx.refuse(problem.hint("add `max_lines` or `max_files`"));
-                return None;
+                return cx.refused(problem.hint("add `max_lines` or `max_files`"));
             }
             Self::Size(SizeSection { max_lines, max_files }) => RuleCheck::Size {
                 max_lines: max_lines.map(|lines| u64::from(lines.0)),
@@ -202,6 +200,5 @@ fn known_check(check: CheckName, verify: &VerifyPolicy, node: &Node, cx: &mut Lo
     }
     let names: Vec<&str> = verify.checks.keys().map(CheckName::as_str).collect();
     let problem = Problem::wrong(node.place, format!("there is no check `{check}`"));
-    cx.refuse(problem.hint(suggest::among(check.as_str(), &names)));
-    None
+    cx.refused(problem.hint(suggest::among(check.as_str(), &names)))
 }

@@ -135,7 +135,6 @@ impl File {
             cx.warnings.push(problem.hint("take this key away, or the `off` of the gate"));
         }
         check_waits(&self.retry.external_retry, tree.at("loop").at("external_retry"), cx);
-        let branches = self.branches.iter().enumerate();
         Policy {
             origin: match repository {
                 Presence::Present => PolicyOrigin::WorkingTree,
@@ -161,9 +160,7 @@ impl File {
             state: self.state.backend,
             on_complete: self.on_complete.delete_branch,
             approve_runs: self.approve_runs,
-            branches: branches
-                .filter_map(|(index, glob)| cx.name_glob(glob, tree.at("branches").item(index)))
-                .collect(),
+            branches: cx.name_globs(&self.branches, tree.at("branches")),
             coding_agents,
             verify,
         }

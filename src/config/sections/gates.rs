@@ -168,8 +168,7 @@ impl GateSection {
                 Some(preset) => format!("say when it opens, or did you mean the preset `{preset}`?"),
                 None => "say when it opens, for example `when: { paths: [\"src/billing/**\"] }`".to_owned(),
             };
-            cx.refuse(Problem::missing(node.place, "when").hint(hint));
-            return None;
+            return cx.refused(Problem::missing(node.place, "when").hint(hint));
         };
         let preset = known.presets.get(name);
         let mut trigger = when.lower(node.at("when"), cx);

@@ -44,8 +44,7 @@ pub(super) fn lower(written: Vec<ReviewerSection>, verify: &mut VerifyPolicy, no
     if !cx.at_most(MOST_REVIEWERS, beyond, "reviewers") {
         return;
     }
-    for (index, ReviewerSection { app, severity, at_least, timeout }) in written.into_iter().enumerate() {
-        let node = node.item(index);
+    for (ReviewerSection { app, severity, at_least, timeout }, node) in node.each(written) {
         let timeout = timeout.map_or(TimeDelta::minutes(15), |timeout| timeout.0);
         if !(TimeDelta::minutes(1)..=LONGEST).contains(&timeout) {
             cx.refuse(Problem::wrong(node.at("timeout").place, "a reviewer is waited for from 1m to 24h"));

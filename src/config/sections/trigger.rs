@@ -126,11 +126,7 @@ impl When {
             Self::DependenciesAdded(Yes) => GateTrigger::DependenciesAdded,
             Self::NewTopLevelFolder(Yes) => GateTrigger::NewTopLevelFolder,
             Self::Labels(labels) => GateTrigger::Labels(labels.0),
-            Self::BaseBranch(globs) => {
-                let globs = globs.0.iter().enumerate();
-                let globs = globs.filter_map(|(index, glob)| cx.name_glob(glob, node.at("base_branch").item(index)));
-                GateTrigger::BaseBranch(globs.collect())
-            }
+            Self::BaseBranch(globs) => GateTrigger::BaseBranch(cx.name_globs(&globs.0, node.at("base_branch"))),
             Self::Author(logins) => GateTrigger::Author(logins.0),
             // The accounts are entered where the whole file is known.
             Self::Agent(Yes) => GateTrigger::Agent(BTreeSet::new()),
@@ -150,18 +146,14 @@ impl When {
     }
 
     fn lower_all(conditions: NonEmpty<Self>, node: &Node, cx: &mut Lowering) -> Vec<GateTrigger> {
-        let conditions = conditions.0.into_iter().enumerate();
-        conditions.map(|(index, condition)| condition.lower(node.item(index), cx)).collect()
+        node.each(conditions.0).map(|(condition, node)| condition.lower(node, cx)).collect()
     }
 }
 
 impl PathsSection {
     fn lower(written: ShortOr<NonEmpty<String>, Self>, node: &Node, cx: &mut Lowering) -> PathCondition {
         let section = match written {
-            ShortOr::Short(globs) => {
-                let (globs, except) = cx.paths(&globs.0, node);
-                return PathCondition { name: None, globs, except };
-            }
+            ShortOr::Short(globs) => Self { name: None, globs, except: Vec::new() },
             ShortOr::Long(section) => section,
         };
         let (globs, except) = cx.paths(&section.globs.0, node.at("globs"));
@@ -174,10 +166,7 @@ impl PathsSection {
 impl LinesSection {
     fn lower(written: ShortOr<NonEmpty<String>, Self>, node: &Node, cx: &mut Lowering) -> LineCondition {
         let section = match written {
-            ShortOr::Short(patterns) => {
-                let patterns = LinePatterns::new(cx.patterns(&patterns.0, node));
-                return LineCondition { patterns, ..LineCondition::default() };
-            }
+            ShortOr::Short(patterns) => Self { patterns: ShortOr::Short(patterns), except: Vec::new() },
             ShortOr::Long(section) => section,
         };
         let lists = node.at("patterns");

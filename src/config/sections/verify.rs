@@ -118,8 +118,8 @@ impl VerifySection {
         refuse_unknown_needs(&checks, nodes, cx);
         refuse_cycles(&checks, nodes, cx);
         warn_of_missing_tests(&checks, nodes, cx);
-        let workflows = self.workflows.iter().enumerate();
-        let workflows = workflows.filter_map(|(index, path)| workflow(path, node.at("workflows").item(index), cx));
+        let workflows = node.at("workflows").each(&self.workflows);
+        let workflows = workflows.filter_map(|(path, node)| workflow(path, node, cx));
         VerifyPolicy { workflows: workflows.collect(), checks, analyzer: self.analyzer, logs: self.logs }
     }
 }
@@ -134,13 +134,11 @@ impl CheckSection {
         let source = match (&self.run, &self.from) {
             (None, None) => {
                 let problem = Problem::wrong(node.place, "nothing says where the evidence of this check comes from");
-                cx.refuse(problem.hint("add `run:` with a command, or `from:` with an existing check"));
-                return None;
+                return cx.refused(problem.hint("add `run:` with a command, or `from:` with an existing check"));
             }
             (Some(_), Some(_)) => {
                 let problem = Problem::wrong(node.at("from").place, "a check has either `run` or `from`");
-                cx.refuse(problem.hint("make two checks of them"));
-                return None;
+                return cx.refused(problem.hint("make two checks of them"));
             }
             (Some(_), None) => CheckSource::Command(self.command(longest, node, cx)),
             (None, Some(_)) => CheckSource::External(self.external(node, cx)?),
@@ -156,13 +154,13 @@ impl CheckSection {
         let run = cx.some_text(self.run.unwrap_or_default(), node.at("run"), "the command");
         let default = CommandCheck::new(run);
         cx.plain_paths(&self.report, node.at("report"));
-        let reports = self.report.into_iter().enumerate();
+        let reports = node.at("report").each(self.report);
         CommandCheck {
             working_directory: self
                 .working_directory
                 .map(|path| cx.inside_repository(path, node.at("working_directory"))),
             environment: environment(self.env),
-            reports: reports.map(|(index, glob)| cx.inside_repository(glob, node.at("report").item(index))).collect(),
+            reports: reports.map(|(glob, node)| cx.inside_repository(glob, node)).collect(),
             timeout: match self.timeout {
                 Some(timeout) => checked_timeout(timeout.0, longest, node.at("timeout"), cx),
                 None => default.timeout,
@@ -220,8 +218,7 @@ fn workflow(written: &str, node: &Node, cx: &mut Lowering) -> Option<String> {
         }
         _ => {
             let problem = Problem::wrong(node.place, format!("`{}` is not a workflow file", shorten(written)));
-            cx.refuse(problem.hint("write its path: `.github/workflows/ci.yml`"));
-            None
+            cx.refused(problem.hint("write its path: `.github/workflows/ci.yml`"))
         }
     }
 }

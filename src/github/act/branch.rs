@@ -55,9 +55,6 @@ pub(super) async fn delete(repo: Repo<'_>, merged: &MergedBranch) -> Result<Dele
         }
     }
     let reference = repo.path(format!("git/refs/heads/{name}"));
-    match repo.tell(Method::DELETE, &reference, None::<&()>, Repeat::Safe).await {
-        Ok(()) => Ok(Deletion::Deleted),
-        Err(Error::NotFound { .. }) => Ok(Deletion::Gone),
-        Err(error) => Err(error),
-    }
+    let deleted = repo.tell(Method::DELETE, &reference, None::<&()>, Repeat::Safe).await.or_absent()?;
+    Ok(deleted.map_or(Deletion::Gone, |()| Deletion::Deleted))
 }

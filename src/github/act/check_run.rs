@@ -14,7 +14,7 @@ use crate::{
 use loopgate_core::{
     Sha, Timestamp,
     deciding::CheckRunPlan,
-    observed::{AnnotationLevel, CheckProgress, Conclusion, PullRequest},
+    observed::{CheckProgress, Conclusion, PullRequest},
 };
 
 /// Annotations one request takes
@@ -102,15 +102,8 @@ pub(super) fn creation(write: &CheckRunWrite, head: Sha, now: Timestamp) -> Valu
 /// The body of the request that changes a run, with its first annotations.
 pub(super) fn update(write: &CheckRunWrite, now: Timestamp) -> Value {
     let CheckRunWrite { state, text, annotations, digest, .. } = write;
-    let actions: Vec<_> = text
-        .actions
-        .iter()
-        .map(|action| {
-            json!({ "label": action.label, "description": action.description, "identifier": action.identifier })
-        })
-        .collect();
     let first = &annotations[..annotations.len().min(PER_REQUEST)];
-    let mut body = json!({ "external_id": digest, "output": output(text, first), "actions": actions });
+    let mut body = json!({ "external_id": digest, "output": output(text, first), "actions": text.actions });
     match state {
         CheckRunPlan::InProgress => body["status"] = json!("in_progress"),
         CheckRunPlan::Completed(conclusion) => end(&mut body, *conclusion, now),
@@ -144,26 +137,9 @@ fn time(moment: Timestamp) -> String {
 }
 
 fn output(text: &CheckRunText, annotations: &[CheckAnnotation]) -> Value {
-    let annotations: Vec<_> = annotations.iter().map(annotation).collect();
     let mut output = json!({ "title": text.title, "summary": text.summary, "annotations": annotations });
     if let Some(details) = &text.text {
         output["text"] = json!(details);
     }
     output
-}
-
-fn annotation(annotation: &CheckAnnotation) -> Value {
-    let level = match annotation.level {
-        AnnotationLevel::Notice => "notice",
-        AnnotationLevel::Warning => "warning",
-        AnnotationLevel::Failure => "failure",
-    };
-    json!({
-        "path": annotation.path,
-        "start_line": annotation.start_line,
-        "end_line": annotation.end_line,
-        "annotation_level": level,
-        "title": annotation.title,
-        "message": annotation.message,
-    })
 }

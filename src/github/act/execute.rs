@@ -68,8 +68,8 @@ pub struct Executor {
     posted: Mutex<BTreeMap<(Pull, String), Vec<Timestamp>>>,
     /// Effects that were left out, by pull request and kind, and when their turn comes.
     waiting: Mutex<BTreeMap<Pull, (Timestamp, ByKind)>>,
-    /// Reactions that are known to be ours, or known to be others' alone.
-    reactions: TtlCache<(Reacted, ReactionKind), Whose>,
+    /// Whether a reaction is ours, or others' alone.
+    reactions: TtlCache<(Reacted, ReactionKind), bool>,
 }
 
 /// How long after its turn an effect is still awaited here.
@@ -91,17 +91,12 @@ pub struct Executed {
     pub again_at: Option<Timestamp>,
 }
 
-/// An effect that GitHub refused.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Problem {
-    /// What was to be done: "request a review by alice".
-    pub what: String,
-    pub reason: String,
-}
+/// An effect that GitHub refused: what was to be done ("request a review by alice"), and why it was not.
+pub use loopgate_core::observed::ObservationProblem as Problem;
 
 /// Where the effects take place.
 struct Place<'a> {
-    client: &'a Client,
+    repo: Repo<'a>,
     surface: &'a ObservedSurface,
 }
 
@@ -127,7 +122,7 @@ impl Executor {
         surface: &ObservedSurface,
         effects: &[Effect],
     ) -> Result<Executed, Error> {
-        let place = Place { client, surface };
+        let place = Place { repo: client.repo(&surface.repository), surface };
         let mut executed = Executed::default();
         let mut left_out = None;
         let mut waiting = ByKind::new();
@@ -153,7 +148,7 @@ impl Executor {
                     executed.again_at.get_or_insert(until);
                 }
                 Err(Error::NotFound { .. })
-                    if let Some(post) = changed_post(effect).map(|below| place.path(&below))
+                    if let Some(post) = changed_post(effect).map(|below| place.repo.path(below))
                         && (!client.is_gone(&post) || self.may_remake(surface, client.now())) =>
                 {
                     // Until that is certain, the doubt about the answer leads to the next look.
@@ -194,7 +189,7 @@ impl Executor {
     /// Posts a comment, unless people have deleted it again and again.
     async fn comment(&self, place: &Place<'_>, body: &str, need: Need) -> Result<(), Error> {
         let marker = body.lines().next().unwrap_or_default().to_owned();
-        let (key, now) = ((place.surface.pull(), marker), place.client.now());
+        let (key, now) = ((place.surface.pull(), marker), place.repo.now());
         if self.lately(&key, now) > MOST_REMADE {
             let message = format!("it was deleted {MOST_REMADE} times within an hour");
             return Err(Error::Rejected { path: "a comment of ours".to_owned(), status: 410, message });
@@ -287,14 +282,14 @@ impl Executor {
         match effect {
             Effect::CreateCheckRun(write) => place.create_check_run(write).await?,
             Effect::UpdateCheckRun { id, write } => {
-                let body = check_run::update(write, place.client.now());
+                let body = check_run::update(write, place.repo.now());
                 // Annotations add up: a second request would show them twice.
                 let repeat = if write.annotations.is_empty() { Repeat::Safe } else { Repeat::Never };
                 place.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), repeat).await?;
                 place.annotate(*id, write).await?;
             }
             Effect::CancelCheckRun(left) => {
-                let body = check_run::cancellation(left, place.surface, place.client.now());
+                let body = check_run::cancellation(left, place.surface, place.repo.now());
                 place.tell(Method::PATCH, &format!("check-runs/{}", left.id), Some(&body), Repeat::Safe).await?;
             }
             Effect::CreateStatusComment { body } => self.comment(place, body, Need::Status).await?,
@@ -310,7 +305,7 @@ impl Executor {
             Effect::DeleteComment(comment) => {
                 let below = format!("issues/comments/{comment}");
                 place.remove(&below, None).await?;
-                place.client.deleted(place.path(&below));
+                place.repo.deleted(place.repo.path(&below));
             }
             Effect::CreateLabel { name, color, description } => {
                 return self.create_label(place, name, color, description).await;
@@ -334,16 +329,14 @@ impl Executor {
                 let path = format!("actions/runs/{run}/approve");
                 return self.ask_once(place, AskedOf::Approval(*run), &path).await;
             }
-            Effect::DeleteBranch(merged) => {
-                match branch::delete(place.client.repo(&place.surface.repository), merged).await? {
-                    Deletion::Deleted => {}
-                    Deletion::Gone => return Ok(Did::Nothing),
-                    Deletion::Kept(reason) => {
-                        executed.problems.push(Problem { what: describe(effect), reason: reason.to_owned() });
-                        return Ok(Did::Nothing);
-                    }
+            Effect::DeleteBranch(merged) => match branch::delete(place.repo, merged).await? {
+                Deletion::Deleted => {}
+                Deletion::Gone => return Ok(Did::Nothing),
+                Deletion::Kept(reason) => {
+                    executed.problems.push(Problem { what: describe(effect), reason: reason.to_owned() });
+                    return Ok(Did::Nothing);
                 }
-            }
+            },
             Effect::Announce { .. } => {}
         }
         Ok(Did::Something)
@@ -352,7 +345,7 @@ impl Executor {
     /// Adding a label that does not exist would make one without colour or description. One that exists is left as the
     /// repository has it.
     async fn create_label(&self, place: &Place<'_>, name: &str, color: &str, description: &str) -> Result<Did, Error> {
-        let (key, now) = ((place.surface.repository.clone(), name.to_lowercase()), place.client.now());
+        let (key, now) = ((place.surface.repository.clone(), name.to_lowercase()), place.repo.now());
         // Many pull requests may ask for the first of its kind at once.
         let _alone = self.label_creation.lock().await;
         if self.labels.get(&key, now).is_some() {
@@ -373,13 +366,13 @@ impl Executor {
     async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did, Error> {
         let key = (place.surface.pull(), reviewer.clone());
         let path = place.reviewers_path();
-        if let Some(message) = self.refused_reviewers.recall(&key, place.client) {
+        if let Some(message) = self.refused_reviewers.recall(&key, &place.repo) {
             return Err(Error::Rejected { path, status: 422, message });
         }
-        let doubts = place.client.doubts();
+        let doubts = place.repo.doubts();
         let asked = place.create(&path, &reviewer_body(reviewer), Need::Mark).await;
         if let Err(Error::Rejected { message, .. }) = &asked {
-            self.refused_reviewers.keep(key, message.clone(), place.client, doubts);
+            self.refused_reviewers.keep(key, message.clone(), &place.repo, doubts);
         }
         asked.map(|()| Did::Something)
     }
@@ -393,7 +386,7 @@ impl Executor {
         message: &Message,
         executed: &mut Executed,
     ) {
-        let now = place.client.now();
+        let now = place.repo.now();
         let said = (place.surface.pull(), key.to_owned(), channel);
         let outcome = match self.announced.get(&said, now) {
             Some(outcome) => outcome,
@@ -414,17 +407,17 @@ impl Executor {
     /// Asks once. A refusal is shown as long as the request is wanted, without asking again.
     async fn ask_once(&self, place: &Place<'_>, what: AskedOf, path: &str) -> Result<Did, Error> {
         let key = (place.surface.repository.clone(), what);
-        if let Some(answer) = self.asked.recall(&key, place.client) {
+        if let Some(answer) = self.asked.recall(&key, &place.repo) {
             return answer.map(|()| Did::Nothing);
         }
-        let doubts = place.client.doubts();
+        let doubts = place.repo.doubts();
         let answer = match place.tell(Method::POST, path, None, Repeat::Never).await {
             Ok(()) => Ok(()),
             Err(error) => Err(error.refusal()?),
         };
         match &answer {
-            Ok(()) => self.asked.put(key, Ok(()), place.client.now()),
-            Err(_) => self.asked.keep(key, answer.clone(), place.client, doubts),
+            Ok(()) => self.asked.put(key, Ok(()), place.repo.now()),
+            Err(_) => self.asked.keep(key, answer.clone(), &place.repo, doubts),
         }
         answer.map(|()| Did::Something)
     }
@@ -437,39 +430,32 @@ impl Executor {
         kind: ReactionKind,
         presence: Presence,
     ) -> Result<Did, Error> {
-        let (key, now) = ((to, kind), place.client.now());
+        let (key, now) = ((to, kind), place.repo.now());
         if presence == Presence::PerhapsOurs
-            && (self.reactions.get(&key, now) == Some(Whose::Ours) || place.own_reaction(to, kind).await?.is_some())
+            && (self.reactions.get(&key, now) == Some(true) || place.own_reaction(to, kind).await?.is_some())
         {
-            self.reactions.put(key, Whose::Ours, now);
+            self.reactions.put(key, true, now);
             return Ok(Did::Nothing);
         }
         let body = json!({ "content": kind.as_str() });
         place.create(&reactions(to), &body, Need::Reaction).await?;
-        self.reactions.put(key, Whose::Ours, now);
+        self.reactions.put(key, true, now);
         Ok(Did::Something)
     }
 
     async fn take_back(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind) -> Result<Did, Error> {
-        let (key, now) = ((to, kind), place.client.now());
-        if self.reactions.get(&key, now) == Some(Whose::Others) {
+        let (key, now) = ((to, kind), place.repo.now());
+        if self.reactions.get(&key, now) == Some(false) {
             return Ok(Did::Nothing);
         }
         let own = place.own_reaction(to, kind).await?;
         if let Some(id) = own {
-            let path = place.path(&format!("{}/{id}", reactions(to)));
-            place.client.tell(Method::DELETE, &path, None::<&()>, Repeat::Safe).await.or_absent()?;
+            let path = place.repo.path(format!("{}/{id}", reactions(to)));
+            place.repo.tell(Method::DELETE, &path, None::<&()>, Repeat::Safe).await.or_absent()?;
         }
-        self.reactions.put(key, Whose::Others, now);
+        self.reactions.put(key, false, now);
         Ok(if own.is_some() { Did::Something } else { Did::Nothing })
     }
-}
-
-/// Whose a reaction is.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Whose {
-    Ours,
-    Others,
 }
 
 /// What GitHub was asked to do with a run.
@@ -495,21 +481,17 @@ fn remember_check_run(repo: Repo<'_>, head: Sha, created: Value) -> Result<Creat
 }
 
 impl Place<'_> {
-    fn path(&self, below: &str) -> String {
-        format!("{}/{below}", path::repo(&self.surface.repository))
-    }
-
     fn reviewers_path(&self) -> String {
         format!("pulls/{}/requested_reviewers", self.surface.pull_request.number)
     }
 
     async fn tell(&self, method: Method, below: &str, body: Option<&Value>, repeat: Repeat) -> Result<(), Error> {
-        self.client.tell(method, &self.path(below), body, repeat).await
+        self.repo.tell(method, &self.repo.path(below), body, repeat).await
     }
 
     /// Creates what is there only once however often it is created, when it may.
     async fn create(&self, below: &str, body: &Value, need: Need) -> Result<(), Error> {
-        let _booked = self.client.book(need, self.surface.pull_request.head.sha).await?;
+        let _booked = self.repo.book(need, self.surface.pull_request.head.sha).await?;
         self.tell(Method::POST, below, Some(body), Repeat::Safe).await
     }
 
@@ -539,25 +521,21 @@ impl Place<'_> {
     }
 
     async fn comment(&self, body: &str, need: Need) -> Result<(), Error> {
-        let path = self.path(&format!("issues/{}/comments", self.surface.pull_request.number));
-        let _booked = self.client.book(need, self.surface.pull_request.head.sha).await?;
-        let created: Value = self.client.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
+        let path = self.repo.path(format!("issues/{}/comments", self.surface.pull_request.number));
+        let _booked = self.repo.book(need, self.surface.pull_request.head.sha).await?;
+        let created: Value = self.repo.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
         if let Some(id) = created["id"].as_u64() {
-            self.client.created(&path, id, created);
+            self.repo.created(&path, id, created);
         }
         Ok(())
     }
 
     async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
-        let body = check_run::creation(write, self.surface.pull_request.head.sha, self.client.now());
-        let booked = self.client.book(need_of_run(self.surface, write), self.surface.pull_request.head.sha).await?;
-        let created = self.client.write(Method::POST, &self.path("check-runs"), &body, Repeat::Never).await?;
+        let body = check_run::creation(write, self.surface.pull_request.head.sha, self.repo.now());
+        let booked = self.repo.book(need_of_run(self.surface, write), self.surface.pull_request.head.sha).await?;
+        let created = self.repo.write(Method::POST, &self.repo.path("check-runs"), &body, Repeat::Never).await?;
         drop(booked);
-        let Created { id, .. } = remember_check_run(
-            self.client.repo(&self.surface.repository),
-            self.surface.pull_request.head.sha,
-            created,
-        )?;
+        let Created { id, .. } = remember_check_run(self.repo, self.surface.pull_request.head.sha, created)?;
         self.annotate(id, write).await
     }
 
@@ -577,8 +555,8 @@ impl Place<'_> {
         }
         let Some(us) = self.surface.us else { return Ok(None) };
         let content = path::escape(kind.as_str());
-        let path = self.path(&format!("{}?content={content}", reactions(to)));
-        let given = self.client.list::<Vec<Reaction>>(&path, 3).await?;
+        let path = self.repo.path(format!("{}?content={content}", reactions(to)));
+        let given = self.repo.list::<Vec<Reaction>>(&path, 3).await?;
         let is_ours = |reaction: &&Reaction| reaction.user.as_ref().is_some_and(|user: &User| user.id == us);
         Ok(given.items.iter().find(is_ours).map(|reaction| reaction.id))
     }

@@ -163,13 +163,14 @@ impl Client {
     }
 
     /// Reads something once that the key names by its content, whatever requests it takes. The key is a path below the
-    /// API that GitHub does not have. What cannot be written as JSON, or follows from a refusal in doubt, is not kept.
+    /// API that GitHub does not have. What is not to be kept, or follows from a refusal in doubt, is read again.
     ///
     /// # Errors
     /// Those of `read`.
     pub(crate) async fn once<T: Serialize + DeserializeOwned>(
         &self,
         key: &str,
+        is_kept: impl Fn(&T) -> bool,
         read: impl AsyncFnOnce() -> Result<T, Error>,
     ) -> Result<T, Error> {
         if let Some(known) = self.recall(key, Accept::Json).and_then(|known| serde_json::from_slice(&known).ok()) {
@@ -177,7 +178,8 @@ impl Client {
         }
         let doubts = self.doubts();
         let found = read().await?;
-        if doubts == self.doubts()
+        if is_kept(&found)
+            && doubts == self.doubts()
             && let Ok(bytes) = serde_json::to_vec(&found)
         {
             self.remember(key, Accept::Json, bytes.into());

@@ -6,9 +6,12 @@ use chrono::TimeDelta;
 use serde::Deserialize;
 use url::Url;
 
-use super::super::{
-    CheckedConfiguration, Client, DeliveryAttempt, Error, Github, Observer, Repo, error::OrAbsent as _, path,
-    registration,
+use super::{
+    super::{
+        CheckedConfiguration, Client, DeliveryAttempt, Error, Github, Observer, Repo, error::OrAbsent as _, path,
+        registration,
+    },
+    Finding,
 };
 use crate::{
     github::{
@@ -17,7 +20,7 @@ use crate::{
     },
     proof::Signer,
 };
-use loopgate_core::{AppId, InstallationId, Login, RepoName, gate::online_facts::Fetched};
+use loopgate_core::{AppId, Login, RepoName, gate::online_facts::Fetched};
 
 /// How long a delivery that is asked for again may take to show in the log.
 const SHOWS_WITHIN: TimeDelta = TimeDelta::seconds(20);
@@ -60,11 +63,16 @@ pub enum Arrives {
     ReadFromLog,
 }
 
-pub(super) struct Facts {
-    pub expected: Expected,
+/// What is asked first: without this the rest has nothing to go by.
+pub(super) struct Reached {
     pub key: Result<(), String>,
     pub clock: Result<(), String>,
     pub app: Result<App, Error>,
+}
+
+pub(super) struct Facts {
+    pub expected: Expected,
+    pub app: App,
     /// The version of a GitHub Enterprise Server; none elsewhere.
     pub version: Fetched<Option<String>>,
     pub installations: Fetched<Vec<Installation>>,
@@ -74,7 +82,11 @@ pub(super) struct Facts {
     /// The newest hundred, newest first.
     pub attempts: Fetched<Vec<DeliveryAttempt>>,
     pub redelivered: Redelivered,
-    pub repository: Option<RepositoryFacts>,
+}
+
+/// What GitHub said, or that it does not say it.
+pub(super) fn known<'f, T>(asked: &'f Fetched<T>, what: &str) -> Result<&'f T, Finding> {
+    asked.as_ref().map_err(|reason| Finding::unknown(what, reason))
 }
 
 /// The outcome of the newest webhook's redelivery.
@@ -130,7 +142,7 @@ pub(super) struct Hook {
 
 pub(super) struct RepositoryFacts {
     pub name: RepoName,
-    pub installation: Fetched<Option<InstallationId>>,
+    pub app: App,
     pub configuration: Fetched<CheckedConfiguration>,
     pub required: Fetched<Vec<RequiredCheck>>,
     pub branch: String,
@@ -149,26 +161,32 @@ pub(super) struct Ruleset {
     pub current_user_can_bypass: Option<String>,
 }
 
-impl Facts {
-    pub async fn of_app(github: &Github, expected: &Expected) -> Self {
-        let app = github.client(None).fetch::<App>("/app").await;
-        let unasked = || "it was not asked".to_owned();
-        Self {
-            expected: expected.clone(),
-            key: github.key_is_taken(),
-            clock: github.clock_is_right(),
-            app,
-            version: Err(unasked()),
-            installations: Err(unasked()),
-            requests: Err(unasked()),
-            hook: Err(unasked()),
-            attempts: Err(unasked()),
-            redelivered: Redelivered::NotAsked,
-            repository: None,
+impl App {
+    /// The App's own settings page, or a page below it.
+    pub fn settings(&self, below: &str) -> String {
+        // `html_url` is the App's public page, on the same host.
+        let web = self.html_url.split_once("/apps/").map_or(self.html_url.as_str(), |(web, _)| web);
+        match self.owner.kind.as_str() {
+            "Organization" => format!("{web}/organizations/{}/settings/apps/{}{below}", self.owner.login, self.slug),
+            _ => format!("{web}/settings/apps/{}{below}", self.slug),
         }
     }
 
-    pub async fn ask_further(&mut self, github: &Github, repository: Option<&RepoName>) {
+    /// Where it is installed on further accounts.
+    pub fn installation_page(&self) -> String {
+        format!("{}/installations/new", self.html_url)
+    }
+}
+
+impl Reached {
+    pub async fn of(github: &Github) -> Self {
+        let app = github.client(None).fetch("/app").await;
+        Self { key: github.key_is_taken(), clock: github.clock_is_right(), app }
+    }
+}
+
+impl Facts {
+    pub async fn of(github: &Github, expected: &Expected, app: App) -> Self {
         let client = github.client(None);
         let (version, installations, requests, hook, attempts) = futures::join!(
             client.fetch::<Meta>("/meta"),
@@ -177,28 +195,20 @@ impl Facts {
             client.fetch("/app/hook/config"),
             client.fetch::<Vec<DeliveryAttempt>>("/app/hook/deliveries?per_page=100"),
         );
-        self.version = said(version.or_absent()).map(|meta| meta?.installed_version);
-        self.installations = said(installations);
-        self.requests = said(requests);
-        self.hook = said(hook);
-        self.attempts = said(attempts);
-        if let (Ok([newest, ..]), Arrives::Answered) = (self.attempts.as_deref(), self.expected.arrives) {
-            self.redelivered = redeliver(&client, newest).await;
+        let redelivered = match attempts.as_deref() {
+            Ok([newest, ..]) if expected.arrives == Arrives::Answered => redeliver(&client, newest).await,
+            _ => Redelivered::NotAsked,
+        };
+        Self {
+            expected: expected.clone(),
+            app,
+            version: said(version.or_absent()).map(|meta| meta?.installed_version),
+            installations: said(installations),
+            requests: said(requests),
+            hook: said(hook),
+            attempts: said(attempts),
+            redelivered,
         }
-        if let Some(name) = repository {
-            self.repository = Some(Box::pin(RepositoryFacts::of(github, name)).await);
-        }
-    }
-
-    /// The App's own settings.
-    pub fn settings(&self) -> Option<String> {
-        let app = self.app.as_ref().ok()?;
-        // `html_url` is the App's public page, on the same host.
-        let web = app.html_url.split("/apps/").next()?;
-        Some(match app.owner.kind.as_str() {
-            "Organization" => format!("{web}/organizations/{}/settings/apps/{}", app.owner.login, app.slug),
-            _ => format!("{web}/settings/apps/{}", app.slug),
-        })
     }
 }
 
@@ -235,13 +245,14 @@ async fn redeliver(client: &Client, newest: &DeliveryAttempt) -> Redelivered {
 }
 
 impl RepositoryFacts {
-    async fn of(github: &Github, name: &RepoName) -> Self {
+    /// # Errors
+    /// Why the App does not see the repository.
+    pub async fn of(github: &Github, name: &RepoName, app: App) -> Result<Self, Finding> {
         let installation = said(github.client(None).installation_of(name).await);
-        let unseen = || "the App does not see the repository".to_owned();
-        let Ok(Some(id)) = installation else {
-            let (configuration, required, rulesets) = (Err(unseen()), Err(unseen()), Err(unseen()));
-            let (branch, mirror_of, name) = (String::new(), None, name.clone());
-            return Self { name, installation, configuration, required, branch, mirror_of, rulesets };
+        let Some(id) = *known(&installation, "whether the App sees the repository")? else {
+            let message = format!("the App does not see {name}");
+            let remedy = "install it on the account, or add the repository to those that the installation may see";
+            return Err(Finding::fault(message, remedy).at(app.installation_page()));
         };
         let client = github.client(Some(id));
         let repo = client.repo(name);
@@ -251,7 +262,7 @@ impl RepositoryFacts {
             Err(reason) => (String::new(), None, Err(reason)),
         };
         let rulesets = said(repo.fetch(&repo.path("rulesets?per_page=100")).await);
-        Self { name: name.clone(), installation, configuration, required, branch, mirror_of, rulesets }
+        Ok(Self { name: name.clone(), app, configuration, required, branch, mirror_of, rulesets })
     }
 }
 

@@ -11,12 +11,15 @@ mod webhook;
 
 use super::Github;
 pub use crate::render::{DoctorLine as Line, DoctorOutcome as Outcome};
-use facts::Facts;
 pub use facts::{Arrives, Expected};
+use facts::{Facts, Reached, RepositoryFacts};
 use loopgate_core::RepoName;
 
-/// What a check finds. The name of the check is added to it in [`told`].
+/// What a check finds. The name of the check is added to it in [`lines_of`].
 type Finding = Line;
+
+/// What a check finds, none where all is well; or the one finding that ends it.
+type Found = Result<Vec<Finding>, Finding>;
 
 impl Line {
     fn new(outcome: Outcome, message: impl Into<String>, remedy: impl Into<String>) -> Self {
@@ -37,37 +40,29 @@ impl Line {
         Self::new(Outcome::Unknown, format!("GitHub does not say {what}: {reason}"), "ask again later")
     }
 
-    /// With the App's settings page, or a page below it, as its link.
-    fn at_settings(self, facts: &Facts, below: &str) -> Self {
-        match facts.settings() {
-            Some(page) => self.at(format!("{page}{below}")),
-            None => self,
-        }
-    }
-
     fn at(self, link: impl Into<String>) -> Self {
         Self { link: Some(link.into()), ..self }
     }
 }
 
 /// A check: its name, what is so where it finds nothing, and what finds.
-struct Check {
+struct Check<F> {
     name: &'static str,
     healthy: &'static str,
-    find: fn(&Facts) -> Vec<Finding>,
+    find: fn(&F) -> Found,
 }
 
-const fn check(name: &'static str, healthy: &'static str, find: fn(&Facts) -> Vec<Finding>) -> Check {
+const fn check<F>(name: &'static str, healthy: &'static str, find: fn(&F) -> Found) -> Check<F> {
     Check { name, healthy, find }
 }
 
 /// Without this the others have nothing to go by.
-const FIRST: [Check; 2] = [
+const FIRST: [Check<Reached>; 2] = [
     check("clock", "this machine's clock agrees with GitHub's", app::clock),
     check("app", "GitHub answers, and takes the App's key", app::reached),
 ];
 
-const OF_APP: [Check; 10] = [
+const OF_APP: [Check<Facts>; 10] = [
     check("version", "this GitHub is one that is made for", app::version),
     check("permissions", "the App asks for all permissions that are needed", app::permissions),
     check("events", "the App subscribes to all events that are needed", app::events),
@@ -80,8 +75,7 @@ const OF_APP: [Check; 10] = [
     check("redelivery", "the newest delivery was sent again, and arrived", webhook::redelivery),
 ];
 
-const OF_REPOSITORY: [Check; 5] = [
-    check("repository", "the App sees the repository", repository::reached),
+const OF_REPOSITORY: [Check<RepositoryFacts>; 4] = [
     check(
         "configuration",
         "its configuration is right, and the people and teams in it are known",
@@ -100,26 +94,30 @@ const OF_REPOSITORY: [Check; 5] = [
 ///
 /// Returns lines in the order of the checks; those that cannot be made after others failed are left out.
 pub async fn examine(github: &Github, expected: &Expected, repository: Option<&RepoName>) -> Vec<Line> {
-    let mut facts = Facts::of_app(github, expected).await;
-    let mut lines = told(&FIRST, &facts);
-    if facts.app.is_ok() {
-        facts.ask_further(github, repository).await;
-        lines.extend(told(&OF_APP, &facts));
-        if facts.repository.is_some() {
-            lines.extend(told(&OF_REPOSITORY, &facts));
-        }
-    }
+    let reached = Reached::of(github).await;
+    let mut lines = told(&FIRST, &reached);
+    let Ok(app) = reached.app else { return lines };
+    let facts = Facts::of(github, expected, app).await;
+    lines.extend(told(&OF_APP, &facts));
+    let Some(name) = repository else { return lines };
+    let (seen, unseen) = match Box::pin(RepositoryFacts::of(github, name, facts.app)).await {
+        Ok(seen) => (Some(seen), Ok(Vec::new())),
+        Err(unseen) => (None, Err(unseen)),
+    };
+    lines.extend(lines_of("repository", "the App sees the repository", unseen));
+    lines.extend(seen.iter().flat_map(|seen| told(&OF_REPOSITORY, seen)));
     lines
 }
 
-fn told(checks: &[Check], facts: &Facts) -> Vec<Line> {
-    let mut lines = Vec::new();
-    for check in checks {
-        let mut found = (check.find)(facts);
-        if found.is_empty() {
-            found.push(Finding::new(Outcome::Healthy, check.healthy, ""));
-        }
-        lines.extend(found.into_iter().map(|found| Line { check: check.name, ..found }));
+fn told<F>(checks: &[Check<F>], facts: &F) -> Vec<Line> {
+    checks.iter().flat_map(|check| lines_of(check.name, check.healthy, (check.find)(facts))).collect()
+}
+
+/// The lines of one check.
+fn lines_of(name: &'static str, healthy: &str, found: Found) -> Vec<Line> {
+    let mut found = found.unwrap_or_else(|finding| vec![finding]);
+    if found.is_empty() {
+        found.push(Finding::new(Outcome::Healthy, healthy, ""));
     }
-    lines
+    found.into_iter().map(|found| Line { check: name, ..found }).collect()
 }

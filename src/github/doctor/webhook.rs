@@ -3,15 +3,12 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Finding, Outcome,
-    facts::{Arrives, Facts, Redelivered},
+    Finding, Found, Outcome,
+    facts::{Arrives, Facts, Redelivered, known},
 };
 
-pub(super) fn address(facts: &Facts) -> Vec<Finding> {
-    let hook = match &facts.hook {
-        Ok(hook) => hook,
-        Err(reason) => return vec![Finding::unknown("where webhooks go", reason)],
-    };
+pub(super) fn address(facts: &Facts) -> Found {
+    let hook = known(&facts.hook, "where webhooks go")?;
     let mut found = Vec::new();
     match (&facts.expected.hook, hook.url.as_str()) {
         (_, "") => found.push(Finding::fault(
@@ -30,7 +27,7 @@ pub(super) fn address(facts: &Facts) -> Vec<Finding> {
             "set the webhook's content type to application/json on the App's settings page",
         ));
     }
-    found.into_iter().map(|finding| finding.at_settings(facts, "")).collect()
+    Ok(found.into_iter().map(|finding| finding.at(facts.app.settings(""))).collect())
 }
 
 /// What an answer other than "accepted" comes of.
@@ -61,24 +58,21 @@ fn answered(status: u16) -> String {
     if status == 0 { "not answered at all".to_owned() } else { format!("answered with {status}") }
 }
 
-pub(super) fn deliveries(facts: &Facts) -> Vec<Finding> {
-    let attempts = match &facts.attempts {
-        Ok(attempts) => attempts,
-        Err(reason) => return vec![Finding::unknown("what it delivered", reason)],
-    };
+pub(super) fn deliveries(facts: &Facts) -> Found {
+    let attempts = known(&facts.attempts, "what it delivered")?;
     let Some(newest) = attempts.first() else {
         let remedy = "open a pull request, or deliver the ping again on the App's settings page, Advanced";
-        return vec![Finding::new(Outcome::Unknown, "nothing was delivered in the last three days", remedy)];
+        return Err(Finding::new(Outcome::Unknown, "nothing was delivered in the last three days", remedy));
     };
     if facts.expected.arrives == Arrives::ReadFromLog {
-        return vec![read_from_log()];
+        return Err(read_from_log());
     }
     // What failed first and arrived then is no loss.
     let arrived: BTreeSet<&str> = attempts.iter().filter(|it| it.is_accepted()).map(|it| it.guid.as_str()).collect();
     let failed: Vec<_> = attempts.iter().filter(|attempt| !arrived.contains(attempt.guid.as_str())).collect();
     let (failures, all) = (failed.len(), attempts.len());
     match failed.first() {
-        None => Vec::new(),
+        None => Ok(Vec::new()),
         Some(failure) if newest.is_accepted() => {
             let message = format!(
                 "{failures} of the last {all} deliveries failed, the newest of them {}; later ones arrived",
@@ -86,14 +80,14 @@ pub(super) fn deliveries(facts: &Facts) -> Vec<Finding> {
             );
             let remedy =
                 format!("the server asks for them again by itself. If it goes on: {}", remedy(failure.status_code));
-            vec![Finding::warning(message, remedy)]
+            Err(Finding::warning(message, remedy))
         }
         Some(failure) => {
             let message = format!(
                 "{failures} of the last {all} deliveries failed: the newest was {}",
                 answered(failure.status_code)
             );
-            vec![Finding::fault(message, remedy(failure.status_code)).at_settings(facts, "")]
+            Err(Finding::fault(message, remedy(failure.status_code)).at(facts.app.settings("")))
         }
     }
 }
@@ -102,24 +96,20 @@ fn read_from_log() -> Finding {
     Finding::new(Outcome::Healthy, "no webhook is meant to arrive: GitHub's log of them is read", "")
 }
 
-pub(super) fn redelivery(facts: &Facts) -> Vec<Finding> {
-    match &facts.redelivered {
-        Redelivered::NotAsked if facts.expected.arrives == Arrives::ReadFromLog => vec![read_from_log()],
-        Redelivered::Answered(status) if (200..300).contains(status) => Vec::new(),
+pub(super) fn redelivery(facts: &Facts) -> Found {
+    let unknown = |message, remedy| Finding::new(Outcome::Unknown, message, remedy);
+    Err(match &facts.redelivered {
+        Redelivered::Answered(status) if (200..300).contains(status) => return Ok(Vec::new()),
         Redelivered::Answered(status) => {
             let message = format!("the newest delivery was sent again, and was {}", answered(*status));
-            vec![Finding::fault(message, remedy(*status)).at_settings(facts, "")]
+            Finding::fault(message, remedy(*status)).at(facts.app.settings(""))
         }
-        Redelivered::NotSeen => {
-            vec![Finding::new(
-                Outcome::Unknown,
-                "the newest delivery was asked for again, and its log shows nothing yet",
-                "look again in some minutes",
-            )]
-        }
-        Redelivered::Refused(reason) => vec![Finding::unknown("whether a delivery arrives", reason)],
-        Redelivered::NotAsked => {
-            vec![Finding::new(Outcome::Unknown, "there is nothing that could be delivered again", "")]
-        }
-    }
+        Redelivered::NotSeen => unknown(
+            "the newest delivery was asked for again, and its log shows nothing yet",
+            "look again in some minutes",
+        ),
+        Redelivered::Refused(reason) => Finding::unknown("whether a delivery arrives", reason),
+        Redelivered::NotAsked if facts.expected.arrives == Arrives::ReadFromLog => read_from_log(),
+        Redelivered::NotAsked => unknown("there is nothing that could be delivered again", ""),
+    })
 }

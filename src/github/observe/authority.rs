@@ -36,15 +36,8 @@ pub(super) struct Registry {
     organisations: TtlCache<String, Organisation>,
 }
 
-/// Which teams an organisation has.
-#[derive(Debug, Clone)]
-enum Organisation {
-    Teams(BTreeSet<TeamSlug>),
-    /// It does not answer, with the reason: we lack `members: read`.
-    Closed(String),
-    /// It did not answer.
-    Silent(String),
-}
+/// Which teams an organisation has, or how each of its teams stands where it does not say.
+type Organisation = Result<BTreeSet<TeamSlug>, TeamStanding>;
 
 impl Registry {
     pub(super) fn forget(&self) {
@@ -115,10 +108,9 @@ impl Registry {
         organisation: Option<&Organisation>,
     ) -> Result<TeamStanding, Error> {
         let of_organisation = match organisation {
-            Some(Organisation::Closed(reason)) => Some(TeamStanding::Unreadable(reason.clone())),
-            Some(Organisation::Silent(reason)) => Some(TeamStanding::Unknown(reason.clone())),
-            Some(Organisation::Teams(teams)) if !teams.contains(team) => Some(TeamStanding::Missing),
-            Some(Organisation::Teams(_)) | None => None,
+            Some(Err(standing)) => Some(standing.clone()),
+            Some(Ok(teams)) if !teams.contains(team) => Some(TeamStanding::Missing),
+            Some(Ok(_)) | None => None,
         };
         let is_answer =
             |standing: &TeamStanding| of_organisation.is_none() && !matches!(standing, TeamStanding::Unknown(_));
@@ -126,7 +118,7 @@ impl Registry {
             Some(standing) => Ok(standing.clone()),
             None => {
                 let asked = ask_for_team(repo, team).await;
-                asked.or_else(|error| unread(error, TeamStanding::Unreadable, TeamStanding::Unknown))
+                asked.or_else(unread)
             }
         };
         self.teams.recall_or_ask((repo.name.clone(), team.clone()), &repo, is_answer, ask).await
@@ -147,6 +139,7 @@ impl Registry {
         });
         Ok(try_join_all(asked).await?.into_iter().collect())
     }
+
     async fn organisation(&self, client: &Client, name: &str) -> Result<Organisation, Error> {
         let slug = |team: Team| format!("{name}/{}", team.slug).parse().ok();
         let path = format!("/orgs/{name}/teams");
@@ -154,11 +147,12 @@ impl Registry {
         let ask = async || match client.list::<Vec<Team>>(&path, MOST_PAGES).await.or_absent() {
             Ok(listed) => {
                 let teams = listed.map(|listing| listing.items).unwrap_or_default();
-                Ok(Organisation::Teams(teams.into_iter().filter_map(slug).collect()))
+                Ok(Ok(teams.into_iter().filter_map(slug).collect()))
             }
-            Err(error) => unread(error, Organisation::Closed, Organisation::Silent),
+            // We lack `members: read`, or it did not answer.
+            Err(error) => unread(error).map(Err),
         };
-        let is_answer = |organisation: &Organisation| !matches!(organisation, Organisation::Silent(_));
+        let is_answer = |organisation: &Organisation| !matches!(organisation, Err(TeamStanding::Unknown(_)));
         self.organisations.recall_or_ask(name.to_owned(), client, is_answer, ask).await
     }
 }
@@ -182,7 +176,7 @@ async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<TeamStanding, E
     if !access? {
         return Ok(TeamStanding::NoAccess);
     }
-    let member = |user: User| Some((user.id, user.login.parse().ok()?));
+    let member = |user: User| Some((user.id, user.login()?));
     Ok(TeamStanding::Usable { members: members?.items.into_iter().filter_map(member).collect() })
 }
 
@@ -194,13 +188,10 @@ fn reason(error: Error) -> Result<String, Error> {
     }
 }
 
-/// What an error makes of the question: closed to us for good, or unanswered for now.
-fn unread<T>(error: Error, closed: fn(String) -> T, silent: fn(String) -> T) -> Result<T, Error> {
-    match error.kind() {
-        ErrorKind::Wait { .. } | ErrorKind::Paced { .. } => Err(error),
-        ErrorKind::Refusal => Ok(closed(error.to_string())),
-        ErrorKind::Fault | ErrorKind::Outage { .. } => Ok(silent(error.to_string())),
-    }
+/// What an error makes of a team: closed to us for good, or unanswered for now.
+fn unread(error: Error) -> Result<TeamStanding, Error> {
+    let is_refused = error.kind() == ErrorKind::Refusal;
+    Ok(if is_refused { TeamStanding::Unreadable(reason(error)?) } else { TeamStanding::Unknown(reason(error)?) })
 }
 
 fn with_teams(standing: Standing, id: UserId, teams: &BTreeMap<TeamSlug, TeamStanding>) -> Standing {

@@ -62,7 +62,7 @@ async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Acc
         let authors = commits.filter_map(|commit| commit.authors).flat_map(|authors| authors.nodes).flatten();
         Ok(authors.filter_map(|author| Some((author.email?, author.user?))).collect::<Vec<_>>())
     };
-    let found: Vec<(String, GraphqlAccount)> = client.once(&key, asked).await?;
+    let found: Vec<(String, GraphqlAccount)> = client.once(&key, |_| true, asked).await?;
     let account = |(address, GraphqlAccount { database_id, login }): (String, GraphqlAccount)| {
         Some((address.to_ascii_lowercase(), Account { id: database_id?, login, kind: AccountKind::User }))
     };

@@ -7,7 +7,7 @@ use super::pull::Pull;
 use crate::github::{
     Error, Repo,
     error::OrAbsent as _,
-    wire::{CommitOid, GitCommit, graphql_pull},
+    wire::{GitCommit, ObjectRef, graphql_pull},
 };
 use loopgate_core::{PrNumber, Sha};
 
@@ -56,10 +56,10 @@ async fn merge_commit(repo: Repo<'_>, number: PrNumber) -> Result<Option<Sha>, E
     #[derive(Deserialize)]
     #[serde(rename_all = "camelCase")]
     struct MergedPull {
-        merge_commit: Option<CommitOid>,
+        merge_commit: Option<ObjectRef>,
     }
     let pull = graphql_pull::<MergedPull>(repo, number, QUERY, None).await?;
-    Ok(pull.and_then(|pull| pull.merge_commit).map(|commit| commit.oid))
+    Ok(pull.and_then(|pull| pull.merge_commit).map(|commit| commit.sha))
 }
 
 async fn commit(repo: Repo<'_>, sha: Sha) -> Result<Option<GitCommit>, Error> {

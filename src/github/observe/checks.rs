@@ -3,9 +3,14 @@
 use serde::{Deserialize, Serialize};
 
 use super::surface::OwnCheckRun;
-use crate::github::{Error, Repo, act, error::OrAbsent as _, paging::wrapped_pages, wire::App};
+use crate::github::{
+    Error, Repo, act,
+    error::OrAbsent as _,
+    paging::wrapped_pages,
+    wire::{CheckRun, CheckRuns},
+};
 use loopgate_core::{
-    CheckName, CheckRunId, Sha, Timestamp,
+    CheckName, Sha, Timestamp,
     evidence::{CheckEvidence, CheckKind},
     observed::{
         Annotation, AnnotationLevel, AppIdentity, ChangedFiles, CheckProgress, Completeness, Conclusion, ExternalCheck,
@@ -22,30 +27,7 @@ pub(super) const MOST_ANNOTATED: usize = 10;
 const ANNOTATION_PAGES: usize = 2;
 
 wrapped_pages! {
-    CheckRuns.check_runs of WireRun;
     CombinedStatus.statuses of WireStatus;
-}
-
-#[derive(Deserialize)]
-struct WireRun {
-    id: CheckRunId,
-    name: String,
-    status: String,
-    conclusion: Option<String>,
-    started_at: Option<Timestamp>,
-    completed_at: Option<Timestamp>,
-    html_url: Option<String>,
-    external_id: Option<String>,
-    app: Option<App>,
-    output: Option<Output>,
-}
-
-#[derive(Deserialize)]
-struct Output {
-    title: Option<String>,
-    summary: Option<String>,
-    text: Option<String>,
-    annotations_count: Option<u64>,
 }
 
 #[derive(Deserialize)]
@@ -99,20 +81,14 @@ pub(super) async fn read_runs(repo: Repo<'_>, commit: Sha, us: &AppIdentity) -> 
 impl Checks {
     /// A list, or nothing and the reason where it may not be read.
     fn tolerated<T>(&mut self, what: &str, listing: Result<Listing<T>, Error>) -> Result<Vec<T>, Error> {
-        let reason = match listing {
-            Ok(listing) if listing.completeness == Completeness::Complete => return Ok(listing.items),
-            Ok(listing) => {
-                let reason = "there are too many to read them all".to_owned();
-                self.problems.push(ObservationProblem { what: what.to_owned(), reason });
-                return Ok(listing.items);
-            }
-            Err(error) => error.refusal()?.to_string(),
-        };
-        self.problems.push(ObservationProblem { what: what.to_owned(), reason });
-        Ok(Vec::new())
+        let Some(listing) = listing.or_noted(what, &mut self.problems)? else { return Ok(Vec::new()) };
+        if listing.completeness == Completeness::Incomplete {
+            self.problems.push(too_many(what));
+        }
+        Ok(listing.items)
     }
 
-    fn add_run(&mut self, run: WireRun, us: &AppIdentity) {
+    fn add_run(&mut self, run: CheckRun, us: &AppIdentity) {
         let progress = progress(&run.status, run.conclusion.as_deref(), run.completed_at);
         let annotations = run.output.as_ref().and_then(|output| output.annotations_count);
         match OwnCheck::named(&run.name) {
@@ -209,7 +185,7 @@ impl Checks {
     }
 }
 
-fn is_ours(run: &WireRun, us: &AppIdentity) -> bool {
+fn is_ours(run: &CheckRun, us: &AppIdentity) -> bool {
     run.app.as_ref().is_some_and(|app| app.id == us.id)
         && (!us.is_actions() || act::is_signed(run.external_id.as_deref()))
 }
@@ -218,6 +194,11 @@ pub(super) const fn has_failed(check: &ExternalCheck) -> bool {
     use Conclusion::{ActionRequired, Failure, StartupFailure, TimedOut};
     let CheckProgress::Completed { conclusion, .. } = check.progress else { return false };
     matches!(conclusion, Failure | TimedOut | ActionRequired | StartupFailure)
+}
+
+/// That a list is longer than what is read of it.
+pub(super) fn too_many(what: &str) -> ObservationProblem {
+    ObservationProblem { what: what.to_owned(), reason: "there are too many to read them all".to_owned() }
 }
 
 /// Whether the policy takes this check for one of its own.
@@ -250,7 +231,7 @@ async fn annotations(repo: Repo<'_>, check: &ExternalCheck, count: u64) -> Resul
         let listed = repo.list::<Vec<WireAnnotation>>(&path, ANNOTATION_PAGES).await.or_refused()?;
         Ok(listed.map(|listed| listed.items).unwrap_or_default())
     };
-    let listed = repo.once(&format!("{path}@{ended}-{count}"), read).await?;
+    let listed = repo.once(&format!("{path}@{ended}-{count}"), |_| true, read).await?;
     Ok(listed.into_iter().map(annotation).collect())
 }
 
@@ -258,11 +239,7 @@ fn annotation(wire: WireAnnotation) -> Annotation {
     Annotation {
         path: wire.path,
         line: wire.start_line,
-        level: match wire.annotation_level.as_deref() {
-            Some("failure") => AnnotationLevel::Failure,
-            Some("warning") => AnnotationLevel::Warning,
-            _ => AnnotationLevel::Notice,
-        },
+        level: wire.annotation_level.as_deref().and_then(AnnotationLevel::of_word).unwrap_or(AnnotationLevel::Notice),
         title: wire.title.filter(|title| !title.is_empty()),
         message: wire.message.unwrap_or_default(),
     }

@@ -2,7 +2,7 @@
 //!
 //! None of them is read from the pull request, so that it cannot relax its own gates.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fmt};
 
 use super::{contents, organisation::Defaults};
 use crate::{
@@ -161,28 +161,17 @@ pub(in crate::github) async fn escalation_template(repo: Repo<'_>, tip: Sha) -> 
     Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
 }
 
-/// How far down a commit's tree is listed.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Depth {
-    Top,
-    All,
-}
-
-/// A commit's tree; none if GitHub does not list all of it.
-pub(super) async fn tree(repo: Repo<'_>, tip: Sha, depth: Depth) -> Result<Option<Vec<TreeEntry>>, Error> {
-    let query = match depth {
-        Depth::Top => "",
-        Depth::All => "?recursive=1",
-    };
-    let path = repo.path(format!("git/trees/{tip}{query}"));
-    let tree = repo.get_immutable_json::<Tree>(&path).await?.filter(|tree| !tree.truncated);
-    Ok(tree.map(|tree| tree.tree))
+/// A tree by its id or its commit's; none if GitHub does not list all of it.
+pub(super) async fn tree(repo: Repo<'_>, of: impl fmt::Display) -> Result<Option<Vec<TreeEntry>>, Error> {
+    let path = repo.path(format!("git/trees/{of}"));
+    let tree = repo.get_immutable_json::<Tree>(&path).await?;
+    Ok(tree.filter(|tree| !tree.truncated).map(|tree| tree.tree))
 }
 
 /// The folders at the top of a commit's tree.
 pub(super) async fn folders(repo: Repo<'_>, tip: Sha) -> Result<Option<BTreeSet<String>>, Error> {
     let folder = |entry: TreeEntry| matches!(entry.kind.as_str(), "tree" | "commit").then_some(entry.path);
-    let tree = tree(repo, tip, Depth::Top).await?;
+    let tree = tree(repo, tip).await?;
     Ok(tree.map(|entries| entries.into_iter().filter_map(folder).collect()))
 }
 

@@ -59,20 +59,12 @@ pub(super) async fn comments(repo: Repo<'_>, number: PrNumber) -> Result<Comment
 }
 
 /// Comments on lines of the diff, where the pull request has any.
-pub(super) async fn inline(repo: Repo<'_>, number: PrNumber, presence: Inline) -> Result<Comments, Error> {
-    match presence {
-        Inline::None => {
-            Ok(Comments { listing: Listing::complete(Vec::new()), reactions: BTreeMap::new(), nodes: BTreeMap::new() })
-        }
-        Inline::Some => read(&repo, &repo.path(format!("pulls/{number}/comments")), Reacted::Inline).await,
+pub(super) async fn inline(repo: Repo<'_>, number: PrNumber, has_any: bool) -> Result<Comments, Error> {
+    if !has_any {
+        let listing = Listing::complete(Vec::new());
+        return Ok(Comments { listing, reactions: BTreeMap::new(), nodes: BTreeMap::new() });
     }
-}
-
-/// Whether a pull request has comments on lines of its diff.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in crate::github) enum Inline {
-    None,
-    Some,
+    read(&repo, &repo.path(format!("pulls/{number}/comments")), Reacted::Inline).await
 }
 
 async fn read(client: &Client, path: &str, place: fn(CommentId) -> Reacted) -> Result<Comments, Error> {

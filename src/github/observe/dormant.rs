@@ -21,7 +21,7 @@ const MOST: usize = 10_000;
 
 /// What is known of repositories without configuration.
 #[derive(Debug, Default)]
-pub(in crate::github) struct Dormant(Mutex<Known>);
+pub struct Dormant(Mutex<Known>);
 
 /// One branch of a repository.
 type Branch = (RepoName, String);

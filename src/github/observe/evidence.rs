@@ -5,10 +5,15 @@ use serde::{Deserialize, Serialize};
 
 use super::checks::progress;
 use crate::github::{
-    Error, Repo, artifacts, error::OrAbsent as _, evidence_memory, paging::wrapped_pages, transport::Accept,
+    Error, Repo, artifacts,
+    error::OrAbsent as _,
+    evidence_memory,
+    paging::wrapped_pages,
+    transport::Accept,
+    wire::{Artifact, Artifacts, WireRun},
 };
 use loopgate_core::{
-    CheckRunId, RepoName, Sha, Timestamp, WorkflowRunId,
+    CheckRunId, RepoName, Sha, Timestamp,
     evidence::Evidence,
     observed::{BaseEvidence, CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
     policy::VerifyPolicy,
@@ -32,32 +37,7 @@ const MOST_UNLISTED: usize = 5;
 
 wrapped_pages! {
     Runs.workflow_runs of WireRun;
-    Artifacts.artifacts of WireArtifact;
     Jobs.jobs of WireJob;
-}
-
-#[derive(Deserialize)]
-struct WireRun {
-    id: WorkflowRunId,
-    path: String,
-    event: Option<String>,
-    head_sha: Sha,
-    run_attempt: Option<u32>,
-    status: Option<String>,
-    conclusion: Option<String>,
-    html_url: Option<String>,
-    run_started_at: Option<Timestamp>,
-    created_at: Option<Timestamp>,
-    updated_at: Option<Timestamp>,
-}
-
-#[derive(Serialize, Deserialize)]
-struct WireArtifact {
-    id: u64,
-    name: String,
-    size_in_bytes: u64,
-    #[serde(default)]
-    expired: bool,
 }
 
 /// An execution of a job.
@@ -184,7 +164,7 @@ pub(super) async fn read(repo: Repo<'_>, head: Sha, runs: &[&HeadRun]) -> Result
                 Err(reason) => Err(reason),
             };
             match read {
-                Ok(read) if cost + read.cost > artifacts::HEAD_LIMIT => {
+                Ok((_, more)) if cost + more > artifacts::HEAD_LIMIT => {
                     let limit = artifacts::HEAD_LIMIT >> 20;
                     let reason = format!(
                         "the head's evidence takes more than {limit} MB of memory in all; the oldest was not read"
@@ -192,9 +172,9 @@ pub(super) async fn read(repo: Repo<'_>, head: Sha, runs: &[&HeadRun]) -> Result
                     received.push(refused(artifacts::PREFIX, None, reason));
                     break 'all;
                 }
-                Ok(read) => {
-                    cost += read.cost;
-                    accepted.push(read.evidence);
+                Ok((evidence, more)) => {
+                    cost += more;
+                    accepted.push(evidence);
                 }
                 Err(reason) => received.push(refused(&artifact.name, Some(&run.run), reason)),
             }
@@ -247,7 +227,7 @@ pub(super) async fn with_jobs(
 async fn jobs_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<WorkflowJob>, Error> {
     let path = repo.path(format!("actions/runs/{}/jobs?filter=all", run.id));
     let list = async || Ok(repo.list::<Jobs>(&path, MOST_JOB_PAGES).await?.items);
-    let jobs = if has_ended(run) { repo.once(&format!("{path}@{}", run.attempt), list).await } else { list().await };
+    let jobs = repo.once(&format!("{path}@{}", run.attempt), |_| has_ended(run), list).await;
     Ok(jobs.or_refused()?.into_iter().flatten().map(job).collect())
 }
 
@@ -277,7 +257,7 @@ pub(super) async fn refuse_unlisted(repo: Repo<'_>, unlisted: &[&HeadRun]) -> Re
 }
 
 /// The evidence artifacts of runs; none of a run whose artifacts may not be listed.
-async fn uploaded<'r>(repo: Repo<'_>, runs: &[&'r HeadRun]) -> Result<Vec<(&'r HeadRun, WireArtifact)>, Error> {
+async fn uploaded<'r>(repo: Repo<'_>, runs: &[&'r HeadRun]) -> Result<Vec<(&'r HeadRun, Artifact)>, Error> {
     let lists = runs.iter().map(|run| async move {
         let artifacts = artifacts_of(repo, &run.run).await.or_refused()?;
         Ok(artifacts.into_iter().flatten().map(|artifact| (*run, artifact)).collect())
@@ -296,13 +276,13 @@ fn refused(artifact: &str, run: Option<&WorkflowRun>, reason: String) -> Receive
     }
 }
 
-async fn artifacts_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<WireArtifact>, Error> {
+async fn artifacts_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<Artifact>, Error> {
     let path = repo.path(format!("actions/runs/{}/artifacts", run.id));
-    let list = async || -> Result<Vec<WireArtifact>, Error> {
+    let list = async || -> Result<Vec<Artifact>, Error> {
         let listing = repo.list::<Artifacts>(&path, MOST_PAGES).await?;
         Ok(listing.items.into_iter().filter(|artifact| artifact.name.starts_with(artifacts::PREFIX)).collect())
     };
-    if has_ended(run) { repo.once(&format!("{path}@{}", run.attempt), list).await } else { list().await }
+    repo.once(&format!("{path}@{}", run.attempt), |_| has_ended(run), list).await
 }
 
 /// Whether this attempt brings nothing more. A run that waits for approval is shown as completed, and goes on as the
@@ -312,7 +292,7 @@ fn has_ended(run: &WorkflowRun) -> bool {
 }
 
 /// An artifact's archive, or a sentence why it is not read.
-async fn download(repo: Repo<'_>, artifact: &WireArtifact) -> Result<Result<Bytes, String>, Error> {
+async fn download(repo: Repo<'_>, artifact: &Artifact) -> Result<Result<Bytes, String>, Error> {
     if artifact.expired {
         return Ok(Err("it has expired".into()));
     }
@@ -325,23 +305,20 @@ async fn download(repo: Repo<'_>, artifact: &WireArtifact) -> Result<Result<Byte
     if let Some(archive) = repo.recall(&path, Accept::Raw) {
         return Ok(Ok(archive));
     }
-    match repo.download(&path, limit).await {
-        Ok(archive) => {
-            repo.remember(&path, Accept::Raw, archive.clone());
-            Ok(Ok(archive))
-        }
-        Err(error) => error.refusal().map(|error| Err(error.to_string())),
+    let archive = repo.download(&path, limit).await.or_said()?;
+    if let Ok(archive) = &archive {
+        repo.remember(&path, Accept::Raw, archive.clone());
     }
+    Ok(archive)
 }
 
-/// A document that was read, and the bytes that it takes.
-struct ReadEvidence {
-    evidence: Evidence,
-    cost: usize,
-}
-
-/// An archive's evidence, or a sentence why it is refused.
-async fn read_archive(archive: &[u8], repository: &RepoName, head: Sha, run: &HeadRun) -> Result<ReadEvidence, String> {
+/// An archive's evidence and the bytes that it takes, or a sentence why it is refused.
+async fn read_archive(
+    archive: &[u8],
+    repository: &RepoName,
+    head: Sha,
+    run: &HeadRun,
+) -> Result<(Evidence, usize), String> {
     let packed = artifacts::Packed::of(archive)?;
     evidence_memory::room_for(packed.size).await;
     let document = packed.unpack()?;
@@ -357,5 +334,5 @@ async fn read_archive(archive: &[u8], repository: &RepoName, head: Sha, run: &He
         // Only runs of listed workflows come this far.
         allowed: &allowed,
     };
-    Ok(ReadEvidence { evidence: artifacts::read(&document, &origin)?, cost: document.cost })
+    Ok((artifacts::read(&document, &origin)?, document.cost))
 }

@@ -11,6 +11,7 @@ use super::{
 };
 use crate::github::{
     Error, Repo,
+    error::OrAbsent as _,
     wire::{Branch, ObjectRef},
 };
 use loopgate_core::{
@@ -32,7 +33,7 @@ impl Observer {
             let reviews = conversation::reviews(repo, number);
             Ok::<_, Unread>(futures::try_join!(comments, reviews)?)
         };
-        let (pull, base, head, talk) = if self.dormant.is_dormant(repo.name) {
+        let (mut pull, mut base, head, talk) = if self.dormant.is_dormant(repo.name) {
             let pull = read_pull.await?;
             let base = self.base_side(repo, &pull).await?;
             if base.policy.is_none() {
@@ -51,42 +52,24 @@ impl Observer {
             let ((pull, base, head), talk) = futures::try_join!(sides, talk())?;
             (pull, base, head, talk)
         };
-        let Some(policy) = base.policy else {
+        let Some(policy) = base.policy.take() else {
             self.note_absence(repo, &pull);
             return Ok(None);
         };
         self.dormant.found(repo.name, &pull.pull_request.base.branch);
-        let mut pull = pull;
-        pull.pull_request.head.tree = head.changes.head_tree;
-        pull.pull_request.base.scope = base.scope.scope;
-        pull.pull_request.base.open_pattern = base.scope.open_pattern;
-        let mut problems = head.problems;
-        let is_merge_followed = base.not_followed.is_none();
-        problems.extend(base.problem.into_iter().chain(base.not_followed));
-        problems.extend(base.layers.as_ref().and_then(|layers| layers.problem.clone()));
+        let HeadSide { changes, checks, runs, mut problems } = head;
+        pull.pull_request.head.tree = changes.head_tree;
+        pull.pull_request.base.scope = base.scope.scope.clone();
+        pull.pull_request.base.open_pattern = base.scope.open_pattern.take();
+        problems.append(&mut base.problems);
         let (comments, reviews) = talk;
         for (what, completeness) in [("comments", comments.listing.completeness), ("reviews", reviews.completeness)] {
             if completeness == Completeness::Incomplete {
-                let reason = "there are too many to read them all".to_owned();
-                problems.push(ObservationProblem { what: what.to_owned(), reason });
+                problems.push(checks::too_many(what));
             }
         }
-        Ok(Some(PullRequestFacts {
-            us: us.clone(),
-            pull,
-            tip: base.tip,
-            branch: base.branch,
-            policy,
-            comments,
-            reviews,
-            changes: head.changes,
-            checks: head.checks,
-            runs: head.runs,
-            layers: base.layers,
-            is_merge_followed,
-            merged_as: base.merged_as,
-            problems,
-        }))
+        let us = us.clone();
+        Ok(Some(PullRequestFacts { us, pull, policy, base, comments, reviews, changes, checks, runs, problems }))
     }
 
     fn note_absence(&self, repo: Repo<'_>, pull: &Pull) {
@@ -117,7 +100,8 @@ impl Observer {
         // The commit that the head is compared with was on the branch before a merge too, if not its last.
         let present = branch.filter(|_| !is_merged).map(|Branch { commit: ObjectRef { sha }, .. }| sha);
         let tip = before.or(present).unwrap_or(pull.compared_base);
-        let not_followed = (is_merged && before.is_none()).then(|| ObservationProblem {
+        let is_merge_followed = !is_merged || before.is_some();
+        let not_followed = (!is_merge_followed).then(|| ObservationProblem {
             what: "the base branch as it was before the merge".to_owned(),
             reason: "the commits of the merge could not be followed back".to_owned(),
         });
@@ -126,7 +110,7 @@ impl Observer {
         let is_doubted = self.dormant.is_doubted(repo.name, base);
         let policy = config::policy(repo, tip, defaults.as_deref(), is_doubted);
         let (policy, scope) = futures::try_join!(policy, scope)?;
-        let problem = defaults.and_then(|defaults| {
+        let of_defaults = defaults.and_then(|defaults| {
             let error = defaults.error.as_ref()?;
             let reason = format!(
                 "line {}, column {}: {}; its last good version governs",
@@ -134,21 +118,25 @@ impl Observer {
             );
             Some(ObservationProblem { what: format!("the organisation's {}", defaults.file()), reason })
         });
-        Ok(BaseSide { branch, tip, merged_as, policy, scope, layers, problem, not_followed })
+        let of_layers = layers.as_ref().and_then(|layers| layers.problem.clone());
+        let problems = [of_defaults, not_followed, of_layers].into_iter().flatten().collect();
+        Ok(BaseSide { branch, tip, merged_as, is_merge_followed, policy, scope, layers, problems })
     }
 }
 
-struct BaseSide {
-    branch: Option<Branch>,
-    tip: Sha,
-    merged_as: Option<Sha>,
+/// What the base branch determines.
+pub(in crate::github) struct BaseSide {
+    pub(super) branch: Option<Branch>,
+    pub(super) tip: Sha,
+    /// The commit that it was merged as, where it is merged and GitHub returns the commit.
+    pub(super) merged_as: Option<Sha>,
+    /// Whether the commits of a merge are shown.
+    pub is_merge_followed: bool,
+    /// Until it is among the facts of the pull request.
     policy: Option<Policy>,
     scope: scope::Scope,
-    layers: Option<Layers>,
-    /// What is wrong with the organisation's defaults.
-    problem: Option<ObservationProblem>,
-    /// That the commits of a merge are not shown.
-    not_followed: Option<ObservationProblem>,
+    pub(super) layers: Option<Layers>,
+    problems: Vec<ObservationProblem>,
 }
 
 /// What the head commit determines, and its checks.
@@ -173,13 +161,6 @@ async fn head_side(repo: Repo<'_>, pull: &Pull, base: &BaseSide, us: &AppIdentit
         futures::join!(pull::changes(repo, pull, with), checks::read(repo, head, us), evidence::runs(repo, head),);
     let changes = changes?;
     let mut problems = Vec::new();
-    let runs = match runs {
-        Ok(runs) => runs,
-        Err(error) => {
-            let reason = error.refusal()?.to_string();
-            problems.push(ObservationProblem { what: "workflow runs".to_owned(), reason });
-            Vec::new()
-        }
-    };
+    let runs = runs.or_noted("workflow runs", &mut problems)?.unwrap_or_default();
     Ok(HeadSide { changes, checks: checks?, runs, problems })
 }

@@ -50,12 +50,11 @@ use self::{
     checks::Checks,
     config::BranchRules,
     conversation::Comments,
-    dormant::Dormant,
     evidence::HeadRun,
+    facts::BaseSide,
     organisation::Organisations,
     pull::{Changes, Unread},
     review_threads::KnownThreads,
-    stack::Layers,
 };
 pub(super) use self::{
     config::escalation_template,
@@ -63,8 +62,8 @@ pub(super) use self::{
     surface::status_comments,
 };
 pub use self::{
-    dormant::DormantRepository,
-    past::{ListedPast, PastState},
+    dormant::{Dormant, DormantRepository},
+    past::PastState,
     surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
     survey::CheckedConfiguration,
 };
@@ -99,17 +98,13 @@ pub struct PullRequestFacts {
     /// As whom we act here.
     pub(in crate::github) us: AppIdentity,
     pub(in crate::github) pull: Pull,
-    tip: Sha,
-    branch: Option<crate::github::wire::Branch>,
     pub(in crate::github) policy: Policy,
+    pub(in crate::github) base: BaseSide,
     comments: Comments,
     reviews: Listing<Review>,
     changes: Changes,
     checks: Checks,
     runs: Vec<HeadRun>,
-    layers: Option<Layers>,
-    pub(in crate::github) is_merge_followed: bool,
-    merged_as: Option<Sha>,
     problems: Vec<ObservationProblem>,
 }
 

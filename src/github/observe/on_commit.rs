@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Target, checks, evidence, pull};
-use crate::github::{Error, Repo, error::OrAbsent as _, resolve::OpenPull};
+use crate::github::{Error, Repo, error::OrAbsent as _, resolve::ListedPull};
 use loopgate_core::{
     Sha,
     observed::{AppIdentity, CheckScope, Lifecycle, PullRequest, Snapshot},
@@ -79,7 +79,7 @@ impl Observer {
 }
 
 /// Other open pull requests with the same head. A list that may not be read names none.
-pub(super) async fn others(repo: Repo<'_>, pull: &Pull, may_be_shared: bool) -> Result<Vec<OpenPull>, Error> {
+pub(super) async fn others(repo: Repo<'_>, pull: &Pull, may_be_shared: bool) -> Result<Vec<ListedPull>, Error> {
     if !may_be_shared || pull.pull_request.lifecycle != Lifecycle::Open {
         return Ok(Vec::new());
     }
@@ -110,14 +110,8 @@ pub(super) async fn left_behind(
             left_heads.insert(old);
             continue;
         }
-        let checks = match checks::read_runs(repo, old, us).await {
-            Ok(checks) => checks,
-            // The commit may be gone after a force-push, and its check runs with it.
-            Err(error) => {
-                error.refusal()?;
-                continue;
-            }
-        };
+        // The commit may be gone after a force-push, and its check runs with it.
+        let Some(checks) = checks::read_runs(repo, old, us).await.or_refused()? else { continue };
         let runs: Vec<_> = checks.own.iter().filter_map(|run| run.left(old)).collect();
         if !runs.is_empty() {
             left_heads.insert(old);

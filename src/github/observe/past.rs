@@ -8,30 +8,20 @@ use super::{
 };
 use crate::{
     config::presets,
-    github::{Error, Repo, marker::Marker, wire::ObjectRef},
+    github::{Error, ListedPull, Repo, error::OrAbsent as _, marker::Marker},
     refs::recorded_attempts,
 };
 use loopgate_core::{
-    AppId, Malformed, PrNumber, Timestamp,
-    observed::{AccountKind, AppIdentity, Authority, ExternalCheck, ObservationProblem, Snapshot},
+    AppId, Malformed, PrNumber,
+    observed::{AccountKind, AppIdentity, ExternalCheck, ObservationProblem, Snapshot},
     policy::Policy,
     replay::{PastHead, PastPullRequest, RecordedAttempt, WhatIf},
 };
-use serde::Deserialize;
 
 /// Heads whose checks are read, the newest first: each other head would cost a request, and add little.
 const MOST_HEADS: usize = 4;
 /// Failing checks of one head whose annotations are read.
 const MOST_ANNOTATED: usize = 1;
-
-/// A pull request in a list, the most lately changed first.
-#[derive(Clone, Debug, Deserialize)]
-pub struct ListedPast {
-    pub number: PrNumber,
-    /// What was read of it holds until this changes.
-    pub updated_at: Timestamp,
-    base: ObjectRef,
-}
 
 /// Which pull requests are listed.
 #[derive(Clone, Copy, Debug)]
@@ -46,14 +36,14 @@ impl Observer {
     ///
     /// # Errors
     /// Those of the API.
-    pub async fn changed_last(&self, repo: Repo<'_>, state: PastState, most: usize) -> Result<Vec<ListedPast>, Error> {
+    pub async fn changed_last(&self, repo: Repo<'_>, state: PastState, most: usize) -> Result<Vec<ListedPull>, Error> {
         let state = match state {
             PastState::All => "all",
             PastState::Ended => "closed",
         };
         let path =
             repo.path(format!("pulls?state={state}&sort=updated&direction=desc&per_page={}", most.clamp(1, 100)));
-        repo.get::<Vec<ListedPast>>(&path).await
+        repo.get::<Vec<ListedPull>>(&path).await
     }
 
     /// Decides one of them under the configuration at its base, and under `other`, and adds the differences. Where its base
@@ -65,7 +55,7 @@ impl Observer {
     pub async fn compare_past(
         &self,
         repo: Repo<'_>,
-        listed: &ListedPast,
+        listed: &ListedPull,
         other: &Policy,
         mut so_far: WhatIf,
     ) -> Result<WhatIf, Error> {
@@ -126,7 +116,7 @@ impl Observer {
             changes,
             conversation::comments(repo, number),
             conversation::reviews(repo, number),
-            conversation::inline(repo, number, pull.inline),
+            conversation::inline(repo, number, pull.has_inline),
         )?;
         let mut commits: Vec<_> = changes.commits.items.iter().rev().map(|commit| commit.sha).collect();
         if commits.first() != Some(&pull.pull_request.head.sha) {
@@ -171,20 +161,9 @@ impl Observer {
         last.reviews = reviews;
         last.inline = inline.listing;
         last.problems = problems;
-        last.authority = self.rights_then(repo, &mut last, &preset).await?;
+        // The rights people have now; those of then are not kept by GitHub.
+        let rights = self.registry.look_up(repo, &whose_rights_matter(&last, None, &preset)).await;
+        last.authority = rights.or_noted("who may approve", &mut last.problems)?.unwrap_or_default();
         Ok(PastPullRequest { last, heads, read_at: repo.now() })
-    }
-
-    /// The rights people have now; those of then are not kept by GitHub.
-    async fn rights_then(&self, repo: Repo<'_>, last: &mut Snapshot, policy: &Policy) -> Result<Authority, Error> {
-        let asked = whose_rights_matter(last, None, policy);
-        match self.registry.look_up(repo, &asked).await {
-            Ok(authority) => Ok(authority),
-            Err(error) => {
-                let reason = error.refusal()?.to_string();
-                last.problems.push(ObservationProblem { what: "who may approve".to_owned(), reason });
-                Ok(Authority::default())
-            }
-        }
     }
 }

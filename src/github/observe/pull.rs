@@ -7,12 +7,12 @@ use serde::{Deserialize, Serialize};
 use crate::github::{
     Error, Repo,
     error::OrAbsent as _,
-    observe::{conversation::Inline, stack::ComparedWith},
+    observe::stack::ComparedWith,
     path,
     wire::{GitCommit, InStack, ListedCommit, MaybeUser, Named, ObjectRef, Side, Signature, Team, User, account},
 };
 use loopgate_core::{
-    Login, PrNumber, Sha, TeamSlug, Timestamp,
+    PrNumber, Sha, TeamSlug, Timestamp,
     observed::{
         Base, ChangedFile, ChangedFiles, CheckScope, Commit, Completeness, FileStatus, Head, Lifecycle, Listing,
         PullRequest, Readiness,
@@ -37,7 +37,7 @@ struct Wire {
     merged: bool,
     merged_at: Option<Timestamp>,
     merge_commit_sha: Option<Sha>,
-    merged_by: Option<Person>,
+    merged_by: Option<User>,
     #[serde(default)]
     draft: bool,
     head: Side,
@@ -45,7 +45,7 @@ struct Wire {
     #[serde(default)]
     labels: Vec<Named>,
     #[serde(default)]
-    requested_reviewers: Vec<Person>,
+    requested_reviewers: Vec<User>,
     #[serde(default)]
     requested_teams: Vec<Team>,
     created_at: Timestamp,
@@ -62,17 +62,6 @@ struct Wire {
     review_comments: u64,
 }
 
-#[derive(Debug, Deserialize)]
-struct Person {
-    login: String,
-}
-
-impl Person {
-    fn login(self) -> Option<Login> {
-        self.login.parse().ok()
-    }
-}
-
 /// A pull request without what is read of its commits and the base's head.
 #[derive(Debug, Clone)]
 pub(in crate::github) struct Pull {
@@ -84,7 +73,8 @@ pub(in crate::github) struct Pull {
     /// The commit of that branch it is compared with. The branch may have moved on.
     pub compared_base: Sha,
     pub stack: Option<InStack>,
-    pub inline: Inline,
+    /// Whether comments stand on lines of its diff.
+    pub has_inline: bool,
     pub updated_at: Option<Timestamp>,
     pub default_branch: Option<String>,
     /// Whether the repository takes no changes any more.
@@ -101,7 +91,7 @@ pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<
     let wire: Wire = repo.get(&repo.path(format!("pulls/{number}"))).await?;
     let team = |team: Team| format!("{}/{}", repo.name.owner(), team.slug).parse::<TeamSlug>().ok();
     let lifecycle = match (wire.merged || wire.merged_at.is_some(), wire.state.as_str()) {
-        (true, _) => Lifecycle::Merged { by: wire.merged_by.and_then(Person::login), at: wire.merged_at },
+        (true, _) => Lifecycle::Merged { by: wire.merged_by.and_then(User::login), at: wire.merged_at },
         (false, "open") => Lifecycle::Open,
         (false, _) => Lifecycle::Closed,
     };
@@ -125,13 +115,12 @@ pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<
         base: Base { branch: base_branch, sha: wire.base.sha, scope: CheckScope::DefaultBranch, open_pattern: None },
         labels: wire.labels.into_iter().map(|label| label.name).collect(),
         declared_type: None,
-        requested_users: wire.requested_reviewers.into_iter().filter_map(Person::login).collect(),
+        requested_users: wire.requested_reviewers.into_iter().filter_map(User::login).collect(),
         requested_teams: wire.requested_teams.into_iter().filter_map(team).collect::<BTreeSet<_>>(),
         created_at: wire.created_at,
         closed_at: wire.closed_at,
         url: wire.html_url,
     };
-    let inline = if wire.review_comments > 0 { Inline::Some } else { Inline::None };
     let merged = matches!(pull_request.lifecycle, Lifecycle::Merged { .. });
     Ok(Pull {
         pull_request,
@@ -139,7 +128,7 @@ pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<
         target: wire.base.branch,
         compared_base: wire.base.sha,
         stack: wire.stack,
-        inline,
+        has_inline: wire.review_comments > 0,
         updated_at: wire.updated_at,
         is_private: wire.base.repo.as_ref().and_then(|base| base.private).unwrap_or(true),
         is_archived: wire.base.repo.as_ref().is_some_and(|base| base.archived),
@@ -256,7 +245,7 @@ const COMPARED_FILES: usize = 300;
 async fn comparison(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Option<Comparison>, Error> {
     let path = repo.path(format!("compare/{from}...{to}"));
     let compare = async || repo.fetch::<Comparison>(&path).await.or_refused();
-    repo.once::<Option<Comparison>>(&path, compare).await
+    repo.once::<Option<Comparison>>(&path, |_| true, compare).await
 }
 
 /// What was pushed on top of `from` up to `to`: the files, and the subjects of the commits. None where `to` does not hold
@@ -286,35 +275,19 @@ async fn listed_files(repo: Repo<'_>, pull: &Pull) -> Result<ChangedFiles, Unrea
     let base = pull.compared_base;
     let path = repo.path(format!("pulls/{number}/files"));
     let key = format!("{path}@{base}...{}", head.sha);
-    let known = repo.once::<Kept<Vec<WireFile>>>(&key, async || {
+    let listed = repo.once::<Option<(Vec<WireFile>, bool)>>(&key, Option::is_some, async || {
         let listing = repo.list::<Vec<WireFile>>(&path, FILE_PAGES).await?;
         let elsewhere = |file: &WireFile| {
             let url = file.contents_url.as_deref().filter(|_| file.status != FileStatus::Removed);
             let named = url.and_then(|url| url.rsplit_once("ref=")).and_then(|(_, sha)| sha.parse::<Sha>().ok());
             named.is_some_and(|named| named != head.sha)
         };
-        if listing.items.iter().any(elsewhere) {
-            return Ok(Kept::Moved);
-        }
+        let is_moved = listing.items.iter().any(elsewhere);
         let whole = listing.completeness == Completeness::Complete;
-        Ok(Kept::Of { items: listing.items, whole })
+        Ok((!is_moved).then_some((listing.items, whole)))
     });
-    match known.await? {
-        Kept::Moved => Err(Unread::HeadMoved),
-        Kept::Of { items, whole } => Ok(changed_files(items, whole, pull.changed_files)),
-    }
-}
-
-/// What is kept of a list that belongs to one head.
-#[derive(Debug, Serialize, Deserialize)]
-enum Kept<T> {
-    Of {
-        items: T,
-        whole: bool,
-    },
-    /// Never kept, see [`Client::once`].
-    #[serde(skip)]
-    Moved,
+    let (items, whole) = listed.await?.ok_or(Unread::HeadMoved)?;
+    Ok(changed_files(items, whole, pull.changed_files))
 }
 
 fn changed_files(listed: Vec<WireFile>, whole: bool, announced: usize) -> ChangedFiles {
@@ -353,17 +326,15 @@ async fn listed_commits(repo: Repo<'_>, pull: &Pull) -> Result<Listing<ListedCom
     let PullRequest { number, head, .. } = &pull.pull_request;
     let path = repo.path(format!("pulls/{number}/commits"));
     let key = format!("{path}@{}...{}", pull.compared_base, head.sha);
-    let known = repo.once::<Kept<Vec<ListedCommit>>>(&key, async || {
+    let listed = repo.once::<Option<(Vec<ListedCommit>, bool)>>(&key, Option::is_some, async || {
         let listing = repo.list::<Vec<ListedCommit>>(&path, COMMIT_PAGES).await?;
         // At most 250 are listed, the newest last: beyond that the head is not among them.
         let whole = listing.items.len() < 250 && listing.completeness == Completeness::Complete;
         let ends_at_head = listing.items.last().is_some_and(|last| last.sha == head.sha);
-        if whole && !ends_at_head && !listing.items.is_empty() {
-            return Ok(Kept::Moved);
-        }
-        Ok(Kept::Of { items: listing.items, whole })
+        let is_moved = whole && !ends_at_head && !listing.items.is_empty();
+        Ok((!is_moved).then_some((listing.items, whole)))
     });
-    let Kept::Of { items, whole } = known.await? else { return Err(Unread::HeadMoved) };
+    let (items, whole) = listed.await?.ok_or(Unread::HeadMoved)?;
     let completeness = if whole { Completeness::Complete } else { Completeness::Incomplete };
     Ok(Listing { items, completeness })
 }

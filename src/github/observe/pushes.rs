@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use super::{events, pull::Pull, update_merges};
-use crate::github::{Client, Error, path, wire::User};
+use crate::github::{Client, Error, error::OrAbsent as _, path, wire::User};
 use loopgate_core::{
     Sha,
     observed::{Account, AccountKind, AnnouncedPush, Hint, Push, PushContent, Snapshot},
@@ -26,15 +26,6 @@ struct Activity {
     after: Sha,
     activity_type: String,
     actor: Option<User>,
-}
-
-/// What was listed when a commit was the head.
-#[derive(Deserialize, Serialize)]
-enum Listed {
-    Settled(Vec<Activity>),
-    /// The push of the head is not listed yet, or nothing is. Never kept, see [`Client::once`].
-    #[serde(skip)]
-    Unsettled(Vec<Activity>),
 }
 
 /// A move of the head branch.
@@ -147,13 +138,11 @@ async fn activity(client: &Client, pull: &Pull) -> Result<Vec<Move>, Error> {
     let Some(repository) = &head.repository else { return Ok(Vec::new()) };
     let branch = path::escape(&format!("refs/heads/{}", head.branch));
     let path = format!("{}/activity?ref={branch}", path::repo(repository));
-    let read = async || match client.list::<Vec<Activity>>(&path, MOST_PAGES).await {
-        Ok(listed) if listed.items.iter().any(|one| one.after == head.sha) => Ok(Listed::Settled(listed.items)),
-        Ok(listed) => Ok(Listed::Unsettled(listed.items)),
-        Err(error) => error.refusal().map(|_| Listed::Unsettled(Vec::new())),
-    };
-    let (Listed::Settled(listed) | Listed::Unsettled(listed)) =
-        client.once(&format!("{path}#{}", head.sha), read).await?;
+    let read =
+        async || Ok(client.list::<Vec<Activity>>(&path, MOST_PAGES).await.or_refused()?.map(|listed| listed.items));
+    // Until the push of the head is listed, more may come.
+    let is_settled = |listed: &Option<Vec<Activity>>| listed.iter().flatten().any(|one| one.after == head.sha);
+    let listed = client.once(&format!("{path}#{}", head.sha), is_settled, read).await?.unwrap_or_default();
     let moved = |Activity { before, after, activity_type, actor }: Activity| {
         let before = match activity_type.as_str() {
             "branch_creation" => Before::Nothing,

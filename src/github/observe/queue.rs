@@ -6,7 +6,7 @@ use serde::Deserialize;
 use super::pull::Pull;
 use crate::github::{
     Error, Repo,
-    wire::{Nodes, graphql_pull},
+    wire::{GraphqlAccount, Nodes, graphql_pull},
 };
 use loopgate_core::{
     Timestamp,
@@ -32,12 +32,7 @@ struct QueuedPull {
 struct Removed {
     created_at: Timestamp,
     reason: Option<String>,
-    actor: Option<Remover>,
-}
-
-#[derive(Deserialize)]
-struct Remover {
-    login: String,
+    actor: Option<GraphqlAccount>,
 }
 
 /// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event is about
@@ -59,7 +54,7 @@ pub(super) async fn standing(
         let removal = last.map(|Removed { created_at: at, reason, actor }| QueueRemoval {
             at,
             reason: RemovalReason::from_github(reason.as_deref().unwrap_or_default()),
-            by: actor.and_then(|actor| actor.login.parse().ok()),
+            by: actor.map(|actor| actor.login),
         });
         QueueStanding { is_queued: queued.is_in_merge_queue, removal }
     }))

@@ -9,7 +9,7 @@ use super::{
     conversation::{self, Comments},
     edits, events, evidence, on_commit, pushes, queue, review_threads, scope, sighting, stack, surface, update_merges,
 };
-use crate::github::{Error, resolve::OpenPull};
+use crate::github::{Error, resolve::ListedPull};
 use loopgate_core::{
     ReviewId, Sha, Timestamp,
     deciding::files_to_read,
@@ -94,13 +94,13 @@ impl Observer {
             hints,
             problems: facts.problems,
         };
-        Box::pin(base::owners_in_question(repo.client, &mut snapshot, facts.tip, &policy, previous)).await?;
+        Box::pin(base::owners_in_question(repo.client, &mut snapshot, facts.base.tip, &policy, previous)).await?;
         let asks = may_approve(&snapshot, previous, &policy);
-        pushes::read(repo.client, &mut snapshot, &facts.pull, facts.tip, previous, asks).await?;
+        pushes::read(repo.client, &mut snapshot, &facts.pull, facts.base.tip, previous, asks).await?;
         let asked = whose_rights_matter(&snapshot, previous, &policy);
         snapshot.authority = self.registry.look_up(repo, &asked).await?;
         contents::read(repo.client, &mut snapshot, |seen| files_to_read(seen, previous, &policy, repo.now())).await?;
-        let (base_head, merged_as, awaits_logs) = (facts.tip, facts.merged_as, results.awaits_logs);
+        let (base_head, merged_as, awaits_logs) = (facts.base.tip, facts.base.merged_as, results.awaits_logs);
         Ok(Observation { snapshot, base_head, policy, surface, merged_as, is_head_shared, awaits_logs })
     }
 }
@@ -143,7 +143,7 @@ struct Surroundings {
     stack: Option<Stack>,
     queue: Option<QueueStanding>,
     /// Other open pull requests with this head.
-    others: Vec<OpenPull>,
+    others: Vec<ListedPull>,
     left: Vec<LeftCheckRun>,
     left_heads: BTreeSet<Sha>,
     known_since: Option<Timestamp>,
@@ -190,7 +190,7 @@ impl Reading<'_> {
         if !base::is_asked_for(&results.evidence, &facts.pull.pull_request, &facts.changes.files, policy) {
             return Ok(checks);
         }
-        let (compared, tip) = (facts.pull.compared_base, facts.tip);
+        let (compared, tip) = (facts.pull.compared_base, facts.base.tip);
         let commits = if compared == tip { vec![tip] } else { vec![compared, tip] };
         let documents = evidence::of_base(self.target.repo, &commits, &policy.verify).await?;
         Ok(base::with_documents(checks, documents))
@@ -207,7 +207,7 @@ impl Reading<'_> {
             events::assignments(repo, pull_request, &policy.coding_agents),
             events::declared_type(repo, pull_request, &self.observer.registry),
             events::dismissed_by(repo, number, &facts.reviews.items, previous),
-            conversation::inline(repo, number, facts.pull.inline),
+            conversation::inline(repo, number, facts.pull.has_inline),
             review_threads::read(self.target, at, &policy.verify, threads),
             edits::unheard(&repo, &facts.comments, hints, &facts.us, previous),
         )?;
@@ -218,13 +218,13 @@ impl Reading<'_> {
         let Self { facts, policy, previous, .. } = *self;
         let (repo, base) = (self.target.repo, &facts.pull.pull_request.base);
         let required_approvals = async {
-            match &facts.branch {
+            match &facts.base.branch {
                 Some(branch) => self.observer.rules.required_approvals(repo, &base.branch, *branch).await,
                 None => Ok(0),
             }
         };
         let stack = async {
-            match &facts.layers {
+            match &facts.base.layers {
                 Some(layers) => stack::standing(repo, layers, base, &facts.us).await.map(Some),
                 None => Ok(None),
             }
@@ -233,8 +233,8 @@ impl Reading<'_> {
             required_approvals,
             stack,
             queue::standing(repo, &facts.pull, hints, previous),
-            base::codeowners(repo, facts.tip, policy, previous),
-            base::folders(repo, facts.tip, &facts.changes.files, policy),
+            base::codeowners(repo, facts.base.tip, policy, previous),
+            base::folders(repo, facts.base.tip, &facts.changes.files, policy),
             on_commit::left_behind(repo, &facts.pull, &facts.us, previous),
             on_commit::others(repo, &facts.pull, may_be_shared),
             sighting::known_since(repo, &facts.pull, hints, previous),
@@ -265,7 +265,7 @@ impl Reading<'_> {
                 |run: &OwnCheckRun| run.left_by_retargeting(pull_request.head.sha, &pull_request.base, default_branch);
             left.extend(checks.own.iter().filter_map(retargeted));
         }
-        let shares = |other: &&OpenPull| {
+        let shares = |other: &&ListedPull| {
             let same_name = matches!(scope, CheckScope::Pattern(_)) || other.governed_by() == branch;
             other.number != pull_request.number && other.base.branch != pull.target && same_name
         };

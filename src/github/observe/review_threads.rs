@@ -7,7 +7,7 @@ use super::Target;
 use crate::github::{
     Error,
     ttl_cache::TtlCache,
-    wire::{CommitOid, GraphqlAccount, Nodes, graphql_pull},
+    wire::{GraphqlAccount, Nodes, ObjectRef, graphql_pull},
 };
 use loopgate_core::{
     PrNumber, RepoName, Sha,
@@ -71,7 +71,7 @@ struct Said {
     author: Option<Author>,
     body: String,
     url: String,
-    original_commit: Option<CommitOid>,
+    original_commit: Option<ObjectRef>,
 }
 
 #[derive(Deserialize)]
@@ -141,7 +141,7 @@ fn of_reviewer(thread: Thread, apps: &[&str]) -> Option<ReviewThread> {
         path: thread.path,
         line: thread.line.or(thread.original_line),
         finding: text::start(&begin.body, MOST_OF_A_FINDING),
-        begun_on: begin.original_commit.map(|commit| commit.oid),
+        begun_on: begin.original_commit.map(|commit| commit.sha),
         answer: answer.map(|(by, body)| (by.login, text::start(&body, MOST_OF_AN_ANSWER))),
         resolution,
         is_outdated: thread.is_outdated,

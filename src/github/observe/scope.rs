@@ -6,7 +6,7 @@ use super::{
     organisation::Defaults,
     pull::Pull,
 };
-use crate::github::{Error, Repo, resolve::OpenPull};
+use crate::github::{Error, Repo, resolve::ListedPull};
 use loopgate_core::{
     PrNumber,
     observed::{Account, CheckScope, Permission, Standing},
@@ -55,7 +55,7 @@ pub(super) async fn of_base(
 pub(super) async fn judge(
     repo: Repo<'_>,
     pull: &Pull,
-    others: &[OpenPull],
+    others: &[ListedPull],
     registry: &Registry,
 ) -> Result<Option<PrNumber>, Error> {
     let pull_request = &pull.pull_request;

@@ -56,10 +56,7 @@ pub(super) enum ComparedWith {
 pub(super) async fn layers(repo: Repo<'_>, pull: &Pull) -> Result<Option<Layers>, Error> {
     let Some(stack) = &pull.stack else { return Ok(None) };
     let at = repo.path(format!("stacks?pull_request={}", pull.pull_request.number));
-    let read = match repo.get::<Vec<Wire>>(&at).await {
-        Ok(stacks) => order(&stacks, pull, stack),
-        Err(error) => Err(error.refusal()?.to_string()),
-    };
+    let read = repo.get::<Vec<Wire>>(&at).await.or_said()?.and_then(|stacks| order(&stacks, pull, stack));
     let problem = |reason| ObservationProblem {
         what: "the layers of the stack beneath".to_owned(),
         reason: format!("{reason}; all that differs from {} counts as this layer's own", stack.base.branch),

@@ -79,8 +79,12 @@ impl OwnCheckRun {
         self.external_id.as_deref().and_then(Digest::parse)
     }
 
+    fn on(&self, head: Sha) -> LeftCheckRun {
+        LeftCheckRun { id: self.id, head, name: self.name.clone() }
+    }
+
     pub(super) fn left(&self, head: Sha) -> Option<LeftCheckRun> {
-        self.ends_with_its_head().then(|| LeftCheckRun { id: self.id, head, name: self.name.clone() })
+        self.ends_with_its_head().then(|| self.on(head))
     }
 
     /// Whether a run on the present head, under a name of another base, was left. Such a run is returned.
@@ -92,11 +96,7 @@ impl OwnCheckRun {
         let plain = OwnCheck::ALL.iter().any(|check| check.name(&CheckScope::DefaultBranch) == self.name);
         let other_default = plain && self.digest().is_some_and(|digest| !digest.is_for(default_branch));
         let green = matches!(self.progress, CheckProgress::Completed { conclusion: Conclusion::Success, .. });
-        (self.ends_with_its_head() || other_default && green).then(|| LeftCheckRun {
-            id: self.id,
-            head,
-            name: self.name.clone(),
-        })
+        (self.ends_with_its_head() || other_default && green).then(|| self.on(head))
     }
 }
 

@@ -4,19 +4,14 @@ use std::collections::BTreeSet;
 
 use serde::Deserialize;
 
-use super::{
-    Observer,
-    authority::Flags,
-    config::{self, Depth},
-    workflow_file,
-};
+use super::{Observer, authority::Flags, config, workflow_file};
 use crate::{
     config::{OnlineFindings, Source, load, online},
     github::{
-        Client, Error, Repo,
+        Error, Repo,
         error::OrAbsent as _,
         path,
-        wire::{Named, Repository, User},
+        wire::{Named, Repository, TreeEntry, User},
     },
 };
 use loopgate_core::{
@@ -119,7 +114,7 @@ impl Observer {
         };
         let names = async |what: &str| {
             let listed = repo.list::<Vec<Named>>(&format!("{base}/{what}"), MOST_PAGES).await;
-            answer(listed.map(|listing| listing.items.into_iter().map(|one| one.name).collect::<BTreeSet<_>>()))
+            listed.map(|listing| listing.items.into_iter().map(|one| one.name).collect::<BTreeSet<_>>()).or_said()
         };
         let (authority, collaborators, branches, labels, files, mut actions) = futures::try_join!(
             authority,
@@ -166,44 +161,31 @@ pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account
         let permission = one.permissions.as_ref().map_or(Permission::None, Flags::permission);
         (Account::from(one.user), permission)
     };
-    answer(listed.map(|listing| listing.items.into_iter().map(known).collect()))
+    listed.map(|listing| listing.items.into_iter().map(known).collect()).or_said()
 }
 
 async fn files(repo: Repo<'_>, tip: Sha) -> Result<Fetched<Vec<String>>, Error> {
-    match config::tree(repo, tip, Depth::All).await {
-        Ok(Some(entries)) => {
-            Ok(Ok(entries.into_iter().filter(|entry| entry.kind != "tree").map(|entry| entry.path).collect()))
-        }
-        Ok(None) => Ok(Err("the repository has too many files to list".to_owned())),
-        Err(error) => answer(Err(error)),
-    }
+    let tree = config::tree(repo, format!("{tip}?recursive=1")).await.or_said()?;
+    let files = |entries: Vec<TreeEntry>| {
+        entries.into_iter().filter(|entry| entry.kind != "tree").map(|entry| entry.path).collect()
+    };
+    Ok(tree.and_then(|tree| tree.map(files).ok_or_else(|| "the repository has too many files to list".to_owned())))
 }
 
 /// `GET …/actions/permissions` and what is below it (<https://docs.github.com/en/rest/actions/permissions>). It takes
 /// administration: read, which Loopgate itself does not need.
-#[derive(Deserialize)]
+#[derive(Default, Deserialize)]
+#[serde(default)]
 struct WirePermissions {
     enabled: bool,
     allowed_actions: Option<String>,
-    #[serde(default)]
     sha_pinning_required: bool,
-}
-
-#[derive(Default, Deserialize)]
-struct WireSelected {
-    #[serde(default)]
+    /// Of selected actions.
     github_owned_allowed: bool,
-    #[serde(default)]
     patterns_allowed: Vec<String>,
-}
-
-#[derive(Deserialize)]
-struct WireApproval {
+    /// Of pull requests from forks.
     approval_policy: String,
-}
-
-#[derive(Deserialize)]
-struct WireWorkflows {
+    /// Of workflows.
     default_workflow_permissions: DefaultToken,
 }
 
@@ -225,48 +207,35 @@ async fn uses(repo: Repo<'_>, tip: Sha, files: &[String]) -> Result<Vec<ActionUs
 async fn actions(repo: Repo<'_>) -> Result<Option<ActionsPolicy>, Error> {
     let base = repo.path("actions/permissions");
     let Some(permissions) = repo.get::<WirePermissions>(&base).await.or_refused()? else { return Ok(None) };
+    let below = async |part: &str| repo.get::<WirePermissions>(&format!("{base}/{part}")).await.or_refused();
     let selected = async {
         match permissions.allowed_actions.as_deref() {
-            Some("selected") => read::<WireSelected>(&repo, &format!("{base}/selected-actions")).await,
+            Some("selected") => below("selected-actions").await,
             _ => Ok(None),
         }
     };
-    let approval = format!("{base}/fork-pr-contributor-approval");
-    let workflows = format!("{base}/workflow");
     let (selected, approval, workflows) =
-        futures::try_join!(selected, read::<WireApproval>(&repo, &approval), read::<WireWorkflows>(&repo, &workflows))?;
-    let token = workflows.map(|workflows| workflows.default_workflow_permissions).unwrap_or_default();
-    let policy = policy_of(&permissions, selected.unwrap_or_default(), approval);
-    Ok(Some(ActionsPolicy { default_token: token, ..policy }))
+        futures::try_join!(selected, below("fork-pr-contributor-approval"), below("workflow"))?;
+    Ok(Some(policy_of(permissions, [selected, approval, workflows].map(Option::unwrap_or_default))))
 }
 
-async fn read<T: serde::de::DeserializeOwned>(client: &Client, path: &str) -> Result<Option<T>, Error> {
-    client.get(path).await.or_refused()
-}
-
-fn policy_of(permissions: &WirePermissions, selected: WireSelected, approval: Option<WireApproval>) -> ActionsPolicy {
+fn policy_of(permissions: WirePermissions, [selected, approval, workflows]: [WirePermissions; 3]) -> ActionsPolicy {
+    let allowed = match (permissions.enabled, permissions.allowed_actions.as_deref()) {
+        (false, _) => AllowedActions::None,
+        (true, Some("local_only")) => AllowedActions::Local,
+        (true, Some("selected")) => {
+            let by_github = selected.github_owned_allowed.then(|| "actions/*".to_owned());
+            AllowedActions::Selected(selected.patterns_allowed.into_iter().chain(by_github).collect())
+        }
+        (true, _) => AllowedActions::All,
+    };
     ActionsPolicy {
-        allowed: match (permissions.enabled, permissions.allowed_actions.as_deref()) {
-            (false, _) => AllowedActions::None,
-            (true, Some("local_only")) => AllowedActions::Local,
-            (true, Some("selected")) => {
-                let by_github = selected.github_owned_allowed.then(|| "actions/*".to_owned());
-                AllowedActions::Selected(selected.patterns_allowed.into_iter().chain(by_github).collect())
-            }
-            (true, _) => AllowedActions::All,
-        },
-        holds_outsiders: approval.is_some_and(|approval| approval.approval_policy == "all_external_contributors"),
+        allowed,
+        holds_outsiders: approval.approval_policy == "all_external_contributors",
         must_pin: permissions.sha_pinning_required,
-        default_token: DefaultToken::default(),
+        default_token: workflows.default_workflow_permissions,
         is_public: false,
         uses: Vec::new(),
-    }
-}
-
-fn answer<T>(asked: Result<T, Error>) -> Result<Fetched<T>, Error> {
-    match asked {
-        Ok(answer) => Ok(Ok(answer)),
-        Err(error) => Ok(Err(error.refusal()?.to_string())),
     }
 }
 
@@ -282,8 +251,8 @@ mod tests {
             let selected = json!({ "github_owned_allowed": true, "verified_allowed": false,
                                    "patterns_allowed": ["acme/*"] });
             let approval = json!({ "approval_policy": approval });
-            let read = from_value(permissions).unwrap();
-            policy_of(&read, from_value(selected).unwrap(), from_value(approval).ok())
+            let read: WirePermissions = from_value(permissions).unwrap();
+            policy_of(read, [selected, approval, json!({})].map(|below| from_value(below).unwrap()))
         };
         let permissions = |allowed: &str| json!({ "enabled": true, "allowed_actions": allowed });
         let first = "first_time_contributors";

@@ -3,11 +3,11 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::pull::Changes;
+use super::{config, pull::Changes};
 use crate::github::{
     Error, Repo,
     error::OrAbsent as _,
-    wire::{ObjectRef, Tree, TreeEntry},
+    wire::{ObjectRef, TreeEntry},
 };
 use loopgate_core::{
     Sha,
@@ -127,9 +127,7 @@ async fn merges_by_line(repo: Repo<'_>, [merged, ours, theirs, base]: [&TreeEntr
 /// The entries of a tree, or of a commit's tree; none where GitHub does not return them all.
 pub(super) async fn tree(repo: Repo<'_>, of: Option<Sha>) -> Result<Option<Vec<TreeEntry>>, Error> {
     let Some(of) = of else { return Ok(Some(Vec::new())) };
-    let path = repo.path(format!("git/trees/{of}"));
-    let tree = repo.get_immutable_json::<Tree>(&path).await.or_refused()?.flatten();
-    Ok(tree.filter(|tree| !tree.truncated).map(|tree| tree.tree))
+    Ok(config::tree(repo, of).await.or_refused()?.flatten())
 }
 
 async fn merge_base(repo: Repo<'_>, ours: Sha, theirs: Sha) -> Result<Option<Sha>, Error> {
@@ -141,5 +139,5 @@ async fn merge_base(repo: Repo<'_>, ours: Sha, theirs: Sha) -> Result<Option<Sha
     let key = format!("{path}#merge-base");
     let compare =
         async || Ok(repo.fetch::<Compared>(&path).await.or_refused()?.map(|compared| compared.merge_base_commit.sha));
-    repo.once::<Option<Sha>>(&key, compare).await
+    repo.once::<Option<Sha>>(&key, |_| true, compare).await
 }

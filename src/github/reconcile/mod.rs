@@ -19,8 +19,8 @@ use std::{collections::BTreeMap, sync::Arc};
 pub use self::archive::{Folded, fold_ended_runs};
 use self::{proposed::Proposals, recent::RecentMemory, turn::decide};
 use super::{
-    Client, DormantRepository, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts,
-    StateArtifact, Target, evidence_memory::EvidenceMemory, looked_heads::LookedHeads, memory::DebugMemory, plan,
+    Client, Dormant, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts, StateArtifact, Target,
+    error::OrAbsent as _, evidence_memory::EvidenceMemory, looked_heads::LookedHeads, memory::DebugMemory, plan,
     storage::Storage,
 };
 use crate::{
@@ -77,6 +77,11 @@ pub struct ReconcileRequest {
 impl ReconcileRequest {
     const fn target<'a>(&'a self, client: &'a Client) -> Target<'a> {
         Target { repo: client.repo(&self.repository), number: self.number }
+    }
+
+    /// Of another pull request of the repository.
+    fn of(&self, number: PrNumber) -> Self {
+        Self { number, hints: Vec::new(), ..self.clone() }
     }
 }
 
@@ -230,24 +235,14 @@ impl Reconcile {
         self.observer.forget();
     }
 
-    /// Repositories whose configuration was not found when it was last asked for.
-    pub fn dormant(&self) -> Vec<DormantRepository> {
-        self.observer.dormant.all(self.github.now())
+    /// What is known of repositories without configuration.
+    pub const fn dormant(&self) -> &Dormant {
+        &self.observer.dormant
     }
 
     /// Effects that wait for their turn to be created, by kind.
     pub fn effects_waiting(&self) -> BTreeMap<&'static str, u64> {
         self.executor.waiting(self.github.now())
-    }
-
-    /// Whether a repository is without configuration, so that nothing that happens to its checks concerns anybody.
-    pub fn is_dormant(&self, repository: &RepoName) -> bool {
-        self.observer.dormant.is_dormant(repository)
-    }
-
-    /// Whether a configuration was found again since this was last asked: what was not looked at meanwhile is then.
-    pub fn has_awakened(&self, repository: &RepoName) -> bool {
-        self.observer.dormant.has_awakened(repository)
     }
 
     /// The heads that were looked at a moment ago.
@@ -291,7 +286,7 @@ impl Reconcile {
     /// As [`run`](Self::run).
     pub async fn peek(&self, job: &ReconcileRequest, now: Timestamp) -> Result<Option<Looked>, Failed> {
         let client = self.github.client(job.installation);
-        let Some(Begun { facts, loaded, elsewhere, .. }) = Box::pin(self.begin(&client, job)).await? else {
+        let Some(Entered { facts, loaded, elsewhere, .. }) = Box::pin(self.begin(&client, job)).await? else {
             return Ok(None);
         };
         let loaded = elsewhere.map_or(loaded, |(_, held)| held);
@@ -323,7 +318,7 @@ impl Reconcile {
     }
 
     /// The facts, and the state from where the configuration has it kept. None where Loopgate is not switched on.
-    async fn begin(&self, client: &Client, job: &ReconcileRequest) -> Result<Option<Begun>, Failed> {
+    async fn begin(&self, client: &Client, job: &ReconcileRequest) -> Result<Option<Entered>, Failed> {
         let hidden_ref = Storage::hidden_ref(client.repo(&job.repository));
         let Some((facts, in_ref)) = self.facts(client, job, &self.store(job, &hidden_ref)).await? else {
             return Ok(None);
@@ -339,35 +334,37 @@ impl Reconcile {
             (loaded, hidden_ref, in_ref)
         };
         let elsewhere = (loaded.tip.is_none() && held.tip.is_some()).then_some((other, held));
-        Ok(Some(Begun { facts, storage, loaded, elsewhere }))
+        Ok(Some(Entered { facts, storage, loaded, elsewhere, not_moved: None }))
     }
 
     /// Moves a run that is still kept where the configuration had it before. If that is refused it stays, and the pull
     /// request shows it.
-    async fn settle_in(&self, job: &ReconcileRequest, begun: Begun) -> Result<Settlement, Failed> {
-        let Begun { facts, storage, loaded, elsewhere } = begun;
-        let Some((old, held)) = elsewhere else { return Ok((facts, storage, loaded, None)) };
-        if facts.pull_request().lifecycle != Lifecycle::Open {
+    async fn settle_in(&self, job: &ReconcileRequest, entered: &mut Entered) -> Result<(), Failed> {
+        let Some((old, held)) = entered.elsewhere.take() else { return Ok(()) };
+        if entered.facts.pull_request().lifecycle != Lifecycle::Open {
             // Nothing more is written there than has to be.
-            return Ok((facts, old, held, None));
+            (entered.storage, entered.loaded) = (old, held);
+            return Ok(());
         }
         let (Some(tip), Some(state)) = (held.tip, held.intact()) else {
             // What is damaged is recovered from, and saved in the new place.
-            let loaded = LoadedRun { tip: None, remembered: held.remembered };
-            return Ok((facts, storage, loaded, None));
+            entered.loaded = LoadedRun { tip: None, remembered: held.remembered };
+            return Ok(());
         };
-        let store = self.store(job, &storage);
+        let store = self.store(job, &entered.storage);
         match store.adopt(&self.store(job, &old), tip, state).await {
             Ok(()) | Err(RefsError::RefMoved { .. }) => {
-                let loaded = store.load().await?;
+                entered.loaded = store.load().await?;
                 match old.delete_ref(&RefName::pull_request(job.number)).await {
-                    Ok(()) | Err(RefsError::Refused(_)) => Ok((facts, storage, loaded, None)),
+                    Ok(()) | Err(RefsError::Refused(_)) => Ok(()),
                     Err(error) => Err(error.into()),
                 }
             }
             Err(RefsError::Refused(reason)) => {
                 let what = "move the saved state to where the configuration has it kept".to_owned();
-                Ok((facts, old, held, Some(ObservationProblem { what, reason })))
+                entered.not_moved = Some(ObservationProblem { what, reason });
+                (entered.storage, entered.loaded) = (old, held);
+                Ok(())
             }
             Err(error) => Err(error.into()),
         }
@@ -381,12 +378,7 @@ impl Reconcile {
         store: &StateStore<'_, Storage>,
     ) -> Result<Option<(PullRequestFacts, LoadedRun)>, Failed> {
         let target = job.target(client);
-        let facts = async {
-            match self.observer.facts(target).await {
-                Err(Error::NotFound { .. }) => Ok(None),
-                read => read.map_err(Failed::from),
-            }
-        };
+        let facts = async { Ok::<_, Failed>(self.observer.facts(target).await.or_absent()?.flatten()) };
         let load = async { store.load().await.map_err(Failed::from) };
         if self.observer.dormant.is_dormant(&job.repository) {
             let Some(facts) = facts.await? else { return Ok(None) };
@@ -429,17 +421,16 @@ impl Reconcile {
 }
 
 /// What a turn begins with.
-struct Begun {
+struct Entered {
     facts: PullRequestFacts,
-    /// Where the configuration has the state kept, and what is there.
+    /// Where the state is kept, and what is there.
     storage: Storage,
     loaded: LoadedRun,
     /// Where the run still is, if it has to move.
     elsewhere: Option<(Storage, LoadedRun)>,
+    /// Why it is not kept where the configuration has it.
+    not_moved: Option<ObservationProblem>,
 }
-
-/// Where the state is kept from now on, with what is there, and why that is not where it should be.
-type Settlement = (PullRequestFacts, Storage, LoadedRun, Option<ObservationProblem>);
 
 const fn nothing(result: Settled) -> ReconcileOutcome {
     let seen = match result {

@@ -1,13 +1,13 @@
 //! One commit, several pull requests: their check runs stand on the same commit, so one must not speak for another.
 
-use super::{Client, Error, Failed, Looked, Observation, Reconcile, ReconcileRequest};
+use super::{Client, Failed, Looked, Observation, Reconcile, ReconcileRequest};
 use crate::{
-    github::{LeftCheckRun, ObservedSurface, storage::Storage},
+    github::{LeftCheckRun, ObservedSurface, error::OrAbsent as _, storage::Storage},
     refs::{RefsError, Save},
     render::{self, Rendered, SharedVerdict},
 };
 use loopgate_core::{
-    PrNumber, Sha, Timestamp,
+    Sha, Timestamp,
     deciding::{CheckRunPlan, LabelWish, StatusCommentWish, Surface},
     gate::reviewer,
     observed::{Conclusion, OwnCheck},
@@ -29,7 +29,7 @@ impl Reconcile {
         let base = &observation.snapshot.pull_request.base;
         let mut others = Vec::new();
         for number in observation.surface.sharing.iter().take(MOST_OTHERS) {
-            let Some(looked) = self.peek(&of(job, *number), now).await? else { continue };
+            let Some(looked) = self.peek(&job.of(*number), now).await? else { continue };
             let other = &looked.snapshot.pull_request;
             if other.base.scope == base.scope && other.head.sha == observation.surface.pull_request.head.sha {
                 others.push((*number, other.base.branch.clone(), looked.decision.surface));
@@ -62,12 +62,9 @@ impl Reconcile {
                 continue;
             }
             let client = self.github.client(job.installation);
-            let others = match client.pull_requests_with_head(&job.repository, head).await {
-                Ok(numbers) => numbers,
-                Err(error) => error.refusal().map(|_| Vec::new()).map_err(Failed::from)?,
-            };
-            for number in others.into_iter().filter(|number| *number != job.number).take(MOST_OTHERS) {
-                let Some(looked) = self.peek(&of(job, number), now).await? else { continue };
+            let others = client.pull_requests_with_head(&job.repository, head).await.or_refused()?;
+            for number in others.into_iter().flatten().filter(|number| *number != job.number).take(MOST_OTHERS) {
+                let Some(looked) = self.peek(&job.of(number), now).await? else { continue };
                 surface.left.retain(|run| run.head != head || !is_judged_by(&looked, run));
             }
         }
@@ -111,20 +108,13 @@ impl Reconcile {
         if !self.observer.dormant.is_dormant(&job.repository) {
             self.take_back(client, job).await?;
         }
-        let left = match self.observer.left_for_nothing(target).await {
-            Err(Error::NotFound { .. }) => return Ok(()),
-            left => left?,
-        };
+        let left = self.observer.left_for_nothing(target).await.or_absent()?.flatten();
         let Some(mut surface) = left else { return Ok(()) };
         self.keep_judged_elsewhere(job, &mut surface, self.github.now()).await?;
         let effects = super::plan(&surface, &Surface::default(), &Rendered::default());
         self.executor.execute(client, &surface, &effects).await.map_err(Failed::from)?;
         Ok(())
     }
-}
-
-fn of(job: &ReconcileRequest, number: PrNumber) -> ReconcileRequest {
-    ReconcileRequest { number, hints: Vec::new(), ..job.clone() }
 }
 
 const fn shown(surface: &Surface, check: OwnCheck) -> Option<CheckRunPlan> {

@@ -201,36 +201,22 @@ pub(super) fn hold_back(
     is_in_doubt: bool,
     concurrent_save: Option<Timestamp>,
 ) -> Option<Timestamp> {
-    let all = effects.len();
-    if concurrent_save.is_some() {
-        effects.retain(|effect| {
-            !matches!(
-                effect,
-                Effect::CreateStatusComment { .. }
-                    | Effect::PostComment { .. }
-                    | Effect::AskFixer { .. }
-                    | Effect::Announce { .. }
-            )
-        });
-    }
-    let again_at = concurrent_save.filter(|_| effects.len() < all).map(|saved_at| saved_at + CONCURRENT_WRITER_TIME);
-    if is_stale {
-        effects.retain(|effect| {
-            !matches!(
-                effect,
-                Effect::PostComment { .. }
-                    | Effect::AskFixer { .. }
-                    | Effect::Announce { .. }
-                    | Effect::Rerun(_)
-                    | Effect::ApproveRun(_)
-                    | Effect::DeleteBranch(_)
-                    | Effect::RequestReviewer(_)
-            )
-        });
-    }
-    if is_stale || is_in_doubt {
-        effects.retain(|effect| !matches!(effect, Effect::React { kind: ReactionKind::NotAccepted, .. }));
-    }
+    let is_post = |effect: &Effect| {
+        matches!(effect, Effect::PostComment { .. } | Effect::AskFixer { .. } | Effect::Announce { .. })
+    };
+    let is_left = |effect: &Effect| {
+        concurrent_save.is_some() && (is_post(effect) || matches!(effect, Effect::CreateStatusComment { .. }))
+    };
+    let again_at =
+        concurrent_save.filter(|_| effects.iter().any(is_left)).map(|saved_at| saved_at + CONCURRENT_WRITER_TIME);
+    effects.retain(|effect| {
+        let is_held = match effect {
+            Effect::Rerun(_) | Effect::ApproveRun(_) | Effect::DeleteBranch(_) | Effect::RequestReviewer(_) => is_stale,
+            Effect::React { kind: ReactionKind::NotAccepted, .. } => is_stale || is_in_doubt,
+            effect => is_stale && is_post(effect),
+        };
+        !is_held && !is_left(effect)
+    });
     again_at
 }
 

@@ -5,20 +5,20 @@ use std::ops::ControlFlow;
 use chrono::TimeDelta;
 
 use super::{
-    Failed, Lifetime, MOST_SAVES, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary, archive,
-    nothing,
+    Entered, Failed, Lifetime, MOST_SAVES, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary,
+    archive, nothing,
     recent::{self, Fact},
     run_line,
 };
 use crate::{
     github::{
-        Client, Executed, Observation, Problem, PullRequestFacts,
+        Client, Executed, Observation, Problem,
         client::{LOOK_AGAIN_AFTER, next_look},
         observe::escalation_template,
         path, plan,
         storage::Storage,
     },
-    refs::{self, AttemptFile, Follows, LoadedRun, RefsError, Retry, Save, StateStore},
+    refs::{self, AttemptFile, LoadedRun, RefsError, Retry, Save, StateStore},
     render::{self, OpenLoop, Rendered, Subject},
 };
 use loopgate_core::{
@@ -33,15 +33,6 @@ use loopgate_core::{
 
 /// Pull requests whose groups are read to explain why one left its merge queue.
 const MOST_COMPANIONS: usize = 8;
-
-/// A pull request that a turn goes on with.
-struct Entered {
-    facts: PullRequestFacts,
-    storage: Storage,
-    loaded: LoadedRun,
-    /// Why the run is still kept where the configuration had it before.
-    not_moved: Option<ObservationProblem>,
-}
 
 /// A decision that is saved, or could not be.
 struct Decided {
@@ -81,7 +72,7 @@ impl Reconcile {
             ControlFlow::Continue(entered) => entered,
             ControlFlow::Break(outcome) => return Ok(Some(outcome)),
         };
-        let Entered { facts, storage, loaded, not_moved } = entered;
+        let Entered { facts, storage, loaded, not_moved, .. } = entered;
         let store = self.store(job, &storage);
         let (updated_at, is_private) = (facts.pull.updated_at, facts.pull.is_private);
         let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
@@ -92,10 +83,7 @@ impl Reconcile {
             return Err(Failed { reason: reason.to_owned(), retry: Retry::WhenAnswered });
         }
         self.executor.recall_marks(&mut observation, updated_at, now);
-        let refused = problems
-            .iter()
-            .map(|Problem { what, reason }| ObservationProblem { what: what.clone(), reason: reason.clone() });
-        observation.snapshot.problems.extend(refused.chain(not_moved));
+        observation.snapshot.problems.extend(problems.iter().cloned().chain(not_moved));
         observation.policy.state = storage.backend();
 
         let above_before = loaded.intact().and_then(|state| state.above);
@@ -149,8 +137,7 @@ impl Reconcile {
         let Some(state) = loaded.intact().filter(|_| has_left) else { return Ok(()) };
         let companions = state.queue.companions(job.number);
         for number in companions.into_iter().filter(|number| *number != job.number).take(MOST_COMPANIONS) {
-            let other = ReconcileRequest { number, hints: Vec::new(), ..job.clone() };
-            let other = self.store(&other, storage).load().await?;
+            let other = self.store(&job.of(number), storage).load().await?;
             let groups = other.intact().into_iter().flat_map(|state| state.queue.groups.iter().cloned());
             observation.snapshot.hints.extend(groups.map(|group| Hint::QueueGroup(Box::new(group))));
         }
@@ -185,19 +172,20 @@ impl Reconcile {
         if let Err(revisit_at) = self.observer.dormant.ask(&job.repository, client.now()) {
             return dormant(revisit_at);
         }
-        let Some(begun) = Box::pin(self.begin(client, job)).await? else {
+        let Some(mut entered) = Box::pin(self.begin(client, job)).await? else {
             Box::pin(self.leave(client, job)).await?;
             let next = self.observer.dormant.next_look(&job.repository, job.number, client.now());
             return dormant(
                 next.into_iter().chain(self.is_in_doubt(client, doubts).then(|| now + LOOK_AGAIN_AFTER)).min(),
             );
         };
-        if begun.facts.pull.is_archived {
+        if entered.facts.pull.is_archived {
             return Ok(ControlFlow::Break(nothing(Settled::ReadOnly)));
         }
-        let (facts, storage, loaded, not_moved) = self.settle_in(job, begun).await?;
-        let store = self.store(job, &storage);
-        let Some(loaded) = archive::find(client, job, &facts, loaded, &store, now).await? else {
+        self.settle_in(job, &mut entered).await?;
+        let store = self.store(job, &entered.storage);
+        let facts = &entered.facts;
+        let Some(loaded) = archive::find(client, job, facts, entered.loaded, &store, now).await? else {
             let revisit_at = self.is_in_doubt(client, doubts).then(|| now + LOOK_AGAIN_AFTER);
             return Ok(ControlFlow::Break(ReconcileOutcome { revisit_at, ..nothing(Settled::Nothing) }));
         };
@@ -211,11 +199,11 @@ impl Reconcile {
         }
         // What was merged is judged by what it was merged as. By what was the base when it was opened, words would be
         // answered anew.
-        if self.is_in_doubt(client, doubts) && !facts.is_merge_followed {
+        if self.is_in_doubt(client, doubts) && !facts.base.is_merge_followed {
             let reason = "GitHub does not show what it was merged as yet".to_owned();
             return Err(Failed { reason, retry: Retry::WhenAnswered });
         }
-        Ok(ControlFlow::Continue(Entered { facts, storage, loaded, not_moved }))
+        Ok(ControlFlow::Continue(Entered { loaded, ..entered }))
     }
 
     /// Decides and saves, again from the newer state as long as somebody else saves first. None when what was observed
@@ -243,12 +231,10 @@ impl Reconcile {
                 texts.gates.actions.clear();
                 decision.surface.request.retain(|reviewer| matches!(reviewer, Reviewer::User(_)));
             }
-            let follows = match &state.last_verification {
-                Some(last) if last.result == VerificationResult::Fail => Follows::AFailure,
-                _ => Follows::Nothing,
-            };
+            let last = state.last_verification.as_ref();
+            let after_failure = last.is_some_and(|last| last.result == VerificationResult::Fail);
             let feedback = render::feedback(&decision.view.feedback, observation.policy.retry.feedback_max_length);
-            let record = |record| AttemptFile::of(record, &feedback, follows);
+            let record = |record| AttemptFile::of(record, &feedback, after_failure, None);
             let attempt = decision.attempt.as_ref().map(record).transpose()?;
             let subject = refs::subject(&decision);
             let report = store.objects().report(decision.surface.status_comment, &texts);

@@ -18,15 +18,15 @@ use std::{
 };
 
 use chrono::TimeDelta;
-use serde::Deserialize;
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, MutexGuard};
 
 use super::{KEPT_AFTER_THE_END, told};
 use crate::{
     github::{
         Client, Error, Repo,
         artifacts::{self, Limits},
-        paging::wrapped_pages,
+        error::OrAbsent as _,
+        wire::{Artifact, Artifacts, UploadingRun, WireRun},
     },
     refs::{RefName, RefsError, Retry, Slot, ended_before},
 };
@@ -82,33 +82,7 @@ struct Shelf {
 #[error("GITHUB_WORKFLOW_REF is `{0}`, which is not of the form owner/name/.github/workflows/FILE@REF")]
 pub struct StateArtifactError(String);
 
-wrapped_pages! {
-    Artifacts.artifacts of WireArtifact;
-}
-
-#[derive(Deserialize)]
-struct WireArtifact {
-    id: u64,
-    #[serde(default)]
-    expired: bool,
-    created_at: Option<Timestamp>,
-    expires_at: Option<Timestamp>,
-    workflow_run: Option<Uploader>,
-}
-
-#[derive(Deserialize)]
-struct Uploader {
-    id: WorkflowRunId,
-}
-
-#[derive(Deserialize)]
-struct WireRun {
-    path: String,
-    event: String,
-    head_branch: Option<String>,
-}
-
-impl WireArtifact {
+impl Artifact {
     fn is_aging(&self, now: Timestamp) -> bool {
         let Some(created) = self.created_at else { return true };
         let half_its_life = self.expires_at.map_or(RENEWED_AFTER, |expires| (expires - created) / 2);
@@ -140,7 +114,7 @@ impl StateArtifact {
         let mut listed = repo.list::<Artifacts>(&path, MOST_PAGES).await.map_err(told)?;
         listed.items.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
         for artifact in listed.items.iter().filter(|artifact| !artifact.expired) {
-            let Some(Uploader { id: run }) = artifact.workflow_run else { continue };
+            let Some(UploadingRun { id: run }) = artifact.workflow_run else { continue };
             if !self.is_ours(repo, run).await.map_err(told)? {
                 continue;
             }
@@ -171,23 +145,17 @@ impl StateArtifact {
     async fn download(
         &self,
         repo: Repo<'_>,
-        artifact: &WireArtifact,
+        artifact: &Artifact,
     ) -> Result<Result<BTreeMap<PrNumber, String>, String>, RefsError> {
         let path = repo.path(format!("actions/artifacts/{}/zip", artifact.id));
-        let archive = match repo.download(&path, ARCHIVE_LIMIT).await {
-            Ok(archive) => archive,
-            Err(error) => return error.refusal().map(|error| Err(error.to_string())).map_err(told),
-        };
-        let files = match artifacts::unpack_each(&archive, FILES) {
-            Ok(files) => files,
-            Err(reason) => return Ok(Err(reason)),
-        };
+        let archive = repo.download(&path, ARCHIVE_LIMIT).await.or_said().map_err(told)?;
+        let files = archive.and_then(|archive| artifacts::unpack_each(&archive, FILES));
         let kept_since = repo.now() - KEPT_AFTER_THE_END;
-        let states = files.into_iter().filter_map(|(name, packed)| {
+        let state = |(name, packed): (String, String)| {
             let number = name.strip_prefix("pr-")?.parse().ok().map(PrNumber::new)?;
             (!ended_before(&packed, kept_since)).then_some((number, packed))
-        });
-        Ok(Ok(states.collect()))
+        };
+        Ok(files.map(|files| files.into_iter().filter_map(state).collect()))
     }
 
     async fn is_ours(&self, repo: Repo<'_>, run: WorkflowRunId) -> Result<bool, Error> {
@@ -214,11 +182,11 @@ impl StateArtifact {
 
 impl OwnWorkflow {
     fn is(&self, run: &WireRun, repository: &RepoName) -> bool {
-        let of_a_branch = || {
-            EVENTS_OF_A_BRANCH.contains(&run.event.as_str()) && self.branch.is_some() && run.head_branch == self.branch
-        };
+        let event = run.event.as_deref().unwrap_or_default();
+        let of_a_branch =
+            || EVENTS_OF_A_BRANCH.contains(&event) && self.branch.is_some() && run.head_branch == self.branch;
         artifacts::normalise(&run.path, repository) == self.path
-            && (EVENTS_OF_THE_DEFAULT_BRANCH.contains(&run.event.as_str()) || of_a_branch())
+            && (EVENTS_OF_THE_DEFAULT_BRANCH.contains(&event) || of_a_branch())
     }
 }
 
@@ -239,6 +207,16 @@ impl ArtifactSlot {
     ) -> Self {
         Self { artifact, client, repository, number }
     }
+
+    /// The states as they are now.
+    async fn shelf(&self) -> Result<MutexGuard<'_, Shelf>, RefsError> {
+        let mut shelf = self.artifact.shelf.lock().await;
+        // What this process changed is newer than any artifact: it is uploaded when the process has ended.
+        if !shelf.changed {
+            self.artifact.refresh(&mut shelf, self.client.repo(&self.repository)).await?;
+        }
+        Ok(shelf)
+    }
 }
 
 impl Slot for ArtifactSlot {
@@ -247,19 +225,11 @@ impl Slot for ArtifactSlot {
     }
 
     async fn read(&self) -> Result<Option<String>, RefsError> {
-        let mut shelf = self.artifact.shelf.lock().await;
-        // What this process changed is newer than any artifact: it is uploaded when the process has ended.
-        if !shelf.changed {
-            self.artifact.refresh(&mut shelf, self.client.repo(&self.repository)).await?;
-        }
-        Ok(shelf.states.get(&self.number).cloned())
+        Ok(self.shelf().await?.states.get(&self.number).cloned())
     }
 
     async fn replace(&self, name: &RefName, old: Option<&str>, new: &str, _: &str) -> Result<(), RefsError> {
-        let mut shelf = self.artifact.shelf.lock().await;
-        if !shelf.changed {
-            self.artifact.refresh(&mut shelf, self.client.repo(&self.repository)).await?;
-        }
+        let mut shelf = self.shelf().await?;
         if shelf.states.get(&self.number).map(String::as_str) != old {
             return Err(RefsError::RefMoved { name: name.clone() });
         }
@@ -272,10 +242,10 @@ impl Slot for ArtifactSlot {
 mod tests {
     use super::*;
 
-    fn artifact(created: &str, expires: &str) -> WireArtifact {
-        let text =
-            format!(r#"{{ "id": 1, "created_at": "{created}", "expires_at": "{expires}", "workflow_run": null }}"#);
-        serde_json::from_str(&text).unwrap()
+    fn artifact(created: &str, expires: &str) -> Artifact {
+        let (created_at, expires_at) = (created.parse().ok(), expires.parse().ok());
+        let (name, size_in_bytes, expired, workflow_run) = (NAME.to_owned(), 1, false, None);
+        Artifact { id: 1, name, size_in_bytes, expired, created_at, expires_at, workflow_run }
     }
 
     #[test]

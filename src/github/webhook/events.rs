@@ -9,40 +9,28 @@ use loopgate_core::{
 use serde::de::IgnoredAny;
 
 use super::{
-    CheckNews, Irrelevant, Misread, OwnApp, Reader, Target,
-    payload::{
-        Account, App, CheckRunEvent, CheckSuiteEvent, Commit, Common, InstallationEvent, IssueCommentEvent,
-        MergeGroupEvent, Number, OrganizationEvent, PullRequest, PullRequestEvent, PushEvent, Repository,
-        ReviewCommentEvent, ReviewEvent, StatusEvent, Text, WorkflowRun, WorkflowRunEvent,
-    },
+    CheckNews, Irrelevant, Misread, OwnApp, Reader, Routed, Target, Work,
+    payload::{Account, App, Commit, Payload, PullRequest, Repository, Text, WorkflowRun},
 };
 
 use crate::github::marker::Marker;
 
-type RouteResult = Result<RoutedEvent, Misread>;
+type RouteResult = Result<Routed, NoWork>;
 
-/// What an event contains.
-pub(super) enum RoutedEvent {
-    Concerns {
-        /// Only what is sent to an installation names one.
-        installation: Option<InstallationId>,
-        targets: Vec<Target>,
-        hints: Vec<Hint>,
-        /// Of a check that somebody else runs on the one target, a head.
-        news: Option<CheckNews>,
-    },
-    Withdrawn(UserId),
+/// Why a payload becomes no work.
+#[derive(Debug, thiserror::Error)]
+enum NoWork {
+    #[error("it is irrelevant")]
     Irrelevant(Irrelevant),
-    Ping,
+    #[error(transparent)]
+    Misread(#[from] Misread),
 }
 
-impl RoutedEvent {
+impl Routed {
     fn with(self, told: Option<CheckNews>) -> Self {
-        match self {
-            Self::Concerns { installation, targets, hints, .. } => {
-                Self::Concerns { installation, targets, hints, news: told }
-            }
-            other => other,
+        match (self, told) {
+            (Self::Work(work), Some(news)) => Self::Check(work, news),
+            (routed, _) => routed,
         }
     }
 }
@@ -57,66 +45,65 @@ const PUSH_COMMITS: usize = 2048;
 const ADDED_REPOSITORIES: usize = 100;
 
 /// Reads an event, from any sender. Each event that is routed has its line here.
-pub(super) fn read(reader: &Reader<'_>) -> RouteResult {
-    match reader.event {
-        "pull_request" => pull_request(reader),
-        "issue_comment" => issue_comment(reader),
-        "pull_request_review" => review(reader),
-        "pull_request_review_comment" => review_comment(reader),
-        "pull_request_review_thread" => review_thread(reader),
-        "check_run" => check_run(reader),
-        "check_suite" => check_suite(reader),
-        "status" => status(reader),
-        "workflow_run" => workflow_run(reader),
-        "push" => push(reader),
-        "merge_group" => merge_group(reader),
-        "installation" => installation(reader),
-        "installation_repositories" => installation_repositories(reader),
-        "repository" => repository(reader),
-        "team" | "membership" | "member" | "organization" => organization(reader),
-        "github_app_authorization" => withdrawn(reader),
-        "ping" => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Ping),
-        _ => reader.read::<IgnoredAny>().map(|_| RoutedEvent::Irrelevant(Irrelevant::UnknownEvent)),
+pub(super) fn read(reader: &Reader<'_>) -> Result<Routed, Misread> {
+    let route = match reader.event {
+        "pull_request" => pull_request,
+        "issue_comment" => issue_comment,
+        "pull_request_review" => review,
+        "pull_request_review_comment" => review_comment,
+        "pull_request_review_thread" => review_thread,
+        "check_run" => check_run,
+        "check_suite" => check_suite,
+        "status" => status,
+        "workflow_run" => workflow_run,
+        "push" => push,
+        "merge_group" => merge_group,
+        "installation" => installation,
+        "installation_repositories" => installation_repositories,
+        "repository" => repository,
+        "team" | "membership" | "member" | "organization" => organization,
+        "github_app_authorization" => withdrawn,
+        "ping" => return reader.read::<IgnoredAny>().map(|_| Routed::Ping),
+        _ => return reader.read::<IgnoredAny>().map(|_| Routed::Irrelevant(Irrelevant::UnknownEvent)),
+    };
+    match route(reader, &reader.read()?) {
+        Ok(routed) => Ok(routed),
+        Err(NoWork::Irrelevant(why)) => Ok(Routed::Irrelevant(why)),
+        Err(NoWork::Misread(misread)) => Err(misread),
     }
 }
 
 /// GitHub sends it to every App, which cannot choose not to get it
 /// (<https://docs.github.com/en/webhooks/webhook-events-and-payloads#github_app_authorization>).
-fn withdrawn(reader: &Reader<'_>) -> RouteResult {
-    let event: InstallationEvent<'_> = reader.read()?;
-    match event.common().sender {
-        Some(person) if event.common().action == "revoked" => Ok(RoutedEvent::Withdrawn(UserId::new(person.id))),
+fn withdrawn(_: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    match &event.sender {
+        Some(person) if event.action() == "revoked" => Ok(Routed::Withdrawn(UserId::new(person.id))),
         _ => irrelevant(Irrelevant::UnknownAction),
     }
 }
 
-fn pull_request(reader: &Reader<'_>) -> RouteResult {
-    let event: PullRequestEvent<'_> = reader.read()?;
-    match event.common().action {
+fn pull_request(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    let pull_request = reader.of(event.pull_request.as_ref(), "pull_request")?;
+    match event.action() {
         action @ ("opened" | "reopened" | "synchronize") => {
-            let seen = head_seen(&event.pull_request, reader.received_at);
+            let seen = head_seen(pull_request, reader.received_at);
             let reopened = (action == "reopened").then_some(Hint::Reopened);
-            let opened = (action == "opened").then(|| opened(&event.pull_request)).flatten();
-            let hints = seen.into_iter().chain(pushed(&event)).chain(opened).chain(reopened);
-            reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hints)
+            let opened = (action == "opened").then(|| opened(pull_request)).flatten();
+            reader.pull(event, seen.into_iter().chain(pushed(event)).chain(opened).chain(reopened))
+        }
+        "closed" => reader.pull(event, Some(Hint::Closed)),
+        "dequeued" => {
+            let at = time(pull_request.updated_at.as_ref()).unwrap_or(reader.received_at);
+            reader.pull(event, Some(Hint::Dequeued { at }))
         }
         // `stacked` is in GitHub's description of its webhooks; no event there announces that a stack was dissolved.
-        action @ ("edited" | "stacked" | "assigned" | "unassigned" | "ready_for_review" | "converted_to_draft"
-        | "closed" | "dequeued") => {
-            let at = time(event.pull_request.updated_at.as_ref()).unwrap_or(reader.received_at);
-            let hint = match action {
-                "closed" => Some(Hint::Closed),
-                "dequeued" => Some(Hint::Dequeued { at }),
-                _ => None,
-            };
-            reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hint)
+        "edited" | "stacked" | "assigned" | "unassigned" | "ready_for_review" | "converted_to_draft" => {
+            reader.pull(event, None)
         }
         // These echo our own writes. The others above never do: a head pushed by our own fixer must be seen.
         "labeled" | "unlabeled" | "review_requested" | "review_request_removed" => {
-            if reader.own.acted(event.common().sender) {
-                return irrelevant(Irrelevant::OwnEvent);
-            }
-            reader.work(event.common(), |repository| pull(repository, event.pull_request.number), None)
+            reader.must_be_by_others(event)?;
+            reader.pull(event, None)
         }
         _ => irrelevant(Irrelevant::UnknownAction),
     }
@@ -130,9 +117,9 @@ fn head_seen(pull_request: &PullRequest<'_>, received_at: Timestamp) -> Option<H
 }
 
 /// Who pushed: the sender of the event that announces the push.
-fn pushed(event: &PullRequestEvent<'_>) -> Option<Hint> {
+fn pushed(event: &Payload<'_>) -> Option<Hint> {
     let (before, after) = (sha(event.before.as_deref()?)?, sha(event.after.as_deref()?)?);
-    let by = actor(event.common().sender).filter(|_| event.common().action == "synchronize")?;
+    let by = event.by().filter(|_| event.action() == "synchronize")?;
     Some(Hint::Pushed(AnnouncedPush { before, after, by }))
 }
 
@@ -143,83 +130,59 @@ fn opened(pull_request: &PullRequest<'_>) -> Option<Hint> {
     Some(Hint::Opened { sha, base, at: time(pull_request.updated_at.as_ref())? })
 }
 
-fn issue_comment(reader: &Reader<'_>) -> RouteResult {
-    let event: IssueCommentEvent<'_> = reader.read()?;
-    if !matches!(event.common().action, "created" | "edited" | "deleted") {
-        return irrelevant(Irrelevant::UnknownAction);
-    }
-    if event.issue.pull_request.is_none() {
-        return irrelevant(Irrelevant::NotAPullRequest);
-    }
-    if reader.own.acted(event.common().sender) {
-        return irrelevant(Irrelevant::OwnEvent);
-    }
-    let now = event.comment.body.as_deref();
+fn issue_comment(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    let written = reader.of(event.comment.as_ref(), "comment")?;
+    let issue = reader.of(event.issue.as_ref(), "issue")?;
+    event.must_be_one_of(&["created", "edited", "deleted"])?;
+    require(issue.pull_request.is_some(), Irrelevant::NotAPullRequest)?;
+    reader.must_be_by_others(event)?;
+    let now = written.body.as_deref();
     let before = event.changes.as_ref().and_then(|changes| changes.body.as_ref()?.from.as_deref());
     // A post of ours that somebody deletes is made again. Whose it was is read from the API.
-    let is_a_post = event.common().action == "deleted" && now.is_some_and(|body| Marker::of(body).is_some());
-    if !is_a_post && ![now, before].into_iter().flatten().any(may_speak) {
-        return irrelevant(Irrelevant::Chat);
-    }
-    let comment = CommentId::new(event.comment.id);
-    let by = actor(event.common().sender);
-    let hint = match event.common().action {
+    let is_a_post = event.action() == "deleted" && now.is_some_and(|body| Marker::of(body).is_some());
+    require(is_a_post || [now, before].into_iter().flatten().any(may_speak), Irrelevant::Chat)?;
+    let comment = CommentId::new(written.id);
+    let hint = match event.action() {
         "edited" => {
-            by.zip(time(event.comment.updated_at.as_ref())).map(|(by, at)| Hint::CommentEdited { comment, by, at })
+            event.by().zip(time(written.updated_at.as_ref())).map(|(by, at)| Hint::CommentEdited { comment, by, at })
         }
-        "deleted" => by.map(|by| Hint::CommentDeleted { comment, by }),
+        "deleted" => event.by().map(|by| Hint::CommentDeleted { comment, by }),
         _ => Some(Hint::CommentWritten { comment }),
     };
-    reader.work(event.common(), |repository| pull(repository, event.issue.number), hint)
+    reader.work(event, |repository| pull(repository, issue.number), hint)
 }
 
-fn review(reader: &Reader<'_>) -> RouteResult {
-    let event: ReviewEvent<'_> = reader.read()?;
-    let hint = match event.common().action {
-        "submitted" => Some(Hint::ReviewWritten { review: ReviewId::new(event.review.id) }),
+fn review(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    let review = ReviewId::new(reader.of(event.review.as_ref(), "review")?.id);
+    let hint = match event.action() {
+        "submitted" => Some(Hint::ReviewWritten { review }),
         "dismissed" => None,
-        "edited" => {
-            actor(event.common().sender).map(|by| Hint::ReviewEdited { review: ReviewId::new(event.review.id), by })
-        }
+        "edited" => event.by().map(|by| Hint::ReviewEdited { review, by }),
         _ => return irrelevant(Irrelevant::UnknownAction),
     };
-    if reader.own.acted(event.common().sender) {
-        return irrelevant(Irrelevant::OwnEvent);
-    }
-    reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hint)
+    reader.must_be_by_others(event)?;
+    reader.pull(event, hint)
 }
 
-fn review_comment(reader: &Reader<'_>) -> RouteResult {
-    let event: ReviewCommentEvent<'_> = reader.read()?;
-    if event.common().action != "created" {
-        return irrelevant(Irrelevant::UnknownAction);
-    }
-    if reader.own.acted(event.common().sender) {
-        return irrelevant(Irrelevant::OwnEvent);
-    }
-    if !event.comment.body.as_deref().is_some_and(may_speak) {
-        return irrelevant(Irrelevant::Chat);
-    }
-    reader.work(event.common(), |repository| pull(repository, event.pull_request.number), None)
+fn review_comment(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    let comment = reader.of(event.comment.as_ref(), "comment")?;
+    event.must_be_one_of(&["created"])?;
+    reader.must_be_by_others(event)?;
+    require(comment.body.as_deref().is_some_and(may_speak), Irrelevant::Chat)?;
+    reader.pull(event, None)
 }
 
 /// Somebody resolved a thread, or opened it again. Where no reviewer is configured, that changes nothing.
-fn review_thread(reader: &Reader<'_>) -> RouteResult {
-    let event: PullRequestEvent<'_> = reader.read()?;
-    if !matches!(event.common().action, "resolved" | "unresolved") {
-        return irrelevant(Irrelevant::UnknownAction);
-    }
-    let hint = Some(Hint::ThreadChanged);
-    reader.work(event.common(), |repository| pull(repository, event.pull_request.number), hint)
+fn review_thread(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    event.must_be_one_of(&["resolved", "unresolved"])?;
+    reader.pull(event, Some(Hint::ThreadChanged))
 }
 
-fn check_run(reader: &Reader<'_>) -> RouteResult {
-    let event: CheckRunEvent<'_> = reader.read()?;
-    let run = &event.check_run;
+fn check_run(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    let run = reader.of(event.check_run.as_ref(), "check_run")?;
     let ours = reader.own.owns(run.app.as_ref());
     let check_run = CheckRunId::new(run.id);
-    let by = || actor(event.common().sender);
-    let hint = match event.common().action {
+    let hint = match event.action() {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
         "completed" => {
             // Of a check run with one of our names nothing is awaited: ours are known, and no other counts.
@@ -233,112 +196,97 @@ fn check_run(reader: &Reader<'_>) -> RouteResult {
                 name: name.to_owned(),
                 app: run.app.as_ref().and_then(|app| Some(app.slug.as_ref()?.to_string())),
             });
-            return Ok(reader.head(event.common(), &run.head_sha, hints)?.with(news));
+            return Ok(reader.head(event, &run.head_sha, hints)?.with(news));
         }
         "rerequested" | "requested_action" if !ours => return irrelevant(Irrelevant::NotOurs),
-        "rerequested" => by().map(|by| Hint::CheckRunRerequested { check_run, by }),
+        "rerequested" => event.by().map(|by| Hint::CheckRunRerequested { check_run, by }),
         "requested_action" => {
-            let pressed = event.requested_action.as_ref().ok_or_else(|| reader.lacking("requested_action"))?;
+            let pressed = reader.of(event.requested_action.as_ref(), "requested_action")?;
             // GitHub's own limit for identifiers is 20 characters.
             let identifier = pressed.identifier.chars().take(20).collect();
-            by().map(|by| Hint::ButtonPressed { check_run, identifier, by })
+            event.by().map(|by| Hint::ButtonPressed { check_run, identifier, by })
         }
         _ => return irrelevant(Irrelevant::UnknownAction),
     };
-    reader.head(event.common(), &run.head_sha, hint)
+    reader.head(event, &run.head_sha, hint)
 }
 
-fn check_suite(reader: &Reader<'_>) -> RouteResult {
-    let event: CheckSuiteEvent<'_> = reader.read()?;
-    let suite = &event.check_suite;
+fn check_suite(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    let suite = reader.of(event.check_suite.as_ref(), "check_suite")?;
     let ours = reader.own.owns(suite.app.as_ref());
-    let hint = match event.common().action {
+    let hint = match event.action() {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
         "completed" => {
             let news = suite.id.zip(suite.latest_check_runs_count).map(|(id, runs)| CheckNews::Suite { id, runs });
             let named = named(suite.pull_requests.as_deref());
-            return Ok(reader.head(event.common(), &suite.head_sha, named)?.with(news));
+            return Ok(reader.head(event, &suite.head_sha, named)?.with(news));
         }
         "rerequested" if !ours => return irrelevant(Irrelevant::NotOurs),
-        "rerequested" => sha(&suite.head_sha)
-            .zip(actor(event.common().sender))
-            .map(|(sha, by)| Hint::CheckSuiteRerequested { sha, by }),
+        "rerequested" => sha(&suite.head_sha).zip(event.by()).map(|(sha, by)| Hint::CheckSuiteRerequested { sha, by }),
         _ => return irrelevant(Irrelevant::UnknownAction),
     };
-    reader.head(event.common(), &suite.head_sha, hint)
+    reader.head(event, &suite.head_sha, hint)
 }
 
-fn status(reader: &Reader<'_>) -> RouteResult {
-    let event: StatusEvent<'_> = reader.read()?;
-    if reader.own.acted(event.common().sender) {
-        return irrelevant(Irrelevant::OwnEvent);
-    }
+fn status(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    let commit = reader.of(event.sha.as_ref(), "sha")?;
+    reader.must_be_by_others(event)?;
     let news = event.context.as_deref().map(|context| CheckNews::Status { context: context.to_owned() });
-    Ok(reader.head(event.common(), &event.sha, None)?.with(news))
+    Ok(reader.head(event, commit, None)?.with(news))
 }
 
-fn workflow_run(reader: &Reader<'_>) -> RouteResult {
-    let event: WorkflowRunEvent<'_> = reader.read()?;
-    if !matches!(event.common().action, "requested" | "completed") {
-        return irrelevant(Irrelevant::UnknownAction);
+fn workflow_run(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    let run = reader.of(event.workflow_run.as_ref(), "workflow_run")?;
+    event.must_be_one_of(&["requested", "completed"])?;
+    match queued(run) {
+        Some(group) => reader.group(event, group),
+        None => reader.head(event, &run.head_sha, named(run.pull_requests.as_deref())),
     }
-    let run = &event.workflow_run;
-    if let Some(Queued { head, base, base_ref, head_ref }) = queued(run) {
-        let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone(), head_ref: Some(head_ref) };
-        let target = |repository| Target::MergeGroup { repository, head, base, base_ref };
-        return reader.work(event.common(), target, Some(hint));
-    }
-    reader.head(event.common(), &run.head_sha, named(run.pull_requests.as_deref()))
 }
 
-/// A merge group, as the run of a workflow on its commit names it.
-struct Queued {
+/// A merge group, as its own event or the run of a workflow on its commit names it.
+struct Group {
     head: Sha,
     base: Sha,
     base_ref: String,
-    head_ref: String,
+    head_ref: Option<String>,
 }
 
 /// The group that a run was started for. A queue names its branches `gh-readonly-queue/main/pr-12-<base commit>`; only
 /// the queue itself causes the event `merge_group`.
-fn queued(run: &WorkflowRun<'_>) -> Option<Queued> {
+fn queued(run: &WorkflowRun<'_>) -> Option<Group> {
     if run.event.as_deref() != Some("merge_group") {
         return None;
     }
     let branch: &str = run.head_branch.as_deref()?;
     let (base_branch, rest) = branch.strip_prefix("gh-readonly-queue/")?.rsplit_once("/pr-")?;
     let (_, base) = rest.split_once('-')?;
-    Some(Queued {
+    Some(Group {
         head: sha(&run.head_sha)?,
         base: sha(base)?,
         base_ref: format!("refs/heads/{base_branch}"),
-        head_ref: format!("refs/heads/{branch}"),
+        head_ref: Some(format!("refs/heads/{branch}")),
     })
 }
 
-fn push(reader: &Reader<'_>) -> RouteResult {
-    let event: PushEvent<'_> = reader.read()?;
-    let Some(branch) = event.git_ref.strip_prefix("refs/heads/") else {
-        return irrelevant(Irrelevant::NothingThatGoverns);
-    };
+fn push(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    let git_ref = reader.of(event.git_ref.as_ref(), "ref")?;
+    let branch = git_ref.strip_prefix("refs/heads/").ok_or(NoWork::Irrelevant(Irrelevant::NothingThatGoverns))?;
     // A branch just made is the base of nothing yet; one that is gone closes its pull requests, which has its own
     // event.
-    if event.created == Some(true) || event.deleted == Some(true) {
-        return irrelevant(Irrelevant::NothingThatGoverns);
-    }
+    let is_moved = event.created != Some(true) && event.deleted != Some(true);
+    require(is_moved, Irrelevant::NothingThatGoverns)?;
     // Commits that a forced push took away are in no list, and one without commits moved the branch to older ones.
     let unlisted = event.forced == Some(true) || event.commits.is_empty() || event.commits.len() >= PUSH_COMMITS;
     let touches = |what: fn(&str) -> bool| unlisted || event.commits.iter().any(|commit| touches(commit, what));
     if event.repository.as_ref().is_some_and(|repository| is_org_defaults(repository, branch))
         && touches(|path| path == "loopgate.yml")
     {
-        return reader.work(event.common(), |_| Target::Installation, None);
+        return reader.anywhere(event, vec![Target::Installation], None);
     }
-    if !touches(governs) {
-        return irrelevant(Irrelevant::NothingThatGoverns);
-    }
+    require(touches(governs), Irrelevant::NothingThatGoverns)?;
     let moved = event.before.as_deref().and_then(sha).map(|from| Hint::BaseMoved { from });
-    reader.work(event.common(), |repository| Target::Base { repository, branch: branch.to_owned() }, moved)
+    reader.work(event, |repository| Target::Base { repository, branch: branch.to_owned() }, moved)
 }
 
 /// The organisation's defaults are `loopgate.yml` in the repository `<org>/.github`.
@@ -357,58 +305,51 @@ fn governs(path: &str) -> bool {
     matches!(path, ".github/loopgate.yml" | ".github/CODEOWNERS" | "CODEOWNERS" | "docs/CODEOWNERS")
 }
 
-fn merge_group(reader: &Reader<'_>) -> RouteResult {
-    let event: MergeGroupEvent<'_> = reader.read()?;
-    match event.common().action {
+fn merge_group(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    let group = reader.of(event.merge_group.as_ref(), "merge_group")?;
+    match event.action() {
         "checks_requested" => {}
         // The last time that its result can be read.
         "destroyed" if event.reason.as_deref() != Some("merged") => {}
         _ => return irrelevant(Irrelevant::UnknownAction),
     }
-    let group = &event.merge_group;
-    let head = sha(&group.head_sha).ok_or_else(|| reader.lacking("merge_group.head_sha"))?;
-    let base = sha(&group.base_sha).ok_or_else(|| reader.lacking("merge_group.base_sha"))?;
-    let base_ref = group.base_ref.to_string();
-    let head_ref = group.head_ref.as_deref().map(str::to_owned);
-    let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone(), head_ref };
-    reader.work(event.common(), |repository| Target::MergeGroup { repository, head, base, base_ref }, Some(hint))
+    let group = Group {
+        head: reader.of(sha(&group.head_sha), "merge_group.head_sha")?,
+        base: reader.of(sha(&group.base_sha), "merge_group.base_sha")?,
+        base_ref: group.base_ref.to_string(),
+        head_ref: group.head_ref.as_deref().map(str::to_owned),
+    };
+    reader.group(event, group)
 }
 
-fn installation(reader: &Reader<'_>) -> RouteResult {
-    let event: InstallationEvent<'_> = reader.read()?;
-    match event.common().action {
+fn installation(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    match event.action() {
         "created" | "unsuspend" | "new_permissions_accepted" => {
-            reader.anywhere(event.common(), vec![Target::Installation], None)
+            reader.anywhere(event, vec![Target::Installation], None)
         }
         "deleted" | "suspend" => irrelevant(Irrelevant::NothingToAsk),
         _ => irrelevant(Irrelevant::UnknownAction),
     }
 }
 
-fn installation_repositories(reader: &Reader<'_>) -> RouteResult {
-    let event: InstallationEvent<'_> = reader.read()?;
-    match event.common().action {
-        "added" if event.repositories_added.len() <= ADDED_REPOSITORIES => {
-            let named = event.repositories_added.iter().filter_map(|repository| repository.full_name.parse().ok());
-            let targets: Vec<_> = named.map(Target::Repository).collect();
-            if targets.is_empty() {
-                return Err(reader.lacking("repositories_added"));
-            }
-            reader.anywhere(event.common(), targets, None)
-        }
-        "added" => reader.anywhere(event.common(), vec![Target::Installation], None),
-        // We can no longer read what was taken away, so there is nothing to look at.
-        _ => irrelevant(Irrelevant::UnknownAction),
+fn installation_repositories(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    // We can no longer read what was taken away, so there is nothing to look at.
+    event.must_be_one_of(&["added"])?;
+    if event.repositories_added.len() > ADDED_REPOSITORIES {
+        return reader.anywhere(event, vec![Target::Installation], None);
     }
+    let named = event.repositories_added.iter().filter_map(|repository| repository.full_name.parse().ok());
+    let targets: Vec<_> = named.map(Target::Repository).collect();
+    let targets = Some(targets).filter(|targets| !targets.is_empty());
+    reader.anywhere(event, reader.of(targets, "repositories_added")?, None)
 }
 
-fn repository(reader: &Reader<'_>) -> RouteResult {
-    let event: InstallationEvent<'_> = reader.read()?;
-    match event.common().action {
-        "renamed" | "transferred" | "unarchived" => reader.work(event.common(), Target::Repository, None),
+fn repository(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    match event.action() {
+        "renamed" | "transferred" | "unarchived" => reader.work(event, Target::Repository, None),
         // Another default branch: the plain names of our checks stand for that one from now on.
         "edited" if event.changes.as_ref().is_some_and(|changes| changes.default_branch.is_some()) => {
-            reader.work(event.common(), Target::Repository, None)
+            reader.work(event, Target::Repository, None)
         }
         "archived" | "deleted" => irrelevant(Irrelevant::NothingToAsk),
         _ => irrelevant(Irrelevant::UnknownAction),
@@ -417,60 +358,90 @@ fn repository(reader: &Reader<'_>) -> RouteResult {
 
 /// `team`, `membership`, `member` and `organization`: who may approve has changed. Which open pull requests that affects is
 /// found later, with the hint.
-fn organization(reader: &Reader<'_>) -> RouteResult {
-    let event: OrganizationEvent<'_> = reader.read()?;
-    let hint = match (reader.event, event.common().action) {
+fn organization(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    let changed = |member| Hint::MemberChanged { member };
+    let hint = match (reader.event, event.action()) {
         ("team", "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository") => {
-            team(&event).ok_or_else(|| reader.lacking("team"))?
+            reader.of(team(event), "team")?
         }
         ("membership", "added" | "removed") | ("member", "added" | "edited" | "removed") => {
-            let member = actor(event.member.as_ref()).ok_or_else(|| reader.lacking("member"))?;
-            Hint::MemberChanged { member }
+            changed(reader.of(actor(event.member.as_ref()), "member")?)
         }
         ("organization", "member_added" | "member_removed") => {
             let user = event.membership.as_ref().and_then(|membership| membership.user.as_ref());
-            Hint::MemberChanged { member: actor(user).ok_or_else(|| reader.lacking("membership.user"))? }
+            changed(reader.of(actor(user), "membership.user")?)
         }
         _ => return irrelevant(Irrelevant::UnknownAction),
     };
     match &event.repository {
-        Some(_) => reader.work(event.common(), Target::Repository, Some(hint)),
-        None => reader.anywhere(event.common(), vec![Target::Installation], Some(hint)),
+        Some(_) => reader.work(event, Target::Repository, Some(hint)),
+        None => reader.anywhere(event, vec![Target::Installation], Some(hint)),
     }
 }
 
-fn team(event: &OrganizationEvent<'_>) -> Option<Hint> {
+fn team(event: &Payload<'_>) -> Option<Hint> {
     let (organization, team) = (event.organization.as_ref()?, event.team.as_ref()?);
     let team = format!("{}/{}", &*organization.login, &**team.slug.as_ref()?);
     Some(Hint::TeamChanged { team: team.parse().ok()? })
 }
 
+impl Payload<'_> {
+    fn by(&self) -> Option<Actor> {
+        actor(self.sender.as_ref())
+    }
+
+    fn must_be_one_of(&self, actions: &[&str]) -> Result<(), NoWork> {
+        require(actions.contains(&self.action()), Irrelevant::UnknownAction)
+    }
+}
+
 impl Reader<'_> {
+    /// What this event's payload must have.
+    fn of<T>(&self, part: Option<T>, field: &'static str) -> Result<T, Misread> {
+        part.ok_or_else(|| self.lacking(field))
+    }
+
+    fn must_be_by_others(&self, event: &Payload<'_>) -> Result<(), NoWork> {
+        require(!self.own.acted(event.sender.as_ref()), Irrelevant::OwnEvent)
+    }
+
+    /// Work on the pull request that the payload holds.
+    fn pull(&self, event: &Payload<'_>, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
+        let number = self.of(event.pull_request.as_ref(), "pull_request")?.number;
+        self.work(event, |repository| pull(repository, number), hints)
+    }
+
+    fn head(&self, event: &Payload<'_>, head_sha: &str, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
+        let sha = self.of(sha(head_sha), "head commit")?;
+        self.work(event, |repository| Target::Head { repository, sha }, hints)
+    }
+
+    fn group(&self, event: &Payload<'_>, Group { head, base, base_ref, head_ref }: Group) -> RouteResult {
+        let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone(), head_ref };
+        self.work(event, |repository| Target::MergeGroup { repository, head, base, base_ref }, Some(hint))
+    }
+
     /// Work on one target of the payload's repository.
     fn work(
         &self,
-        common: Common<'_, '_>,
+        event: &Payload<'_>,
         target: impl FnOnce(RepoName) -> Target,
         hints: impl IntoIterator<Item = Hint>,
     ) -> RouteResult {
-        let name = common.repository.ok_or_else(|| self.lacking("repository"))?;
-        let repository = name.full_name.parse().map_err(|_| self.lacking("repository.full_name"))?;
-        self.anywhere(common, vec![target(repository)], hints)
-    }
-
-    fn head(&self, common: Common<'_, '_>, head_sha: &str, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
-        let sha = sha(head_sha).ok_or_else(|| self.lacking("head commit"))?;
-        self.work(common, |repository| Target::Head { repository, sha }, hints)
+        let name = self.of(event.repository.as_ref(), "repository")?;
+        let repository = self.of(name.full_name.parse().ok(), "repository.full_name")?;
+        self.anywhere(event, vec![target(repository)], hints)
     }
 
     fn anywhere(
         &self,
-        common: Common<'_, '_>,
+        event: &Payload<'_>,
         targets: Vec<Target>,
         hints: impl IntoIterator<Item = Hint>,
     ) -> RouteResult {
-        let installation = common.installation.map(|installation| InstallationId::new(installation.id));
-        Ok(RoutedEvent::Concerns { installation, targets, hints: hints.into_iter().collect(), news: None })
+        let named = event.installation.as_ref().map(|installation| InstallationId::new(installation.id));
+        let Some(installation) = named.or(self.installation) else { return irrelevant(Irrelevant::NoInstallation) };
+        Ok(Routed::Work(Work { installation, targets, hints: hints.into_iter().collect() }))
     }
 }
 
@@ -485,8 +456,12 @@ impl OwnApp {
     }
 }
 
-fn irrelevant(why: Irrelevant) -> RouteResult {
-    Ok(RoutedEvent::Irrelevant(why))
+fn irrelevant<T>(why: Irrelevant) -> Result<T, NoWork> {
+    Err(NoWork::Irrelevant(why))
+}
+
+fn require(is_so: bool, or_else: Irrelevant) -> Result<(), NoWork> {
+    if is_so { Ok(()) } else { irrelevant(or_else) }
 }
 
 fn pull(repository: RepoName, number: u64) -> Target {
@@ -506,7 +481,7 @@ fn actor(account: Option<&Account<'_>>) -> Option<Actor> {
     Some(Actor { id: UserId::new(account.id), login: account.login.parse().ok()? })
 }
 
-fn named(pulls: Option<&[Number]>) -> Option<Hint> {
+fn named(pulls: Option<&[PullRequest<'_>]>) -> Option<Hint> {
     let pulls: Vec<_> = pulls?.iter().take(NAMED_PULLS).map(|pull| PrNumber::new(pull.number)).collect();
     (!pulls.is_empty()).then_some(Hint::NamedPulls { pulls })
 }

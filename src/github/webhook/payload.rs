@@ -1,18 +1,19 @@
-//! The few fields of each payload that routing reads, borrowed from the body.
+//! The few fields of a payload that routing reads, borrowed from the body.
 //!
 //! Everything else a payload holds is skipped by the parser without being kept, so an event costs one pass over its
-//! bytes whatever its size. What GitHub documents as always there is required; everything else is optional. The bound
-//! on each type requires that its texts may be borrowed.
+//! bytes whatever its size. GitHub's events name the same things alike, so that one type reads them all; what an event
+//! must have, its own function asks for. The bound on each type requires that its texts may be borrowed.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use serde::{Deserialize, Deserializer, de};
+use serde::{Deserialize, de::IgnoredAny};
 
 /// Text of a payload: borrowed where the JSON holds it without escapes, which names always do.
 ///
 /// `Option<Cow<str>>` would always copy: serde borrows into a `Cow` only when it is the field's whole type.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Text<'a>(Cow<'a, str>);
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(transparent)]
+pub(super) struct Text<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl std::ops::Deref for Text<'_> {
     type Target = str;
@@ -21,69 +22,16 @@ impl std::ops::Deref for Text<'_> {
     }
 }
 
-impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Visitor;
-        impl<'de> de::Visitor<'de> for Visitor {
-            type Value = Text<'de>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a string")
-            }
-            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Borrowed(text)))
-            }
-            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
-                Ok(Text(Cow::Owned(text.to_owned())))
-            }
-        }
-        deserializer.deserialize_str(Visitor)
-    }
-}
-
-/// Defines payloads: a `part` has its fields, an `event` also what all events share.
-macro_rules! payloads {
-    ($($(#[$doc:meta])* $kind:ident $name:ident { $($(#[$attr:meta])* $field:ident: $type:ty,)* })*) => {
-        $(payloads! { @$kind $(#[$doc])* $name { $($(#[$attr])* $field: $type,)* } })*
-    };
-    (@part $(#[$doc:meta])* $name:ident { $($(#[$attr:meta])* $field:ident: $type:ty,)* }) => {
-        $(#[$doc])*
+/// Defines a payload and its parts.
+macro_rules! parts {
+    ($($(#[$doc:meta])* $name:ident { $($(#[$attr:meta])* $field:ident: $type:ty,)* })*) => {
+        $($(#[$doc])*
         #[derive(Debug, Deserialize)]
         #[serde(bound(deserialize = "'de: 'a"))]
         pub(super) struct $name<'a> {
             $($(#[$attr])* pub $field: $type,)*
-        }
+        })*
     };
-    (@event $(#[$doc:meta])* $name:ident { $($(#[$attr:meta])* $field:ident: $type:ty,)* }) => {
-        payloads! {
-            @part $(#[$doc])* $name {
-                action: Option<Text<'a>>,
-                repository: Option<Repository<'a>>,
-                installation: Option<Id>,
-                sender: Option<Account<'a>>,
-                $($(#[$attr])* $field: $type,)*
-            }
-        }
-
-        impl<'a> $name<'a> {
-            pub fn common(&self) -> Common<'_, 'a> {
-                Common {
-                    action: self.action.as_deref().unwrap_or_default(),
-                    repository: self.repository.as_ref(),
-                    installation: self.installation.as_ref(),
-                    sender: self.sender.as_ref(),
-                }
-            }
-        }
-    };
-}
-
-/// What every payload needs to become work.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Common<'p, 'a> {
-    pub action: &'p str,
-    pub repository: Option<&'p Repository<'a>>,
-    pub installation: Option<&'p Id>,
-    pub sender: Option<&'p Account<'a>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -95,198 +43,162 @@ pub(super) struct Id {
 pub(super) struct Issue {
     pub number: u64,
     /// There when the issue is a pull request; only its presence matters.
-    pub pull_request: Option<de::IgnoredAny>,
+    pub pull_request: Option<IgnoredAny>,
 }
 
-#[derive(Debug, Deserialize)]
-pub(super) struct Number {
-    pub number: u64,
-}
+parts! {
+    Payload {
+        action: Option<Text<'a>>,
+        repository: Option<Repository<'a>>,
+        installation: Option<Id>,
+        sender: Option<Account<'a>>,
+        pull_request: Option<PullRequest<'a>>,
+        /// Of `synchronize` and of a push: the commits before and after.
+        before: Option<Text<'a>>,
+        after: Option<Text<'a>>,
+        issue: Option<Issue>,
+        comment: Option<Comment<'a>>,
+        review: Option<Id>,
+        changes: Option<Changes<'a>>,
+        check_run: Option<CheckRun<'a>>,
+        requested_action: Option<RequestedAction<'a>>,
+        check_suite: Option<CheckSuite<'a>>,
+        /// Of a commit status.
+        sha: Option<Text<'a>>,
+        context: Option<Text<'a>>,
+        workflow_run: Option<WorkflowRun<'a>>,
+        /// Of a push.
+        #[serde(rename = "ref")]
+        git_ref: Option<Text<'a>>,
+        created: Option<bool>,
+        deleted: Option<bool>,
+        forced: Option<bool>,
+        #[serde(default)]
+        commits: Vec<Commit<'a>>,
+        #[serde(default)]
+        repositories_added: Vec<Repository<'a>>,
+        organization: Option<Organization<'a>>,
+        team: Option<Team<'a>>,
+        member: Option<Account<'a>>,
+        membership: Option<Membership<'a>>,
+        merge_group: Option<MergeGroup<'a>>,
+        reason: Option<Text<'a>>,
+        /// Of `workflow_dispatch`.
+        inputs: Option<Inputs<'a>>,
+    }
 
-payloads! {
-    part Account {
+    Account {
         id: u64,
         login: Text<'a>,
     }
 
-    part Repository {
+    Repository {
         full_name: Text<'a>,
         default_branch: Option<Text<'a>>,
     }
 
-    /// `pull_request`
-    event PullRequestEvent {
-        pull_request: PullRequest<'a>,
-        /// Of `synchronize`: the heads before and after.
-        before: Option<Text<'a>>,
-        after: Option<Text<'a>>,
-    }
-
-    part PullRequest {
+    PullRequest {
         number: u64,
         head: Option<Head<'a>>,
         base: Option<Base<'a>>,
         updated_at: Option<Text<'a>>,
     }
 
-    part Base {
+    Base {
         #[serde(rename = "ref")]
         branch: Option<Text<'a>>,
     }
 
-    part Head {
+    Head {
         sha: Text<'a>,
     }
 
-    /// `issue_comment`
-    event IssueCommentEvent {
-        comment: Comment<'a>,
-        issue: Issue,
-        changes: Option<Changes<'a>>,
-    }
-
-    /// `pull_request_review_comment`
-    event ReviewCommentEvent {
-        comment: Comment<'a>,
-        pull_request: PullRequest<'a>,
-    }
-
-    /// `pull_request_review`
-    event ReviewEvent {
-        review: Id,
-        pull_request: PullRequest<'a>,
-    }
-
-    part Comment {
+    Comment {
         id: u64,
         body: Option<Text<'a>>,
         updated_at: Option<Text<'a>>,
     }
 
-    part Changes {
+    Changes {
         body: Option<Before<'a>>,
         default_branch: Option<Before<'a>>,
     }
 
-    part Before {
+    Before {
         from: Option<Text<'a>>,
     }
 
-    /// `check_run`
-    event CheckRunEvent {
-        check_run: CheckRun<'a>,
-        requested_action: Option<RequestedAction<'a>>,
-    }
-
-    part CheckRun {
+    CheckRun {
         id: u64,
         name: Option<Text<'a>>,
         head_sha: Text<'a>,
         app: Option<App<'a>>,
         check_suite: Option<Id>,
-        pull_requests: Option<Vec<Number>>,
+        pull_requests: Option<Vec<PullRequest<'a>>>,
     }
 
     /// A GitHub App, as check runs and suites name theirs.
-    part App {
+    App {
         id: u64,
         slug: Option<Text<'a>>,
     }
 
-    part RequestedAction {
+    RequestedAction {
         identifier: Text<'a>,
     }
 
-    /// `check_suite`
-    event CheckSuiteEvent {
-        check_suite: CheckSuite<'a>,
-    }
-
-    part CheckSuite {
+    CheckSuite {
         id: Option<u64>,
         head_sha: Text<'a>,
         app: Option<App<'a>>,
         /// How many check runs it has, the newest of each name.
         latest_check_runs_count: Option<u64>,
-        pull_requests: Option<Vec<Number>>,
+        pull_requests: Option<Vec<PullRequest<'a>>>,
     }
 
-    /// `status`
-    event StatusEvent {
-        sha: Text<'a>,
-        context: Option<Text<'a>>,
-    }
-
-    /// `workflow_run`
-    event WorkflowRunEvent {
-        workflow_run: WorkflowRun<'a>,
-    }
-
-    part WorkflowRun {
+    WorkflowRun {
         head_sha: Text<'a>,
-        pull_requests: Option<Vec<Number>>,
+        pull_requests: Option<Vec<PullRequest<'a>>>,
         /// What started the run.
         event: Option<Text<'a>>,
         head_branch: Option<Text<'a>>,
     }
 
-    /// `push`
-    event PushEvent {
-        #[serde(rename = "ref")]
-        git_ref: Text<'a>,
-        before: Option<Text<'a>>,
-        created: Option<bool>,
-        deleted: Option<bool>,
-        forced: Option<bool>,
-        #[serde(default)]
-        commits: Vec<Commit<'a>>,
-    }
-
     /// GitHub's own description of the payload requires none of the lists.
-    part Commit {
+    Commit {
         added: Option<Vec<Text<'a>>>,
         modified: Option<Vec<Text<'a>>>,
         removed: Option<Vec<Text<'a>>>,
     }
 
-    /// `installation`, `installation_repositories` and `repository`
-    event InstallationEvent {
-        #[serde(default)]
-        repositories_added: Vec<Repository<'a>>,
-        changes: Option<Changes<'a>>,
-    }
-
-    /// `team`, `membership`, `member` and `organization`
-    event OrganizationEvent {
-        organization: Option<Organization<'a>>,
-        team: Option<Team<'a>>,
-        member: Option<Account<'a>>,
-        membership: Option<Membership<'a>>,
-    }
-
-    part Organization {
+    Organization {
         login: Text<'a>,
     }
 
-    part Team {
+    Team {
         slug: Option<Text<'a>>,
     }
 
-    part Membership {
+    Membership {
         user: Option<Account<'a>>,
     }
 
-    /// `merge_group`
-    event MergeGroupEvent {
-        merge_group: MergeGroup<'a>,
-        reason: Option<Text<'a>>,
-    }
-
-    part MergeGroup {
+    MergeGroup {
         head_sha: Text<'a>,
         base_sha: Text<'a>,
         base_ref: Text<'a>,
         head_ref: Option<Text<'a>>,
+    }
+
+    Inputs {
+        #[serde(rename = "pull-request")]
+        pull_request: Option<Text<'a>>,
+    }
+}
+
+impl Payload<'_> {
+    pub fn action(&self) -> &str {
+        self.action.as_deref().unwrap_or_default()
     }
 }
 

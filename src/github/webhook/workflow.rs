@@ -2,11 +2,9 @@
 //! no installation, has a few events of its own, and some that must not be trusted with a token
 //! (<https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows>).
 
-use serde::Deserialize;
-
-use super::super::wire::ObjectRef;
-use super::{Irrelevant, Misread, OwnApp, Reader, RoutedEvent, Target, events};
-use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, observed::Hint};
+use super::payload::{Payload, PullRequest};
+use super::{Irrelevant, Misread, OwnApp, Reader, Routed, Target, Work, events};
+use loopgate_core::{InstallationId, PrNumber, RepoName, Sha, Timestamp, observed::Hint};
 
 /// What a workflow was started for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,49 +51,41 @@ pub fn route_in_workflow(
     repository: &RepoName,
     at: Timestamp,
 ) -> Result<InWorkflow, Misread> {
+    // The token says whose it is, not the payload.
+    let installation = Some(InstallationId::new(0));
+    let reader = |event| Reader { event, body, own, received_at: at, installation };
     let event = match event {
         "pull_request" => return Ok(InWorkflow::Unsuitable(Unsuitable::PullRequest)),
         "pull_request_review" | "pull_request_review_comment" => {
             return Ok(InWorkflow::Unsuitable(Unsuitable::Review));
         }
         "schedule" => return Ok(everything(repository)),
-        "workflow_dispatch" => return dispatched(&Reader { event, body, own, received_at: at }, repository),
+        "workflow_dispatch" => return dispatched(&reader(event), repository),
         "pull_request_target" => "pull_request",
         "issue_comment" | "workflow_run" | "merge_group" | "push" | "check_run" | "check_suite" | "status" => event,
         _ => return Ok(InWorkflow::Unsuitable(Unsuitable::Unknown)),
     };
-    let reader = Reader { event, body, own, received_at: at };
+    let reader = reader(event);
     Ok(match events::read(&reader)? {
-        RoutedEvent::Concerns { targets, mut hints, .. } => {
+        Routed::Work(Work { targets, mut hints, .. }) | Routed::Check(Work { targets, mut hints, .. }, _) => {
             hints.extend(seen_by_run(&reader));
             InWorkflow::Look { targets, hints }
         }
-        RoutedEvent::Irrelevant(why) => InWorkflow::Irrelevant(why),
-        RoutedEvent::Ping | RoutedEvent::Withdrawn(_) => InWorkflow::Unsuitable(Unsuitable::Unknown),
+        Routed::Irrelevant(why) => InWorkflow::Irrelevant(why),
+        Routed::Ping | Routed::Withdrawn(_) => InWorkflow::Unsuitable(Unsuitable::Unknown),
     })
 }
 
 /// The head of the pull requests that `Hint::NamedPulls` names, if the event is of a run that `pull_request` started.
 /// The list is empty for forks. A pull request that has moved on since makes it worthless.
 fn seen_by_run(reader: &Reader<'_>) -> Option<Hint> {
-    #[derive(Deserialize)]
-    struct Ended {
-        workflow_run: Run,
-    }
-    #[derive(Deserialize)]
-    struct Run {
-        event: Option<String>,
-        head_sha: Sha,
-        pull_requests: Vec<Pull>,
-    }
-    #[derive(Deserialize)]
-    struct Pull {
-        head: ObjectRef,
-    }
-    let run = reader.read::<Ended>().ok()?.workflow_run;
+    let run = reader.read::<Payload<'_>>().ok()?.workflow_run?;
+    let sha: Sha = run.head_sha.parse().ok()?;
+    let pulls = run.pull_requests.unwrap_or_default();
+    let is_at_head = |pull: &PullRequest<'_>| pull.head.as_ref().is_some_and(|head| head.sha == run.head_sha);
+    let is_head = !pulls.is_empty() && pulls.iter().all(is_at_head);
     let is_pull_request = run.event.is_some_and(|event| event.starts_with("pull_request"));
-    let is_head = !run.pull_requests.is_empty() && run.pull_requests.iter().all(|pull| pull.head.sha == run.head_sha);
-    (is_pull_request && is_head).then_some(Hint::HeadSeen { sha: run.head_sha, at: reader.received_at })
+    (is_pull_request && is_head).then_some(Hint::HeadSeen { sha, at: reader.received_at })
 }
 
 fn everything(repository: &RepoName) -> InWorkflow {
@@ -104,16 +94,7 @@ fn everything(repository: &RepoName) -> InWorkflow {
 
 /// Started by hand: for the pull request that the input `pull-request` names, or for all.
 fn dispatched(reader: &Reader<'_>, repository: &RepoName) -> Result<InWorkflow, Misread> {
-    #[derive(Deserialize)]
-    struct Dispatch {
-        inputs: Option<Inputs>,
-    }
-    #[derive(Deserialize)]
-    struct Inputs {
-        #[serde(rename = "pull-request")]
-        pull_request: Option<String>,
-    }
-    let inputs = reader.read::<Dispatch>()?.inputs;
+    let inputs = reader.read::<Payload<'_>>()?.inputs;
     let named = inputs.and_then(|inputs| inputs.pull_request).filter(|text| !text.trim().is_empty());
     let Some(named) = named else { return Ok(everything(repository)) };
     let number = named.trim().trim_start_matches('#').parse().map_err(|_| reader.lacking("inputs.pull-request"))?;

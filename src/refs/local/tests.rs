@@ -10,7 +10,7 @@ use loopgate_core::PrNumber;
 /// An empty repository of its own.
 async fn repository() -> (TempDir, LocalRepository) {
     let directory = tempfile::tempdir().unwrap();
-    let git = LocalRepository { directory: directory.path().to_owned() };
+    let git = LocalRepository { directory: directory.path().to_owned(), index: None };
     git.git(&["init", "-q"], None).await.unwrap();
     let repository = LocalRepository::open(directory.path()).await.unwrap();
     (directory, repository)

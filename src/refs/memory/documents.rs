@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use crate::refs::{RefsError, store::unwritable};
@@ -25,22 +25,28 @@ const SCHEMA: &str = "loopgate.memory-cards/v2";
 #[serde(default)]
 struct Cards {
     schema: String,
-    cards: Vec<Value>,
-    recurring: Vec<Value>,
+    #[serde(deserialize_with = "readable")]
+    cards: Vec<Card>,
+    #[serde(deserialize_with = "readable")]
+    recurring: Vec<Recurring>,
     offers: Offers,
     weeks: BTreeSet<Week>,
     recent: BTreeSet<Timestamp>,
+}
+
+/// The items of a list that can be read.
+fn readable<'de, T: DeserializeOwned, D: Deserializer<'de>>(list: D) -> Result<Vec<T>, D::Error> {
+    let items = Vec::<Value>::deserialize(list)?;
+    Ok(items.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect())
 }
 
 pub(super) fn read(cards: &[u8]) -> Memory {
     let document: Cards = serde_json::from_slice(cards).unwrap_or_default();
     let is_current = document.schema == SCHEMA;
     let cards = document.cards.into_iter().filter(|_| is_current);
-    let cards = cards.filter_map(|card| serde_json::from_value::<Card>(card).ok());
-    let seen = document.recurring.into_iter().filter_map(|seen| serde_json::from_value::<Recurring>(seen).ok());
     Memory {
         cards: cards.map(|card| (card.id, card)).collect(),
-        recurring: seen.map(|seen| (seen.key(), seen)).collect(),
+        recurring: document.recurring.into_iter().map(|seen| (seen.key(), seen)).collect(),
         offers: document.offers,
         weeks: document.weeks,
         recent: document.recent,
@@ -48,13 +54,16 @@ pub(super) fn read(cards: &[u8]) -> Memory {
 }
 
 pub(super) fn write(memory: &Memory) -> Result<Vec<(String, String)>, RefsError> {
-    let cards = memory.cards.values().map(serde_json::to_value).collect::<Result<_, _>>().map_err(unwritable)?;
-    let (weeks, recent) = (memory.weeks.clone(), memory.recent.clone());
-    let recurring =
-        memory.recurring.values().map(serde_json::to_value).collect::<Result<Vec<_>, _>>().map_err(unwritable)?;
-    let offers = memory.offers;
-    let cards = Cards { schema: SCHEMA.to_owned(), cards, recurring: recurring.clone(), offers, weeks, recent };
-    let documents = [(CARDS_FILE, serde_json::to_value(cards)), (RECURRING_FILE, serde_json::to_value(recurring))];
+    let cards = Cards {
+        schema: SCHEMA.to_owned(),
+        cards: memory.cards.values().cloned().collect(),
+        recurring: memory.recurring.values().cloned().collect(),
+        offers: memory.offers,
+        weeks: memory.weeks.clone(),
+        recent: memory.recent.clone(),
+    };
+    let recurring = serde_json::to_value(&cards.recurring);
+    let documents = [(CARDS_FILE, serde_json::to_value(cards)), (RECURRING_FILE, recurring)];
     let written = documents.into_iter().map(|(path, value)| {
         let mut value = value?;
         redact_value(&mut value);

@@ -68,10 +68,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         let Some(tip) = self.objects.read_ref(&RefName::memory_cards()).await? else {
             return Ok((None, Memory::default()));
         };
-        let cards = match self.objects.read_file(tip, CARDS_FILE, documents::LIMIT).await {
-            Err(RefsError::TooLarge { .. }) => None,
-            read => read?,
-        };
+        let cards = self.objects.read_own(tip, CARDS_FILE, documents::LIMIT).await?;
         let mut memory = documents::read(&cards.unwrap_or_default());
         memory.drop_old(self.retention, self.now);
         Ok((Some(tip), memory))

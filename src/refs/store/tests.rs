@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::refs::{
-    Follows, Seal, archive_entry,
+    Seal, archive_entry,
     fake::{FakeObjects, begun, judged, line, record, sample_state},
 };
 use loopgate_core::{PrNumber, evidence::CheckEvidence, state::RunStatus};
@@ -16,7 +16,7 @@ fn save<'a>(state: &'a LoopState, lines: &'a [HistoryLine]) -> Save<'a> {
 }
 
 fn attempt(number: u32) -> AttemptFile {
-    AttemptFile::of(&record(number), &[], Follows::Nothing).unwrap()
+    AttemptFile::of(&record(number), &[], false, None).unwrap()
 }
 
 fn other(title: &str) -> LoopState {
@@ -245,7 +245,7 @@ fn a_short_log_is_recorded_although_all_of_it_is_a_head() {
     let bare = CheckEvidence::bare("build".parse().unwrap(), CheckKind::Build, Outcome::Failed);
     let check = CheckEvidence { log_head: "error: no such target\n".into(), ..bare };
     let record = loopgate_core::deciding::AttemptRecord { checks: vec![check], ..record(3) };
-    let file = AttemptFile::of(&record, &[], Follows::Nothing).unwrap();
+    let file = AttemptFile::of(&record, &[], false, None).unwrap();
     let written: Value = serde_json::from_str(file.text()).unwrap();
     let check = &written["checks"][0];
     assert_eq!((&check["log_tail"], &check["log_cut_bytes"]), (&"error: no such target\n".into(), &0.into()));
@@ -269,7 +269,7 @@ fn an_attempt_stays_small_however_much_it_has_to_tell() {
         })
         .collect();
     record.checks = vec![check; 5];
-    let file = AttemptFile::of(&record, &[], Follows::AFailure).unwrap();
+    let file = AttemptFile::of(&record, &[], true, None).unwrap();
     assert!(file.text().len() <= 20_000, "{}", file.text().len());
     let written: Value = serde_json::from_str(file.text()).unwrap();
     assert_eq!((&written["attempt"], &written["phase"]), (&3.into(), &"verify_fix".into()));

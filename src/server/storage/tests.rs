@@ -847,8 +847,9 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of(mut kept: Kep
             .iter()
             .map(|&(number, minute, head)| {
                 let (number, updated_at) = (PrNumber::new(number), at(60 * minute));
+                let head = serde_json::json!({ "sha": Sha::to_string(&sha(head)) });
                 serde_json::from_value(serde_json::json!({
-                    "number": number, "updated_at": updated_at, "head": { "sha": Sha::to_string(&sha(head)) },
+                    "number": number, "updated_at": updated_at, "state": "open", "head": head, "base": head,
                 }))
                 .unwrap()
             })

@@ -74,11 +74,14 @@ pub struct Annotation {
     pub message: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum AnnotationLevel {
-    Notice,
-    Warning,
-    Failure,
+words! {
+    /// How much an annotation weighs, in GitHub's words.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+    pub enum AnnotationLevel {
+        Notice = "notice",
+        Warning = "warning",
+        Failure = "failure",
+    }
 }
 
 /// A check run that uses our name and is not ours.
