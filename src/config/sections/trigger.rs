@@ -18,7 +18,7 @@ use crate::config::{
 use loopgate_core::{
     GateName, Login, PatternName,
     evidence::FindingSeverity,
-    policy::{GateTrigger, LineCondition, LinePatterns, PathCondition, PathGlobs, Pattern, Whole},
+    policy::{GateTrigger, LineCondition, PathCondition, PathGlobs, Pattern, Whole},
 };
 
 /// What opens a gate: exactly one condition, which may be `any`, `all` or `not` of others.
@@ -175,7 +175,7 @@ impl LinesSection {
     fn lower(written: ShortOr<NonEmpty<String>, Self>, node: &Node, cx: &mut Lowering) -> LineCondition {
         let section = match written {
             ShortOr::Short(patterns) => {
-                let patterns = LinePatterns::new(cx.patterns(&patterns.0, node));
+                let patterns = cx.patterns(&patterns.0, node);
                 return LineCondition { patterns, ..LineCondition::default() };
             }
             ShortOr::Long(section) => section,
@@ -191,10 +191,7 @@ impl LinesSection {
                 named.collect()
             }
         };
-        LineCondition {
-            patterns: LinePatterns::new(patterns),
-            except: cx.excluded_paths(&section.except, node.at("except")),
-        }
+        LineCondition { patterns, except: cx.excluded_paths(&section.except, node.at("except")) }
     }
 }
 

@@ -8,7 +8,7 @@ use crate::{
     evidence::{CheckKind, Outcome},
     fixtures::{Story, evidence, gate_name, gate_with, paths, policy_with, sha},
     observed::{ChangedFiles, ObservationProblem, ReceivedEvidence},
-    policy::{GateTrigger, LineCondition, LinePatterns, Pattern, Policy, Trigger},
+    policy::{GateTrigger, LineCondition, Pattern, Policy, Trigger},
     state::{AttemptDigest, Changes, LoopState},
 };
 
@@ -26,7 +26,7 @@ impl Numbers {
 }
 
 fn added(pattern: &str) -> GateTrigger {
-    let patterns = LinePatterns::new(vec![Pattern::parse(pattern).unwrap()]);
+    let patterns = vec![Pattern::parse(pattern).unwrap()];
     GateTrigger::AddedLines(LineCondition { patterns, ..LineCondition::default() })
 }
 
