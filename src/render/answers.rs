@@ -236,7 +236,7 @@ mod tests {
     #[test]
     fn help_names_every_verb() {
         let help = templates::render("help.md", &());
-        for &verb in Verb::ALL {
+        for verb in Verb::ALL {
             assert!(help.contains(&format!("`/loop {verb}")), "{verb}");
         }
     }

@@ -3,11 +3,12 @@
 //! Each is made only by a validating constructor (`parse`/`new`/`TryFrom`), so a value that exists is a value that
 //! is well formed: no room has to ask again whether a sha is a sha.
 
-use std::{borrow::Cow, cmp::Ordering, fmt, hash, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr};
 
 use chrono::{DateTime, Utc};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{Deserialize, Serialize, de};
+use serde::{Deserialize, Serialize};
+use unicase::Ascii;
 
 /// A moment in UTC. Times are always passed in, never read from a clock, inside [`core`](crate).
 pub type Timestamp = DateTime<Utc>;
@@ -42,12 +43,6 @@ macro_rules! written_as_text {
             }
             fn json_schema(_: &mut SchemaGenerator) -> Schema {
                 json_schema!({ "type": "string", "pattern": $pattern })
-            }
-        }
-        impl TryFrom<&str> for $name {
-            type Error = Malformed;
-            fn try_from(text: &str) -> Result<Self, Malformed> {
-                text.parse()
             }
         }
     };
@@ -111,30 +106,30 @@ impl fmt::Debug for Sha {
 hex_digits!(Sha, "a full commit id (40 hexadecimal digits)", "^[0-9a-fA-F]{40}$");
 
 /// `owner/name` of a repository. GitHub compares both parts without regard to ASCII case, and so does this type.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RepoName {
-    owner: String,
-    name: String,
+    owner: Ascii<String>,
+    name: Ascii<String>,
 }
 
 /// A name that no repository of GitHub has.
 impl Default for RepoName {
     fn default() -> Self {
-        Self { owner: "-".to_owned(), name: "-".to_owned() }
+        Self::of("-", "-")
     }
 }
 
 impl RepoName {
+    fn of(owner: &str, name: &str) -> Self {
+        Self { owner: Ascii::new(owner.to_owned()), name: Ascii::new(name.to_owned()) }
+    }
+
     pub fn owner(&self) -> &str {
         &self.owner
     }
 
     pub fn name(&self) -> &str {
         &self.name
-    }
-
-    fn folded(&self) -> (String, String) {
-        (self.owner.to_ascii_lowercase(), self.name.to_ascii_lowercase())
     }
 }
 
@@ -146,35 +141,11 @@ impl FromStr for RepoName {
         let plain = |part: &str, more: &str| {
             (1..=100).contains(&part.len()) && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
         };
-        if plain(owner, "-_") && plain(name, "-_.") && name != "." && name != ".." {
-            Ok(Self { owner: owner.to_owned(), name: name.to_owned() })
-        } else {
-            Err(malformed())
-        }
+        let is_valid = plain(owner, "-_") && plain(name, "-_.") && name != "." && name != "..";
+        is_valid.then(|| Self::of(owner, name)).ok_or_else(malformed)
     }
 }
 
-impl PartialEq for RepoName {
-    fn eq(&self, other: &Self) -> bool {
-        self.owner.eq_ignore_ascii_case(&other.owner) && self.name.eq_ignore_ascii_case(&other.name)
-    }
-}
-impl Eq for RepoName {}
-impl hash::Hash for RepoName {
-    fn hash<H: hash::Hasher>(&self, state: &mut H) {
-        self.folded().hash(state);
-    }
-}
-impl PartialOrd for RepoName {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for RepoName {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.folded().cmp(&other.folded())
-    }
-}
 impl fmt::Display for RepoName {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.owner, self.name)
@@ -185,8 +156,15 @@ written_as_text!(RepoName, "^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$");
 
 /// The login of an account. Logins are shown as written and compared without regard to ASCII case; where it matters
 /// *who* somebody is, compare [`UserId`]s, since logins can be renamed and taken over.
-#[derive(Clone, Debug)]
-pub struct Login(String);
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct Login(Ascii<String>);
+
+/// A login that no account of GitHub has.
+impl Default for Login {
+    fn default() -> Self {
+        Self(Ascii::new("-".to_owned()))
+    }
+}
 
 impl Login {
     pub fn as_str(&self) -> &str {
@@ -201,70 +179,46 @@ impl FromStr for Login {
         let core = text.strip_suffix("[bot]").unwrap_or(text);
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
         if (1..=100).contains(&core.len()) && core.chars().all(plain) {
-            Ok(Self(text.to_owned()))
+            Ok(Self(Ascii::new(text.to_owned())))
         } else {
             Err(Malformed::new(text, "a GitHub login"))
         }
     }
 }
 
-impl PartialEq for Login {
-    fn eq(&self, other: &Self) -> bool {
-        self.0.eq_ignore_ascii_case(&other.0)
-    }
-}
-impl Eq for Login {}
-impl hash::Hash for Login {
-    fn hash<H: hash::Hasher>(&self, state: &mut H) {
-        self.0.to_ascii_lowercase().hash(state);
-    }
-}
-impl PartialOrd for Login {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Login {
-    fn cmp(&self, other: &Self) -> Ordering {
-        self.0.to_ascii_lowercase().cmp(&other.0.to_ascii_lowercase())
-    }
-}
 impl fmt::Display for Login {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
+        self.0.fmt(f)
     }
 }
 
 written_as_text!(Login, r"^[A-Za-z0-9_-]+(\[bot\])?$");
 
-/// A team as `org/slug`, compared without regard to ASCII case.
+/// A team as `org/slug`, compared without regard to ASCII case and written in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct TeamSlug {
-    org: String,
-    slug: String,
-}
+pub struct TeamSlug(RepoName);
 
 impl TeamSlug {
     pub fn org(&self) -> &str {
-        &self.org
+        self.0.owner()
     }
 
     pub fn slug(&self) -> &str {
-        &self.slug
+        self.0.name()
     }
 }
 
 impl FromStr for TeamSlug {
     type Err = Malformed;
     fn from_str(text: &str) -> Result<Self, Malformed> {
-        let repo: RepoName = text.parse().map_err(|_| Malformed::new(text, "a team as org/slug"))?;
-        let (org, slug) = repo.folded();
-        Ok(Self { org, slug })
+        let name = text.to_ascii_lowercase().parse().map_err(|_| Malformed::new(text, "a team as org/slug"))?;
+        Ok(Self(name))
     }
 }
+
 impl fmt::Display for TeamSlug {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.org, self.slug)
+        self.0.fmt(f)
     }
 }
 
@@ -273,11 +227,13 @@ written_as_text!(TeamSlug, "^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$");
 /// Names that people write in the configuration: short, lower-case, one word, or for `path` several with `/` between.
 macro_rules! slug {
     ($(#[$doc:meta])* $name:ident, $expected:literal) => {
-        slug!($(#[$doc])* $name, $expected, "^[a-z0-9][a-z0-9_-]{0,39}$", |text: &str| is_slug(text));
+        slug!($(#[$doc])* $name, $expected, "^[a-z0-9][a-z0-9_-]{0,39}$", |text: &str| {
+            text.len() <= 40 && is_slug(text)
+        });
     };
     ($(#[$doc:meta])* path $name:ident, $expected:literal) => {
         slug!($(#[$doc])* $name, $expected, "^[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)*$", |text: &str| {
-            text.split('/').all(is_slug)
+            text.len() <= 40 && text.split('/').all(is_slug)
         });
     };
     ($(#[$doc:meta])* $name:ident, $expected:literal, $pattern:literal, $is_valid:expr) => {
@@ -294,11 +250,7 @@ macro_rules! slug {
         impl FromStr for $name {
             type Err = Malformed;
             fn from_str(text: &str) -> Result<Self, Malformed> {
-                if text.len() <= 40 && $is_valid(text) {
-                    Ok(Self(text.to_owned()))
-                } else {
-                    Err(Malformed::new(text, $expected))
-                }
+                $is_valid(text).then(|| Self(text.to_owned())).ok_or_else(|| Malformed::new(text, $expected))
             }
         }
 
@@ -343,9 +295,64 @@ slug! {
     path RuleId, "a rule id (lower-case letters, digits, -, _ and / between words, at most 40)"
 }
 
+/// Of a check that nobody has named.
+impl Default for CheckName {
+    fn default() -> Self {
+        Self("unnamed".to_owned())
+    }
+}
+
 impl From<&CheckName> for RuleId {
     fn from(check: &CheckName) -> Self {
         Self(check.0.clone())
+    }
+}
+
+slug! {
+    /// The name a local loop is called by: a lower-case hyphen slug of 3 to 64 characters.
+    ///
+    /// ```
+    /// use loopgate_core::reflex::Alias;
+    ///
+    /// assert_eq!(Alias::of_task("Fix the login, please!").to_string(), "fix-the-login-please");
+    /// assert!("Fix".parse::<Alias>().is_err());
+    /// ```
+    Alias, "an alias (lower-case words joined by hyphens, 3 to 64 characters)", "^[a-z0-9]+(-[a-z0-9]+)*$", |text: &str| {
+        let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+        (3..=64).contains(&text.len()) && text.split('-').all(is_word)
+    }
+}
+
+/// Characters of an alias made from a task: longer ones are a nuisance to type.
+const COMFORTABLE: usize = 32;
+
+impl Alias {
+    /// An alias made of the first words of a task.
+    pub fn of_task(task: &str) -> Self {
+        let lower = task.to_lowercase();
+        let words = lower.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+        let mut slug = String::new();
+        for word in words {
+            let word: String = word.chars().take(COMFORTABLE).collect();
+            if !slug.is_empty() && slug.len() + 1 + word.len() > COMFORTABLE {
+                break;
+            }
+            if !slug.is_empty() {
+                slug.push('-');
+            }
+            slug.push_str(&word);
+        }
+        match slug.len() {
+            0 => Self("task".to_owned()),
+            1 | 2 => Self(format!("task-{slug}")),
+            _ => Self(slug),
+        }
+    }
+
+    /// The same alias with a number, for when it is taken.
+    #[must_use]
+    pub fn numbered(&self, number: u32) -> Self {
+        Self(format!("{}-{number}", self.0.chars().take(54).collect::<String>().trim_end_matches('-')))
     }
 }
 
@@ -375,7 +382,8 @@ impl From<Fingerprint> for FailureId {
 hex_digits!(FailureId, "a failure's id (8 hexadecimal digits)", "^[0-9a-f]{8}$");
 
 /// A score between 0 and 1 with two decimals, kept in hundredths so that equal scores are equal.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+#[serde(into = "f64", try_from = "f64")]
 pub struct Score(u8);
 
 impl Score {
@@ -389,6 +397,17 @@ impl Score {
         }
         // Clamped to 0..=100 before the cast.
         Self((passed / total * 100.0 + 1e-9).round().clamp(0.0, 100.0) as u8)
+    }
+
+    /// From hundredths; more than 100 is 100.
+    pub const fn percent(hundredths: u8) -> Self {
+        Self(if hundredths > 100 { 100 } else { hundredths })
+    }
+
+    /// Raised or lowered by hundredths, but never to certainty and never below 0.05, as rules of thumb are.
+    #[must_use]
+    pub(crate) fn shifted(self, hundredths: i8) -> Self {
+        Self(self.0.saturating_add_signed(hundredths).clamp(5, 98))
     }
 
     /// Hundredths, 0–100.
@@ -421,14 +440,9 @@ impl fmt::Display for Score {
         write!(f, "{:.2}", self.as_f64())
     }
 }
-impl Serialize for Score {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.as_f64())
-    }
-}
-impl<'de> Deserialize<'de> for Score {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        Self::try_from(f64::deserialize(deserializer)?).map_err(de::Error::custom)
+impl From<Score> for f64 {
+    fn from(score: Score) -> Self {
+        score.as_f64()
     }
 }
 impl JsonSchema for Score {
@@ -444,7 +458,7 @@ impl JsonSchema for Score {
 macro_rules! numeric_id {
     ($($(#[$doc:meta])* $name:ident;)*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         #[serde(transparent)]
         pub struct $name(u64);
 
@@ -486,6 +500,8 @@ numeric_id! {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -523,5 +539,36 @@ mod tests {
     fn hostile_text_is_not_quoted_whole() {
         let error = "\u{202e}".repeat(500).parse::<Login>().unwrap_err().to_string();
         assert!(error.len() < 800 && !error.contains('\u{202e}'), "{error}");
+    }
+
+    #[test]
+    fn tasks_become_aliases() {
+        for (task, alias) in [
+            ("Fix the login, please!", "fix-the-login-please"),
+            ("  a  ", "task-a"),
+            ("Überall größer", "berall-gr-er"),
+            ("日本語", "task"),
+            ("make the parser of numbers accept exponents too", "make-the-parser-of-numbers"),
+        ] {
+            assert_eq!(Alias::of_task(task).as_str(), alias, "{task}");
+        }
+        assert_eq!(Alias::of_task("fix it").numbered(2).as_str(), "fix-it-2");
+    }
+
+    #[test]
+    fn what_is_no_alias() {
+        for bad in ["", "ab", "Fix", "a b c", "a/b", "-abc", "abc-", "a--b", "ä-b", &"a".repeat(65)] {
+            assert!(bad.parse::<Alias>().is_err(), "{bad}");
+        }
+        assert!("a-1".parse::<Alias>().is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn whatever_the_task_its_alias_is_one(task in ".{0,200}", number in 2u32..10_000) {
+            let alias = Alias::of_task(&task);
+            prop_assert!(alias.as_str().parse::<Alias>().is_ok());
+            prop_assert!(alias.numbered(number).as_str().parse::<Alias>().is_ok());
+        }
     }
 }

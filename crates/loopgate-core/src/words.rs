@@ -25,6 +25,12 @@ macro_rules! words {
                 Self::ALL.into_iter().find(|one| one.as_str() == word)
             }
         }
+
+        impl std::fmt::Display for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(self.as_str())
+            }
+        }
     };
 }
 

@@ -17,7 +17,7 @@ use loopgate_core::{
     deciding::{Decision, decide},
     evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, FileCoverage},
     observed::{ChangedFiles, Snapshot},
-    policy::{Phase, Policy, Trigger},
+    policy::{Look, Phase, Policy, Trigger},
     reflex::{self, Evaluated, Turn},
     verdict::{Evaluation, coverage, evaluate, gather},
 };
@@ -140,10 +140,10 @@ impl Session<'_> {
 
     /// The evaluation of phase A, if it passes.
     fn passes_phase_a(&self, snapshot: &Snapshot, policy: &Policy) -> Option<Evaluation> {
-        let now = Utc::now();
-        let evidence = gather::gather(snapshot, policy, &[], &std::collections::BTreeSet::new(), |_| now, now);
+        let look = Look { snapshot, policy, now: Utc::now() };
+        let evidence = gather::gather(look, &[], &std::collections::BTreeSet::new(), |_| look.now);
         let rules = evaluate::rules(policy, settings(&self.state).task_type);
-        let evaluation = evaluate::evaluate_phase(&snapshot.files, &evidence, policy, &rules, Phase::A);
+        let evaluation = evaluate::evaluate_phase(look, &evidence, &rules, Phase::A);
         evaluation.passed().then_some(evaluation)
     }
 

@@ -54,25 +54,26 @@ struct CoverageEntry {
 impl CoverageSection {
     pub fn lower(self, node: &Node, cx: &mut Lowering) -> CoveragePolicy {
         let mut policy = CoveragePolicy::default();
-        let mut required = std::mem::take(&mut policy.required_tests);
-        let mut target = |code_type: CodeType, written: Option<TargetOrEntry>, default: CoverageTarget| {
+        let written = [
+            (CodeType::NewFunction, self.new_function),
+            (CodeType::BugFix, self.bug_fix),
+            (CodeType::Refactor, self.refactor),
+            (CodeType::ApiEndpoint, self.api_endpoint),
+            (CodeType::Integration, self.integration),
+        ];
+        for (code_type, written) in written {
+            // Integration uses the minimum of new_function where it has none of its own.
+            let usual = if code_type == CodeType::Integration { CodeType::NewFunction } else { code_type };
+            let default = policy.target(usual);
             let entry = match written {
-                None => return default,
-                Some(ShortOr::Short(target)) => return target,
+                Some(ShortOr::Short(target)) => CoverageEntry { minimum_coverage: Some(target), required_tests: None },
                 Some(ShortOr::Long(entry)) => entry,
+                None => CoverageEntry::default(),
             };
-            if let Some(tests) = entry.required_tests {
-                required.insert(code_type, tests);
-            }
-            entry.minimum_coverage.unwrap_or(default)
-        };
-        policy.new_function = target(CodeType::NewFunction, self.new_function, policy.new_function);
-        policy.bug_fix = target(CodeType::BugFix, self.bug_fix, policy.bug_fix);
-        policy.refactor = target(CodeType::Refactor, self.refactor, policy.refactor);
-        policy.api_endpoint = target(CodeType::ApiEndpoint, self.api_endpoint, policy.api_endpoint);
-        // Integration uses the minimum of new_function where it has none of its own.
-        policy.integration = target(CodeType::Integration, self.integration, policy.new_function);
-        policy.required_tests = required;
+            let row = policy.by_type.entry(code_type).or_default();
+            row.target = entry.minimum_coverage.unwrap_or(default);
+            row.required_tests = entry.required_tests.unwrap_or_else(|| std::mem::take(&mut row.required_tests));
+        }
         policy.api_paths = cx.plain_paths(&self.api_paths, node.at("api_paths"));
         let patterns = |(sort, patterns): (RequiredTest, NonEmpty<String>)| {
             (sort, cx.patterns(&patterns.0, node.at("test_names").at(sort.as_str())))

@@ -18,7 +18,7 @@ use crate::config::{
 use loopgate_core::{
     GateName, Login, PatternName,
     evidence::FindingSeverity,
-    policy::{GateTrigger, LineCondition, LinePatterns, PathCondition, PathGlobs, Pattern, Whole},
+    policy::{GateTrigger, LineCondition, PathCondition, PathGlobs, Pattern, Whole},
 };
 
 /// What opens a gate: exactly one condition, which may be `any`, `all` or `not` of others.
@@ -180,10 +180,7 @@ impl LinesSection {
                 named.collect()
             }
         };
-        LineCondition {
-            patterns: LinePatterns::new(patterns),
-            except: cx.excluded_paths(&section.except, node.at("except")),
-        }
+        LineCondition { patterns, except: cx.excluded_paths(&section.except, node.at("except")) }
     }
 }
 

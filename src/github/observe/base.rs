@@ -11,7 +11,7 @@ use loopgate_core::{
         AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, ExternalCheck, FileStatus, PullRequest, ReceivedEvidence,
         Snapshot,
     },
-    policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Policy, RequiredTest, RuleCondition},
+    policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Look, Policy, RequiredTest, RuleCondition},
     source_files::belongs_to_tests,
     state::LoopState,
     verdict::{coverage, tamper},
@@ -28,7 +28,7 @@ pub(super) async fn codeowners(
     previous: Option<&LoopState>,
 ) -> Result<Option<String>, Error> {
     let approve = policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove);
-    let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.total_failures() > 0);
+    let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.failures.total > 0);
     if approve || called { config::codeowners(repo, tip).await } else { Ok(None) }
 }
 
@@ -40,7 +40,7 @@ pub(super) async fn owners_in_question(
     policy: &Policy,
     previous: Option<&LoopState>,
 ) -> Result<(), Error> {
-    let files = disputes::files_in_question(snapshot, policy, previous, client.now());
+    let files = disputes::files_in_question(Look { snapshot, policy, now: client.now() }, previous);
     for file in files.iter().take(MOST_DISPUTED) {
         let newest = pull::newest_commit(client.repo(&snapshot.repository), tip, file).await?;
         let author = newest.and_then(|commit| commit.author).map(|author| (file.clone(), author));

@@ -32,7 +32,7 @@ pub fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
         Trigger::GateTimeout => Vec::new(),
         Trigger::TimeoutExceeded => vec![say("code_hangs"), say("check_is_slow")],
         _ => {
-            let (total, limit) = (subject.decision.next.total_failures(), subject.policy.retry.total_failures);
+            let (total, limit) = (subject.decision.next.failures.total, subject.policy.retry.total_failures);
             let most = subject.decision.view.max_attempts;
             vec![say("push_a_fix"), step("resume", context! { total, most, is_last => total >= limit })]
         }

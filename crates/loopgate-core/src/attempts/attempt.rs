@@ -6,17 +6,16 @@ use super::comparison;
 use crate::{
     evidence::{CheckEvidence, CheckKind, Failure, TestId, tree_hash},
     failure::{self, Blame, ExaminedFailure},
-    ids::{CheckName, Fingerprint, RuleId, Timestamp},
-    observed::Snapshot,
-    policy::Severity,
+    ids::{CheckName, Fingerprint},
+    policy::{Look, Severity},
     state::{AttemptDigest, CoverageMet, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
     text,
     verdict::{
-        Evaluation, RuleOutcome,
+        Evaluation, RuleOutcome, Verification,
         blame::CheckBlame,
         evaluate::COVERAGE_RULE,
         gather::{GatheredCheck, HeadEvidence},
-        rejection,
+        review,
     },
 };
 
@@ -27,44 +26,33 @@ const KEPT_PLACES: usize = 50;
 /// Lines at the end of a log that tell one silent failure from another.
 const LAST_WORDS: usize = 5;
 
-/// How a head that could be judged ended.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct AttemptResult {
-    pub result: VerificationResult,
-    /// Whose fault a failure is.
-    pub blame: Option<Blame>,
-}
-
-/// Whether the head passed or failed through its own code; None where it cannot be judged.
-pub fn result(evidence: &HeadEvidence, evaluation: &Evaluation, blames: &[CheckBlame]) -> Option<AttemptResult> {
+/// Whether the head passed, and whose fault it is if not; None where it cannot be judged.
+fn result(
+    Verification { evidence, evaluation, blames, .. }: &Verification,
+) -> Option<(VerificationResult, Option<Blame>)> {
     if !evidence.missing().is_empty() {
         return None;
     }
     if evaluation.passed() {
-        return Some(AttemptResult { result: VerificationResult::Pass, blame: None });
+        return Some((VerificationResult::Pass, None));
     }
-    let failed = |blame| Some(AttemptResult { result: VerificationResult::Fail, blame: Some(blame) });
     match blames.iter().map(|blame| blame.blame).min() {
         // A score that is short without a failing check is the pull request's own.
-        None | Some(Blame::PrCode) => failed(Blame::PrCode),
-        Some(Blame::Base) => failed(Blame::Base),
+        None | Some(Blame::PrCode) => Some((VerificationResult::Fail, Some(Blame::PrCode))),
+        Some(Blame::Base) => Some((VerificationResult::Fail, Some(Blame::Base))),
         // Nothing is known of the code: no attempt was made.
         Some(Blame::Flaky | Blame::Infrastructure | Blame::Inconclusive) => None,
     }
 }
 
-/// The digest of the head's attempt. A head that was counted before keeps its number and time.
-#[expect(clippy::too_many_arguments, reason = "an attempt is everything that is known of a head")]
+/// The digest of the head's attempt, if it can be judged. A head that was counted before keeps its number and time.
 pub fn digest(
-    snapshot: &Snapshot,
+    Look { snapshot, now, .. }: Look<'_>,
     state: &LoopState,
-    evidence: &HeadEvidence,
-    evaluation: &Evaluation,
-    AttemptResult { result, blame }: AttemptResult,
-    blames: &[CheckBlame],
-    rejections: Vec<Rejection>,
-    now: Timestamp,
-) -> AttemptDigest {
+    verification: &Verification,
+) -> Option<AttemptDigest> {
+    let (result, blame) = result(verification)?;
+    let Verification { evidence, evaluation, blames, rejections, .. } = verification;
     let head = &snapshot.pull_request.head;
     let before = state.attempt_of(head.sha);
     let own: Vec<&CheckBlame> = blames.iter().filter(|blame| blame.blame == Blame::PrCode).collect();
@@ -82,9 +70,8 @@ pub fn digest(
     for blame in own.iter().filter(|blame| says_nothing(evidence, &blame.check)) {
         fingerprints.insert(failure::fingerprint(&silent_failure(evidence, &blame.check)));
     }
-    let lacking = lacking(result, &own, evidence, evaluation);
-    fingerprints.extend(rejections.iter().map(rejection::fingerprint));
-    AttemptDigest {
+    fingerprints.extend(rejections.iter().map(review::fingerprint));
+    Some(AttemptDigest {
         number: before.map_or_else(|| next_number(state), |before| before.number),
         head_sha: head.sha,
         tree_hash: tree_hash(head.tree),
@@ -100,14 +87,15 @@ pub fn digest(
         tests: comparison::test_outcomes(evidence),
         named_places: named_places(evidence),
         total_tests: comparison::total(evidence),
-        lacking,
+        lacking: lacking(result, &own, verification),
         coverage: coverage_met(evaluation),
         retry_class: own.iter().map(|blame| blame.class).max(),
         memory_matches: before.and_then(|before| before.memory_matches.clone()),
-        summary: summary(result, blames, &failures, &rejections, &evaluation.failed_rules()),
-        rejections,
+        summary: summary(result, verification, &failures),
+        rejections: rejections.clone(),
+        flaky: verification.flaky.clone(),
         ..AttemptDigest::default()
-    }
+    })
 }
 
 /// Places of findings that are no tests' failures, as `file:line`.
@@ -134,12 +122,8 @@ fn coverage_met(evaluation: &Evaluation) -> Option<CoverageMet> {
 }
 
 /// What a failing head lacks, if it is one thing.
-fn lacking(
-    result: VerificationResult,
-    own: &[&CheckBlame],
-    evidence: &HeadEvidence,
-    evaluation: &Evaluation,
-) -> Option<Lacking> {
+fn lacking(result: VerificationResult, own: &[&CheckBlame], verification: &Verification) -> Option<Lacking> {
+    let Verification { evidence, evaluation, .. } = verification;
     if result == VerificationResult::Pass {
         return None;
     }
@@ -190,13 +174,8 @@ fn last_words(check: &CheckEvidence) -> String {
     lines.join("\n")
 }
 
-fn summary(
-    result: VerificationResult,
-    blames: &[CheckBlame],
-    failures: &[&Failure],
-    rejections: &[Rejection],
-    failed_rules: &[RuleId],
-) -> String {
+fn summary(result: VerificationResult, verification: &Verification, failures: &[&Failure]) -> String {
+    let Verification { blames, rejections, evaluation, .. } = verification;
     if result == VerificationResult::Pass {
         let no = |rejection: &Rejection| match &rejection.of {
             RejectedIn::Gate(gate) => format!("{} rejected the {gate} gate", rejection.by),
@@ -219,10 +198,10 @@ fn summary(
         format!("{named}{message}")
     });
     match (checks.as_str(), first) {
-        ("", _) if !failed_rules.is_empty() => {
-            failed_rules.iter().take(5).map(ToString::to_string).collect::<Vec<_>>().join(", ")
+        ("", _) => {
+            let failed: Vec<String> = evaluation.failed_rules().iter().take(5).map(ToString::to_string).collect();
+            if failed.is_empty() { "the score is short".to_owned() } else { failed.join(", ") }
         }
-        ("", _) => "the score is short".to_owned(),
         (checks, None) => checks.to_owned(),
         (checks, Some(first)) => format!("{checks}: {first}"),
     }

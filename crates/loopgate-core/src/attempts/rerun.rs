@@ -11,10 +11,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::TimeDelta;
 
 use crate::{
-    evidence::Outcome,
+    evidence::{CheckEvidence, Outcome},
     ids::{CheckName, Login, Sha, Timestamp},
-    observed::{CheckProgress, Conclusion, ReceivedEvidence, Snapshot, WorkflowRun},
-    policy::{CheckSource, ExternalSource, Policy},
+    observed::{CheckProgress, Conclusion, Snapshot, WorkflowRun},
+    policy::{CheckSource, ExternalSource, Look},
     state::{AskedBy, LoopState, Repeatable, Rerun},
 };
 
@@ -69,30 +69,23 @@ struct Sources {
 }
 
 /// Wishes for these checks again, in a person's name. Records what is to be asked for.
-pub fn wish(
-    snapshot: &Snapshot,
-    policy: &Policy,
-    state: &mut LoopState,
-    checks: impl IntoIterator<Item = CheckName>,
-    by: &Login,
-    now: Timestamp,
-) -> Wished {
+pub fn wish(look: Look<'_>, state: &mut LoopState, checks: BTreeSet<CheckName>, by: &Login) -> Wished {
     let mut wished = Wished::default();
     // One run may bring several checks, so what this request has just recorded must not refuse its next check.
     let before = state.reruns.clone();
     for check in checks {
-        let sources = sources(snapshot, policy, &check);
+        let sources = sources(look, &check);
         let fresh: Vec<Repeatable> = sources
             .ended
             .into_keys()
-            .filter(|what| before.iter().all(|rerun| rerun.what != *what || now >= rerun.at + WINDOW))
+            .filter(|what| before.iter().all(|rerun| rerun.what != *what || look.now >= rerun.at + WINDOW))
             .collect();
-        let asked = |rerun: &Rerun| rerun.checks.contains(&check) && is_current(rerun, snapshot, now);
+        let asked = |rerun: &Rerun| rerun.checks.contains(&check) && is_current(rerun, look);
         let known = sources.running || before.iter().any(asked);
         match (fresh.is_empty(), known) {
             (false, _) => {
                 for what in fresh {
-                    record(state, what, snapshot, &check, AskedBy::Person(by.clone()), now);
+                    record(look, state, what, &check, AskedBy::Person(by.clone()));
                 }
                 wished.asked.insert(check);
             }
@@ -107,26 +100,24 @@ pub fn wish(
 ///
 /// `since` is when the trouble began, for what does not say when it ended.
 pub fn repeat_outside(
-    snapshot: &Snapshot,
-    policy: &Policy,
+    look: Look<'_>,
     state: &mut LoopState,
     failing: &BTreeSet<CheckName>,
     since: Timestamp,
-    now: Timestamp,
 ) -> (BTreeSet<CheckName>, Option<NextRerun>) {
-    let waits = &policy.retry.external_retry.workflows;
+    let waits = &look.policy.retry.external_retry.workflows;
     let mut asked = BTreeSet::new();
     let mut next: Option<NextRerun> = None;
     for check in failing {
-        let tries = tries(state, snapshot.pull_request.head.sha, check);
+        let tries = tries(state, look.snapshot.pull_request.head.sha, check);
         if tries >= waits.times {
             continue;
         }
-        for (what, ended) in sources(snapshot, policy, check).ended {
+        for (what, ended) in sources(look, check).ended {
             let before = state.reruns.iter().filter(|rerun| rerun.what == what).map(|rerun| rerun.at + WINDOW).max();
             let due = (ended.unwrap_or(since) + waits.after(tries)).max(before.unwrap_or(since));
-            if due <= now || asked.contains(check) {
-                record(state, what, snapshot, check, AskedBy::Backoff { nth: tries + 1 }, now);
+            if due <= look.now || asked.contains(check) {
+                record(look, state, what, check, AskedBy::Backoff { nth: tries + 1 });
                 asked.insert(check.clone());
             } else {
                 next = Some(earlier(next, due, check, tries + 1, waits.times));
@@ -148,12 +139,13 @@ fn earlier(next: Option<NextRerun>, at: Timestamp, check: &CheckName, nth: u32, 
 }
 
 /// What to ask GitHub for, as long as it still shows the attempts that are to be repeated.
-pub fn asks(snapshot: &Snapshot, policy: &Policy, state: &LoopState, now: Timestamp) -> BTreeSet<RerunRequest> {
-    let current = state.reruns.iter().filter(|rerun| is_current(rerun, snapshot, now));
-    let shown = |rerun: &&Rerun| {
-        rerun.checks.iter().any(|check| sources(snapshot, policy, check).ended.contains_key(&rerun.what))
-    };
-    current.filter(shown).map(|rerun| RerunRequest { what: rerun.what, extent: extent(snapshot, rerun.what) }).collect()
+pub fn asks(look: Look<'_>, state: &LoopState) -> BTreeSet<RerunRequest> {
+    let current = state.reruns.iter().filter(|rerun| is_current(rerun, look));
+    let shown = |rerun: &&Rerun| rerun.checks.iter().any(|check| sources(look, check).ended.contains_key(&rerun.what));
+    current
+        .filter(shown)
+        .map(|rerun| RerunRequest { what: rerun.what, extent: extent(look.snapshot, rerun.what) })
+        .collect()
 }
 
 /// When waiting for a check's evidence began: when the head was first seen, or when the check was last asked for again.
@@ -162,8 +154,8 @@ pub fn waiting_since(state: &LoopState, head_since: Timestamp, check: &CheckName
     asked.map(|rerun| rerun.at).max().map_or(head_since, |asked| asked.max(head_since))
 }
 
-fn is_current(rerun: &Rerun, snapshot: &Snapshot, now: Timestamp) -> bool {
-    rerun.head_sha == snapshot.pull_request.head.sha && now < rerun.at + WINDOW
+fn is_current(rerun: &Rerun, look: Look<'_>) -> bool {
+    rerun.head_sha == look.snapshot.pull_request.head.sha && look.now < rerun.at + WINDOW
 }
 
 /// How often a check was repeated by itself on this head.
@@ -177,56 +169,39 @@ fn tries(state: &LoopState, head: Sha, check: &CheckName) -> u32 {
 }
 
 /// Several checks of one workflow run are one request.
-fn record(
-    state: &mut LoopState,
-    what: Repeatable,
-    snapshot: &Snapshot,
-    check: &CheckName,
-    by: AskedBy,
-    now: Timestamp,
-) {
-    let same = state.reruns.iter_mut().find(|rerun| rerun.what == what && rerun.at == now && rerun.by == by);
+fn record(look: Look<'_>, state: &mut LoopState, what: Repeatable, check: &CheckName, by: AskedBy) {
+    let same = state.reruns.iter_mut().find(|rerun| rerun.what == what && rerun.at == look.now && rerun.by == by);
     match same {
         Some(rerun) => drop(rerun.checks.insert(check.clone())),
         None => state.reruns.push(Rerun {
             what,
-            head_sha: snapshot.pull_request.head.sha,
+            head_sha: look.snapshot.pull_request.head.sha,
             checks: BTreeSet::from([check.clone()]),
             by,
-            at: now,
+            at: look.now,
         }),
     }
 }
 
-fn sources(snapshot: &Snapshot, policy: &Policy, check: &CheckName) -> Sources {
-    match policy.verify.checks.get(check).map(|check| &check.source) {
-        Some(CheckSource::Command(_)) => workflow_runs(snapshot, check),
-        Some(CheckSource::External(source)) => check_runs(snapshot, source),
+fn sources(look: Look<'_>, check: &CheckName) -> Sources {
+    match look.policy.verify.checks.get(check).map(|check| &check.source) {
+        Some(CheckSource::Command(_)) => workflow_runs(look.snapshot, check),
+        Some(CheckSource::External(source)) => check_runs(look.snapshot, source),
         Some(CheckSource::Reviewer(_)) | None => Sources::default(),
     }
 }
 
 /// The runs that brought the check's evidence; where none did, the newest of each workflow that may.
 fn workflow_runs(snapshot: &Snapshot, check: &CheckName) -> Sources {
-    let mut brought = BTreeSet::new();
-    for received in &snapshot.evidence {
-        if let ReceivedEvidence::Accepted(evidence) = received
-            && evidence.checks.iter().any(|found| {
-                &found.name == check && (found.outcome.is_failure() || found.outcome == Outcome::Cancelled)
-            })
-        {
-            brought.extend(evidence.workflow.as_ref().map(|workflow| workflow.run_id));
-        }
+    let of_check = |found: &&CheckEvidence| &found.name == check;
+    let failed = |found: &CheckEvidence| found.outcome.is_failure() || found.outcome == Outcome::Cancelled;
+    let brought = snapshot.evidence_of_head().filter(|evidence| evidence.checks.iter().filter(of_check).any(failed));
+    let brought: BTreeSet<_> = brought.filter_map(|evidence| Some(evidence.workflow.as_ref()?.run_id)).collect();
+    let runs = &snapshot.workflow_runs;
+    let mut bringing: Vec<&WorkflowRun> = runs.iter().filter(|run| brought.contains(&run.id)).collect();
+    if bringing.is_empty() {
+        bringing.extend(runs.iter().filter(|run| run.is_newest_of(runs)));
     }
-    let mut newest: BTreeMap<&str, &WorkflowRun> = BTreeMap::new();
-    for run in &snapshot.workflow_runs {
-        let known = newest.entry(&run.path).or_insert(run);
-        if run.id > known.id {
-            *known = run;
-        }
-    }
-    let bringing: Vec<&WorkflowRun> = snapshot.workflow_runs.iter().filter(|run| brought.contains(&run.id)).collect();
-    let bringing = if bringing.is_empty() { newest.into_values().collect() } else { bringing };
     let mut sources = Sources::default();
     for run in bringing {
         match run.progress {
@@ -244,11 +219,11 @@ fn check_runs(snapshot: &Snapshot, source: &ExternalSource) -> Sources {
     let mut sources = Sources::default();
     let matching = snapshot.checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref()));
     for check in matching {
-        let CheckProgress::Completed { conclusion, at } = check.progress else {
+        let CheckProgress::Completed { at, .. } = check.progress else {
             sources.running = true;
             continue;
         };
-        if matches!(conclusion, Conclusion::Success | Conclusion::Neutral | Conclusion::Skipped) {
+        if check.progress.succeeded() {
             continue;
         }
         if let Some(id) = check.id {
@@ -266,11 +241,8 @@ fn check_runs(snapshot: &Snapshot, source: &ExternalSource) -> Sources {
 fn extent(snapshot: &Snapshot, what: Repeatable) -> Extent {
     let Repeatable::WorkflowRun { id, .. } = what else { return Extent::Whole };
     let run = snapshot.workflow_runs.iter().find(|run| run.id == id);
-    match run.map(|run| run.progress) {
-        Some(CheckProgress::Completed {
-            conclusion: Conclusion::Failure | Conclusion::TimedOut | Conclusion::Cancelled,
-            ..
-        }) => Extent::FailedJobs,
+    match run.and_then(|run| run.progress.conclusion()) {
+        Some(Conclusion::Failure | Conclusion::TimedOut | Conclusion::Cancelled) => Extent::FailedJobs,
         _ => Extent::Whole,
     }
 }

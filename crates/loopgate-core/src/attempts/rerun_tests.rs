@@ -7,7 +7,7 @@ use crate::{
     deciding::{NextAction, Post},
     fixtures::*,
     ids::{CheckRunId, WorkflowRunId},
-    observed::{Actor, ExternalCheck, Hint},
+    observed::{Actor, ExternalCheck, Hint, ReceivedEvidence},
     policy::Trigger,
     state::{
         AnswerOutcome, CommandRefusal,

@@ -3,8 +3,6 @@
 //! A line holds one command, and a comment may hold several. Which lines count is decided where approvals are read, in
 //! [`gate::read`](crate::gate::read).
 
-use std::fmt;
-
 use serde::Serialize;
 
 use crate::{
@@ -88,22 +86,15 @@ pub enum Right {
 /// Makes the verbs and all that is known of each from one table: a command is one row, and what it carries out.
 macro_rules! verbs {
     ($($verb:ident $typed:literal $usage:literal $right:ident $read:expr;)*) => {
-        /// The verbs, as they are typed after `/loop`.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
-        #[serde(rename_all = "kebab-case")]
-        pub enum Verb {
-            $($verb,)*
+        words! {
+            /// The verbs, as they are typed after `/loop`.
+            #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
+            pub enum Verb {
+                $($verb = $typed,)*
+            }
         }
 
         impl Verb {
-            pub const ALL: &[Self] = &[$(Self::$verb,)*];
-
-            pub const fn as_str(self) -> &'static str {
-                match self {
-                    $(Self::$verb => $typed,)*
-                }
-            }
-
             /// The whole form of the command.
             pub const fn usage(self) -> &'static str {
                 match self {
@@ -157,12 +148,6 @@ verbs! {
     Forget     "forget"      "/loop forget excerpt"                Write          |rest| alone(rest.to_ascii_lowercase().strip_prefix("excerpt")?, Command::Forget);
 }
 
-impl fmt::Display for Verb {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
 impl Command {
     /// What was given with the verb.
     pub fn arguments(&self) -> Vec<String> {
@@ -205,7 +190,7 @@ pub fn read(rest: &str) -> Result<Command, CommandProblem> {
     if typed.is_empty() {
         return Ok(Command::Help);
     }
-    let verb = Verb::ALL.iter().copied().find(|verb| verb.as_str().eq_ignore_ascii_case(typed));
+    let verb = Verb::ALL.into_iter().find(|verb| verb.as_str().eq_ignore_ascii_case(typed));
     let verb =
         verb.ok_or_else(|| CommandProblem::Unknown { typed: text::start(typed, 40), nearest: nearest(typed) })?;
     verb.with_arguments(rest).ok_or(CommandProblem::Usage(verb))
@@ -297,7 +282,7 @@ fn unquoted(text: &str) -> &str {
 fn nearest(typed: &str) -> Option<Verb> {
     let typed = text::start(typed, 40).to_ascii_lowercase();
     let distance = |verb: &Verb| strsim::osa_distance(verb.as_str(), &typed);
-    let best = Verb::ALL.iter().copied().min_by_key(distance)?;
+    let best = Verb::ALL.into_iter().min_by_key(distance)?;
     (distance(&best) <= (best.as_str().len() / 2).min(3)).then_some(best)
 }
 
@@ -307,7 +292,7 @@ mod tests {
 
     #[test]
     fn every_verb_reads_as_itself() {
-        for &verb in Verb::ALL {
+        for verb in Verb::ALL {
             let rest = match verb {
                 Verb::Skip => "skip lint --reason \"flaky today\"".to_owned(),
                 Verb::Memory => "memory null check".to_owned(),

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
-use super::{counting::Counting, opening::Inputs, verification::Verification};
+use super::{counting::Counting, opening::Inputs};
 use crate::{
     attempts::{
         Cause,
@@ -17,7 +17,10 @@ use crate::{
     ids::{CheckName, Timestamp},
     policy::Trigger,
     state::{LoopState, Outage, StopReason},
-    verdict::tamper::{self, Tampering},
+    verdict::{
+        Verification,
+        tamper::{self, Tampering},
+    },
 };
 
 /// How long something may be down before a person is called.
@@ -48,10 +51,9 @@ pub(super) fn block(
     next: &mut LoopState,
     verification: &Verification,
     counting: &Counting,
-    tampering: &[Tampering],
 ) -> Blocking {
     next.outage = outage(inputs, next, verification);
-    let causes = causes(inputs, next, counting, tampering);
+    let causes = causes(inputs, next, counting);
     let call = call_or_release(inputs, next, &causes);
     let (repeated, next_rerun) = repeat_outside(inputs, next);
     Blocking { causes, call, repeated, next_rerun }
@@ -81,12 +83,7 @@ pub(super) fn external_deadline(next: &LoopState) -> Option<Timestamp> {
     Some(resumed.map_or(outage.since, |resumed| resumed.max(outage.since)) + TOLERATED)
 }
 
-fn causes(
-    inputs: &Inputs<'_>,
-    next: &LoopState,
-    counting: &Counting,
-    tampering: &[Tampering],
-) -> BTreeMap<Trigger, Cause> {
+fn causes(inputs: &Inputs<'_>, next: &LoopState, counting: &Counting) -> BTreeMap<Trigger, Cause> {
     let Counting { judgement, counted, .. } = counting;
     let mut causes = judgement.causes.clone();
     if judgement.streak > 0 && fix_request::is_budget_used_up(next, inputs.policy) {
@@ -98,8 +95,8 @@ fn causes(
     }
     // Evidence may still show that the tests pass as they were.
     let has_ended = |_: &&Tampering| counted.is_some();
-    if let Some(first) = tamper::not_accepted(tampering, &next.accepted_tampering).filter(has_ended) {
-        causes.extend([Cause::Tampering { first: first.clone(), more: tampering.len() - 1 }.entry()]);
+    if let Some(first) = tamper::not_accepted(inputs.tampering, &next.accepted_tampering).filter(has_ended) {
+        causes.extend([Cause::Tampering { first: first.clone(), more: inputs.tampering.len() - 1 }.entry()]);
     }
     let mut disputed = disputes::open(next);
     if let Some(first) = disputed.next() {
@@ -108,7 +105,7 @@ fn causes(
     if let Some(disputes) = disputes::too_many(next) {
         causes.extend([Cause::ManyDisputes { disputes }.entry()]);
     }
-    let gates: Vec<_> = waiting::overdue(next, &inputs.policy.gates, inputs.now).collect();
+    let gates: Vec<_> = waiting::overdue(inputs.look(), next).collect();
     if !gates.is_empty() {
         causes.extend([Cause::GateTimeout { gates }.entry()]);
     }
@@ -121,7 +118,7 @@ fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &BTreeMap<
         return Call::Nobody;
     }
     if let Some(blocked) = &next.blocked
-        && !escalation_call::still_stands(blocked, next, inputs.policy, inputs.now)
+        && !escalation_call::still_stands(inputs.look(), blocked, next)
     {
         next.past_causes.push((blocked.trigger, blocked.attempt));
         next.blocked = None;
@@ -130,9 +127,9 @@ fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &BTreeMap<
         return Call::Nobody;
     }
     let mut stopping = escalation_call::stopping(causes.keys(), &inputs.policy.escalation);
-    if let Some(call) = senior_fixer::at_work(next, inputs.policy, inputs.now) {
+    if let Some(call) = senior_fixer::at_work(inputs.look(), next) {
         stopping.retain(|trigger| *trigger != call.trigger && !call.also.contains(trigger));
-    } else if let Some(call) = senior_fixer::call_for(&stopping, inputs.snapshot, next, inputs.policy, inputs.now) {
+    } else if let Some(call) = senior_fixer::call_for(inputs.look(), &stopping, next) {
         next.senior = Some(call);
         return Call::SeniorFixer;
     }
@@ -148,9 +145,7 @@ fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &BTreeMap<
 fn repeat_outside(inputs: &Inputs<'_>, next: &mut LoopState) -> (BTreeSet<CheckName>, Option<NextRerun>) {
     let held = next.blocked.is_some() || next.stop.reason == Some(StopReason::UserStop);
     match next.outage.clone().filter(|_| inputs.is_open() && !held) {
-        Some(outage) => {
-            rerun::repeat_outside(inputs.snapshot, inputs.policy, next, &outage.checks, outage.since, inputs.now)
-        }
+        Some(outage) => rerun::repeat_outside(inputs.look(), next, &outage.checks, outage.since),
         None => (BTreeSet::new(), None),
     }
 }

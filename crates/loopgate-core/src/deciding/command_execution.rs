@@ -16,10 +16,10 @@ use crate::{
         escalation_call,
     },
     evidence::{CheckKind, Outcome},
-    failure::{Blame, Changes},
+    failure::Blame,
     gate::{self, CommandWord, PhraseProblem, Refusal},
     ids::{CheckName, FailureId, GateName, Login},
-    observed::{Account, AccountKind, Hint, Permission, Standing},
+    observed::{Account, AccountKind, Hint, Permission},
     policy::{ExecutionSkips, Trigger},
     state::{
         Answer, AnswerOutcome, Answered, Asked, AuthorKind, CommandRefusal, DisputeEnd, DisputeSource, LoopState,
@@ -31,7 +31,7 @@ use crate::{
         blame::{self, CheckBlame},
         feedback,
         gather::{GatheredCheck, HeadEvidence},
-        tamper::{self, Tampering},
+        tamper,
     },
 };
 
@@ -41,8 +41,6 @@ const MOST_TRAILERS: usize = 5;
 /// Commands under execution: the state as they make it, and what happened.
 struct Execution<'a> {
     inputs: &'a Inputs<'a>,
-    /// How the change weakens what checks it.
-    tampering: &'a [Tampering],
     next: &'a mut LoopState,
     events: Vec<Event>,
 }
@@ -52,7 +50,7 @@ impl Execution<'_> {
     fn blames(&self, evidence: &HeadEvidence) -> Vec<CheckBlame> {
         let snapshot = self.inputs.snapshot;
         let flaky = comparison::flaky(self.next.attempt_of(snapshot.pull_request.head.sha), evidence);
-        blame::blames(evidence, &Changes::of(&snapshot.files), snapshot.base_evidence.as_ref(), &flaky)
+        blame::blames(snapshot, evidence, &flaky)
     }
 }
 
@@ -64,12 +62,7 @@ pub(super) struct ExecutedCommands {
 }
 
 /// Carries out the commands that were not answered yet, in the order they were written.
-pub(super) fn carry_out(
-    inputs: &Inputs<'_>,
-    next: &mut LoopState,
-    commands: &[CommandWord],
-    tampering: &[Tampering],
-) -> ExecutedCommands {
+pub(super) fn carry_out(inputs: &Inputs<'_>, next: &mut LoopState) -> ExecutedCommands {
     let evidence = verification::gather(inputs, next);
     if !inputs.is_open() {
         return ExecutedCommands { evidence, events: Vec::new() };
@@ -79,8 +72,8 @@ pub(super) fn carry_out(
         [state.skips.len(), state.reruns.len(), state.releases.len(), settled]
     };
     let before = heeded(next);
-    let mut run = Execution { inputs, tampering, next, events: Vec::new() };
-    answer(&mut run, commands, &evidence);
+    let mut run = Execution { inputs, next, events: Vec::new() };
+    answer(&mut run, &evidence);
     press(&mut run, &evidence);
     dispute_in_commits(&mut run, &evidence);
     let Execution { next, events, .. } = run;
@@ -92,9 +85,9 @@ pub(super) fn carry_out(
 const ASKED_AGAIN_FOR: TimeDelta = TimeDelta::hours(1);
 
 /// Answers every command in words once; those whose writer's rights were not known are taken up again.
-fn answer(run: &mut Execution<'_>, commands: &[CommandWord], evidence: &HeadEvidence) {
+fn answer(run: &mut Execution<'_>, evidence: &HeadEvidence) {
     let mut fresh: Vec<Answered> = Vec::new();
-    for word in commands {
+    for word in &run.inputs.assessment.commands {
         let source = Asked::InWords(word.source);
         let is_recent = run.inputs.now < word.at + ASKED_AGAIN_FOR;
         let stands = |answered: &Answered| answered.source == source && !(is_recent && answered.waits_for_rights());
@@ -136,14 +129,12 @@ fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
             continue;
         }
         let person = Account { id: by.id, login: by.login.clone(), kind: AccountKind::User };
-        let outcome = match (may(run, &person, button.verb()), &button) {
-            (Err(refusal), _) => AnswerOutcome::Refused(refusal),
-            (Ok(()), Button::Retry) => run_again(run, &by.login, Verb::Retry, evidence),
-            (Ok(()), Button::Explain) => AnswerOutcome::Shown,
-            (Ok(()), Button::Skip(check)) => {
-                AnswerOutcome::Refused(CommandRefusal::NeedsReason { check: check.clone() })
-            }
-        };
+        let outcome = may(run, &person, button.verb()).and_then(|()| match &button {
+            Button::Retry => Ok(run_again(run, &by.login, Verb::Retry, evidence)),
+            Button::Explain => Ok(AnswerOutcome::Shown),
+            Button::Skip(check) => Err(CommandRefusal::NeedsReason { check: check.clone() }),
+        });
+        let outcome = outcome.unwrap_or_else(AnswerOutcome::Refused);
         let verb = button.verb().as_str();
         if matches!(outcome, AnswerOutcome::RunAgain { .. }) {
             let (command, by) = (verb.to_owned(), by.login.clone());
@@ -182,8 +173,7 @@ fn run_again(run: &mut Execution<'_>, by: &Login, verb: Verb, evidence: &HeadEvi
     if wanted.is_empty() {
         return AnswerOutcome::LookedAgain;
     }
-    let Wished { asked, underway, impossible } =
-        rerun::wish(run.inputs.snapshot, run.inputs.policy, run.next, wanted, by, run.inputs.now);
+    let Wished { asked, underway, impossible } = rerun::wish(run.inputs.look(), run.next, wanted, by);
     match (asked.is_empty(), underway.is_empty()) {
         (false, _) => AnswerOutcome::RunAgain { checks: asked },
         (true, false) => AnswerOutcome::Underway { checks: underway },
@@ -218,11 +208,8 @@ fn refusal_of(problem: PhraseProblem) -> Option<CommandRefusal> {
 }
 
 fn order(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
-    if let Err(refusal) = may(run, &word.by, command.verb()) {
-        return AnswerOutcome::Refused(refusal);
-    }
-    let outcome = execute(run, word, command, evidence);
-    if !matches!(outcome, AnswerOutcome::Refused(_)) {
+    let carried_out = may(run, &word.by, command.verb()).and_then(|()| execute(run, word, command, evidence));
+    if let Ok(outcome) = &carried_out {
         run.events.push(Event::CommandRun(CommandRun::Written {
             command: command.verb().as_str().to_owned(),
             by: word.by.login.clone(),
@@ -232,25 +219,17 @@ fn order(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidenc
             head: run.next.head_sha,
         }));
     }
-    outcome
+    carried_out.unwrap_or_else(AnswerOutcome::Refused)
 }
 
 fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandRefusal> {
-    let standing = run.inputs.snapshot.authority.people.get(&person.id);
-    let has = |least: Permission| match standing {
-        Some(Standing::Known { permission, .. }) => Some(*permission >= least),
-        Some(Standing::Gone) => Some(false),
-        Some(Standing::Unknown(_)) | None => None,
-    };
-    let needs = |least, otherwise| match has(least) {
+    let needs = |least, otherwise| match run.inputs.snapshot.authority.has(person.id, least) {
         Some(true) => Ok(()),
         Some(false) => Err(otherwise),
         None => Err(CommandRefusal::RightsUnknown),
     };
     let cause = run.next.blocked.as_ref().map(|blocked| blocked.trigger);
-    let gates = cause
-        .map(|cause| escalation_call::gates_of(cause, run.next, run.inputs.policy, run.inputs.now))
-        .unwrap_or_default();
+    let gates = cause.map(|cause| escalation_call::gates_of(run.inputs.look(), cause, run.next)).unwrap_or_default();
     match verb.right(&gates) {
         Right::Anyone => Ok(()),
         Right::AuthorOrWrite if person.id == run.inputs.snapshot.pull_request.author.id => Ok(()),
@@ -274,18 +253,21 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
     }
 }
 
-fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
-    match command {
+/// What comes of a command, or why it is not carried out.
+type CarriedOut = Result<AnswerOutcome, CommandRefusal>;
+
+fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> CarriedOut {
+    Ok(match command {
         Command::Help | Command::Status | Command::History | Command::Explain | Command::LintConfig => {
             AnswerOutcome::Shown
         }
         Command::Forget => AnswerOutcome::ExcerptForgotten,
         Command::Memory { words } => AnswerOutcome::Searched { words: words.clone(), found: None },
         Command::Next | Command::Run | Command::Retry => run_again(run, &word.by.login, command.verb(), evidence),
-        Command::Resume { accept } => match accept {
-            Some(what @ (Acceptable::ResultsLost | Acceptable::Skipped)) => release(run, word, *what, evidence),
-            _ => resume(run, word, accept.map(|_| Trigger::Tampering)),
-        },
+        Command::Resume { accept: Some(what @ (Acceptable::ResultsLost | Acceptable::Skipped)) } => {
+            release(run, word, *what, evidence)?
+        }
+        Command::Resume { accept } => resume(run, word, accept.map(|_| Trigger::Tampering))?,
         Command::Stop { reason } => {
             run.next.status = RunStatus::Stopped;
             run.next.stop = Stop {
@@ -296,36 +278,36 @@ fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evide
             };
             AnswerOutcome::Stopped
         }
-        Command::Skip { check, reason } => skip(run, word, check, reason),
+        Command::Skip { check, reason } => skip(run, word, check, reason)?,
         Command::Dispute { failure, kind, reason } => {
             let source = DisputeSource::Words(word.source);
             let claim = Claim { failure: *failure, kind: *kind, reason, by: &word.by, at: word.at, source };
-            dispute(run, &claim, evidence)
+            dispute(run, &claim, evidence)?
         }
-        Command::Settle { failure, outcome } => settle(run, word, *failure, outcome),
-    }
+        Command::Settle { failure, outcome } => settle(run, word, *failure, outcome)?,
+    })
 }
 
-fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) -> AnswerOutcome {
+fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) -> CarriedOut {
     // Stopped by a person, or given up at the limit without calling anybody.
     let stopped = run.next.stop.reason == Some(StopReason::UserStop) || run.next.status == RunStatus::Failed;
     let mut newly_accepted = Vec::new();
     match run.next.blocked.as_ref().map(|blocked| blocked.trigger) {
         Some(Trigger::Disputed) if let Some(open) = disputes::open(run.next).next() => {
-            return AnswerOutcome::Refused(CommandRefusal::NeedsSettling { failure: open.failure });
+            return Err(CommandRefusal::NeedsSettling { failure: open.failure });
         }
-        None if !stopped => return AnswerOutcome::Refused(CommandRefusal::NothingToResume),
+        None if !stopped => return Err(CommandRefusal::NothingToResume),
         // Once the weakening is undone, a resume needs no acceptance.
         Some(cause @ Trigger::Tampering)
-            if tamper::not_accepted(run.tampering, &run.next.accepted_tampering).is_some() =>
+            if tamper::not_accepted(run.inputs.tampering, &run.next.accepted_tampering).is_some() =>
         {
             if accept != Some(cause) {
-                return AnswerOutcome::Refused(CommandRefusal::NeedsAccept { cause });
+                return Err(CommandRefusal::NeedsAccept { cause });
             }
             if !may_accept(run, &word.by) {
-                return AnswerOutcome::Refused(CommandRefusal::OwnWork);
+                return Err(CommandRefusal::OwnWork);
             }
-            newly_accepted = run.next.accept_tampering(tamper::counts(run.tampering));
+            newly_accepted = run.next.accept_tampering(tamper::counts(run.inputs.tampering));
         }
         _ => {}
     }
@@ -337,7 +319,7 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
     let accepted_tampering = accept.map(|_| run.next.accepted_tampering.clone()).unwrap_or_default();
     let by = word.by.login.clone();
     run.events.push(Event::Resumed(Resumed::PullRequest { by, resume, accepted: accept, accepted_tampering }));
-    AnswerOutcome::Resumed
+    Ok(AnswerOutcome::Resumed)
 }
 
 /// Whether this account may release what the change weakens or lacks. An account that wrote part of the change may not,
@@ -351,7 +333,7 @@ fn may_accept(run: &Execution<'_>, by: &Account) -> bool {
 }
 
 /// Lets go what no evidence shows: a check's results by test for the run, or jobs that were skipped on this head.
-fn release(run: &mut Execution<'_>, word: &CommandWord, what: Acceptable, evidence: &HeadEvidence) -> AnswerOutcome {
+fn release(run: &mut Execution<'_>, word: &CommandWord, what: Acceptable, evidence: &HeadEvidence) -> CarriedOut {
     let is_meant = |check: &GatheredCheck| match what {
         Acceptable::Skipped => matches!(check.standing, CheckStanding::AwaitsRelease { .. }),
         _ => check.evidence().is_some_and(|found| found.outcome == Outcome::ResultsLost),
@@ -359,28 +341,24 @@ fn release(run: &mut Execution<'_>, word: &CommandWord, what: Acceptable, eviden
     let checks = evidence.checks.iter().filter(|(_, check)| is_meant(check)).map(|(name, _)| name.clone());
     let checks: BTreeSet<CheckName> = checks.collect();
     if checks.is_empty() {
-        return AnswerOutcome::Refused(CommandRefusal::NothingToResume);
+        return Err(CommandRefusal::NothingToResume);
     }
     if !may_accept(run, &word.by) {
-        return AnswerOutcome::Refused(CommandRefusal::OwnWork);
+        return Err(CommandRefusal::OwnWork);
     }
     let (by, head) = (word.by.login.clone(), run.next.head_sha);
     run.next.releases.retain(|known| known.what != what.as_str() || known.head == head || what != Acceptable::Skipped);
     run.next.releases.push(Release { what: what.as_str().to_owned(), checks, head, by, at: word.at });
     // A loop that called a person for it goes on.
     let is_called = run.next.blocked.is_some();
-    if is_called { resume(run, word, None) } else { AnswerOutcome::Resumed }
+    if is_called { resume(run, word, None) } else { Ok(AnswerOutcome::Resumed) }
 }
 
-fn dispute(run: &mut Execution<'_>, claim: &Claim<'_>, evidence: &HeadEvidence) -> AnswerOutcome {
+fn dispute(run: &mut Execution<'_>, claim: &Claim<'_>, evidence: &HeadEvidence) -> CarriedOut {
     let failures = feedback::failures(evidence, &run.blames(evidence), &BTreeSet::new(), run.inputs.policy);
-    match disputes::begin(run.next, run.inputs.snapshot, &failures, claim) {
-        Ok(dispute) => {
-            run.events.push(Event::Disputed(Box::new(dispute)));
-            AnswerOutcome::Disputed { failure: claim.failure }
-        }
-        Err(refusal) => AnswerOutcome::Refused(refusal),
-    }
+    let dispute = disputes::begin(run.next, run.inputs.snapshot, &failures, claim)?;
+    run.events.push(Event::Disputed(Box::new(dispute)));
+    Ok(AnswerOutcome::Disputed { failure: claim.failure })
 }
 
 /// Reads `Loopgate-Dispute` trailers in the head's commit, for people who can push and cannot comment. A trailer that
@@ -397,27 +375,17 @@ fn dispute_in_commits(run: &mut Execution<'_>, evidence: &HeadEvidence) {
             && run.next.disputes.iter().all(|known| (known.failure, known.source) != (failure, source))
         {
             let (by, reason, at) = (&author, reason.as_str(), run.inputs.now);
-            dispute(run, &Claim { failure, kind, reason, by, at, source }, evidence);
+            dispute(run, &Claim { failure, kind, reason, by, at, source }, evidence).ok();
         }
     }
 }
 
-fn settle(
-    run: &mut Execution<'_>,
-    word: &CommandWord,
-    failure: Option<FailureId>,
-    outcome: &Settlement,
-) -> AnswerOutcome {
-    let snapshot = run.inputs.snapshot;
-    let meant = disputes::meant(run.next, failure);
-    let may = meant.and_then(|dispute| disputes::may_settle(snapshot, &word.by, dispute).map(|()| dispute.clone()));
-    let dispute = match may {
-        Ok(dispute) => dispute,
-        Err(refusal) => return AnswerOutcome::Refused(refusal),
-    };
+fn settle(run: &mut Execution<'_>, word: &CommandWord, failure: Option<FailureId>, outcome: &Settlement) -> CarriedOut {
+    let dispute = disputes::meant(run.next, failure)?.clone();
+    disputes::may_settle(run.inputs.snapshot, &word.by, &dispute)?;
     let by = word.by.login.clone();
     let end = DisputeEnd::Settled { outcome: outcome.clone(), by: by.clone(), by_id: word.by.id, at: word.at };
-    let (dispute, accepted_tampering) = disputes::settle(run.next, dispute, end, run.tampering);
+    let (dispute, accepted_tampering) = disputes::settle(run.next, dispute, end, run.inputs.tampering);
     let failure = dispute.failure;
     run.events.push(Event::Disputed(Box::new(dispute)));
     if run.next.blocked.as_ref().is_some_and(|blocked| blocked.trigger == Trigger::Disputed)
@@ -426,28 +394,28 @@ fn settle(
         let resume = run.next.resume(&word.by, word.at, Some(failure), Vec::new());
         run.events.push(Event::Resumed(Resumed::PullRequest { by, resume, accepted: None, accepted_tampering }));
     }
-    AnswerOutcome::Settled { failure, outcome: outcome.clone() }
+    Ok(AnswerOutcome::Settled { failure, outcome: outcome.clone() })
 }
 
-fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: &str) -> AnswerOutcome {
+fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: &str) -> CarriedOut {
     let Some(configured) = run.inputs.policy.verify.checks.get(check) else {
         let names = run.inputs.policy.verify.checks.keys();
         let nearest = names.max_by(|one, other| likeness(check, one).total_cmp(&likeness(check, other))).cloned();
-        return AnswerOutcome::Refused(CommandRefusal::UnknownCheck { check: check.clone(), nearest });
+        return Err(CommandRefusal::UnknownCheck { check: check.clone(), nearest });
     };
     if gate::wrote(run.inputs.snapshot, &word.by) {
-        return AnswerOutcome::Refused(CommandRefusal::OwnWork);
+        return Err(CommandRefusal::OwnWork);
     }
     let is_execution = matches!(configured.kind, CheckKind::Build | CheckKind::Test);
     if is_execution && run.inputs.policy.retry.execution_gate.allow_skip != ExecutionSkips::AnyCheck {
-        return AnswerOutcome::Refused(CommandRefusal::NeverSkipped { check: check.clone() });
+        return Err(CommandRefusal::NeverSkipped { check: check.clone() });
     }
     if run.next.skips.iter().all(|skip| &skip.check != check) {
         let skip = Skip { check: check.clone(), reason: reason.to_owned(), by: word.by.login.clone(), at: word.at };
         run.events.push(Event::CheckSkipped(skip.clone()));
         run.next.skips.push(skip);
     }
-    AnswerOutcome::Skipped { check: check.clone() }
+    Ok(AnswerOutcome::Skipped { check: check.clone() })
 }
 
 fn likeness(typed: &CheckName, known: &CheckName) -> f64 {

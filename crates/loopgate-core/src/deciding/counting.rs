@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{opening::Inputs, remembering, verification::Verification};
+use super::{opening::Inputs, remembering};
 use crate::{
     attempts::{
         attempt, comparison,
@@ -19,7 +19,7 @@ use crate::{
     },
     text,
     verdict::{
-        FailureView, feedback,
+        FailureView, Verification, feedback,
         gather::HeadEvidence,
         lost_results,
         tamper::{self, Tampering},
@@ -58,14 +58,13 @@ pub(super) fn count(
     inputs: &Inputs<'_>,
     next: &mut LoopState,
     verification: &Verification,
-    tampering: &[Tampering],
     reached: Stage,
 ) -> Counting {
     let head = next.head_sha;
     if let Some(last) = next.attempts.last_mut().filter(|last| last.head_sha == head) {
         last.flaky.clone_from(&verification.flaky);
     }
-    let counted = inputs.is_open().then(|| attempt_of_head(inputs, next, verification, tampering)).flatten();
+    let counted = inputs.is_open().then(|| attempt_of_head(inputs, next, verification)).flatten();
     let judgement = retry::judge(&next.attempts, &next.resumes, &inputs.policy.retry);
     let Verification { evidence, blames, .. } = verification;
     let mut failures = feedback::failures(evidence, blames, &judgement.regressed, inputs.policy);
@@ -80,24 +79,16 @@ pub(super) fn count(
 
 /// Counts the head as an attempt once its verification has ended, or replaces the evidence of a head that was counted
 /// before.
-fn attempt_of_head(
-    inputs: &Inputs<'_>,
-    next: &mut LoopState,
-    verification: &Verification,
-    tampering: &[Tampering],
-) -> Option<Counted> {
-    let Verification { evidence, evaluation, blames, flaky, rejections, .. } = verification;
-    let result = attempt::result(evidence, evaluation, blames)?;
-    let mut digest =
-        attempt::digest(inputs.snapshot, next, evidence, evaluation, result, blames, rejections.clone(), inputs.now);
-    digest.flaky.clone_from(flaky);
-    mark_weakened(&mut digest, next, tampering);
+fn attempt_of_head(inputs: &Inputs<'_>, next: &mut LoopState, verification: &Verification) -> Option<Counted> {
+    let evidence = &verification.evidence;
+    let mut digest = attempt::digest(inputs.look(), next, verification)?;
+    mark_weakened(&mut digest, next, inputs.tampering);
     digest.disputed = digest.rejections.is_empty() && is_disputed(inputs, next, verification, &digest);
     digest.with_results = lost_results::with_results(evidence, inputs.policy);
     digest.tests = digest.tests.filter(|tests| tests.len() <= inputs.policy.state.most_tests());
     let previous = next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
     let Comparison { compare, regressed } =
-        comparison::compare(previous, &digest, evidence, inputs.snapshot.base_evidence.as_ref(), tampering);
+        comparison::compare(previous, &digest, evidence, inputs.snapshot.base_evidence.as_ref(), inputs.tampering);
     digest.regressed = regressed;
     let is_news = next.attempt_of(digest.head_sha) != Some(&digest);
     if is_news {

@@ -21,8 +21,8 @@ use crate::{
     gate::{self, gate_transitions},
     ids::Timestamp,
     observed::Snapshot,
-    policy::{Policy, PolicyOrigin},
-    stages::walk::{Configuration, StageInputs, Walks},
+    policy::{Look, Policy},
+    stages::walk::{StageInputs, Walks},
     state::{LoopState, history::HistoryLine},
     verdict::{gather, tamper},
 };
@@ -33,42 +33,34 @@ use crate::{
 /// gates and words → commands → evidence → evaluation → walks → attempt → causes → action → surface
 /// ```
 pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Timestamp) -> Decision {
-    let inputs = &Inputs { snapshot, before: state, policy, now };
-    let assessment = &gate::assess(snapshot, state, policy, &gather::findings(snapshot), now);
+    let look = Look { snapshot, policy, now };
+    let assessment = &gate::assess(look, state, &gather::findings(snapshot));
     let tampering = &tamper::findings(&tamper::Change::of_head(snapshot, state));
-    let mut next = open(inputs, assessment);
-    let commands = command_execution::carry_out(inputs, &mut next, &assessment.commands, tampering);
-    let verification = &verify(inputs, &next, commands.evidence, &assessment.gates);
+    let inputs = &Inputs { snapshot, before: state, policy, now, assessment, tampering };
+    let mut next = open(inputs);
+    let commands = command_execution::carry_out(inputs, &mut next);
+    let verification = &verify(inputs, &next, commands.evidence);
     next.phase = verification.evaluation.phase;
     let walks = &Walks::over(&StageInputs {
-        configuration: match policy.origin {
-            PolicyOrigin::Presets { .. } => Configuration::Unusable,
-            _ => Configuration::Usable,
-        },
-        evidence: &verification.evidence,
-        evaluation: &verification.evaluation,
+        snapshot,
+        policy,
+        verification,
         gates: &assessment.gates,
         capabilities: &next.capabilities,
-        capability_mode: policy.retry.capabilities,
-        readiness: snapshot.pull_request.readiness,
-        review: &verification.review,
-        lifecycle: &snapshot.pull_request.lifecycle,
     });
-    let counting = &count(inputs, &mut next, verification, tampering, walks.evidence.reached);
-    let gates = gate_transitions::follow_up(assessment, snapshot, &next, &policy.gates, walks.evidence.reached, now);
+    let counting = &count(inputs, &mut next, verification, walks.evidence.reached);
+    let gates = gate_transitions::follow_up(look, assessment, &next, walks.evidence.reached);
     if inputs.is_open() {
         next.gates.extend(gates.states.iter().cloned());
     }
-    let blocking = &block(inputs, &mut next, verification, counting, tampering);
+    let blocking = &block(inputs, &mut next, verification, counting);
     let action = next_action(inputs, &next, verification, &walks.stage, &counting.judgement, blocking.call);
-    let approved_runs = approved_runs(inputs, assessment);
+    let approved_runs = approved_runs(inputs);
     next.approved_runs.extend(approved_runs.iter().flat_map(|approved| &approved.runs));
-    settle(inputs, &mut next, verification, walks, &assessment.gates, &counting.judgement, &action);
+    settle(inputs, &mut next, verification, walks, &counting.judgement, &action);
     let stages = Stages {
         inputs,
         next: &next,
-        assessment,
-        tampering,
         verification,
         walks,
         counting,

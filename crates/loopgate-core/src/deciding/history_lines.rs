@@ -7,7 +7,6 @@ use super::{
     counting::Counting,
     next_action::ApprovedRuns,
     opening::Inputs,
-    verification::Verification,
     viewing::Stages,
 };
 use crate::{
@@ -21,6 +20,7 @@ use crate::{
             OwnCommand, RunStarted, StatusChange, Stopped,
         },
     },
+    verdict::Verification,
 };
 
 /// The lines of one decision, in the order of its stages.

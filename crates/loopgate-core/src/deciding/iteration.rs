@@ -112,12 +112,8 @@ pub struct TestResult {
     pub output: String,
 }
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum TestStatus {
-    Pass,
-    Fail,
-}
+/// How the tests of an iteration ended.
+pub type TestStatus = VerificationResult;
 
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -223,16 +219,11 @@ pub fn decide<'a>(
         .map(|(number, understood)| attempt(number, understood, VerificationResult::Fail))
         .collect();
     attempts.reverse();
-    let result = match check.test_result.status {
-        TestStatus::Fail => VerificationResult::Fail,
-        TestStatus::Pass => VerificationResult::Pass,
-    };
-    let mut last = attempt(current, now, result);
+    let mut last = attempt(current, now, check.test_result.status);
     if check.review_result.status == ReviewStatus::Reject {
         // The document names no reviewer.
-        let by = "reviewer".parse::<Login>().ok();
-        let rejection = |by| Rejection { by, by_id: UserId::new(0), of: RejectedIn::Review, at: Timestamp::UNIX_EPOCH };
-        last.rejections.extend(by.map(rejection));
+        let (by, by_id, at) = (Login::default(), UserId::default(), Timestamp::default());
+        last.rejections.push(Rejection { by, by_id, of: RejectedIn::Review, at });
     }
     attempts.push(last);
     let judgement = retry::judge(&attempts, &[], &policy);
@@ -349,7 +340,7 @@ mod tests {
     fn every_combination_below_and_at_the_limit() {
         use DecisionWord as D;
         use ReviewStatus::{Approve, Pending, Reject};
-        use TestStatus::{Fail, Pass};
+        use VerificationResult::{Fail, Pass};
         for (test, review, below, at) in [
             (Pass, Approve, D::Proceed, D::Proceed),
             (Pass, Pending, D::Wait, D::Wait),

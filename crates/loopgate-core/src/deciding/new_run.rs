@@ -1,9 +1,8 @@
 //! The state of a run that has just begun, and what it says of its pull request: language, tests touched, linked issues,
 //! the agent behind it.
 
-use std::{collections::BTreeMap, sync::LazyLock};
+use std::collections::BTreeMap;
 
-use regex::Regex;
 use uuid::Uuid;
 
 use crate::{
@@ -121,7 +120,7 @@ fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
     let main = files.iter().max_by_key(|file| (file.additions + file.deletions, std::cmp::Reverse(&file.path)));
     CodeArtifact {
         path: main.map(|file| file.path.clone()),
-        language: main.map_or(Language::Other, |file| language(&file.path)),
+        language: main.and_then(|file| Language::of_word(language_of(&file.path)?)).unwrap_or_default(),
         code_type: coverage::change_type(&snapshot.pull_request, &snapshot.files, &policy.coverage),
         content_hash: tree_hash(snapshot.pull_request.head.tree),
         test_files: files.iter().filter(|file| is_test(&file.path)).map(|file| file.path.clone()).take(50).collect(),
@@ -129,34 +128,19 @@ fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
     }
 }
 
-fn language(path: &str) -> Language {
-    match language_of(path) {
-        Some("typescript") => Language::Typescript,
-        Some("javascript") => Language::Javascript,
-        Some("python") => Language::Python,
-        Some("go") => Language::Go,
-        Some("rust") => Language::Rust,
-        Some("java") => Language::Java,
-        _ => Language::Other,
-    }
-}
-
 /// What the body says it is to do: issues that it closes, and files that it mentions as `@docs/auth.md`, at most 20.
 fn requirements(body: &str) -> Vec<String> {
     // Logins have no dot, so a login does not match as a file.
-    static FILES: LazyLock<Regex> =
-        LazyLock::new(|| Regex::new(r"(?:^|[\s(])(@[A-Za-z0-9_./-]*\.[A-Za-z0-9]+)").expect("a constant expression"));
+    let named = pattern!(r"(?:^|[\s(])(@[A-Za-z0-9_./-]*\.[A-Za-z0-9]+)");
     let issues = linked_issues(body).into_iter().map(|issue| format!("#{issue}"));
-    let files = FILES.captures_iter(body).map(|found| found[1].to_owned()).filter(|file| file.len() <= 200);
+    let files = named.captures_iter(body).map(|found| found[1].to_owned()).filter(|file| file.len() <= 200);
     issues.chain(files).take(20).collect()
 }
 
 /// Issues the body says it closes, by GitHub's closing keywords, at most 20.
 fn linked_issues(body: &str) -> Vec<u64> {
-    static CLOSING: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d{1,9})\b").expect("a constant expression")
-    });
-    let mut issues: Vec<u64> = CLOSING.captures_iter(body).filter_map(|found| found[1].parse().ok()).take(20).collect();
+    let closing = pattern!(r"(?i)\b(?:close[sd]?|fix(?:e[sd])?|resolve[sd]?):?\s+#(\d{1,9})\b");
+    let mut issues: Vec<u64> = closing.captures_iter(body).filter_map(|found| found[1].parse().ok()).take(20).collect();
     issues.sort_unstable();
     issues.dedup();
     issues

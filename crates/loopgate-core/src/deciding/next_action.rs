@@ -2,19 +2,19 @@
 
 use std::collections::BTreeSet;
 
-use super::{blocking::Call, opening::Inputs, verification::Verification};
+use super::{blocking::Call, opening::Inputs};
 use crate::{
     attempts::retry::{self, Judgement},
     deciding::NextAction,
     failure::Blame,
-    gate::{Assessment, GateStanding},
+    gate::GateStanding,
     ids::{GateName, Login, UserId, WorkflowRunId},
     observed::Lifecycle,
     policy::{ApproveRuns, Codeowners, GateRole},
     stage::Stage,
     stages::{Blocker, walk::Walk},
     state::{GateStatus, LoopState, StopReason},
-    verdict::{blame::CheckBlame, gather::HeadEvidence},
+    verdict::{Verification, blame::CheckBlame, gather::HeadEvidence},
 };
 
 /// The first that matches wins.
@@ -92,8 +92,8 @@ pub(super) struct ApprovedRuns {
 /// (<https://docs.github.com/en/rest/actions/workflow-runs#approve-a-workflow-run-for-a-fork-pull-request>), and if the
 /// approvals of this very commit are enough by themselves. An approval that was kept over a push lets nothing run that
 /// its author did not see.
-pub(super) fn approved_runs(inputs: &Inputs<'_>, assessment: &Assessment) -> Option<ApprovedRuns> {
-    let Inputs { snapshot, policy, .. } = inputs;
+pub(super) fn approved_runs(inputs: &Inputs<'_>) -> Option<ApprovedRuns> {
+    let Inputs { snapshot, policy, assessment, .. } = inputs;
     let by_gate = policy.approve_runs == ApproveRuns::WithSecurityGate && snapshot.is_from_fork() && inputs.is_open();
     let (name, gate) = policy.gate_with_role(GateRole::Security).filter(|_| by_gate)?;
     let report = assessment.gates.iter().find(|report| report.name == *name)?;

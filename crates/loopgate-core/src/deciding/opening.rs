@@ -6,10 +6,10 @@ use crate::{
     gate::Assessment,
     ids::Timestamp,
     observed::{Hint, Lifecycle, Snapshot},
-    policy::Policy,
+    policy::{Look, Policy},
     stages::capability,
     state::{ClosedPeriod, LoopState, QueueRecord, RunHold, RunStatus},
-    verdict::LeftQueue,
+    verdict::{LeftQueue, tamper::Tampering},
 };
 
 /// What was observed, what is remembered, what governs, and the time: the same for every stage of a decision.
@@ -20,9 +20,17 @@ pub(super) struct Inputs<'a> {
     pub(super) before: &'a LoopState,
     pub(super) policy: &'a Policy,
     pub(super) now: Timestamp,
+    /// Where the gates stand, and what was said.
+    pub(super) assessment: &'a Assessment,
+    /// How the head weakens what checks it.
+    pub(super) tampering: &'a [Tampering],
 }
 
-impl Inputs<'_> {
+impl<'a> Inputs<'a> {
+    pub(super) const fn look(&self) -> Look<'a> {
+        Look { snapshot: self.snapshot, policy: self.policy, now: self.now }
+    }
+
     pub(super) fn is_open(&self) -> bool {
         self.snapshot.pull_request.lifecycle == Lifecycle::Open
     }
@@ -61,7 +69,8 @@ fn follow_queue(inputs: &Inputs<'_>, queue: &mut QueueRecord) {
 }
 
 /// The state of before, on the head that was observed and with what the gates saw of it.
-pub(super) fn open(inputs: &Inputs<'_>, assessment: &Assessment) -> LoopState {
+pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
+    let assessment = inputs.assessment;
     let pull_request = &inputs.snapshot.pull_request;
     let mut next = inputs.before.clone();
     assessment.sighting.iter().cloned().for_each(|seen| seen.enter(&mut next.first_seen_heads));

@@ -1,6 +1,6 @@
 //! The end of a decision: what the walks and the action make of the state.
 
-use super::{opening::Inputs, verification::Verification};
+use super::opening::Inputs;
 use crate::{
     attempts::retry::{self, Judgement},
     deciding::NextAction,
@@ -12,7 +12,7 @@ use crate::{
     stages::walk::{Walk, Walks},
     state::{GateState, GateStatus, LoopState, RunStatus, StageEvidence, StopReason},
     verdict::{
-        CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome,
+        CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome, Verification,
         gather::{self, HeadEvidence},
     },
 };
@@ -23,7 +23,6 @@ pub(super) fn settle(
     next: &mut LoopState,
     verification: &Verification,
     walks: &Walks,
-    gates: &[GateReport],
     judgement: &Judgement,
     action: &NextAction,
 ) {
@@ -40,7 +39,7 @@ pub(super) fn settle(
     next.evaluation = Some(evaluation.summary());
     next.criteria.set(&inputs.policy.evaluate, rules);
     if matches!(action, NextAction::Complete) {
-        complete(inputs, next, evaluation, gates);
+        complete(inputs, next, evaluation);
     } else {
         next.status = status(inputs, next, action, judgement, &walks.evidence);
     }
@@ -106,7 +105,7 @@ fn settle_stages(inputs: &Inputs<'_>, next: &mut LoopState, reached: Stage, evid
 
 /// Merged: what was merged over is named, once. Said is only what is known to have stood in the way: the last look's word
 /// of the merged head, or where there is none, what was derived with nothing unread.
-fn complete(inputs: &Inputs<'_>, next: &mut LoopState, evaluation: &Evaluation, gates: &[GateReport]) {
+fn complete(inputs: &Inputs<'_>, next: &mut LoopState, evaluation: &Evaluation) {
     if inputs.before.status == RunStatus::Completed {
         return;
     }
@@ -125,7 +124,7 @@ fn complete(inputs: &Inputs<'_>, next: &mut LoopState, evaluation: &Evaluation, 
         };
         held.is_none_or(|before| before.gates.get(&gate.name).is_some_and(closed))
     };
-    let open_gates = gates.iter().filter(|gate| gate.is_closed() && was_closed(gate));
+    let open_gates = inputs.assessment.gates.iter().filter(|gate| gate.is_closed() && was_closed(gate));
     let failing = evaluation.rules.iter().filter(|rule| rule.severity == Severity::Fail).filter(|rule| {
         match held.and_then(|before| before.evaluation.as_ref()) {
             // What has come in since counts for it.

@@ -4,17 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
-use super::{opening::Inputs, viewing::Stages};
+use super::viewing::Stages;
 use crate::{
     attempts::rerun,
     deciding::{
-        CheckRunPlan, LabelMeaning, LabelWish, MergedBranch, NextAction, Post, StatusCommentWish, Surface, View,
+        CheckRunPlan, DecisionWord, LabelMeaning, LabelWish, MergedBranch, NextAction, Post, StatusCommentWish,
+        Surface, View,
     },
     escalation::fix_request::FixTurn,
     failure::Blame,
     gate::{GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
     ids::PrNumber,
-    observed::{CheckProgress, Conclusion, Lifecycle, OwnCheck, Stack},
+    observed::{Conclusion, Lifecycle, OwnCheck, Stack},
     policy::{Channel, Fixer, LoopLabel, LoopLabels, OnComplete, Trigger},
     stage::Stage,
     stages::Blocker,
@@ -63,12 +64,11 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         ..Surface::default()
     };
     if open {
-        let Inputs { snapshot, policy, now, .. } = *stages.inputs;
         surface.request = gates.request;
         surface.withdraw = gates.withdraw;
         surface.restore = restore(stages);
         surface.announce = announcements(stages);
-        surface.reruns = rerun::asks(snapshot, policy, stages.next, now);
+        surface.reruns = rerun::asks(stages.inputs.look(), stages.next);
     }
     surface
 }
@@ -84,12 +84,10 @@ fn with_layers(
     if own == CheckRunPlan::Completed(Conclusion::Success) {
         waits_for.insert(check, layer);
     }
-    own.max_by_severity(match standing {
-        CheckProgress::Queued | CheckProgress::InProgress => CheckRunPlan::InProgress,
-        CheckProgress::Completed { conclusion: Conclusion::Failure, .. } => {
-            CheckRunPlan::Completed(Conclusion::Failure)
-        }
-        CheckProgress::Completed { .. } => CheckRunPlan::Completed(Conclusion::ActionRequired),
+    own.max_by_severity(match standing.conclusion() {
+        None => CheckRunPlan::InProgress,
+        Some(Conclusion::Failure) => CheckRunPlan::Completed(Conclusion::Failure),
+        Some(_) => CheckRunPlan::Completed(Conclusion::ActionRequired),
     })
 }
 
@@ -101,7 +99,7 @@ fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
     let verify = stages.verification.evidence.checks.values().any(skipped)
         || !stages.next.accepted.is_empty()
         || !stages.next.accepted_tampering.is_empty();
-    let gates = stages.assessment.gates.iter().any(approved);
+    let gates = stages.inputs.assessment.gates.iter().any(approved);
     // What is said of the layers beneath holds for no longer than the stack.
     let layered = stages.inputs.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
     let words = [(OwnCheck::Verify, verify || layered), (OwnCheck::Gates, gates || layered)];
@@ -129,7 +127,7 @@ fn labels(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> BTre
         let wish = LabelWish::Present { color: label.colour.to_string(), meaning };
         wishes.insert(label.name.clone(), wish);
     }
-    for gate in &stages.assessment.gates {
+    for gate in &stages.inputs.assessment.gates {
         let status = stages.next.gates.get(&gate.name).map_or(GateStatus::Pending, |state| state.status);
         let open = stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Open;
         let wish = if open && matches!(status, GateStatus::Requested | GateStatus::Rejected) {
@@ -148,21 +146,16 @@ fn state_label<'a>(
     labels: &'a LoopLabels,
     waits_for: &BTreeMap<OwnCheck, PrNumber>,
 ) -> (&'a LoopLabel, LabelMeaning) {
-    match stages.action {
-        NextAction::WaitForEvidence { .. } if fails_as_its_base_does(stages) => {
+    match (stages.action.word(), stages.action) {
+        (_, NextAction::WaitForEvidence { .. }) if fails_as_its_base_does(stages) => {
             (&labels.waiting, LabelMeaning::BaseFailsToo)
         }
-        NextAction::WaitForEvidence { .. } => (&labels.verifying, LabelMeaning::ChecksRun),
-        NextAction::Retry { .. } => (&labels.retry, LabelMeaning::FixNeeded),
-        NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => (&labels.blocked, LabelMeaning::HumanDecides),
-        NextAction::WaitForMerge if !waits_for.is_empty() => (&labels.waiting, LabelMeaning::PersonAwaited),
-        NextAction::Complete | NextAction::WaitForMerge => (&labels.passed, LabelMeaning::AllIsThere),
-        NextAction::Stopped
-        | NextAction::WaitForApproval { .. }
-        | NextAction::WaitForRunApproval { .. }
-        | NextAction::WaitForPush { .. }
-        | NextAction::WaitForReady
-        | NextAction::WaitForReview => (&labels.waiting, LabelMeaning::PersonAwaited),
+        (_, NextAction::WaitForEvidence { .. }) => (&labels.verifying, LabelMeaning::ChecksRun),
+        (DecisionWord::Retry, _) => (&labels.retry, LabelMeaning::FixNeeded),
+        (DecisionWord::Escalate, _) => (&labels.blocked, LabelMeaning::HumanDecides),
+        (DecisionWord::Proceed, NextAction::Complete) => (&labels.passed, LabelMeaning::AllIsThere),
+        (DecisionWord::Proceed, _) if waits_for.is_empty() => (&labels.passed, LabelMeaning::AllIsThere),
+        (DecisionWord::Proceed | DecisionWord::Wait, _) => (&labels.waiting, LabelMeaning::PersonAwaited),
     }
 }
 
@@ -207,7 +200,7 @@ fn gates_check(stages: &Stages<'_>) -> CheckRunPlan {
     if stages.inputs.policy.origin.error().is_some() && stages.inputs.policy.gates.is_empty() {
         return CheckRunPlan::Completed(Conclusion::ActionRequired);
     }
-    let closed: Vec<&GateReport> = stages.assessment.gates.iter().filter(|gate| gate.is_closed()).collect();
+    let closed: Vec<&GateReport> = stages.inputs.assessment.gates.iter().filter(|gate| gate.is_closed()).collect();
     let rejected = closed.iter().any(|gate| matches!(gate.standing, GateStanding::Rejected { .. }));
     CheckRunPlan::Completed(match closed.as_slice() {
         [] => Conclusion::Success,
@@ -239,7 +232,7 @@ fn posts(stages: &Stages<'_>, fix: Option<FixTurn>) -> Vec<Post> {
 }
 
 fn restore(stages: &Stages<'_>) -> Vec<(Post, Ticks)> {
-    let altered = stages.assessment.gates.iter().filter(|gate| gate.request_altered);
+    let altered = stages.inputs.assessment.gates.iter().filter(|gate| gate.request_altered);
     let request = |gate: &GateReport| {
         let state = stages.next.gates.get(&gate.name).filter(|state| state.status == GateStatus::Requested)?;
         Some((Post::GateRequest { gate: gate.name.clone(), round: state.round }, gate.ticks.clone()?))
@@ -260,7 +253,7 @@ fn announcements(stages: &Stages<'_>) -> BTreeMap<Channel, String> {
 
 /// One reaction per comment: a refusal is shown before a success, so that it is not overlooked.
 fn reactions(stages: &Stages<'_>, view: &View) -> BTreeMap<Reacted, ReactionKind> {
-    let mut reactions = stages.assessment.reactions();
+    let mut reactions = stages.inputs.assessment.reactions();
     for reply in &view.replies {
         let Asked::InWords(source) = reply.source else { continue };
         let Some(place) = Reacted::at(source) else { continue };

@@ -6,35 +6,18 @@ use super::opening::Inputs;
 use crate::{
     attempts::{comparison, rerun},
     commands::Acceptable,
-    failure::{Blame, Changes},
-    gate::{self, GateReport},
+    failure::Blame,
+    gate,
     ids::{CheckName, Timestamp},
     observed::{FilesToRead, Snapshot},
-    policy::{Baseline, PassingTests, Policy, Rule},
-    state::{LoopState, Rejection, Release},
+    policy::{Baseline, Look, PassingTests, Policy},
+    state::{LoopState, Release},
     verdict::{
-        Evaluation,
-        blame::{self, CheckBlame},
-        evaluate,
+        Verification, blame, evaluate,
         gather::{self, HeadEvidence},
-        lost_results, rejection,
-        review::{self, ReviewStanding},
-        reviewers, tamper,
+        lost_results, review, reviewers, tamper,
     },
 };
-
-/// The head, verified as far as its evidence goes.
-pub(super) struct Verification {
-    pub(super) evidence: HeadEvidence,
-    /// Names of tests that failed and passed on this very commit.
-    pub(super) flaky: BTreeSet<String>,
-    pub(super) blames: Vec<CheckBlame>,
-    pub(super) rules: Vec<Rule>,
-    pub(super) evaluation: Evaluation,
-    pub(super) review: ReviewStanding,
-    /// Who turns the head down, and did not cost an earlier attempt with the same words.
-    pub(super) rejections: Vec<Rejection>,
-}
 
 /// Evidence of the head, as it is known with the skips and repetitions so far.
 pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
@@ -46,13 +29,12 @@ pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
         released.flat_map(|one| one.checks.iter().cloned()).collect()
     };
     let skipped = let_go(Acceptable::Skipped);
-    let mut evidence = gather::gather(inputs.snapshot, inputs.policy, &next.skips, &skipped, since, inputs.now);
+    let mut evidence = gather::gather(inputs.look(), &next.skips, &skipped, since);
     if inputs.policy.retry.execution_gate.require_passing_tests == PassingTests::Shown {
         evidence.excuse(&evidence.failing_tests());
     }
-    let (base, accepted) = (inputs.snapshot.base_evidence.as_ref(), let_go(Acceptable::ResultsLost));
     reviewers::overrule(&mut evidence, inputs.policy, &next.disputes);
-    lost_results::fail(&mut evidence, inputs.policy, base, &next.attempts, &accepted);
+    lost_results::fail(&mut evidence, inputs.look(), &next.attempts, &let_go(Acceptable::ResultsLost));
     evidence.compare_with_attempt_of_base(inputs.snapshot.pull_request.base.sha, &next.attempts);
     evidence
 }
@@ -66,24 +48,18 @@ pub(super) fn waiting_since(inputs: &Inputs<'_>, next: &LoopState, check: &Check
 }
 
 /// Judges the evidence of the head.
-pub(super) fn verify(
-    inputs: &Inputs<'_>,
-    next: &LoopState,
-    mut evidence: HeadEvidence,
-    gates: &[GateReport],
-) -> Verification {
+pub(super) fn verify(inputs: &Inputs<'_>, next: &LoopState, mut evidence: HeadEvidence) -> Verification {
     let Inputs { snapshot, policy, .. } = inputs;
     let flaky = flaky(next, &evidence);
-    let base = snapshot.base_evidence.as_ref();
-    let blames = blame::blames(&evidence, &Changes::of(&snapshot.files), base, &flaky);
+    let blames = blame::blames(snapshot, &evidence, &flaky);
     if policy.retry.baseline == Baseline::New {
         let known = blames.iter().filter(|blame| blame.blame == Blame::Base);
         evidence.excuse(known.map(|blame| &blame.check));
     }
     let rules = evaluate::rules(policy, next.code_artifact.code_type);
-    let evaluation = evaluate::evaluate(&snapshot.files, &evidence, policy, &rules, next.phase);
+    let evaluation = evaluate::evaluate(inputs.look(), &evidence, &rules, next.phase);
     let review = review::standing(snapshot, &policy.retry);
-    let rejections = rejection::of_head(next, gates, &review);
+    let rejections = review::new_rejections(next, &inputs.assessment.gates, &review);
     Verification { evidence, flaky, blames, rules, evaluation, review, rejections }
 }
 
@@ -104,7 +80,7 @@ pub fn files_to_read(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Po
     wanted.texts.extend(tamper::files_to_read(&snapshot.files, snapshot.merge_base, snapshot.pull_request.head.sha));
     if let Some(state) = state {
         let findings = gather::findings(snapshot);
-        wanted.extend(gate::files_of_approvals(snapshot, state, policy, &findings, now));
+        wanted.extend(gate::files_of_approvals(Look { snapshot, policy, now }, state, &findings));
     }
     wanted.missing_in(&snapshot.contents)
 }

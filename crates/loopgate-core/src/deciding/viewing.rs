@@ -7,25 +7,24 @@ use super::{
     counting::Counting,
     next_action::ApprovedRuns,
     opening::Inputs,
-    verification::{self, Verification},
+    verification,
 };
 use crate::{
     deciding::{AttemptRecord, CheckView, CommandReply, DecisionWord, NextAction, Provenance, View, Warning},
     escalation::{disputes, escalation_call, fix_request, senior_fixer},
     evidence::{CheckKind, Outcome},
-    gate::{Assessment, GateReport, GateStanding, Holding, waiting},
-    ids::{CheckName, Login, Timestamp},
+    gate::{GateReport, Holding, waiting},
+    ids::{CheckName, Timestamp},
     observed::{Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
     policy::CheckPresence,
     stages::walk::Walks,
-    state::{AttemptDigest, GateStatus, LoopState, Objection, RejectedIn, RunStatus},
+    state::{AttemptDigest, GateStatus, LoopState, Rejection, RunStatus},
     verdict::{
-        FeedbackFact, LeftQueue,
+        FeedbackFact, LeftQueue, Verification,
         blame::{self, CheckBlame},
         evaluate, external, feedback,
         gather::{self, GatheredCheck, HeadEvidence},
-        review::ReviewStanding,
-        tamper::Tampering,
+        review::{self, ReviewStanding},
     },
 };
 
@@ -37,8 +36,6 @@ pub(super) struct Stages<'a> {
     pub(super) inputs: &'a Inputs<'a>,
     /// The state as it will be saved.
     pub(super) next: &'a LoopState,
-    pub(super) assessment: &'a Assessment,
-    pub(super) tampering: &'a [Tampering],
     pub(super) verification: &'a Verification,
     pub(super) walks: &'a Walks,
     pub(super) counting: &'a Counting,
@@ -50,13 +47,13 @@ pub(super) struct Stages<'a> {
 impl Stages<'_> {
     /// Everything a reader may be shown.
     pub(super) fn view(&self) -> View {
-        let Self { inputs, next, assessment, verification, walks, counting, blocking, .. } = *self;
-        let Inputs { snapshot, policy, now, .. } = *inputs;
+        let Self { inputs, next, verification, walks, counting, blocking, .. } = *self;
+        let Inputs { policy, assessment, .. } = *inputs;
         let Verification { evidence, evaluation, blames, .. } = verification;
         let has_stopped_short = !evaluation.passed()
             && matches!(next.status, RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted);
         let describe =
-            |blocked| escalation_call::describe(blocked, &blocking.causes, next, snapshot, policy, &counting.failures);
+            |blocked| escalation_call::describe(inputs.look(), blocked, &blocking.causes, next, &counting.failures);
         View {
             origin: policy.origin.clone(),
             stage: next.state,
@@ -75,7 +72,7 @@ impl Stages<'_> {
             reruns: next.reruns.clone(),
             next_rerun: blocking.next_rerun.clone(),
             flags: escalation_call::flagged(&blocking.causes, &policy.escalation),
-            tampering: self.tampering.to_vec(),
+            tampering: inputs.tampering.to_vec(),
             replies: replies(next),
             warnings: self.warnings(),
             unmatched: assessment.unmatched.clone(),
@@ -89,7 +86,7 @@ impl Stages<'_> {
                     .chain(objections(&assessment.gates, &verification.review))
                     .collect(),
             ),
-            fixing: fix_request::turn(snapshot, next, policy, self.action.retried(), now),
+            fixing: fix_request::turn(inputs.look(), next, self.action.retried()),
             evaluation: evaluation.clone(),
             failures: counting.failures.clone(),
             gates: assessment.gates.clone(),
@@ -148,7 +145,7 @@ impl Stages<'_> {
             let (what, reason) = ("coverage in the evidence".to_owned(), reason.to_string());
             Warning::NotObserved(ObservationProblem { what, reason })
         }));
-        warnings.extend(self.assessment.tampered.iter().map(|tampered| Warning::TamperedComment {
+        warnings.extend(self.inputs.assessment.tampered.iter().map(|tampered| Warning::TamperedComment {
             by: tampered.by.login.clone(),
             changed_by: tampered.changed_by.clone(),
             url: tampered.url.clone(),
@@ -176,13 +173,13 @@ impl Stages<'_> {
         };
         let overdue = self.verification.evidence.open().iter().filter_map(overdue).filter(|at| *at > inputs.now).min();
         let external = blocking::external_deadline(next);
-        let gates = &self.assessment.gates;
+        let gates = &self.inputs.assessment.gates;
         let triggered =
             gates.iter().any(|gate| gate.holding == Holding::Holds && gate.status() != GateStatus::NotApplicable);
         // No event arrives when the verdict of another pull request ends, or when a stack is dissolved.
         let depends = inputs.snapshot.judged_on.is_some() || inputs.snapshot.stack.is_some();
         let again = (triggered || depends).then_some(inputs.now + GATES_ARE_READ_AGAIN);
-        let waits = waiting::next(next, &inputs.policy.gates, inputs.now);
+        let waits = waiting::next(inputs.look(), next);
         let due = [view.next_rerun.as_ref().map(|next| next.at), view.fixing.as_ref().map(|turn| turn.at)];
         let senior = senior_fixer::revisit(next, inputs.policy);
         let moments = [overdue, external, again, waits, senior].into_iter().chain(due);
@@ -215,20 +212,9 @@ fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView>
 }
 
 /// What people who rejected the head object to.
-fn objections(gates: &[GateReport], review: &ReviewStanding) -> Vec<FeedbackFact> {
-    let objection =
-        |by: &Login, of, words: &String| FeedbackFact::Objection { by: by.clone(), of, words: words.clone() };
-    let of_gates = gates.iter().filter_map(|gate| match &gate.standing {
-        GateStanding::Rejected(Objection { by, words, .. }) if gate.is_closed() => {
-            Some(objection(by, RejectedIn::Gate(gate.name.clone()), words))
-        }
-        _ => None,
-    });
-    let of_review = match review {
-        ReviewStanding::Rejected { by, words, .. } => Some(objection(by, RejectedIn::Review, words)),
-        _ => None,
-    };
-    of_gates.chain(of_review).collect()
+fn objections<'a>(gates: &'a [GateReport], review: &'a ReviewStanding) -> impl Iterator<Item = FeedbackFact> {
+    let rejections = review::rejections(gates, review);
+    rejections.map(|(Rejection { by, of, .. }, words)| FeedbackFact::Objection { by, of, words: words.clone() })
 }
 
 /// Answers given on this head.

@@ -12,8 +12,8 @@ use crate::{
     gate,
     ids::{FailureId, Timestamp},
     memory::Settled,
-    observed::{Account, AccountKind, ChangedFile, Permission, Snapshot, Standing},
-    policy::{Policy, Recipient},
+    observed::{Account, AccountKind, ChangedFile, Permission, Snapshot},
+    policy::{Look, Recipient},
     source_files::is_test,
     state::{CommandRefusal, Dispute, DisputeEnd, DisputeKind, DisputeSource, LoopState, Settlement},
     verdict::{
@@ -108,19 +108,15 @@ pub fn meant(state: &LoopState, failure: Option<FailureId>) -> Result<&Dispute, 
 }
 
 /// Test files of failures that are disputed, or that somebody may be about to dispute: whose they are must be known.
-pub fn files_in_question(
-    snapshot: &Snapshot,
-    policy: &Policy,
-    previous: Option<&LoopState>,
-    now: Timestamp,
-) -> BTreeSet<String> {
+pub fn files_in_question(look: Look<'_>, previous: Option<&LoopState>) -> BTreeSet<String> {
+    let snapshot = look.snapshot;
     let mut files: BTreeSet<String> =
         previous.into_iter().flat_map(open).filter_map(|dispute| dispute.file.clone()).collect();
     // Ours tell everybody that there is such a word.
     let others = snapshot.comments.items.iter().filter(|comment| Some(comment.author.id) != snapshot.app.bot_id);
     let commits = snapshot.commits.items.iter().map(|commit| &commit.message);
     if others.map(|comment| &comment.body).chain(commits).any(|words| words.to_lowercase().contains("dispute")) {
-        let evidence = gather::gather(snapshot, policy, &[], &std::collections::BTreeSet::new(), |_| now, now);
+        let evidence = gather::gather(look, &[], &BTreeSet::new(), |_| look.now);
         let failures = evidence.checks.values().filter_map(GatheredCheck::evidence).flat_map(|check| &check.failures);
         files.extend(failures.filter_map(|failure| test_file(failure).map(str::to_owned)));
     }
@@ -142,16 +138,9 @@ pub fn may_settle(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> R
         Some(true) => return Err(refused()),
         None => return Err(CommandRefusal::RightsUnknown),
     }
-    match snapshot.authority.people.get(&person.id) {
-        Some(Standing::Known { permission, .. }) if *permission >= Permission::Maintain => Ok(()),
-        Some(Standing::Known { permission, .. })
-            if *permission >= Permission::Write && is_called(snapshot, person, dispute) =>
-        {
-            Ok(())
-        }
-        Some(Standing::Known { .. } | Standing::Gone) => Err(refused()),
-        Some(Standing::Unknown(_)) | None => Err(CommandRefusal::RightsUnknown),
-    }
+    let has = |least| snapshot.authority.has(person.id, least).ok_or(CommandRefusal::RightsUnknown);
+    let may = has(Permission::Maintain)? || has(Permission::Write)? && is_called(snapshot, person, dispute);
+    if may { Ok(()) } else { Err(refused()) }
 }
 
 fn is_called(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> bool {
@@ -166,10 +155,7 @@ fn is_called(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> bool {
 /// and have no part in it; else the owners of that file.
 pub fn called(snapshot: &Snapshot, dispute: &Dispute) -> Vec<Recipient> {
     let Some(file) = &dispute.file else { return Vec::new() };
-    let may_write = |person: &&Account| {
-        let standing = snapshot.authority.people.get(&person.id);
-        matches!(standing, Some(Standing::Known { permission, .. }) if *permission >= Permission::Write)
-    };
+    let may_write = |person: &&Account| snapshot.authority.has(person.id, Permission::Write) == Some(true);
     let has_no_part = |person: &&Account| {
         person.id != dispute.by_id
             && person.kind == AccountKind::User

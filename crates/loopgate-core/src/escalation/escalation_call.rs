@@ -9,7 +9,7 @@ use crate::{
     gate::{self, waiting},
     ids::{GateName, Score, Sha, Timestamp},
     observed::Snapshot,
-    policy::{EscalationAction, EscalationPolicy, GateRole, Policy, Recipient, Trigger},
+    policy::{EscalationAction, EscalationPolicy, GateRole, Look, Recipient, Trigger},
     state::{AttemptDigest, Blocked, Dispute, LoopState},
     verdict::FailureView,
 };
@@ -33,10 +33,10 @@ pub fn flagged(causes: &BTreeMap<Trigger, Cause>, policy: &EscalationPolicy) -> 
 
 /// Whether the cause that blocks the run still stands. A resume releases every cause; a passing attempt releases those
 /// that need no person's decision.
-pub fn still_stands(blocked: &Blocked, state: &LoopState, policy: &Policy, now: Timestamp) -> bool {
+pub fn still_stands(look: Look<'_>, blocked: &Blocked, state: &LoopState) -> bool {
     if blocked.trigger == Trigger::GateTimeout {
         // Only the approvers' decision releases this cause; no push does.
-        return waiting::overdue(state, &policy.gates, now).next().is_some();
+        return waiting::overdue(look, state).next().is_some();
     }
     if blocked.trigger == Trigger::Disputed {
         // Nor is a dispute over before it is settled.
@@ -68,23 +68,22 @@ pub fn block(triggers: &[Trigger], state: &LoopState, now: Timestamp) -> Option<
 }
 
 /// The gates that a cause belongs to: an approver of one of them may release it.
-pub fn gates_of(trigger: Trigger, state: &LoopState, policy: &Policy, now: Timestamp) -> Vec<GateName> {
+pub fn gates_of(look: Look<'_>, trigger: Trigger, state: &LoopState) -> Vec<GateName> {
     match trigger {
         Trigger::SecurityIssueFound => {
-            policy.gate_with_role(GateRole::Security).map(|(name, _)| name.clone()).into_iter().collect()
+            look.policy.gate_with_role(GateRole::Security).map(|(name, _)| name.clone()).into_iter().collect()
         }
-        Trigger::GateTimeout => waiting::overdue(state, &policy.gates, now).map(|wait| wait.gate).collect(),
+        Trigger::GateTimeout => waiting::overdue(look, state).map(|wait| wait.gate).collect(),
         _ => Vec::new(),
     }
 }
 
 /// Everything the report needs beside the view.
 pub fn describe(
+    look: Look<'_>,
     blocked: &Blocked,
     causes: &BTreeMap<Trigger, Cause>,
     state: &LoopState,
-    snapshot: &Snapshot,
-    policy: &Policy,
     failures: &[FailureView],
 ) -> EscalationView {
     // The run as it stood when the human was called: later pushes do not rewrite the report.
@@ -94,12 +93,12 @@ pub fn describe(
     EscalationView {
         trigger: blocked.trigger,
         also: blocked.also.clone(),
-        action: action_of(blocked.trigger, &policy.escalation),
+        action: action_of(blocked.trigger, &look.policy.escalation),
         since: blocked.since,
         attempt: blocked.attempt,
         cause: causes.get(&blocked.trigger).cloned(),
         question: Question::about(blocked, causes.get(&blocked.trigger), failures),
-        recipients: recipients(blocked, state, snapshot, policy, failures),
+        recipients: recipients(look, blocked, state, failures),
         history,
         best,
     }
@@ -107,13 +106,8 @@ pub fn describe(
 
 /// Whom the trigger calls: its own recipients, else the defaults of its cause, else `notify`, else
 /// the overdue gates' approvers, else the owners of the failing files.
-fn recipients(
-    blocked: &Blocked,
-    state: &LoopState,
-    snapshot: &Snapshot,
-    policy: &Policy,
-    failures: &[FailureView],
-) -> BTreeSet<Recipient> {
+fn recipients(look: Look<'_>, blocked: &Blocked, state: &LoopState, failures: &[FailureView]) -> BTreeSet<Recipient> {
+    let Look { snapshot, policy, .. } = look;
     let trigger = blocked.trigger;
     let own = policy.escalation.triggers.get(&trigger).map(|own| own.to.as_slice()).unwrap_or_default();
     if !own.is_empty() {
@@ -142,7 +136,7 @@ fn recipients(
         _ => &escalation.notify,
     };
     if default.is_empty() && trigger == Trigger::GateTimeout {
-        let overdue = waiting::overdue(state, &policy.gates, blocked.since);
+        let overdue = waiting::overdue(Look { now: blocked.since, ..look }, state);
         return overdue.map(|wait| Recipient::GateApprovers(wait.gate)).collect();
     }
     if default.is_empty() {

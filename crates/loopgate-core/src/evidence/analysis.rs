@@ -1,9 +1,9 @@
 //! Why code fails, in one of thirteen words, and how sure Loopgate is of it.
 
-use std::fmt;
-
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize, de};
+use serde::{Deserialize, Serialize};
+
+use crate::ids::Score;
 
 words! {
     /// Category of a failure's root cause.
@@ -26,54 +26,8 @@ words! {
     }
 }
 
-impl fmt::Display for RootCauseCategory {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(self.as_str())
-    }
-}
-
-/// How sure a conclusion is, between 0 and 1, kept in hundredths.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct Confidence(u8);
-
-impl Confidence {
-    /// From hundredths; more than 100 is 100.
-    pub const fn percent(hundredths: u8) -> Self {
-        Self(if hundredths > 100 { 100 } else { hundredths })
-    }
-
-    pub fn as_f64(self) -> f64 {
-        f64::from(self.0) / 100.0
-    }
-
-    /// Raised or lowered by hundredths, but never to certainty and never below 0.05: these are rules of thumb.
-    #[must_use]
-    pub(crate) fn shifted(self, hundredths: i8) -> Self {
-        Self(self.0.saturating_add_signed(hundredths).clamp(5, 98))
-    }
-}
-
-impl fmt::Display for Confidence {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:.2}", self.as_f64())
-    }
-}
-impl Serialize for Confidence {
-    fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_f64(self.as_f64())
-    }
-}
-impl<'de> Deserialize<'de> for Confidence {
-    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let value = f64::deserialize(deserializer)?;
-        if (0.0..=1.0).contains(&value) {
-            // Within 0..=100 by the check above.
-            Ok(Self((value * 100.0).round() as u8))
-        } else {
-            Err(de::Error::custom("a confidence is between 0 and 1"))
-        }
-    }
-}
+/// How sure a conclusion is, between 0 and 1.
+pub type Confidence = Score;
 
 /// Why something failed and how to mend it. The texts hold names and values from outside, as code spans.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -12,8 +12,8 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     evidence::{
-        BaseTestRun, ChangedCoverage, CheckResults, Failure, Finding, LogExcerpt, RegressionTrial, RepeatedTest,
-        ReportNote, TestOutcomes,
+        BaseTestRun, ChangedCoverage, CheckResults, Failure, Finding, LogExcerpt, MOST_EXCERPTS, RegressionTrial,
+        RepeatedTest, ReportNote, TestOutcomes,
     },
     ids::{CheckName, CheckRunId, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
     words::is_default,
@@ -23,7 +23,7 @@ use crate::{
 pub const EVIDENCE_SCHEMA: &str = "loopgate.evidence/v1";
 
 /// Everything one execution of the checks found out about one head commit: `evidence.json`.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Evidence {
     /// [`EVIDENCE_SCHEMA`].
     pub schema: String,
@@ -135,7 +135,7 @@ pub enum TestFramework {
 
 words! {
     /// What a check is evidence of.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
     pub enum CheckKind {
         Build = "build",
         Test = "test",
@@ -146,6 +146,7 @@ words! {
         Performance = "performance",
         Coverage = "coverage",
         Docs = "docs",
+        #[default]
         Custom = "custom",
     }
 }
@@ -187,9 +188,10 @@ impl CheckKind {
 
 words! {
     /// How a check ended. Of several jobs of one check, the greatest counts.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Outcome {
         /// Not run: a needed check failed, or a person skipped it; [`CheckEvidence::skipped_because`] says which.
+        #[default]
         Skipped = "skipped",
         Passed = "passed",
         /// Ended from outside (Ctrl-C, a cancelled workflow): says nothing about the code.
@@ -229,7 +231,7 @@ pub enum RetryClass {
 }
 
 /// One check of an evidence document.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct CheckEvidence {
     pub name: CheckName,
     pub kind: CheckKind,
@@ -284,32 +286,27 @@ pub struct CheckEvidence {
 impl CheckEvidence {
     /// A check of which only the outcome is known, as an external check run gives it.
     pub fn bare(name: CheckName, kind: CheckKind, outcome: Outcome) -> Self {
-        Self {
-            name,
-            kind,
-            outcome,
-            exit_code: None,
-            first_exit_code: None,
-            signal: None,
-            started_at: None,
-            duration_ms: 0,
-            cpu_ms: None,
-            peak_rss_kb: None,
-            skipped_because: None,
-            retry_class: None,
-            log_head: String::new(),
-            log_tail: String::new(),
-            log_cut_bytes: 0,
-            results: None,
-            reports: Vec::new(),
-            failures: Vec::new(),
-            failures_not_kept: 0,
-            flaky_tests: Vec::new(),
-            findings: Vec::new(),
-            tests: None,
-            url: None,
-            excerpts: Vec::new(),
+        Self { name, kind, outcome, ..Self::default() }
+    }
+
+    /// One check of two jobs, of a matrix, of several workflows or check runs of one name: it passed only if both did.
+    #[must_use]
+    pub fn merge(self, other: Self) -> Self {
+        let (mut worse, better) = if other.outcome > self.outcome { (other, self) } else { (self, other) };
+        worse.started_at = worse.started_at.into_iter().chain(better.started_at).min();
+        worse.duration_ms = worse.duration_ms.max(better.duration_ms);
+        if let Some(more) = &better.results {
+            worse.results.get_or_insert_default().add(more);
         }
+        worse.reports.extend(better.reports);
+        worse.failures.extend(better.failures);
+        worse.failures_not_kept = worse.failures_not_kept.saturating_add(better.failures_not_kept);
+        worse.findings.extend(better.findings);
+        worse.flaky_tests.extend(better.flaky_tests);
+        worse.excerpts.extend(better.excerpts);
+        worse.excerpts.truncate(MOST_EXCERPTS);
+        worse.tests = worse.tests.into_iter().chain(better.tests).reduce(TestOutcomes::join);
+        worse
     }
 
     /// Whether tests were run here whose single results are not known, so that only the exit status counts. Of checks

@@ -85,15 +85,9 @@ impl TestState {
         }
     }
 
-    const fn from_bits(bits: u64) -> Option<Self> {
-        match bits {
-            1 => Some(Self::Skipped),
-            2 => Some(Self::Passed),
-            3 => Some(Self::Flaky),
-            4 => Some(Self::Failed),
-            5 => Some(Self::Errored),
-            _ => None,
-        }
+    fn from_bits(bits: u64) -> Option<Self> {
+        let all = [Self::Skipped, Self::Passed, Self::Flaky, Self::Failed, Self::Errored];
+        all.into_iter().find(|state| *state as u64 == bits)
     }
 }
 
@@ -131,23 +125,13 @@ impl fmt::Debug for TestOutcome {
 }
 
 /// Whether a [`TestOutcomes`] holds every test that ran.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OutcomesExtent {
     #[default]
     Whole,
     /// The report had more tests than are remembered, or gave some of them no name: a test that is not in the list may
     /// have run all the same, so the list says nothing about added and removed tests.
     Partial,
-}
-
-impl OutcomesExtent {
-    /// The extent of two lists put together.
-    const fn or(self, other: Self) -> Self {
-        match (self, other) {
-            (Self::Whole, Self::Whole) => Self::Whole,
-            _ => Self::Partial,
-        }
-    }
 }
 
 /// The tests of one attempt, sorted by identity. Serialised as base64 of eight bytes a test.
@@ -159,12 +143,17 @@ pub struct TestOutcomes {
 
 impl TestOutcomes {
     /// Sorts the entries; of several with one identity the states are taken as reruns.
-    pub fn new(mut entries: Vec<TestOutcome>, extent: OutcomesExtent) -> Self {
+    pub fn new(entries: Vec<TestOutcome>, extent: OutcomesExtent) -> Self {
+        Self::folded(entries, extent, TestState::rerun)
+    }
+
+    /// Sorts the entries, and makes one of several with one identity: `of_two` gives the state of two, the lesser first.
+    fn folded(mut entries: Vec<TestOutcome>, extent: OutcomesExtent, of_two: TwoStates) -> Self {
         entries.sort_unstable();
         entries.dedup_by(|again, first| {
             let same = again.id() == first.id();
             if same {
-                *first = TestOutcome::new(first.id(), first.state().rerun(again.state()));
+                *first = TestOutcome::new(first.id(), of_two(first.state(), again.state()));
             }
             same
         });
@@ -195,31 +184,25 @@ impl TestOutcomes {
 
     /// Adds the tests of another report of the same attempt.
     pub fn merge(&mut self, other: Self) {
-        let extent = self.extent.or(other.extent);
-        let mut entries = std::mem::take(&mut self.entries);
-        entries.extend(other.entries);
-        *self = Self::new(entries, extent);
+        *self = std::mem::take(self).with(other, TestState::rerun);
     }
 
     /// Adds the same attempt's tests as another job, platform or check ran them: a test failed if it failed anywhere.
     /// That is no flakiness, since it was not the same thing that was run.
     #[must_use]
     pub fn join(self, other: Self) -> Self {
-        let extent = self.extent.or(other.extent);
-        let mut entries = self.entries;
-        entries.extend(other.entries);
-        // The worst state of an identity comes last.
-        entries.sort_unstable();
-        entries.dedup_by(|worse, first| {
-            let same = worse.id() == first.id();
-            if same {
-                *first = *worse;
-            }
-            same
-        });
-        Self { entries, extent }
+        self.with(other, Ord::max)
+    }
+
+    /// Of two lists together, the extent of the lesser holds.
+    fn with(mut self, other: Self, of_two: TwoStates) -> Self {
+        self.entries.extend(other.entries);
+        Self::folded(self.entries, self.extent.max(other.extent), of_two)
     }
 }
+
+/// What two states of one test come to.
+type TwoStates = fn(TestState, TestState) -> TestState;
 
 /// The marker in front of a list that is not whole.
 const PARTIAL: &str = "partial:";

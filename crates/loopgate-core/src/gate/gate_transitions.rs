@@ -1,7 +1,7 @@
 //! What follows from where the gates stand: what is remembered of each, what happened since the last look, and whom
 //! to ask.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::{
     assess::{Assessment, Tampered},
@@ -10,7 +10,7 @@ use super::{
 use crate::{
     ids::{GateName, Login, TeamSlug, Timestamp},
     observed::{Readiness, Snapshot},
-    policy::{GatePolicy, RequestTime},
+    policy::{Look, RequestTime},
     stage::Stage,
     state::{
         GateState, GateStatus, LoopState,
@@ -32,18 +32,16 @@ pub struct GateChanges {
 /// `evidence_reached` is the furthest stage of the walk that ignores gates: a gate with `request: after_checks` is
 /// asked for once the evidence of its own transition is there.
 pub fn follow_up(
+    Look { snapshot, policy, now }: Look<'_>,
     assessment: &Assessment,
-    snapshot: &Snapshot,
     state: &LoopState,
-    policies: &BTreeMap<GateName, GatePolicy>,
     evidence_reached: Stage,
-    now: Timestamp,
 ) -> GateChanges {
     let mut outcome = GateChanges::default();
     let mut needed = BTreeSet::new();
     let mut asked_before = BTreeSet::new();
     for report in &assessment.gates {
-        let Some(policy) = policies.get(&report.name) else { continue };
+        let Some(policy) = policy.gates.get(&report.name) else { continue };
         let before = state.gates.get(&report.name);
         let due = policy.request == RequestTime::Immediately || evidence_reached >= report.holds;
         let mut after = remember(report, before, due, now);

@@ -47,7 +47,7 @@ pub fn questions(
     findings: &[Finding],
 ) -> AuthorityQuestions {
     let names = policy.gates.keys().cloned().collect();
-    let triggers = triggers(&ReadDiff::new(snapshot, findings), snapshot, state, policy);
+    let triggers = triggers(&ReadDiff::new(snapshot, findings), state, policy);
     let mut asked = AuthorityQuestions::default();
     let said = utterances(snapshot, state, &names);
     ask_about_editors(&mut asked, snapshot, policy);

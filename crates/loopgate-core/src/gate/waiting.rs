@@ -1,15 +1,10 @@
 //! How long gates have waited for their approvers: when approvers are reminded, and when a human is called.
 
-use std::collections::BTreeMap;
-
 use crate::{
     ids::{GateName, Timestamp},
-    policy::GatePolicy,
+    policy::{Look, Policy},
     state::{GateStatus, LoopState},
 };
-
-/// The gates' policies, as the configuration has them.
-type Policies = BTreeMap<GateName, GatePolicy>;
 
 /// A gate that has waited too long for its approvers.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
@@ -18,19 +13,16 @@ pub struct OverdueGate {
     pub since: Timestamp,
 }
 
-/// The gates that have waited longer than [`GatePolicy::escalate_after`], counted anew from a resume.
-pub fn overdue<'a>(
-    state: &'a LoopState,
-    policies: &'a Policies,
-    now: Timestamp,
-) -> impl Iterator<Item = OverdueGate> + 'a {
-    waits(state, policies).filter(move |wait| wait.escalate_at <= now).map(|wait| wait.gate)
+/// The gates that have waited longer than [`escalate_after`](crate::policy::GatePolicy::escalate_after), counted anew
+/// from a resume.
+pub fn overdue<'a>(look: Look<'a>, state: &'a LoopState) -> impl Iterator<Item = OverdueGate> + 'a {
+    waits(state, look.policy).filter(move |wait| wait.escalate_at <= look.now).map(|wait| wait.gate)
 }
 
 /// The next moment at which waiting alone changes something.
-pub fn next(state: &LoopState, policies: &Policies, now: Timestamp) -> Option<Timestamp> {
-    let moments = waits(state, policies).flat_map(|wait| [wait.remind_at, Some(wait.escalate_at)]);
-    moments.flatten().filter(|at| *at > now).min()
+pub fn next(look: Look<'_>, state: &LoopState) -> Option<Timestamp> {
+    let moments = waits(state, look.policy).flat_map(|wait| [wait.remind_at, Some(wait.escalate_at)]);
+    moments.flatten().filter(|at| *at > look.now).min()
 }
 
 /// One gate that waits for a decision.
@@ -41,10 +33,10 @@ struct Wait {
     escalate_at: Timestamp,
 }
 
-fn waits<'a>(state: &'a LoopState, policies: &'a Policies) -> impl Iterator<Item = Wait> + 'a {
+fn waits<'a>(state: &'a LoopState, policy: &'a Policy) -> impl Iterator<Item = Wait> + 'a {
     let resumed = state.resumes.iter().map(|resume| resume.at).max();
     state.gates.iter().filter_map(move |(gate, state)| {
-        let policy = policies.get(gate)?;
+        let policy = policy.gates.get(gate)?;
         let since = state.waiting_since.filter(|_| state.status == GateStatus::Requested)?;
         Some(Wait {
             gate: OverdueGate { gate: gate.clone(), since },

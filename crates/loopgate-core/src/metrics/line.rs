@@ -151,12 +151,12 @@ pub struct CheckUse {
 }
 
 impl CheckUse {
-    fn of(check: &CheckEvidence) -> Self {
+    pub(crate) fn of(check: &CheckEvidence) -> Self {
         let failed = u32::from(check.outcome.is_failure());
         Self { runs: 1, failed, total_ms: check.duration_ms, longest_ms: check.duration_ms }
     }
 
-    pub(super) fn add(&mut self, other: &Self) {
+    pub(crate) fn add(&mut self, other: &Self) {
         self.runs = self.runs.saturating_add(other.runs);
         self.failed = self.failed.saturating_add(other.failed);
         self.total_ms = self.total_ms.saturating_add(other.total_ms);

@@ -24,6 +24,15 @@ pub struct Authority {
 }
 
 impl Authority {
+    /// Whether somebody has at least this permission; `None` where their rights are not known.
+    pub fn has(&self, person: UserId, least: Permission) -> Option<bool> {
+        match self.people.get(&person)? {
+            Standing::Known { permission, .. } => Some(*permission >= least),
+            Standing::Gone => Some(false),
+            Standing::Unknown(_) => None,
+        }
+    }
+
     /// Why something of it could not be looked up; what depends on that waits.
     pub fn unknown(&self) -> Option<&str> {
         let people = self.people.values().filter_map(|one| match one {

@@ -15,6 +15,13 @@ pub enum ChangedFiles {
     },
 }
 
+/// None.
+impl Default for ChangedFiles {
+    fn default() -> Self {
+        Self::Complete(Vec::new())
+    }
+}
+
 impl ChangedFiles {
     pub fn known(&self) -> &[ChangedFile] {
         match self {

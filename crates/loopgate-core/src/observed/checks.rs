@@ -48,6 +48,21 @@ pub enum CheckProgress {
     Completed { conclusion: Conclusion, at: Option<Timestamp> },
 }
 
+impl CheckProgress {
+    /// How it ended, if it has.
+    pub const fn conclusion(self) -> Option<Conclusion> {
+        match self {
+            Self::Completed { conclusion, .. } => Some(conclusion),
+            Self::Queued | Self::InProgress => None,
+        }
+    }
+
+    /// Whether it ended with a green mark.
+    pub const fn succeeded(self) -> bool {
+        matches!(self.conclusion(), Some(Conclusion::Success | Conclusion::Neutral | Conclusion::Skipped))
+    }
+}
+
 words! {
     /// How a check run ended, in GitHub's words.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -118,6 +133,13 @@ pub struct WorkflowRun {
     pub started_at: Option<Timestamp>,
     /// Executions of its jobs in all attempts; read only where the evidence leaves open which of them spoke.
     pub jobs: Vec<WorkflowJob>,
+}
+
+impl WorkflowRun {
+    /// Whether none of these is a newer run of its workflow.
+    pub fn is_newest_of(&self, runs: &[Self]) -> bool {
+        !runs.iter().any(|other| other.path == self.path && other.id > self.id)
+    }
 }
 
 /// One execution of a job. A job that a later attempt did not repeat may be listed in it again.

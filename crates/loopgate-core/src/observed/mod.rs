@@ -13,26 +13,9 @@ mod own_check;
 mod patch;
 mod pull_request;
 mod queue;
-mod review_threads;
 mod snapshot;
 
 pub use self::{
-    authority::{Authority, NamedAccount, Permission, Standing, TeamStanding},
-    changed_files::{ChangedFile, ChangedFiles, Commit, FileStatus},
-    checks::{
-        Annotation, AnnotationLevel, BaseEvidence, CheckProgress, Conclusion, ExternalCheck, ForgedCheck, JobOutput,
-        ReceivedEvidence, WorkflowJob, WorkflowRun,
-    },
-    contents::{Content, Contents, FileAt, FileEntry, FilesToRead, merge_lines, merge_whole},
-    conversation::{Comment, Review, ReviewVerdict, Visibility},
-    hint::{Actor, AnnouncedPush, Hint},
-    makers::{Assigner, Assignment, Assignments, Makers, Push, PushContent},
-    own_check::{CheckScope, Layer, OwnCheck, Stack},
-    patch::{DiffHunk, DiffLine, LineChange, Patch},
-    pull_request::{Account, AccountKind, Base, CodeType, Head, Lifecycle, PullRequest, Readiness},
-    queue::{
-        GroupFailure, GroupResult, QueueGroup, QueueRemoval, QueueStanding, RemovalReason, Unfinished, UnfinishedCheck,
-    },
-    review_threads::{MOST_OF_A_FINDING, MOST_OF_AN_ANSWER, Resolution, ReviewThread},
-    snapshot::{AppIdentity, Completeness, Listing, ObservationProblem, Snapshot},
+    authority::*, changed_files::*, checks::*, contents::*, conversation::*, hint::*, makers::*, own_check::*,
+    patch::*, pull_request::*, queue::*, snapshot::*,
 };

@@ -92,7 +92,7 @@ impl Stack {
     /// The lowest layer whose check does not pass, and how that one stands.
     pub fn waits_for(&self, check: OwnCheck) -> Option<(PrNumber, CheckProgress)> {
         let standing = |layer: &Layer| layer.checks.get(&check).copied().unwrap_or(CheckProgress::Queued);
-        let passes = |progress| matches!(progress, CheckProgress::Completed { conclusion: Conclusion::Success, .. });
+        let passes = |progress: CheckProgress| progress.conclusion() == Some(Conclusion::Success);
         let layers = self.beneath.iter().map(|layer| (layer.number, standing(layer)));
         layers.into_iter().find(|(_, progress)| !passes(*progress))
     }

@@ -10,7 +10,7 @@ use crate::{
 };
 
 /// A GitHub account.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Account {
     pub id: UserId,
     pub login: Login,
@@ -18,18 +18,19 @@ pub struct Account {
 }
 
 /// What kind of account it is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AccountKind {
     User,
     Bot,
     Organization,
     /// GitHub's placeholder for deleted accounts, or a kind we do not know: never an approver.
+    #[default]
     Other,
 }
 
 /// The pull request itself.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct PullRequest {
     pub number: PrNumber,
     pub title: String,
@@ -64,23 +65,28 @@ words! {
 }
 
 /// Open, closed, or merged.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Lifecycle {
+    #[default]
     Open,
     Closed,
-    Merged { by: Option<Login>, at: Option<Timestamp> },
+    Merged {
+        by: Option<Login>,
+        at: Option<Timestamp>,
+    },
 }
 
 /// Whether the author calls it ready.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Readiness {
     Draft,
+    #[default]
     Ready,
 }
 
 /// The head branch and commit.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Head {
     pub sha: Sha,
     /// The tree of the head commit: equal trees are equal code, whatever the commits say.
@@ -95,7 +101,7 @@ pub struct Head {
 
 /// The base branch, and the commit that the head is compared with: the branch itself may have moved on. In a native
 /// stack the branch is the stack's base, the commit one of the layer beneath.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Base {
     pub branch: String,
     pub sha: Sha,

@@ -18,7 +18,7 @@ use crate::{
 };
 
 /// One pull request as observed at one moment.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Snapshot {
     pub repository: RepoName,
     /// Who we are on this GitHub: our own words and checks are recognised by these ids.
@@ -103,44 +103,12 @@ impl Snapshot {
 
     /// A pull request of which only the files are known: no comments, no reviews, no check runs.
     pub fn of_files(repository: RepoName, app: AppIdentity, pull_request: PullRequest, files: ChangedFiles) -> Self {
-        Self {
-            repository,
-            app,
-            pull_request,
-            files,
-            merge_base: None,
-            contents: Contents::default(),
-            base_folders: None,
-            assignments: Assignments::NotAnAgents,
-            commits: Listing::complete(Vec::new()),
-            makers: Makers::default(),
-            comments: Listing::complete(Vec::new()),
-            reviews: Listing::complete(Vec::new()),
-            dismissed_by: BTreeMap::new(),
-            inline: Listing::complete(Vec::new()),
-            review_threads: Listing::complete(Vec::new()),
-            checks: Vec::new(),
-            forged_checks: Vec::new(),
-            evidence: Vec::new(),
-            workflow_runs: Vec::new(),
-            held_runs: Vec::new(),
-            base_evidence: None,
-            required_approvals: 0,
-            judged_on: None,
-            left_heads: BTreeSet::new(),
-            stack: None,
-            queue: None,
-            authority: Authority::default(),
-            codeowners: None,
-            test_authors: BTreeMap::new(),
-            hints: Vec::new(),
-            problems: Vec::new(),
-        }
+        Self { repository, app, pull_request, files, ..Self::default() }
     }
 }
 
 /// The identity Loopgate acts under.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppIdentity {
     pub id: AppId,
     /// The account comments are written by, `slug[bot]`.
@@ -161,6 +129,12 @@ impl AppIdentity {
 pub struct Listing<T> {
     pub items: Vec<T>,
     pub completeness: Completeness,
+}
+
+impl<T> Default for Listing<T> {
+    fn default() -> Self {
+        Self::complete(Vec::new())
+    }
 }
 
 impl<T> Listing<T> {

@@ -12,12 +12,7 @@ use crate::config_value;
 /// The `coverage:` section: what each type of change must reach.
 #[derive(Clone, Debug, PartialEq)]
 pub struct CoveragePolicy {
-    pub new_function: CoverageTarget,
-    pub bug_fix: CoverageTarget,
-    pub refactor: CoverageTarget,
-    pub api_endpoint: CoverageTarget,
-    pub integration: CoverageTarget,
-    pub required_tests: BTreeMap<CodeType, Vec<RequiredTest>>,
+    pub by_type: BTreeMap<CodeType, TypeCoverage>,
     /// Touching one of these files makes the change an `api_endpoint`.
     pub api_paths: Vec<NameGlob>,
     /// How tests of a required sort are recognised by their names; a sort that is not listed stays unknown, which
@@ -41,19 +36,19 @@ truth_values! {
 
 impl Default for CoveragePolicy {
     fn default() -> Self {
+        use CoverageTarget::Percent;
         use RequiredTest as T;
+        let row = |code_type: CodeType, target: CoverageTarget, required_tests: &[T]| {
+            (code_type, TypeCoverage { target, required_tests: required_tests.to_vec() })
+        };
+        let endpoint_tests = [T::HappyPath, T::ErrorCases, T::IntegrationTest, T::ValidationTest];
         Self {
-            new_function: CoverageTarget::Percent(80.0),
-            bug_fix: CoverageTarget::Percent(100.0),
-            refactor: CoverageTarget::MatchBase,
-            api_endpoint: CoverageTarget::Percent(90.0),
-            integration: CoverageTarget::Percent(80.0),
-            required_tests: BTreeMap::from([
-                (CodeType::NewFunction, vec![T::HappyPath, T::EdgeCases, T::ErrorHandling]),
-                (CodeType::BugFix, vec![T::RegressionTest]),
-                (CodeType::Refactor, vec![T::ExistingTestsPass]),
-                (CodeType::ApiEndpoint, vec![T::HappyPath, T::ErrorCases, T::IntegrationTest, T::ValidationTest]),
-                (CodeType::Integration, vec![T::IntegrationTest]),
+            by_type: BTreeMap::from([
+                row(CodeType::NewFunction, Percent(80.0), &[T::HappyPath, T::EdgeCases, T::ErrorHandling]),
+                row(CodeType::BugFix, Percent(100.0), &[T::RegressionTest]),
+                row(CodeType::Refactor, CoverageTarget::MatchBase, &[T::ExistingTestsPass]),
+                row(CodeType::ApiEndpoint, Percent(90.0), &endpoint_tests),
+                row(CodeType::Integration, Percent(80.0), &[T::IntegrationTest]),
             ]),
             api_paths: Vec::new(),
             test_names: BTreeMap::new(),
@@ -67,8 +62,8 @@ impl CoveragePolicy {
     /// The sorts of tests a type of change must come with, of which something can be known: those judged by a proof or
     /// by comparison, and those with a pattern of names. The others stay unknown and are no rule.
     pub fn judged_tests(&self, code_type: CodeType) -> impl Iterator<Item = RequiredTest> + '_ {
-        let required = self.required_tests.get(&code_type).map(Vec::as_slice).unwrap_or_default();
-        required.iter().copied().filter(|sort| match sort {
+        let required = self.by_type.get(&code_type).into_iter().flat_map(|row| &row.required_tests);
+        required.copied().filter(|sort| match sort {
             RequiredTest::RegressionTest | RequiredTest::OriginalBugReproduction => {
                 self.regression_proof == RegressionProof::RunOnBoth || self.test_names.contains_key(sort)
             }
@@ -77,23 +72,26 @@ impl CoveragePolicy {
         })
     }
 
-    pub const fn target(&self, code_type: CodeType) -> CoverageTarget {
-        match code_type {
-            CodeType::NewFunction => self.new_function,
-            CodeType::BugFix => self.bug_fix,
-            CodeType::Refactor => self.refactor,
-            CodeType::ApiEndpoint => self.api_endpoint,
-            CodeType::Integration => self.integration,
-        }
+    pub fn target(&self, code_type: CodeType) -> CoverageTarget {
+        self.by_type.get(&code_type).map(|row| row.target).unwrap_or_default()
     }
 }
 
+/// What one type of change must reach.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct TypeCoverage {
+    pub target: CoverageTarget,
+    /// Sorts of tests that it must come with.
+    pub required_tests: Vec<RequiredTest>,
+}
+
 /// Coverage a type of change must reach.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub enum CoverageTarget {
     /// Of the changed lines, 0–100.
     Percent(f64),
     /// No loss of more than 0.1 point against the base.
+    #[default]
     MatchBase,
 }
 

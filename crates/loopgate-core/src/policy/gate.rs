@@ -10,7 +10,7 @@ use crate::{
     evidence::FindingSeverity,
     ids::{Login, PatternName, RepoName, TeamSlug, TemplateName},
     observed::Permission,
-    policy::{ChosenRules, LinePatterns, NameGlob, PathGlobs, truth_values},
+    policy::{ChosenRules, NameGlob, PathGlobs, Pattern, truth_values},
     stage::Stage,
 };
 
@@ -128,35 +128,22 @@ pub struct PathCondition {
 /// Which lines open a gate: those that one pattern matches, in a file that no glob excludes.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct LineCondition {
-    pub patterns: LinePatterns,
+    pub patterns: Vec<Pattern>,
     pub except: PathGlobs,
 }
 
 /// Who may approve.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Approvers {
     pub users: BTreeSet<Login>,
     pub teams: BTreeSet<TeamSlug>,
     /// Everybody with at least this permission.
     pub permission: Option<Permission>,
     pub codeowners: Codeowners,
-    /// Distinct people needed, at least 1.
+    /// Distinct people needed; 0 and 1 are one.
     pub count: u32,
     /// The team a preset prefers: counts only if it exists and can read the repository. A slug without organisation.
     pub preset_team: Option<String>,
-}
-
-impl Default for Approvers {
-    fn default() -> Self {
-        Self {
-            users: BTreeSet::new(),
-            teams: BTreeSet::new(),
-            permission: None,
-            codeowners: Codeowners::Ignored,
-            count: 1,
-            preset_team: None,
-        }
-    }
 }
 
 truth_values! {

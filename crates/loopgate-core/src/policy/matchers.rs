@@ -1,21 +1,18 @@
 //! Globs and regular expressions of the configuration, compared by their source text.
 //!
-//! A gate has dozens of them and a pull request thousands of lines, so lists of them are asked in one pass first: most
-//! paths and lines match none. Compiling them is most of the work of reading a configuration, so it waits until they
-//! are asked, and clones share it.
+//! The gates have hundreds of globs and a pull request thousands of files, so lists of them are asked in one pass first:
+//! most paths match none. Compiling is most of the work of reading a configuration, so it waits until they are asked, and
+//! clones share it.
 
 use std::sync::{Arc, OnceLock};
 
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
-use regex::{Regex, RegexBuilder, RegexSet, RegexSetBuilder};
+use regex::{Regex, RegexBuilder};
 
 use crate::ids::PatternName;
 
 /// Largest automaton of one regular expression, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
-
-/// Most that a search of lines keeps of what it has learnt, in bytes; where that is too little it becomes slow.
-const SEARCH_SIZE: usize = 8 * PATTERN_SIZE;
 
 /// A glob over names or paths.
 #[derive(Clone, Debug)]
@@ -201,52 +198,9 @@ impl PartialEq for Pattern {
     }
 }
 
-/// Regular expressions over lines, of which one must match.
-#[derive(Clone, Debug, Default)]
-pub struct LinePatterns(Arc<LazyPatterns>);
-
-#[derive(Debug, Default)]
-struct LazyPatterns {
-    patterns: Vec<Pattern>,
-    /// All of them as one; `None` where that would be too large.
-    any: OnceLock<Option<RegexSet>>,
-}
-
-impl LinePatterns {
-    pub fn new(patterns: Vec<Pattern>) -> Self {
-        Self(Arc::new(LazyPatterns { patterns, any: OnceLock::new() }))
-    }
-
-    /// The first pattern, in the order of the list, that matches a line.
-    pub fn first(&self, line: &str) -> Option<&Pattern> {
-        let compile = || {
-            let sources = self.as_slice().iter().map(Pattern::as_str);
-            RegexSetBuilder::new(sources).size_limit(10 * PATTERN_SIZE).dfa_size_limit(SEARCH_SIZE).build().ok()
-        };
-        match self.0.any.get_or_init(compile) {
-            Some(any) => any.matches(line).into_iter().next().map(|at| &self.as_slice()[at]),
-            None => self.as_slice().iter().find(|pattern| pattern.matches(line)),
-        }
-    }
-
-    pub fn as_slice(&self) -> &[Pattern] {
-        &self.0.patterns
-    }
-}
-
-impl PartialEq for LinePatterns {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_slice() == other.as_slice()
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn patterns(texts: &[&str]) -> LinePatterns {
-        LinePatterns::new(texts.iter().map(|text| Pattern::parse(text).unwrap()).collect())
-    }
 
     #[test]
     fn a_list_names_the_first_of_its_order_that_matches() {
@@ -254,11 +208,6 @@ mod tests {
         let first = |path| globs.first(path).map(NameGlob::as_str);
         assert_eq!([first("docs/a.md"), first("a.md"), first("a")], [Some("docs/**"), Some("**/*.md"), Some("**")]);
         assert!(!PathGlobs::default().matches("a") && !PathGlobs::new(Vec::new()).matches("a"));
-
-        let patterns = patterns(&["b$", "^a", "a"]);
-        let first = |line| patterns.first(line).map(Pattern::as_str);
-        assert_eq!([first("ab"), first("ac"), first("ca"), first("c")], [Some("b$"), Some("^a"), Some("a"), None]);
-        assert_eq!(LinePatterns::new(Vec::new()).first("a"), None);
     }
 
     #[test]

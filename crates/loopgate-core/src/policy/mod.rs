@@ -24,30 +24,13 @@ use serde::{Deserialize, Serialize};
 
 use self::config_value::truth_values;
 pub use self::{
-    config_value::{ConfigValue, ConfigValueVisitor, Period, Timeout, UpTo, Whole},
-    coverage::{CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest},
-    error::ConfigError,
-    escalation::{Channel, EscalationAction, EscalationPolicy, Recipient, ReportSection, Trigger, TriggerPolicy},
-    evaluate::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity},
-    fixer::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy, HearsApps},
-    gate::{
-        ApproveBy, Approvers, ChecklistMode, Codeowners, Exclusion, Exclusions, GateDefinition, GatePolicy, GatePreset,
-        GateRole, GateTrigger, HybridHold, InvalidateOnPush, LineCondition, PathCondition, RequestTime,
-    },
-    labels::{Colour, LabelPolicy, LoopLabel, LoopLabels},
-    matchers::{LinePatterns, NameGlob, PathGlobs, Pattern},
-    memory::{MemoryPolicy, PatternSource},
-    retry::{
-        AutoRetry, Backoff, Baseline, CapabilityMode, EscalationDiff, ExecutionGate, ExecutionSkips, ExternalRetry,
-        LoopPolicy, OnMax, OnRegression, PassingTests, Progress, ReviewRequirement, Waits, backoff,
-    },
-    rules::{ChosenRules, GateRule, ManifestChange, RuleBook, RuleCondition, RuleExample, RuleSide, RuleTier},
-    verify::{
-        CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, REPORTS_VARIABLE,
-        ReadLogs, ReviewerSource, Verbosity, VerifyPolicy, WhenSkipped,
-    },
+    config_value::*, coverage::*, error::*, escalation::*, evaluate::*, fixer::*, gate::*, labels::*, matchers::*,
+    memory::*, retry::*, rules::*, verify::*,
 };
-use super::ids::{GateName, Login, Sha};
+use super::{
+    ids::{GateName, Login, Sha, Timestamp},
+    observed::Snapshot,
+};
 
 /// Everything configurable about the loop of one pull request.
 #[derive(Clone, Debug, PartialEq)]
@@ -75,6 +58,14 @@ pub struct Policy {
     pub branches: Vec<NameGlob>,
     /// Accounts under which coding agents open pull requests: those that are known, and those of `coding_agents`.
     pub coding_agents: BTreeSet<Login>,
+}
+
+/// A pull request as it was observed, the policy that governs it, and the time.
+#[derive(Clone, Copy, Debug)]
+pub struct Look<'a> {
+    pub snapshot: &'a Snapshot,
+    pub policy: &'a Policy,
+    pub now: Timestamp,
 }
 
 /// The coding agents that Loopgate knows: `data/coding_agents.txt`.

@@ -239,13 +239,12 @@ impl Statement {
         compare("attempt", attempt.to_string(), state.iteration.to_string());
         compare("branch", self.predicate.branch.clone(), format!("refs/heads/{}", state.base_ref));
         compare("merged over", format!("{bypassed:?}"), format!("{:?}", state.bypassed));
-        let names =
-            |gates: BTreeSet<&GateName>| format!("{:?}", gates.iter().map(|name| name.as_str()).collect::<Vec<_>>());
+        let names = |names: BTreeSet<&str>| format!("{:?}", names.iter().collect::<Vec<_>>());
         let applying = state.gates.iter().filter(|(_, gate)| gate.status != GateStatus::NotApplicable);
         compare(
             "gates",
-            names(gates.iter().map(|gate| &gate.name).collect()),
-            names(applying.map(|(name, _)| name).collect()),
+            names(gates.iter().map(|gate| gate.name.as_str()).collect()),
+            names(applying.map(|(name, _)| name.as_str()).collect()),
         );
         for gate in gates {
             let Some(recorded) = state.gates.get(&gate.name) else { continue };
@@ -254,9 +253,9 @@ impl Statement {
                 gate.status.as_str().to_owned(),
                 recorded.status.as_str().to_owned(),
             );
-            let says: BTreeSet<&Login> = gate.approvals.iter().map(|approval| &approval.by).collect();
-            let by: BTreeSet<&Login> = recorded.approved_by.iter().flatten().collect();
-            compare(&format!("who approved {}", gate.name), format!("{says:?}"), format!("{by:?}"));
+            let says = names(gate.approvals.iter().map(|approval| approval.by.as_str()).collect());
+            let by = names(recorded.approved_by.iter().flatten().map(Login::as_str).collect());
+            compare(&format!("who approved {}", gate.name), says, by);
             if let (Some(head), false) = (recorded.head_sha, gate.approvals.is_empty()) {
                 let heads: BTreeSet<Sha> = gate.approvals.iter().map(|approval| approval.head).collect();
                 let last = heads.contains(&head).then_some(head).or_else(|| heads.first().copied());

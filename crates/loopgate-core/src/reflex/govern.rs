@@ -1,16 +1,14 @@
 //! How a local loop begins, what governs it and what its fixers may spend: the repository's policy, with what was
 //! confirmed when the loop was set up.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
-use regex::Regex;
 
-use super::alias::Alias;
 use crate::{
     deciding::new_run::workflow_id,
     evidence::CheckKind,
-    ids::{CheckName, Timestamp},
+    ids::{Alias, CheckName, Timestamp},
     observed::{CodeType, Snapshot},
     policy::{
         CapabilityMode, CheckPolicy, CheckPresence, CheckSource, CommandCheck, FixerBudget, Phase, Policy,
@@ -142,10 +140,8 @@ pub fn infer_type(task: &str) -> Option<CodeType> {
 
 /// A number of iterations the task text asks for, 1 to 10; a proposal, confirmed before it counts.
 pub fn infer_limit(task: &str) -> Option<u32> {
-    static LIMIT: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)\b(\d{1,2})\s+(?:iterations?|attempts?|tries|rounds?)\b").expect("a constant expression")
-    });
-    LIMIT.captures(task)?.get(1)?.as_str().parse().ok().filter(|limit| (1..=10).contains(limit))
+    let limit = pattern!(r"(?i)\b(\d{1,2})\s+(?:iterations?|attempts?|tries|rounds?)\b");
+    limit.captures(task)?.get(1)?.as_str().parse().ok().filter(|limit| (1..=10).contains(limit))
 }
 
 /// A new local loop over what `snapshot` shows, under the policy that governs it.

@@ -12,14 +12,12 @@
 //! executed once more. What an evaluation amounts to is decided by [`decide`](fn@crate::deciding::decide), as on a pull
 //! request.
 
-mod alias;
 mod contract;
 mod fix;
 mod govern;
 mod replay;
 mod turn;
 
-pub use alias::Alias;
 pub use contract::{Breach, Produced};
 pub use fix::{
     EditRefusal, EditVerdict, Edits, FewerTests, PutBack, failing_scope, fewer_tests, intrusions, judge_edits,
@@ -28,6 +26,7 @@ pub use govern::{Exhausted, begin, govern, infer_limit, infer_type, prepared_che
 pub use replay::replay;
 pub use turn::{Evaluated, Turn};
 
+pub use crate::ids::Alias;
 pub use crate::state::{
     Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior, Settings, Spent,
 };

@@ -7,7 +7,7 @@ use crate::{
     escalation::escalation_call,
     policy::Trigger,
     state::{
-        CritiqueItem, EvaluationSummary, FixMaker, FixRecord, LoopCall, LoopState, RunStatus, Step, Stop, StopReason,
+        CritiqueItem, EvaluationSummary, FixMaker, FixRecord, LoopCall, LoopState, RunStatus, Step, StopReason,
         history::{ArtifactCreated, Completed, Escalated, Event, Failed, HistoryLine, Resumed, Stopped},
     },
 };
@@ -19,69 +19,70 @@ pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigg
         return;
     }
     (state.iteration, state.phase) = (line.iteration, line.phase);
+    let mut turn = Turn::on(state, line.ts);
     match &line.event {
-        Event::PlanCreated { plan } => {
-            if let Ok(turn) = Turn::planned(state, plan.clone(), line.ts) {
-                *state = turn.state;
-            }
-        }
+        Event::PlanCreated { plan } => turn = Turn::planned(state, plan.clone(), line.ts).unwrap_or(turn),
         Event::ArtifactCreated(ArtifactCreated::Produced { head, hash }) => {
-            state.head_sha = *head;
-            state.code_artifact.content_hash.clone_from(hash);
+            turn.state.head_sha = *head;
+            turn.state.code_artifact.content_hash.clone_from(hash);
         }
         Event::ChecksPrepared { checks } => {
-            state.prepared_checks.clone_from(checks);
-            go_to(state, Step::Evaluate);
+            turn.state.prepared_checks.clone_from(checks);
+            turn.go_to(Step::Evaluate);
         }
         Event::EvaluationDone { score, passed, failed_rules, .. } => {
             let (score, passed, failed_rules) = (*score, *passed, failed_rules.clone());
-            state.evaluation = Some(EvaluationSummary { score, passed, failed_rules, warnings: Vec::new() });
-            state.critique = None;
+            turn.state.evaluation = Some(EvaluationSummary { score, passed, failed_rules, warnings: Vec::new() });
+            turn.state.critique = None;
             // Each call of a person, and each end, is a line of its own after this one.
-            go_to(state, Step::Critique);
+            turn.go_to(Step::Critique);
         }
-        Event::PhaseSwitched { .. } => go_to(state, Step::Prepare),
+        Event::PhaseSwitched { .. } => turn.go_to(Step::Prepare),
         Event::CritiqueDone { items } => {
-            state.critique = Some(items.iter().map(CritiqueItem::line).collect());
-            go_to(state, Step::Refine);
+            turn.state.critique = Some(items.iter().map(CritiqueItem::line).collect());
+            turn.go_to(Step::Refine);
         }
-        Event::RefinementDone { .. } => refine(state, line),
-        Event::IterationAdvanced { .. } => go_to(state, Step::Plan),
+        Event::RefinementDone { .. } => turn = refined(state, line).unwrap_or(turn),
+        Event::IterationAdvanced { .. } => turn.go_to(Step::Plan),
         Event::Escalated(Escalated::LocalLoop { trigger, also, notes }) => {
-            block(state, line, *trigger, also);
-            if let Some(reflex) = state.reflex.as_mut() {
-                let call = call(*trigger, notes.clone());
-                (reflex.calling, reflex.notes, reflex.ask) = (None, call.notes, Some(call.ask));
-            }
+            let triggers: Vec<Trigger> = std::iter::once(*trigger).chain(also.iter().copied()).collect();
+            turn.state.blocked = escalation_call::block(&triggers, state, line.ts);
+            turn.state.status = RunStatus::Escalated;
+            turn.state.current_step = line.step;
+            turn.ask(call(*trigger, notes.clone()));
         }
         Event::Resumed(Resumed::LocalLoop { by, accepted, accepted_tampering, .. }) => {
             let accepted = accepted.map(|_| accepted_tampering.clone());
-            *state = Turn::resumed(state, by.clone(), accepted, line.ts).state;
-            state.current_step = line.step;
+            turn = Turn::resumed(state, by.clone(), accepted, line.ts);
+            turn.state.current_step = line.step;
         }
         Event::PhaseError { step, why, .. } => {
             state.current_step = *step;
-            *state = Turn::broke(state, why.clone(), line.ts).state;
+            turn = Turn::broke(state, why.clone(), line.ts);
         }
-        Event::Stopped(_) | Event::Failed(_) | Event::Completed(_) => end(state, line),
-        _ => {}
+        Event::Stopped(_) | Event::Failed(_) | Event::Completed(_) => {
+            state.current_step = line.step;
+            turn = ended(state, line);
+        }
+        _ => return,
     }
+    *state = turn.state;
 }
 
-/// On to the next step: what was broken is mended, and no program is at work.
-fn go_to(state: &mut LoopState, step: Step) {
-    state.current_step = step;
-    if let Some(reflex) = state.reflex.as_mut() {
-        (reflex.broken, reflex.calling) = (None, None);
-    }
-}
-
-fn refine(state: &mut LoopState, line: &HistoryLine) {
+fn refined(state: &LoopState, line: &HistoryLine) -> Option<Turn> {
     let Event::RefinementDone { by, head, subject, diff_summary, files_modified, outside_scope, cost_usd, .. } =
         &line.event
     else {
-        return;
+        return None;
     };
+    let mut before = state.clone();
+    if *by != FixMaker::Person {
+        // How long it took is not in the history; that it was called, and what it cost, is not won back.
+        before = Turn::spend(before, TimeDelta::zero(), *cost_usd);
+    }
+    if *by == FixMaker::SeniorFixer {
+        before.max_iterations = before.max_iterations.max(line.iteration + 1);
+    }
     let fix = FixRecord {
         iteration: line.iteration,
         by: *by,
@@ -95,47 +96,27 @@ fn refine(state: &mut LoopState, line: &HistoryLine) {
         proven: Vec::new(),
         cost_usd: *cost_usd,
     };
-    if fix.by != FixMaker::Person {
-        // How long it took is not in the history either; that it was called, and what it cost, is not won back.
-        *state = Turn::spend(state.clone(), TimeDelta::zero(), fix.cost_usd);
-    }
-    if fix.by == FixMaker::SeniorFixer {
-        state.max_iterations = state.max_iterations.max(line.iteration + 1);
-    }
-    *state = Turn::refined(state, fix, line.ts).state;
+    Some(Turn::refined(&before, fix, line.ts))
 }
 
-fn block(state: &mut LoopState, line: &HistoryLine, trigger: Trigger, also: &[Trigger]) {
-    let triggers: Vec<Trigger> = std::iter::once(trigger).chain(also.iter().copied()).collect();
-    state.blocked = escalation_call::block(&triggers, state, line.ts);
-    state.status = RunStatus::Escalated;
-    state.current_step = line.step;
-}
-
-fn end(state: &mut LoopState, line: &HistoryLine) {
-    state.current_step = line.step;
-    let (status, passed, reason) = match &line.event {
+fn ended(state: &LoopState, line: &HistoryLine) -> Turn {
+    let mut turn = Turn::on(state, line.ts);
+    match &line.event {
         Event::Stopped(Stopped::ByPerson { words, by, .. }) => {
-            *state = Turn::stopped(state, words.clone(), by.clone(), line.ts).state;
-            return;
+            return Turn::stopped(state, words.clone(), by.clone(), line.ts);
         }
         // What the cause was stays beside it, for the report.
-        Event::Failed(Failed::Aborted { .. }) => {
-            state.status = RunStatus::Aborted;
-            return;
-        }
+        Event::Failed(Failed::Aborted { .. }) => turn.state.status = RunStatus::Aborted,
         Event::Stopped(Stopped::ShortOfPassing { reason, distance_to_success }) => {
-            if let Some(reflex) = state.reflex.as_mut() {
-                reflex.distance_to_success = Some(distance_to_success.clone());
-            }
-            (RunStatus::Stopped, false, *reason)
+            turn.reflex().distance_to_success = Some(distance_to_success.clone());
+            turn.end(RunStatus::Stopped, *reason, None);
         }
-        Event::Failed(Failed::Broken { .. }) => (RunStatus::Failed, false, StopReason::PhaseError),
-        Event::Completed(Completed::LocalLoop { reason, .. }) => (RunStatus::Completed, true, *reason),
-        _ => return,
-    };
-    let words = state.stop.words.take();
-    state.blocked = None;
-    state.status = status;
-    state.stop = Stop { passed, reason: Some(reason), words, by: None };
+        Event::Failed(Failed::Broken { .. }) => {
+            let words = turn.state.stop.words.take();
+            turn.end(RunStatus::Failed, StopReason::PhaseError, words);
+        }
+        Event::Completed(Completed::LocalLoop { reason, .. }) => turn.end(RunStatus::Completed, *reason, None),
+        _ => {}
+    }
+    turn
 }

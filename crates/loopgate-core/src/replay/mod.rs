@@ -8,7 +8,7 @@ mod what_if;
 
 pub use self::{
     past::{Judged, PastHead, PastPullRequest, RecordedAttempt, Waited},
-    what_if::{DroppedCheck, Mean, Unknown, VerdictChange, WhatIf},
+    what_if::{Mean, Unknown, VerdictChange, WhatIf},
 };
 
 #[cfg(test)]

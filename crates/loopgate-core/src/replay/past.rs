@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     deciding::{Decision, decide},
-    evidence::{ChangedCoverage, CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent},
+    evidence::{ChangedCoverage, CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Evidence},
     ids::{CheckName, Sha, Timestamp},
     observed::{CheckProgress, ExternalCheck, Lifecycle, ReceivedEvidence, Snapshot},
     policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy, WhenSkipped},
@@ -156,19 +156,12 @@ impl PastPullRequest {
             schema: EVIDENCE_SCHEMA.to_owned(),
             repository: self.last.repository.clone(),
             head_sha: recorded.head_sha,
-            tree_hash: String::new(),
-            base_sha: None,
             pull_request: Some(self.last.pull_request.number),
-            workflow: None,
-            environment: Environment::default(),
             started_at: recorded.at,
             ended_at: recorded.at,
             checks: recorded.checks.clone(),
             coverage: recorded.coverage.clone().filter(fits),
-            regression_proof: None,
-            base_tests: Vec::new(),
-            burn_in: Vec::new(),
-            extent: EvidenceExtent::Whole,
+            ..Evidence::default()
         }))
     }
 

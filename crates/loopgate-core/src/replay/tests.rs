@@ -7,8 +7,9 @@ use crate::{
     PrNumber,
     evidence::{CheckKind, Outcome},
     fixtures::{Story, evidence, gate_name, gate_with, paths, policy_with, sha},
+    metrics::CheckUse,
     observed::{ChangedFiles, ObservationProblem, ReceivedEvidence},
-    policy::{GateTrigger, LineCondition, LinePatterns, Pattern, Policy, Trigger},
+    policy::{GateTrigger, LineCondition, Pattern, Policy, Trigger},
     state::{AttemptDigest, Changes, LoopState},
 };
 
@@ -26,7 +27,7 @@ impl Numbers {
 }
 
 fn added(pattern: &str) -> GateTrigger {
-    let patterns = LinePatterns::new(vec![Pattern::parse(pattern).unwrap()]);
+    let patterns = vec![Pattern::parse(pattern).unwrap()];
     GateTrigger::AddedLines(LineCondition { patterns, ..LineCondition::default() })
 }
 
@@ -164,7 +165,7 @@ fn calls_and_verdicts_follow_the_other_policy() {
 fn checks_that_go_are_counted_and_those_without_evidence_are_unknown() {
     let scan: crate::CheckName = "scan".parse().unwrap();
     let dropped = compared(&with(|policy| policy.verify.checks.retain(|name, _| *name != scan))).dropped_checks;
-    assert_eq!(dropped, [(scan, DroppedCheck { runs: 5, failed: 5, total_ms: 0 })].into());
+    assert_eq!(dropped, [(scan, CheckUse { runs: 5, failed: 5, total_ms: 0, longest_ms: 0 })].into());
     let fuzz = policy_with(&[("fuzz", CheckKind::Test, "fuzz")]).verify.checks;
     let unknown = compared(&with(|policy| policy.verify.checks.extend(fuzz)));
     let named = vec!["#1".to_owned(), "#2".to_owned()];

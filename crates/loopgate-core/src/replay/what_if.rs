@@ -9,6 +9,7 @@ use crate::{
     evidence::CheckEvidence,
     gate::Holding,
     ids::{CheckName, GateName, Score},
+    metrics::CheckUse,
     policy::{Policy, Trigger},
     state::{AttemptDigest, Changes, VerificationResult},
 };
@@ -48,14 +49,6 @@ pub struct VerdictChange {
     pub would_score: Score,
 }
 
-/// A check that would not be asked for any more.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct DroppedCheck {
-    pub runs: u32,
-    pub failed: u32,
-    pub total_ms: u64,
-}
-
 /// What the history of pull requests does not hold.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -82,7 +75,7 @@ pub struct WhatIf {
     pub scores_would: Mean,
     pub verdicts: Vec<VerdictChange>,
     pub verdicts_not_listed: usize,
-    pub dropped_checks: BTreeMap<CheckName, DroppedCheck>,
+    pub dropped_checks: BTreeMap<CheckName, CheckUse>,
     #[serde(serialize_with = "as_list")]
     pub unknown: BTreeMap<Unknown, Vec<String>>,
 }
@@ -158,10 +151,7 @@ impl WhatIf {
             self.add_verdict(&name, &was.attempts, attempt);
         }
         for check in was.evidence.iter().filter(|check| !other.verify.checks.contains_key(&check.name)) {
-            let dropped = self.dropped_checks.entry(check.name.clone()).or_default();
-            dropped.runs = dropped.runs.saturating_add(1);
-            dropped.failed = dropped.failed.saturating_add(u32::from(check.outcome.is_failure()));
-            dropped.total_ms = dropped.total_ms.saturating_add(check.duration_ms);
+            self.dropped_checks.entry(check.name.clone()).or_default().add(&CheckUse::of(check));
         }
         let known: BTreeSet<CheckName> =
             past.heads.iter().flat_map(|head| head.with_known_checks(other).verify.checks.into_keys()).collect();

@@ -21,7 +21,7 @@ pub fn read(body: &str) -> CapabilityProgress {
     let mut heading: Option<String> = None;
     let mut under_heading = false;
     // The task item being read: ticked or not, and its text so far.
-    let mut item: Option<(Tick, String)> = None;
+    let mut item: Option<(bool, String)> = None;
     for event in Parser::new_ext(body, Options::ENABLE_TASKLISTS) {
         match event {
             Event::Start(Tag::Heading { .. }) => heading = Some(String::new()),
@@ -30,7 +30,7 @@ pub fn read(body: &str) -> CapabilityProgress {
                 under_heading = title.trim().trim_end_matches(':').eq_ignore_ascii_case("capabilities");
             }
             Event::TaskListMarker(ticked) if under_heading => {
-                item = Some((if ticked { Tick::Ticked } else { Tick::Open }, String::new()));
+                item = Some((ticked, String::new()));
             }
             Event::Text(text) | Event::Code(text) => {
                 if let Some(heading) = &mut heading {
@@ -41,8 +41,10 @@ pub fn read(body: &str) -> CapabilityProgress {
             }
             // An item ends with its text: what is nested below it is an item of its own.
             Event::End(TagEnd::Item | TagEnd::Paragraph) | Event::Start(Tag::List(_)) | Event::SoftBreak => {
-                if let Some((tick, name)) = item.take().filter(|_| progress.total < ITEM_LIMIT) {
-                    add(&mut progress, tick, &name);
+                if let Some((is_ticked, name)) = item.take().filter(|_| progress.total < ITEM_LIMIT) {
+                    progress.total += 1;
+                    progress.completed += usize::from(is_ticked);
+                    progress.remaining.extend((!is_ticked).then(|| text::start(name.trim(), NAME_LIMIT)));
                 }
             }
             _ => {}
@@ -50,20 +52,6 @@ pub fn read(body: &str) -> CapabilityProgress {
     }
     progress.current = (!progress.remaining.is_empty()).then(|| progress.remaining.remove(0));
     progress
-}
-
-#[derive(Clone, Copy, PartialEq)]
-enum Tick {
-    Ticked,
-    Open,
-}
-
-fn add(progress: &mut CapabilityProgress, tick: Tick, name: &str) {
-    progress.total += 1;
-    match tick {
-        Tick::Ticked => progress.completed += 1,
-        Tick::Open => progress.remaining.push(text::start(name.trim(), NAME_LIMIT)),
-    }
 }
 
 #[cfg(test)]

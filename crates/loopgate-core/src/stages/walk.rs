@@ -6,39 +6,20 @@ use crate::{
     evidence::CheckKind,
     gate::{GateReport, GateStanding},
     ids::{CheckName, GateName, Login},
-    observed::{Lifecycle, Readiness},
-    policy::{CapabilityMode, Phase, Severity},
+    observed::{Lifecycle, Readiness, Snapshot},
+    policy::{CapabilityMode, Phase, Policy, PolicyOrigin, Severity},
     stage::Stage,
     state::CapabilityProgress,
-    verdict::{Evaluation, gather::HeadEvidence, review::ReviewStanding},
+    verdict::{Verification, gather::HeadEvidence, review::ReviewStanding},
 };
 
 /// Everything a walk looks at.
 pub struct StageInputs<'a> {
-    pub configuration: Configuration,
-    pub evidence: &'a HeadEvidence,
-    pub evaluation: &'a Evaluation,
+    pub snapshot: &'a Snapshot,
+    pub policy: &'a Policy,
+    pub verification: &'a Verification,
     pub gates: &'a [GateReport],
     pub capabilities: &'a CapabilityProgress,
-    pub capability_mode: CapabilityMode,
-    pub readiness: Readiness,
-    pub review: &'a ReviewStanding,
-    pub lifecycle: &'a Lifecycle,
-}
-
-/// Whether there is a configuration to walk by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Configuration {
-    Usable,
-    /// The file is wrong and no older commit of it is right: only the presets govern.
-    Unusable,
-}
-
-/// Whether gates count in a walk.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum WalkMode {
-    Gates,
-    EvidenceOnly,
 }
 
 /// How far a walk got, and what stopped it. Nothing stops it only at COMPLETE.
@@ -59,26 +40,22 @@ pub struct Walks {
 
 impl Walks {
     pub fn over(inputs: &StageInputs<'_>) -> Self {
-        Self { evidence: walk(inputs, WalkMode::EvidenceOnly), stage: walk(inputs, WalkMode::Gates) }
+        Self { evidence: walk(inputs, &[]), stage: walk(inputs, inputs.gates) }
     }
 }
 
-/// Walks from INIT until something holds.
-pub fn walk(inputs: &StageInputs<'_>, mode: WalkMode) -> Walk {
+/// Walks from INIT until something holds. What the head itself lacks is said before what people still have to say.
+fn walk(inputs: &StageInputs<'_>, gates: &[GateReport]) -> Walk {
     let mut stage = Stage::Init;
     loop {
-        let gate = match mode {
-            WalkMode::Gates => inputs.gates.iter().find(|gate| gate.holds == stage && gate.is_closed()),
-            WalkMode::EvidenceOnly => None,
-        };
-        // What the head itself lacks is said before what people still have to say.
-        if let Some(hold) = lacking(inputs, stage).or(gate.map(|gate| Blocker::Gate(gate.name.clone()))) {
-            let reached = match hold {
-                Blocker::Capability(_) => Stage::Implement,
-                Blocker::Gate(ref name) if is_rejected(inputs.gates, name) => stage.min(Stage::Implement),
-                _ => stage,
-            };
+        if let Some(hold) = lacking(inputs, stage) {
+            let reached = if matches!(hold, Blocker::Capability(_)) { Stage::Implement } else { stage };
             return Walk { reached, held_by: Some(hold) };
+        }
+        if let Some(gate) = gates.iter().find(|gate| gate.holds == stage && gate.is_closed()) {
+            let is_rejected = matches!(gate.standing, GateStanding::Rejected { .. });
+            let reached = if is_rejected { stage.min(Stage::Implement) } else { stage };
+            return Walk { reached, held_by: Some(Blocker::Gate(gate.name.clone())) };
         }
         match stage.next() {
             Some(next) => stage = next,
@@ -87,16 +64,12 @@ pub fn walk(inputs: &StageInputs<'_>, mode: WalkMode) -> Walk {
     }
 }
 
-fn is_rejected(gates: &[GateReport], name: &crate::ids::GateName) -> bool {
-    gates.iter().any(|gate| &gate.name == name && matches!(gate.standing, GateStanding::Rejected { .. }))
-}
-
 /// What the transition out of `stage` asks for and the head does not have.
 fn lacking(inputs: &StageInputs<'_>, stage: Stage) -> Option<Blocker> {
     use CheckKind as K;
-    let needs = |kinds: &[CheckKind]| lacking_evidence(inputs.evidence, kinds);
+    let needs = |kinds: &[CheckKind]| lacking_evidence(&inputs.verification.evidence, kinds);
     match stage {
-        Stage::Init => (inputs.configuration == Configuration::Unusable).then_some(Blocker::Configuration),
+        Stage::Init => matches!(inputs.policy.origin, PolicyOrigin::Presets { .. }).then_some(Blocker::Configuration),
         Stage::Scaffold | Stage::Implement => needs(&[K::Build]),
         Stage::Test => needs(&[K::Build, K::Test]),
         Stage::Verify => needs(&[K::Build, K::Test, K::Lint, K::Types])
@@ -105,9 +78,11 @@ fn lacking(inputs: &StageInputs<'_>, stage: Stage) -> Option<Blocker> {
         Stage::Validate => needs(&[K::Build, K::Test, K::Security, K::Performance, K::Integration, K::Coverage])
             .or_else(|| evaluation_of(inputs, Phase::B)),
         Stage::Document => needs(&[K::Build, K::Test, K::Docs])
-            .or_else(|| (inputs.readiness == Readiness::Draft).then_some(Blocker::Draft)),
-        Stage::Review => needs(&[K::Build, K::Test]).or_else(|| review(inputs.review)),
-        Stage::Ship => (!matches!(inputs.lifecycle, Lifecycle::Merged { .. })).then_some(Blocker::Merge),
+            .or_else(|| (inputs.snapshot.pull_request.readiness == Readiness::Draft).then_some(Blocker::Draft)),
+        Stage::Review => needs(&[K::Build, K::Test]).or_else(|| review(&inputs.verification.review)),
+        Stage::Ship => {
+            (!matches!(inputs.snapshot.pull_request.lifecycle, Lifecycle::Merged { .. })).then_some(Blocker::Merge)
+        }
         Stage::Complete => None,
     }
 }
@@ -129,15 +104,16 @@ fn lacking_evidence(evidence: &HeadEvidence, kinds: &[CheckKind]) -> Option<Bloc
 
 /// The evaluation is in phase B once A has passed, so only a failed evaluation of this very phase holds.
 fn evaluation_of(inputs: &StageInputs<'_>, phase: Phase) -> Option<Blocker> {
-    if inputs.evaluation.phase != phase || inputs.evaluation.passed() {
+    let Verification { evidence, evaluation, .. } = inputs.verification;
+    if evaluation.phase != phase || evaluation.passed() {
         return None;
     }
-    let waiting = inputs.evidence.missing();
+    let waiting = evidence.missing();
     Some(if waiting.is_empty() { Blocker::Evaluation(phase) } else { Blocker::MissingEvidence(waiting) })
 }
 
 fn capability(inputs: &StageInputs<'_>) -> Option<Blocker> {
-    match (inputs.capability_mode, &inputs.capabilities.current) {
+    match (inputs.policy.retry.capabilities, &inputs.capabilities.current) {
         (CapabilityMode::Hold, Some(current)) => Some(Blocker::Capability(current.clone())),
         _ => None,
     }

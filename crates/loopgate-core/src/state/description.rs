@@ -58,18 +58,19 @@ pub struct CodeArtifact {
     pub requirements_ref: Vec<String>,
 }
 
-/// The language of a change, as far as the state distinguishes languages.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Language {
-    Typescript,
-    Javascript,
-    Python,
-    Go,
-    Rust,
-    Java,
-    #[default]
-    Other,
+words! {
+    /// The language of a change, as far as the state distinguishes languages.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Language {
+        Typescript = "typescript",
+        Javascript = "javascript",
+        Python = "python",
+        Go = "go",
+        Rust = "rust",
+        Java = "java",
+        #[default]
+        Other = "other",
+    }
 }
 
 /// How the tests are executed, as far as the configuration says.

@@ -20,30 +20,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-pub use self::{
-    attempts::{
-        AskedBy, AttemptDigest, BestAttempt, CheckLogEntry, Checkpoint, CoverageMet, FailureLog, FailureRecord,
-        Lacking, LastVerification, Outage, RejectedIn, Rejection, Repeatable, Rerun, RunHold, VerificationResult,
-    },
-    description::{
-        Agent, AgentKind, AuthorKind, Changes, CodeArtifact, ExecutionConfig, Language, ProposedConfiguration,
-        RetryPolicySummary, Task,
-    },
-    disputes::{Dispute, DisputeEnd, DisputeKind, DisputeSource},
-    local_loop::{
-        Ask, Broken, Calling, CritiqueItem, FixMaker, FixRecord, LoopCall, Major, ReflexState, Senior, Settings, Spent,
-    },
-    people::{
-        Answer, AnswerOutcome, Answered, Asked, Blocked, ClosedPeriod, CommandRefusal, GateState, GateStatus,
-        Objection, Release, Resume, Revocation, Skip, Ticks, WordSource,
-    },
-    progress::{
-        CapabilityProgress, Criteria, CriteriaRule, DistanceToSuccess, EvaluationSummary, PhaseCriteria, StageEvidence,
-        StageRecord,
-    },
-    queue::{QueueDeparture, QueueExit, QueueRecord},
-    status::{LostRecord, RunStatus, Step, Stop, StopReason, Trace},
-};
+pub use self::{attempts::*, description::*, disputes::*, local_loop::*, people::*, progress::*, queue::*, status::*};
 pub use super::memory::Settlement;
 use super::{
     ids::{CheckName, FailureId, GateName, Login, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
@@ -219,11 +196,6 @@ pub struct LoopState {
 }
 
 impl LoopState {
-    /// Number of failing attempts in the run; never resets.
-    pub fn total_failures(&self) -> u32 {
-        self.failures.total
-    }
-
     /// What is known of a record that was there before this run and is gone.
     pub fn lost_record(&self) -> Option<LostRecord> {
         // Before traces were kept, a lost record was recognised by the status comment only.

@@ -61,22 +61,21 @@ words! {
 
 /// The contract writes "no reason" as an empty string.
 mod optional_word {
-    use serde::{Deserialize, Deserializer, Serialize, Serializer, de::DeserializeOwned};
-    use serde_json::Value;
+    use serde::{
+        Deserialize, Deserializer, Serializer,
+        de::{Error, Unexpected},
+    };
 
-    pub fn serialize<T: Serialize, S: Serializer>(word: &Option<T>, serializer: S) -> Result<S::Ok, S::Error> {
-        match word {
-            Some(word) => word.serialize(serializer),
-            None => serializer.serialize_str(""),
-        }
+    use super::StopReason;
+
+    pub fn serialize<S: Serializer>(word: &Option<StopReason>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(word.map_or("", StopReason::as_str))
     }
 
-    pub fn deserialize<'de, T: DeserializeOwned, D: Deserializer<'de>>(deserializer: D) -> Result<Option<T>, D::Error> {
-        match Value::deserialize(deserializer)? {
-            Value::Null => Ok(None),
-            Value::String(text) if text.is_empty() => Ok(None),
-            value => T::deserialize(value).map(Some).map_err(serde::de::Error::custom),
-        }
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<StopReason>, D::Error> {
+        let word = Option::<String>::deserialize(deserializer)?.filter(|word| !word.is_empty());
+        let refused = |word: &str| D::Error::invalid_value(Unexpected::Str(word), &"a reason to stop");
+        word.map(|word| StopReason::of_word(&word).ok_or_else(|| refused(&word))).transpose()
     }
 }
 

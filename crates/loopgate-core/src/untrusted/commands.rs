@@ -1,8 +1,6 @@
 //! What other bots take for a command to them.
 
-use std::{borrow::Cow, sync::LazyLock};
-
-use regex::Regex;
+use std::borrow::Cow;
 
 /// An invisible character; behind the first character of a word it makes another word of it.
 const JOINER: char = '\u{2060}';
@@ -10,14 +8,12 @@ const JOINER: char = '\u{2060}';
 /// The line without commands: what begins a line of Prow (`/`), of chat bots (`!`) or a mention (`@`), and names and words
 /// that bots obey anywhere in a line, are broken after their first character.
 pub fn without_commands(line: &str) -> Cow<'_, str> {
-    static OBEYED: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"(?i)(?:^|[^\w./-])(?:/(?:lgtm|approve|merge|loop)\b|@\w|bors\b)").expect("a constant")
-    });
+    let obeyed = pattern!(r"(?i)(?:^|[^\w./-])(?:/(?:lgtm|approve|merge|loop)\b|@\w|bors\b)");
     let start = line.find(|c: char| !c.is_whitespace()).filter(|at| line[*at..].starts_with(['/', '@', '!']));
     let broken = start.map(|at| at + 1);
     // The character in front of a word is part of what is found.
     let is_word = |c: char| c.is_alphanumeric() || matches!(c, '/' | '@');
-    let inside = OBEYED.find_iter(line).filter_map(|found| {
+    let inside = obeyed.find_iter(line).filter_map(|found| {
         let at = found.as_str().find(is_word)? + found.start();
         Some(line[at..].chars().next()?.len_utf8() + at)
     });

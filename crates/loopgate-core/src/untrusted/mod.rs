@@ -7,9 +7,7 @@ mod commands;
 mod hidden;
 mod secrets;
 
-use std::{borrow::Cow, sync::LazyLock};
-
-use regex::Regex;
+use std::borrow::Cow;
 
 pub use commands::without_commands;
 pub use hidden::{without_hidden, without_sequences};
@@ -65,13 +63,11 @@ pub fn cut(line: &str) -> &str {
 
 /// The text in which a listing of an environment is one line that counts its lines.
 fn without_environment(text: &str) -> Cow<'_, str> {
-    static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
-        Regex::new(r"^\s*(?:[+>]\s*)?(?:export |declare -x )?[A-Za-z_][A-Za-z0-9_]*=").expect("a constant")
-    });
+    let variable = pattern!(r"^\s*(?:[+>]\s*)?(?:export |declare -x )?[A-Za-z_][A-Za-z0-9_]*=");
     let lines: Vec<&str> = text.lines().collect();
     let mut kept: Vec<Cow<'_, str>> = Vec::with_capacity(lines.len());
-    for run in lines.chunk_by(|one, next| VARIABLE.is_match(one) == VARIABLE.is_match(next)) {
-        match run.first().is_some_and(|first| run.len() >= ENVIRONMENT && VARIABLE.is_match(first)) {
+    for run in lines.chunk_by(|one, next| variable.is_match(one) == variable.is_match(next)) {
+        match run.first().is_some_and(|first| run.len() >= ENVIRONMENT && variable.is_match(first)) {
             true => kept.push(format!("[{} lines NAME=value]", run.len()).into()),
             false => kept.extend(run.iter().copied().map(Cow::Borrowed)),
         }

@@ -7,7 +7,7 @@ use crate::{
     evidence::{CheckEvidence, RetryClass},
     failure::{Blame, BlameVerdict, Changes, Circumstances, ExaminedCheck, ExaminedFailure},
     ids::CheckName,
-    observed::BaseEvidence,
+    observed::Snapshot,
     verdict::CheckStanding,
 };
 
@@ -24,17 +24,13 @@ pub struct CheckBlame {
 }
 
 /// Blames every failing check of the head. `flaky` names the tests that failed and passed on it. The failures are
-/// examined among the files of `changes`; no blame depends on these.
-pub fn blames(
-    evidence: &HeadEvidence,
-    changes: &Changes,
-    base: Option<&BaseEvidence>,
-    flaky: &BTreeSet<String>,
-) -> Vec<CheckBlame> {
+/// examined among the changed files; no blame depends on these.
+pub fn blames(snapshot: &Snapshot, evidence: &HeadEvidence, flaky: &BTreeSet<String>) -> Vec<CheckBlame> {
+    let changes = &Changes::of(&snapshot.files);
     let failing = evidence.checks.iter().filter(|(_, check)| check.has_failed());
     failing
         .map(|(name, check)| {
-            let base = base.and_then(|base| base.checks.get(name));
+            let base = snapshot.base_evidence.as_ref().and_then(|base| base.checks.get(name));
             let circumstances = Circumstances { base, flaky: Some(flaky) };
             let examined = check.evidence().map(|evidence| ExaminedCheck::new(evidence, changes));
             CheckBlame {

@@ -9,7 +9,7 @@ use crate::{
     evidence::{ChangedCoverage, CheckKind, CheckResults, Outcome},
     ids::{CheckName, RuleId, Score},
     observed::{ChangedFile, ChangedFiles, CodeType, FileStatus},
-    policy::{CoverageTarget, NameGlob, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity},
+    policy::{CoverageTarget, Look, NameGlob, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity},
     source_files::{is_code, is_test},
     state::{EvaluationSummary, StopReason},
     verdict::{CheckStanding, LostLeg},
@@ -150,9 +150,8 @@ pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
         _ => Severity::Warn,
     };
     let mut rules: Vec<Rule> = of_checks.collect();
-    rules.extend(builtin("tests_added").map(|id| {
-        rule(id, "changed code comes with changed tests".to_owned(), tests_added, Phase::B, RuleCheck::TestsAdded)
-    }));
+    let added = "changed code comes with changed tests".to_owned();
+    rules.extend(of_change("tests_added", added, tests_added, RuleCheck::TestsAdded));
     let (description, check) = match policy.coverage.target(code_type) {
         CoverageTarget::Percent(percent) => {
             (format!("at least {percent} % of the changed lines are covered"), RuleCheck::ChangedCoverage(percent))
@@ -161,15 +160,13 @@ pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
             ("the coverage of all lines is that of the base".to_owned(), RuleCheck::CoverageKept)
         }
     };
-    let severity = policy.coverage.below_minimum;
-    rules.extend(builtin(COVERAGE_RULE).map(|id| rule(id, description, severity, Phase::B, check)));
+    rules.extend(of_change(COVERAGE_RULE, description, policy.coverage.below_minimum, check));
     rules.extend(policy.coverage.judged_tests(code_type).filter_map(|sort| {
         let severity = match sort {
             RequiredTest::RegressionTest | RequiredTest::ExistingTestsPass => Severity::Fail,
             _ => Severity::Warn,
         };
-        let description = sort.description().to_owned();
-        Some(rule(builtin(sort.as_str())?, description, severity, Phase::B, RuleCheck::RequiredTest(sort)))
+        of_change(sort.as_str(), sort.description().to_owned(), severity, RuleCheck::RequiredTest(sort))
     }));
     rules.retain(|default| policy.evaluate.rules.iter().all(|own| own.id != default.id));
     rules.extend(policy.evaluate.rules.iter().cloned());
@@ -181,8 +178,9 @@ pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
 /// Id of the rule on coverage that every change has.
 pub const COVERAGE_RULE: &str = "coverage";
 
-fn builtin(id: &str) -> Option<RuleId> {
-    id.parse().ok()
+/// A rule on the change as a whole that every repository has.
+fn of_change(id: &str, description: String, severity: Severity, check: RuleCheck) -> Option<Rule> {
+    Some(rule(id.parse().ok()?, description, severity, Phase::B, check))
 }
 
 fn rule(id: RuleId, description: String, severity: Severity, phase: Phase, check: RuleCheck) -> Rule {
@@ -204,33 +202,22 @@ const fn phase_of(kind: CheckKind) -> Phase {
 
 /// Evaluates the head. In phase A, a pass switches to B at once, on the same head and without a new attempt; a run
 /// that has reached B stays there.
-pub fn evaluate(
-    files: &ChangedFiles,
-    evidence: &HeadEvidence,
-    policy: &Policy,
-    rules: &[Rule],
-    phase: Phase,
-) -> Evaluation {
-    let first = evaluate_phase(files, evidence, policy, rules, phase);
+pub fn evaluate(look: Look<'_>, evidence: &HeadEvidence, rules: &[Rule], phase: Phase) -> Evaluation {
+    let first = evaluate_phase(look, evidence, rules, phase);
     if phase == Phase::A && first.passed() {
-        return evaluate_phase(files, evidence, policy, rules, Phase::B);
+        return evaluate_phase(look, evidence, rules, Phase::B);
     }
     first
 }
 
 /// Evaluates the head by the rules of one phase alone.
-pub fn evaluate_phase(
-    files: &ChangedFiles,
-    evidence: &HeadEvidence,
-    policy: &Policy,
-    rules: &[Rule],
-    phase: Phase,
-) -> Evaluation {
+pub fn evaluate_phase(look: Look<'_>, evidence: &HeadEvidence, rules: &[Rule], phase: Phase) -> Evaluation {
+    let Look { snapshot, policy, .. } = look;
     let active = rules.iter().filter(|rule| rule.phase <= phase);
     let mut waiting = false;
     let views: Vec<RuleView> = active
         .map(|rule| {
-            let outcome = judge(files, evidence, rule, &mut waiting);
+            let outcome = judge(&snapshot.files, evidence, rule, &mut waiting);
             RuleView {
                 id: rule.id.clone(),
                 description: rule.description.clone(),

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use crate::{
-    evidence::{CheckEvidence, CheckKind, ErrorType, Failure, Outcome, RetryClass, SourceLocation, matrix_jobs},
+    evidence::{CheckEvidence, CheckKind, ErrorType, Failure, Outcome, RetryClass, SourceLocation},
     ids::CheckName,
     observed::{
         AnnotationLevel, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, Snapshot,
@@ -34,7 +34,7 @@ pub fn standing(
             Some(Ended::NotStarted) => not_started = Some(check.url.clone()),
             Some(Ended::With(outcome, class)) => {
                 let evidence = evidence_of(check, name, kind, outcome, class);
-                merged = Some(merged.map_or(evidence.clone(), |merged| matrix_jobs::merge(merged, evidence)));
+                merged = merged.into_iter().chain([evidence]).reduce(CheckEvidence::merge);
             }
         }
     }
@@ -50,11 +50,8 @@ pub fn standing(
 /// The standing of a check whose evidence was to come from these workflow runs, and none has: it did not start if the
 /// newest run of a workflow did not.
 pub fn without_evidence(runs: &[WorkflowRun], files: &ChangedFiles) -> Option<CheckStanding> {
-    let is_newest = |run: &&WorkflowRun| !runs.iter().any(|other| other.path == run.path && other.id > run.id);
-    let failed_to_start = |run: &&WorkflowRun| {
-        matches!(run.progress, CheckProgress::Completed { conclusion: Conclusion::StartupFailure, .. })
-    };
-    let run = runs.iter().filter(is_newest).find(failed_to_start)?;
+    let failed_to_start = |run: &&WorkflowRun| run.progress.conclusion() == Some(Conclusion::StartupFailure);
+    let run = runs.iter().filter(|run| run.is_newest_of(runs)).find(failed_to_start)?;
     Some(without_start(run.url.clone(), files))
 }
 
@@ -62,12 +59,10 @@ pub fn without_evidence(runs: &[WorkflowRun], files: &ChangedFiles) -> Option<Ch
 /// brings it was not reached, or is not in the workflow.
 pub fn silent_runs(snapshot: &Snapshot) -> impl Iterator<Item = &WorkflowRun> {
     let runs = &snapshot.workflow_runs;
-    let has_ended = |run: &WorkflowRun| match run.progress {
-        CheckProgress::Completed { conclusion, .. } => !matches!(
-            conclusion,
-            Conclusion::Skipped | Conclusion::ActionRequired | Conclusion::StartupFailure | Conclusion::Stale
-        ),
-        _ => false,
+    let has_ended = |run: &WorkflowRun| {
+        use Conclusion::{ActionRequired, Skipped, Stale, StartupFailure};
+        let conclusion = run.progress.conclusion();
+        conclusion.is_some_and(|one| !matches!(one, Skipped | ActionRequired | StartupFailure | Stale))
     };
     // Evidence that does not say its run may be of any.
     let of = |received: &ReceivedEvidence| match received {
@@ -78,8 +73,7 @@ pub fn silent_runs(snapshot: &Snapshot) -> impl Iterator<Item = &WorkflowRun> {
         let mut of_workflow = runs.iter().filter(|other| other.path == run.path);
         of_workflow.all(|other| snapshot.evidence.iter().all(|one| of(one).is_some_and(|id| id != other.id)))
     };
-    let is_newest = |run: &WorkflowRun| !runs.iter().any(|other| other.path == run.path && other.id > run.id);
-    runs.iter().filter(move |run| has_ended(run) && is_newest(run) && is_silent(run))
+    runs.iter().filter(move |run| has_ended(run) && run.is_newest_of(runs) && is_silent(run))
 }
 
 /// A job of each App whose jobs a followed check takes, if these are several Apps and the check names none: any App
@@ -105,9 +99,8 @@ enum Ended {
 }
 
 /// None while no end is known: still running, waiting for somebody's approval to run, or made stale by GitHub.
-const fn ended(check: &ExternalCheck, kind: CheckKind) -> Option<Ended> {
-    let CheckProgress::Completed { conclusion, .. } = check.progress else { return None };
-    Some(match conclusion {
+fn ended(check: &ExternalCheck, kind: CheckKind) -> Option<Ended> {
+    Some(match check.progress.conclusion()? {
         Conclusion::Success => Ended::With(Outcome::Passed, None),
         Conclusion::Neutral if !skipped_jobs::has_to_run(kind) => Ended::With(Outcome::Passed, None),
         Conclusion::Skipped | Conclusion::Neutral => Ended::With(Outcome::Skipped, None),

@@ -12,11 +12,11 @@ use super::{
 use crate::{
     evidence::{
         ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, Outcome, RepeatedTest, TestId,
-        TestState, WorkflowOrigin, check_consistent, matrix_jobs,
+        TestState, WorkflowOrigin, check_consistent,
     },
     ids::{CheckName, Sha, Timestamp},
-    observed::{BaseEvidence, CheckProgress, ReceivedEvidence, Snapshot},
-    policy::{CheckPolicy, CheckPresence, CheckSource, EmptyTests, Policy, RequiredTest},
+    observed::{BaseEvidence, ReceivedEvidence, Snapshot},
+    policy::{CheckPolicy, CheckPresence, CheckSource, EmptyTests, Look, RequiredTest},
     state::{AttemptDigest, Skip},
     verdict::CheckStanding,
 };
@@ -25,7 +25,7 @@ use crate::{
 const MOST_FLAKY: usize = 10;
 
 /// What is known of every check of the policy on the head commit, in the policy's order.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeadEvidence {
     pub checks: IndexMap<CheckName, GatheredCheck>,
     /// Of all jobs together, checked against the diff.
@@ -180,14 +180,7 @@ impl HeadEvidence {
             let (kind, baseline) = (check.kind, OnBase::Counts);
             (name, GatheredCheck { kind, standing: CheckStanding::Done(Box::new(check)), baseline })
         });
-        Self {
-            checks: gathered.collect(),
-            coverage,
-            coverage_refused: None,
-            coverage_on_base: None,
-            required_tests: BTreeMap::new(),
-            mends_a_test: false,
-        }
+        Self { checks: gathered.collect(), coverage, ..Self::default() }
     }
 }
 
@@ -196,13 +189,12 @@ impl HeadEvidence {
 /// `released` names checks whose skipped jobs a person released on this head. `since` is when a check began to be waited for: one that has not ended
 /// [`evidence_timeout`](crate::policy::LoopPolicy::evidence_timeout) later counts as failed.
 pub fn gather(
-    snapshot: &Snapshot,
-    policy: &Policy,
+    look: Look<'_>,
     skips: &[Skip],
     released: &BTreeSet<CheckName>,
     since: impl Fn(&CheckName) -> Timestamp,
-    now: Timestamp,
 ) -> HeadEvidence {
+    let Look { snapshot, policy, now } = look;
     let standing = |name: &CheckName, check: &CheckPolicy| {
         if let Some(skip) = skips.iter().find(|skip| &skip.check == name) {
             return CheckStanding::Skipped { by: skip.by.clone(), reason: skip.reason.clone() };
@@ -225,8 +217,7 @@ pub fn gather(
                     (CheckStanding::Done(done), Some(job))
                         if skipped_jobs::has_to_run(check.kind) && !done.outcome.is_failure() =>
                     {
-                        let of_job =
-                            skipped_jobs::standing(snapshot, policy, name, job, source.when_skipped, is_released);
+                        let of_job = skipped_jobs::standing(look, name, job, source.when_skipped, is_released);
                         // Where others of its jobs passed, only a job that was not started is missed.
                         let is_missed = matches!(of_job, CheckStanding::AwaitsRelease { .. });
                         if done.outcome == Outcome::Skipped || is_missed { of_job } else { found }
@@ -338,7 +329,7 @@ pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
     let mut checks: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
     for check in documents.into_iter().flat_map(|document| document.checks) {
         let merged = match checks.remove(&check.name) {
-            Some(before) => matrix_jobs::merge(before, check),
+            Some(before) => before.merge(check),
             None => check,
         };
         checks.insert(merged.name.clone(), merged);
@@ -376,7 +367,7 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
         return CheckStanding::Refused { reason };
     }
     let (runs, received) = (&snapshot.workflow_runs, &snapshot.evidence);
-    let running = runs.iter().find(|run| !matches!(run.progress, CheckProgress::Completed { .. }));
+    let running = runs.iter().find(|run| run.progress.conclusion().is_none());
     let merged = |documents: &[&Evidence]| {
         let found = documents.iter().flat_map(|evidence| evidence.checks.iter().map(move |check| (evidence, check)));
         let found = found.filter(|(_, check)| &check.name == name).map(|(evidence, check)| {
@@ -385,7 +376,7 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
             check.failures.iter_mut().for_each(|failure| failure.job.clone_from(&job));
             check
         });
-        let merged = found.reduce(matrix_jobs::merge);
+        let merged = found.reduce(CheckEvidence::merge);
         merged.map(|check| CheckEvidence { kind, ..check })
     };
     if let Some(run) = running {
@@ -412,9 +403,7 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
 fn is_being_repeated(snapshot: &Snapshot, evidence: &Evidence) -> bool {
     evidence.workflow.as_ref().is_some_and(|origin| {
         snapshot.workflow_runs.iter().any(|run| {
-            run.id == origin.run_id
-                && run.attempt > origin.run_attempt
-                && !matches!(run.progress, CheckProgress::Completed { .. })
+            run.id == origin.run_id && run.attempt > origin.run_attempt && run.progress.conclusion().is_none()
         })
     })
 }

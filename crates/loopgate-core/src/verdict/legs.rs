@@ -170,7 +170,7 @@ impl<'a> Legs<'a> {
         if let Some(name) = origin.leg.and_then(|leg| leg.check_run_id).and_then(|id| self.name(&origin.path, id)) {
             let newest = self.executions(&origin.path).filter(|(_, job)| job.name == name).max_by_key(age);
             return newest
-                .filter(|(run, job)| !self.is_heard(run, job) && (!succeeded(job) || self.has_refusal(run)))
+                .filter(|(run, job)| !self.is_heard(run, job) && (!job.progress.succeeded() || self.has_refusal(run)))
                 .map(|(_, job)| loss(job))
                 .into_iter()
                 .collect();
@@ -181,7 +181,7 @@ impl<'a> Legs<'a> {
         if fails || run_succeeded(newest) || (origin.leg.is_some() && is_its_own) || self.is_explained(newest) {
             return Vec::new();
         }
-        let lost: Vec<_> = self.unheard(newest).filter(|job| !succeeded(job)).map(loss).collect();
+        let lost: Vec<_> = self.unheard(newest).filter(|job| !job.progress.succeeded()).map(loss).collect();
         if !lost.is_empty() {
             return lost;
         }
@@ -207,7 +207,8 @@ impl<'a> Legs<'a> {
         let of_run = |run: &&WorkflowRun| !is_told && (run.id, run.attempt) == execution(origin);
         let run = self.runs.iter().find(of_run);
         let progress = job.map(|(_, job)| job.progress).or(run.map(|run| run.progress));
-        let is_cut_off = matches!(progress.and_then(conclusion), Some(Conclusion::Cancelled | Conclusion::TimedOut));
+        let is_cut_off =
+            matches!(progress.and_then(CheckProgress::conclusion), Some(Conclusion::Cancelled | Conclusion::TimedOut));
         is_cut_off && of(document, check).is_some_and(|found| !found.outcome.is_failure())
     }
 
@@ -244,7 +245,7 @@ impl<'a> Legs<'a> {
         let Some(run) = self.runs.iter().find(|run| run.id == newest.run_id).filter(|_| missing > 0) else {
             return Vec::new();
         };
-        let has_died = self.unheard(run).any(|job| !succeeded(job));
+        let has_died = self.unheard(run).any(|job| !job.progress.succeeded());
         let may_be_silent = !self.has_refusal(run);
         if may_be_silent && (if run.jobs.is_empty() { run_succeeded(run) } else { !has_died }) {
             // The step is not in every leg: those without it succeeded and have nothing to say.
@@ -257,9 +258,9 @@ impl<'a> Legs<'a> {
             .unheard(run)
             .filter(|job| !names.contains(job.name.as_str()))
             .partition(|job| stems.contains(stem(&job.name)));
-        let beside = alike.iter().filter(|job| succeeded(job) && may_be_silent).count();
-        alike.retain(|job| !succeeded(job));
-        others.retain(|job| !succeeded(job));
+        let beside = alike.iter().filter(|job| job.progress.succeeded() && may_be_silent).count();
+        alike.retain(|job| !job.progress.succeeded());
+        others.retain(|job| !job.progress.succeeded());
         let mut lost: Vec<_> = alike.into_iter().take(missing).map(loss).collect();
         let unnamed = missing.saturating_sub(lost.len() + beside);
         if unnamed > 0 && others.len() == unnamed {
@@ -275,7 +276,7 @@ impl<'a> Legs<'a> {
     }
 
     fn newest_run(&self, path: &str) -> Option<&'a WorkflowRun> {
-        let is_skipped = |run: &WorkflowRun| conclusion(run.progress) == Some(Conclusion::Skipped);
+        let is_skipped = |run: &WorkflowRun| run.progress.conclusion() == Some(Conclusion::Skipped);
         self.runs.iter().filter(|run| run.path == path && !is_skipped(run)).max_by_key(|run| run.id)
     }
 
@@ -297,7 +298,7 @@ impl<'a> Legs<'a> {
     fn executions(&self, path: &str) -> impl Iterator<Item = (&'a WorkflowRun, &'a WorkflowJob)> {
         let runs = self.runs.iter().filter(move |run| run.path == path);
         runs.flat_map(|run| run.jobs.iter().map(move |job| (run, job)))
-            .filter(|(_, job)| conclusion(job.progress) != Some(Conclusion::Skipped))
+            .filter(|(_, job)| job.progress.conclusion() != Some(Conclusion::Skipped))
     }
 
     fn name(&self, path: &str, id: CheckRunId) -> Option<&'a str> {
@@ -339,7 +340,7 @@ fn stem(name: &str) -> &str {
 }
 
 fn loss(job: &WorkflowJob) -> Loss {
-    let end = match conclusion(job.progress) {
+    let end = match job.progress.conclusion() {
         Some(_) if job.cut_off => LegEnd::RunnerLost,
         Some(conclusion) => LegEnd::As(conclusion),
         None => LegEnd::Unknown,
@@ -348,27 +349,16 @@ fn loss(job: &WorkflowJob) -> Loss {
 }
 
 fn end_of_run(run: &WorkflowRun) -> LegEnd {
-    conclusion(run.progress).map_or(LegEnd::Unknown, LegEnd::As)
-}
-
-const fn conclusion(progress: CheckProgress) -> Option<Conclusion> {
-    match progress {
-        CheckProgress::Completed { conclusion, .. } => Some(conclusion),
-        CheckProgress::Queued | CheckProgress::InProgress => None,
-    }
-}
-
-fn succeeded(job: &WorkflowJob) -> bool {
-    matches!(conclusion(job.progress), Some(Conclusion::Success | Conclusion::Neutral | Conclusion::Skipped))
+    run.progress.conclusion().map_or(LegEnd::Unknown, LegEnd::As)
 }
 
 fn run_succeeded(run: &WorkflowRun) -> bool {
-    matches!(conclusion(run.progress), Some(Conclusion::Success | Conclusion::Neutral))
+    matches!(run.progress.conclusion(), Some(Conclusion::Success | Conclusion::Neutral))
 }
 
 /// Whether the documents leave open which legs of a workflow's newest run spoke, so that its jobs have to be asked for.
 pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
-    if conclusion(newest.progress).is_none() {
+    if newest.progress.conclusion().is_none() {
         return false;
     }
     let legs = Legs::new(std::slice::from_ref(newest), &[], documents);

@@ -10,7 +10,6 @@ pub mod gather;
 pub mod legs;
 pub mod lost_results;
 mod queue;
-pub mod rejection;
 pub mod review;
 mod reviewer_words;
 pub mod reviewers;
@@ -23,5 +22,5 @@ pub use self::{
     feedback::FeedbackFact,
     legs::{LegEnd, LegName, LostLeg},
     queue::LeftQueue,
-    standing::{CheckStanding, FailureView, SkipCause},
+    standing::{CheckStanding, FailureView, SkipCause, Verification},
 };

@@ -1,12 +1,17 @@
 //! The review a loop asks for before it ships: as many approvals on the head as the base branch's rules (or the
-//! configuration) want, by people with write, and no request for changes by a person with write.
+//! configuration) want, by people with write, and no request for changes by a person with write. And who turns a head down
+//! whatever its checks say: there, and at gates that hold.
 
 use std::collections::BTreeMap;
 
 use crate::{
-    ids::{Login, Timestamp, UserId},
-    observed::{Permission, Review, ReviewVerdict, Snapshot, Standing},
+    evidence::Failure,
+    failure,
+    gate::{GateReport, GateStanding},
+    ids::{Fingerprint, Login, Timestamp, UserId},
+    observed::{Permission, Review, ReviewVerdict, Snapshot},
     policy::{LoopPolicy, ReviewRequirement},
+    state::{LoopState, Objection, RejectedIn, Rejection},
 };
 
 /// Where the required review stands.
@@ -53,6 +58,48 @@ pub fn standing(snapshot: &Snapshot, policy: &LoopPolicy) -> ReviewStanding {
 }
 
 fn may_review(snapshot: &Snapshot, person: UserId) -> bool {
-    let write = |standing: &Standing| matches!(standing, Standing::Known { permission, .. } if *permission >= Permission::Write);
-    person != snapshot.pull_request.author.id && snapshot.authority.people.get(&person).is_some_and(write)
+    person != snapshot.pull_request.author.id && snapshot.authority.has(person, Permission::Write) == Some(true)
+}
+
+/// Everybody who turns the head down now whatever its checks say, with their words: at gates that hold, and in a required
+/// review.
+pub fn rejections<'a>(
+    gates: &'a [GateReport],
+    review: &'a ReviewStanding,
+) -> impl Iterator<Item = (Rejection, &'a String)> {
+    let rejection = |by: &Login, by_id: UserId, of, at| Rejection { by: by.clone(), by_id, of, at };
+    let of_gates = gates.iter().filter(|gate| gate.is_closed()).filter_map(move |gate| match &gate.standing {
+        GateStanding::Rejected(Objection { by, by_id, at, words, .. }) => {
+            Some((rejection(by, *by_id, RejectedIn::Gate(gate.name.clone()), *at), words))
+        }
+        _ => None,
+    });
+    let of_review = match review {
+        ReviewStanding::Rejected { by, by_id, at, words } => {
+            Some((rejection(by, *by_id, RejectedIn::Review, *at), words))
+        }
+        _ => None,
+    };
+    of_gates.chain(of_review)
+}
+
+/// Those of the rejections that did not cost an earlier attempt with the same words.
+pub fn new_rejections(state: &LoopState, gates: &[GateReport], review: &ReviewStanding) -> Vec<Rejection> {
+    let others = || state.attempts.iter().filter(|attempt| attempt.number != state.iteration);
+    let is_new = |rejection: &Rejection| others().all(|attempt| !attempt.rejections.contains(rejection));
+    rejections(gates, review).map(|(rejection, _)| rejection).filter(is_new).collect()
+}
+
+/// The fingerprint of a rejection. A gate that rejects again is the same error again.
+pub fn fingerprint(rejection: &Rejection) -> Fingerprint {
+    let of = match &rejection.of {
+        RejectedIn::Gate(gate) => format!("{gate} gate"),
+        RejectedIn::Review => "review".to_owned(),
+    };
+    failure::fingerprint(&Failure {
+        test_name: Some(of.clone()),
+        error_class: Some("rejected".to_owned()),
+        error_message: format!("rejected in {of}"),
+        ..Failure::default()
+    })
 }

@@ -40,18 +40,18 @@ static SEVERITY: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// What stands among labels and says nothing: the key of a severity, and the address of a badge.
-static NO_LABEL: LazyLock<Regex> =
-    LazyLock::new(|| Regex::new(r"(?i)\A(?:(?:severity|priority)\b[*_ ]*:|https?://[^\s)]+)").expect("a constant"));
+fn no_label() -> &'static Regex {
+    pattern!(r"(?i)\A(?:(?:severity|priority)\b[*_ ]*:|https?://[^\s)]+)")
+}
 
 /// Comments, folded parts, tags and the marks of alerts.
-static UNSEEN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"(?s)<!--.*?(?:-->|\z)|<details\b.*?(?:</details>|\z)|</?[a-zA-Z][^<>]{0,300}>|\[![A-Z]{3,12}\]")
-        .expect("a constant")
-});
+fn unseen() -> &'static Regex {
+    pattern!(r"(?s)<!--.*?(?:-->|\z)|<details\b.*?(?:</details>|\z)|</?[a-zA-Z][^<>]{0,300}>|\[![A-Z]{3,12}\]")
+}
 
 /// Whether a text is one of a reviewer's own messages of which the table says that they find nothing.
 pub fn is_placeholder(app: &str, text: &str) -> bool {
-    let seen = words(&UNSEEN.replace_all(text, " "));
+    let seen = words(&unseen().replace_all(text, " "));
     TABLE.message.iter().any(|message| message.app == app && seen.starts_with(&words(&message.begins)))
 }
 
@@ -71,7 +71,7 @@ pub struct Finding {
 
 impl Finding {
     pub fn of(text: &str) -> Self {
-        let seen = UNSEEN.replace_all(text, "");
+        let seen = unseen().replace_all(text, "");
         let seen = if seen.trim().is_empty() { Cow::Borrowed(text) } else { seen };
         let (severity, rest) = labels(&seen);
         let rest = if rest.is_empty() { &seen } else { rest };
@@ -95,7 +95,7 @@ fn labels(text: &str) -> (Option<FindingSeverity>, &str) {
             rest = behind[found.get_match().end()..].trim_start_matches(['*', '_', ']', ')', ':']);
             continue;
         }
-        if let Some(found) = NO_LABEL.find(behind) {
+        if let Some(found) = no_label().find(behind) {
             rest = &behind[found.end()..];
             continue;
         }

@@ -11,8 +11,7 @@ use crate::{
     failure, gate,
     ids::{CheckName, FailureId, Login, UserId},
     observed::{
-        Account, AccountKind, CheckProgress, Completeness, Conclusion, Permission, Resolution, ReviewThread, Snapshot,
-        Standing,
+        Account, AccountKind, Completeness, Conclusion, ExternalCheck, Permission, Resolution, ReviewThread, Snapshot,
     },
     policy::{Policy, ReviewerSource},
     state::{Dispute, DisputeEnd, Settlement},
@@ -92,11 +91,11 @@ fn has_spoken(snapshot: &Snapshot, app: &str) -> bool {
     snapshot.reviews.items.iter().any(|review| review.commit == Some(head) && says(&review.author, &review.body))
         || snapshot.review_threads.items.iter().any(|thread| thread.app == app && thread.begun_on == Some(head))
         || snapshot.comments.items.iter().any(|one| one.body.contains(&short) && says(&one.author, &one.body))
-        || snapshot.checks.iter().any(|check| check.app.as_deref() == Some(app) && has_judged(check.progress))
+        || snapshot.checks.iter().any(|check| check.app.as_deref() == Some(app) && has_judged(check))
 }
 
-const fn has_judged(progress: CheckProgress) -> bool {
-    matches!(progress, CheckProgress::Completed { conclusion: Conclusion::Success | Conclusion::Failure, .. })
+const fn has_judged(check: &ExternalCheck) -> bool {
+    matches!(check.progress.conclusion(), Some(Conclusion::Success | Conclusion::Failure))
 }
 
 /// Whether an account is an App's. A person may have the slug for a login, but not the bot's kind.
@@ -119,9 +118,8 @@ fn accounts(snapshot: &Snapshot) -> impl Iterator<Item = &Account> {
 /// Those of them who may: people with write who have no part in the change.
 fn who_may_resolve(snapshot: &Snapshot) -> BTreeSet<UserId> {
     let may = |account: &&Account| {
-        let standing = snapshot.authority.people.get(&account.id);
         account.kind == AccountKind::User
-            && matches!(standing, Some(Standing::Known { permission, .. }) if *permission >= Permission::Write)
+            && snapshot.authority.has(account.id, Permission::Write) == Some(true)
             && gate::has_part_in(snapshot, account) == Some(false)
     };
     let each: BTreeMap<UserId, &Account> = accounts(snapshot).map(|account| (account.id, account)).collect();

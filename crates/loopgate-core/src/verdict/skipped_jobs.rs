@@ -4,8 +4,8 @@ use super::standing::SkipCause;
 use crate::{
     evidence::{CheckKind, Outcome},
     ids::CheckName,
-    observed::{CheckProgress, Conclusion, ExternalCheck, Snapshot},
-    policy::{CheckPolicy, CheckSource, Policy, WhenSkipped},
+    observed::{Conclusion, ExternalCheck, Snapshot},
+    policy::{CheckPolicy, CheckSource, Look, WhenSkipped},
     source_files::{FileKind, kind},
     verdict::CheckStanding,
 };
@@ -17,8 +17,7 @@ pub(super) const fn has_to_run(kind: CheckKind) -> bool {
 
 /// Where a followed check stands of which the job was skipped. `is_released`: a person took responsibility on this head.
 pub(super) fn standing(
-    snapshot: &Snapshot,
-    policy: &Policy,
+    look: Look<'_>,
     name: &CheckName,
     job: &ExternalCheck,
     when: WhenSkipped,
@@ -28,9 +27,9 @@ pub(super) fn standing(
         WhenSkipped::Pass => None,
         _ if is_released => None,
         WhenSkipped::Wait => Some(SkipCause::Configured),
-        WhenSkipped::Auto => failed_before(snapshot, job)
+        WhenSkipped::Auto => failed_before(look.snapshot, job)
             .map(|failed| SkipCause::Needs { failed: failed.name.clone() })
-            .or_else(|| nothing_ran(snapshot, policy, name).then_some(SkipCause::NothingRan)),
+            .or_else(|| nothing_ran(look, name).then_some(SkipCause::NothingRan)),
     };
     match cause {
         Some(cause) => CheckStanding::AwaitsRelease { job: job.name.clone(), cause, url: job.url.clone() },
@@ -42,16 +41,8 @@ pub(super) fn standing(
 fn failed_before<'s>(snapshot: &'s Snapshot, job: &ExternalCheck) -> Option<&'s ExternalCheck> {
     let run = workflow_run(job)?;
     snapshot.checks.iter().filter(|other| workflow_run(other) == Some(run)).find(|other| {
-        matches!(
-            other.progress,
-            CheckProgress::Completed {
-                conclusion: Conclusion::Failure
-                    | Conclusion::TimedOut
-                    | Conclusion::Cancelled
-                    | Conclusion::StartupFailure,
-                ..
-            }
-        )
+        use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
+        matches!(other.progress.conclusion(), Some(Failure | TimedOut | Cancelled | StartupFailure))
     })
 }
 
@@ -63,7 +54,7 @@ fn workflow_run(job: &ExternalCheck) -> Option<&str> {
 
 /// Whether code, manifests, CI or configuration change, and no check of this kind ran, although one usually does: on the
 /// base, or on an earlier head of this run. Where nothing is known of that, one does.
-fn nothing_ran(snapshot: &Snapshot, policy: &Policy, name: &CheckName) -> bool {
+fn nothing_ran(Look { snapshot, policy, .. }: Look<'_>, name: &CheckName) -> bool {
     let Some(own) = policy.verify.checks.get(name) else { return false };
     let matters = |path: &str| {
         matches!(kind(path), FileKind::Code | FileKind::Tests | FileKind::Manifest | FileKind::Ci | FileKind::Config)
@@ -94,5 +85,5 @@ fn ran(snapshot: &Snapshot, name: &CheckName, check: &CheckPolicy) -> bool {
 
 /// GitHub's `neutral` says as little as `skipped`.
 pub(super) const fn is_skipped(job: &ExternalCheck) -> bool {
-    matches!(job.progress, CheckProgress::Completed { conclusion: Conclusion::Skipped | Conclusion::Neutral, .. })
+    matches!(job.progress.conclusion(), Some(Conclusion::Skipped | Conclusion::Neutral))
 }

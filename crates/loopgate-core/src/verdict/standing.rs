@@ -1,12 +1,29 @@
-//! How a check stands on the head commit, and how a failure is shown.
+//! What is known of the head commit: how each check stands, and how a failure is shown.
 
+use std::collections::BTreeSet;
+
+use super::{Evaluation, LostLeg, blame::CheckBlame, gather::HeadEvidence, review::ReviewStanding};
 use crate::{
     evidence::{CheckEvidence, Failure, RootCauseCategory},
     failure::{Blame, FeedbackLine},
     ids::{CheckName, FailureId, Login},
     memory::MemoryMatch,
-    verdict::LostLeg,
+    policy::Rule,
+    state::Rejection,
 };
+
+/// The head, verified as far as its evidence goes.
+pub struct Verification {
+    pub evidence: HeadEvidence,
+    /// Names of tests that failed and passed on this very commit.
+    pub flaky: BTreeSet<String>,
+    pub blames: Vec<CheckBlame>,
+    pub rules: Vec<Rule>,
+    pub evaluation: Evaluation,
+    pub review: ReviewStanding,
+    /// Who turns the head down, and did not cost an earlier attempt with the same words.
+    pub rejections: Vec<Rejection>,
+}
 
 /// Where a check of the head commit stands.
 #[derive(Clone, Debug, PartialEq, serde::Serialize)]

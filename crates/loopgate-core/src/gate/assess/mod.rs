@@ -14,14 +14,14 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{
     grammar::{Intent, NearMiss},
     report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, WordOutcome},
-    trigger::{self, Triggered, fingerprint},
+    trigger::{self, Triggered},
 };
 use crate::{
     commands::Command,
     evidence::Finding,
     ids::{CommentId, GateName, Login, Timestamp, UserId},
     observed::{Account, FilesToRead, Snapshot},
-    policy::{GateRole, Mode, Policy},
+    policy::{GateRole, Look, Mode, Policy},
     state::{HeadObservation, LoopState, WordSource},
 };
 
@@ -74,19 +74,13 @@ pub struct Tampered {
 }
 
 /// Assesses every gate of the policy. `findings` are those of the head's evidence.
-pub fn assess(
-    snapshot: &Snapshot,
-    state: &LoopState,
-    policy: &Policy,
-    findings: &[Finding],
-    now: Timestamp,
-) -> Assessment {
+pub fn assess(Look { snapshot, policy, now }: Look<'_>, state: &LoopState, findings: &[Finding]) -> Assessment {
     let names: BTreeSet<GateName> = policy.gates.keys().cloned().collect();
     let said = utterances(snapshot, Some(state), &names);
     let changes = trigger::ReadDiff::new(snapshot, findings);
-    let triggers = triggers(&changes, snapshot, Some(state), policy);
+    let triggers = triggers(&changes, Some(state), policy);
     let fingerprints: BTreeMap<GateName, String> =
-        triggers.iter().map(|(name, found)| (name.clone(), fingerprint(&found.scope, snapshot))).collect();
+        triggers.iter().map(|(name, found)| (name.clone(), found.scope.fingerprint(snapshot))).collect();
     let sighting = sighting::next(snapshot, &state.first_seen_heads, fingerprints.clone(), now);
     let mut record = state.first_seen_heads.clone();
     sighting.iter().cloned().for_each(|seen| seen.enter(&mut record));
@@ -124,19 +118,13 @@ pub fn assess(
 }
 
 /// Files that tell whether approvals of earlier heads still hold, as far as they were not read.
-pub(crate) fn files_of_approvals(
-    snapshot: &Snapshot,
-    state: &LoopState,
-    policy: &Policy,
-    findings: &[Finding],
-    now: Timestamp,
-) -> FilesToRead {
+pub(crate) fn files_of_approvals(look: Look<'_>, state: &LoopState, findings: &[Finding]) -> FilesToRead {
     let mut wanted = FilesToRead::default();
-    let is_rebased = |seen: &HeadObservation| seen.merge_base != snapshot.merge_base;
+    let is_rebased = |seen: &HeadObservation| seen.merge_base != look.snapshot.merge_base;
     if !state.first_seen_heads.iter().any(is_rebased) {
         return wanted;
     }
-    for gate in assess(snapshot, state, policy, findings, now).gates {
+    for gate in assess(look, state, findings).gates {
         for word in gate.considered {
             if let WordOutcome::Refused(Refusal::DiffUnread { missing, .. }) = word.outcome {
                 wanted.extend(missing);
@@ -149,7 +137,6 @@ pub(crate) fn files_of_approvals(
 /// The gates that apply, and why.
 pub(super) fn triggers(
     changes: &trigger::ReadDiff<'_>,
-    snapshot: &Snapshot,
     state: Option<&LoopState>,
     policy: &Policy,
 ) -> BTreeMap<GateName, Triggered> {
@@ -159,7 +146,7 @@ pub(super) fn triggers(
         let remembered = state.and_then(|state| state.gates.get(name)).map_or(&nothing, |gate| &gate.labels);
         let mut found = changes.triggered(gate, remembered);
         if gate.has_role(GateRole::Security) {
-            let governing = trigger::governing(snapshot, &policy.verify.workflows);
+            let governing = trigger::governing(changes.snapshot, &policy.verify.workflows);
             found = found.into_iter().chain(governing).reduce(Triggered::and);
         }
         if policy.mode == Mode::Supervised {

@@ -4,27 +4,28 @@
 
 mod conditions;
 mod dependencies;
-mod fingerprint;
 mod reading;
 mod rules;
 mod sources;
 
 use std::{cell::OnceCell, collections::BTreeSet};
 
+use sha2::{Digest, Sha256};
+
 use self::{reading::FileReading, rules::RuleHit};
 use super::report::{MatchReason, TriggerMatch};
 use crate::{
     evidence::Finding,
-    observed::{ChangedFile, FileAt, Snapshot},
+    observed::{ChangedFile, ChangedFiles, FileAt, FileStatus, Snapshot},
     policy::{GatePolicy, GateTrigger, Policy, RuleBook},
 };
-
-pub(super) use self::fingerprint::fingerprint;
 
 /// Matches kept of one gate; the rest are counted.
 pub const MATCHES_KEPT: usize = 50;
 /// Matches kept of one file, so that one file does not crowd out the others.
 const KEPT_PER_FILE: usize = 5;
+/// Bytes of each digest of a gate's own diff.
+const DIGEST_LENGTH: usize = 20;
 /// Characters of a matching line that are shown.
 const EXCERPT: usize = 160;
 
@@ -108,11 +109,39 @@ impl Scope {
             Self::Files(indices) => indices.iter().filter_map(|&index| all.get(index)).collect(),
         }
     }
+
+    /// Digests of a gate's own diff, `FILES/BLOBS` in hex: one of the names of the files and of what happened to each, and
+    /// one of their blobs at the head.
+    ///
+    /// Between two heads with the same merge base, equal digests are equal diffs. After a rebase, or a merge of the base,
+    /// only the files can be compared so; `gate::assess` compares what stands in them.
+    pub(super) fn fingerprint(&self, snapshot: &Snapshot) -> String {
+        let mut changed = self.files(snapshot.files.known());
+        changed.sort_by(|a, b| a.path.cmp(&b.path));
+        let (mut files, mut blobs) = (Sha256::new(), Sha256::new());
+        for file in changed {
+            // Each name is preceded by its length, so that no two lists of names read alike.
+            for part in [&*file.path, file.previous_path.as_deref().unwrap_or_default(), file.status.as_str()] {
+                files.update((part.len() as u64).to_be_bytes());
+                files.update(part.as_bytes());
+            }
+            // Of a file that is there and has no blob nothing is known: it may change with any push.
+            let is_there = file.status != FileStatus::Removed;
+            let blob = file.blob.or(is_there.then_some(snapshot.pull_request.head.sha));
+            blobs.update(blob.map_or([0; 20], |blob| *blob.as_bytes()));
+        }
+        if matches!((&snapshot.files, self), (ChangedFiles::TooLarge { .. }, Self::Whole)) {
+            // What was not listed may have changed with any push.
+            files.update(snapshot.pull_request.head.sha.as_bytes());
+        }
+        let hex = |digest: Sha256| hex::encode(&digest.finalize()[..DIGEST_LENGTH]);
+        format!("{}/{}", hex(files), hex(blobs))
+    }
 }
 
 /// What the gates of a pull request are asked about, read once for all of them.
 pub(super) struct ReadDiff<'a> {
-    snapshot: &'a Snapshot,
+    pub(super) snapshot: &'a Snapshot,
     findings: &'a [Finding],
     /// In the order of the changed files.
     files: Vec<FileReading<'a>>,

@@ -376,8 +376,7 @@ fn expressions_read_lines_that_go_on() {
         let condition = RuleCondition::Line { side: RuleSide::Added, words: Vec::new(), pattern: Some(pattern) };
         let world = world_of(vec![file(path, patch)]);
         let by_rule = found(vec![rule("it", RuleTier::Opens, condition)], &world).is_some();
-        let wanted =
-            crate::policy::LinePatterns::new(vec![crate::policy::Pattern::parse(r"curl\b.*\|\s*sh\b").unwrap()]);
+        let wanted = vec![crate::policy::Pattern::parse(r"curl\b.*\|\s*sh\b").unwrap()];
         let wanted = crate::policy::LineCondition { patterns: wanted, ..Default::default() };
         let trigger = gate_policy(GateTrigger::AddedLines(wanted), &[]);
         let by_condition = ReadDiff::new(&world.snapshot, &[]).triggered(&trigger, &BTreeSet::new()).is_some();

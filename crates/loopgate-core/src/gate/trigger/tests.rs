@@ -8,7 +8,7 @@ use crate::{
         ChangedFiles::{self, Complete, TooLarge},
         FileStatus,
     },
-    policy::{LineCondition, LinePatterns, NameGlob, PathCondition, PathGlobs, Pattern},
+    policy::{LineCondition, NameGlob, PathCondition, PathGlobs, Pattern},
 };
 
 fn branches(texts: &[&str]) -> Vec<NameGlob> {
@@ -24,7 +24,7 @@ fn lines(pattern: &str, except: &[&str]) -> GateTrigger {
 }
 
 fn condition(pattern: &str, except: &[&str]) -> LineCondition {
-    let patterns = LinePatterns::new(vec![Pattern::parse(pattern).unwrap().named("a_name".parse().ok())]);
+    let patterns = vec![Pattern::parse(pattern).unwrap().named("a_name".parse().ok())];
     LineCondition { patterns, except: globs(except) }
 }
 
@@ -265,7 +265,7 @@ mod fingerprints {
     fn of(files: Vec<ChangedFile>) -> String {
         let mut world = World::new();
         world.snapshot.files = Complete(files);
-        fingerprint(&Scope::Whole, &world.snapshot)
+        Scope::Whole.fingerprint(&world.snapshot)
     }
 
     #[test]
@@ -290,7 +290,7 @@ mod fingerprints {
     #[test]
     fn without_a_patch_the_blob_decides_and_without_that_the_head() {
         let mut world = World::new();
-        let of = |world: &World| fingerprint(&Scope::Whole, &world.snapshot);
+        let of = |world: &World| Scope::Whole.fingerprint(&world.snapshot);
         world.snapshot.files = Complete(vec![without_patch("a")]);
         let first = of(&world);
         world.snapshot.pull_request.head.sha = sha(2);

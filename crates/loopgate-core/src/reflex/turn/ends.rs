@@ -26,14 +26,24 @@ impl Turn {
     pub fn refused(state: &LoopState, triggers: &[Trigger], call: LoopCall, policy: &Policy, now: Timestamp) -> Self {
         let mut turn = Self::on(state, now);
         turn.state.blocked = escalation_call::block(triggers, &turn.state, now);
-        let reflex = turn.reflex();
-        reflex.calling = None;
-        reflex.notes = call.notes;
+        turn.ask(call);
         if let Some(cause) = triggers.first() {
-            turn.reflex().ask = Some(call.ask);
             turn.call_somebody(*cause, policy);
         }
         turn
+    }
+
+    /// What the person who is called reads.
+    pub(in crate::reflex) fn ask(&mut self, call: LoopCall) {
+        let reflex = self.reflex();
+        (reflex.calling, reflex.notes, reflex.ask) = (None, call.notes, Some(call.ask));
+    }
+
+    /// The loop is over, and nobody is waited for.
+    pub(in crate::reflex) fn end(&mut self, status: RunStatus, reason: StopReason, words: Option<String>) {
+        self.state.blocked = None;
+        self.state.status = status;
+        self.state.stop = Stop { passed: status == RunStatus::Completed, reason: Some(reason), words, by: None };
     }
 
     /// The same with the beginning of the refused diff, at most so many lines of it.
@@ -62,8 +72,7 @@ impl Turn {
         if !again {
             return turn;
         }
-        turn.state.status = RunStatus::Failed;
-        turn.state.stop = Stop { passed: false, reason: Some(StopReason::PhaseError), words: Some(why), by: None };
+        turn.end(RunStatus::Failed, StopReason::PhaseError, Some(why));
         let failed = Failed::Broken { reason: PhaseFailure::PhaseError };
         turn.happened(Event::Failed(failed), EventStatus::Fail);
         turn
@@ -156,16 +165,13 @@ impl Turn {
         let reflex = self.reflex();
         reflex.distance_to_success = None;
         reflex.ask = None;
-        self.state.status = RunStatus::Completed;
-        self.state.stop = Stop { passed: true, reason: Some(reason), words: None, by: None };
+        self.end(RunStatus::Completed, reason, None);
         let completed = Completed::LocalLoop { reason, iterations: self.state.iteration };
         self.happened(Event::Completed(completed), EventStatus::Ok);
     }
 
     pub(super) fn stop(&mut self, reason: StopReason, evaluation: &Evaluation) {
-        self.state.blocked = None;
-        self.state.status = RunStatus::Stopped;
-        self.state.stop = Stop { passed: false, reason: Some(reason), words: None, by: None };
+        self.end(RunStatus::Stopped, reason, None);
         let stopped = Stopped::ShortOfPassing { reason, distance_to_success: evaluate::distance(evaluation) };
         self.happened(Event::Stopped(stopped), EventStatus::Ok);
     }
@@ -256,7 +262,6 @@ impl Turn {
         self.evaluation_done(evaluation);
         let needs_a_person = self.state.blocked.as_ref().is_some_and(|blocked| blocked.trigger.needs_a_decision());
         if let (EvaluationVerdict::Passed(reason), false) = (evaluation.verdict, needs_a_person) {
-            self.state.blocked = None;
             self.state.critique = None;
             return self.complete(reason);
         }
@@ -301,9 +306,7 @@ impl Turn {
         self.state.stop = Stop::default();
         self.state.current_step = Step::Evaluate;
         self.state.blocked = escalation_call::block(&[Trigger::Tampering], &self.state, now);
-        let reflex = self.reflex();
-        reflex.notes = call.notes;
-        reflex.ask = Some(call.ask);
+        self.ask(call);
         self.call_somebody(Trigger::Tampering, policy);
         self
     }

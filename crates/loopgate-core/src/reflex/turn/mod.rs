@@ -31,21 +31,21 @@ pub struct Turn {
 }
 
 impl Turn {
-    fn on(state: &LoopState, now: Timestamp) -> Self {
+    pub(super) fn on(state: &LoopState, now: Timestamp) -> Self {
         let mut state = state.clone();
         state.updated_at = now;
         Self { state, lines: Vec::new(), senior_for: None, now }
     }
 
     /// Goes on to the next step, and forgets that a step broke its contract.
-    fn go_to(&mut self, step: Step) {
+    pub(super) fn go_to(&mut self, step: Step) {
         self.state.current_step = step;
         let reflex = self.reflex();
         reflex.broken = None;
         reflex.calling = None;
     }
 
-    fn reflex(&mut self) -> &mut ReflexState {
+    pub(super) fn reflex(&mut self) -> &mut ReflexState {
         self.state.reflex.as_mut().expect("a turn is made on a local loop, which has it from its beginning")
     }
 
@@ -135,7 +135,6 @@ impl Turn {
     ) -> Result<Self, Breach> {
         contract::critiqued(&evaluation.failed_rules(), items)?;
         let mut turn = Self::on(state, now);
-        turn.reflex().broken = None;
         turn.state.critique = Some(items.iter().map(CritiqueItem::line).collect());
         turn.happened(Event::CritiqueDone { items: items.to_vec() }, EventStatus::Ok);
         turn.go_to(Step::Refine);
@@ -164,15 +163,13 @@ impl Turn {
                 at: now,
             });
         }
+        turn.go_to(Step::Plan);
         let reflex = turn.reflex();
-        reflex.calling = None;
-        reflex.broken = None;
         if fix.by == FixMaker::SeniorFixer {
             reflex.senior = Senior::Used;
         }
         reflex.fixes.push(fix);
         turn.state.iteration += 1;
-        turn.state.current_step = Step::Plan;
         let to = turn.state.iteration;
         turn.happened(Event::IterationAdvanced { to }, EventStatus::Ok);
         turn

@@ -80,9 +80,9 @@ impl Story {
                 Step::Prepare => self.take(Turn::prepared(&state, None, checks, &self.policy, now).unwrap()),
                 Step::Evaluate => {
                     let (snapshot, evidence) = self.evidence(failing, passing);
-                    let gathered =
-                        gather::gather(&snapshot, &self.policy, &[], &std::collections::BTreeSet::new(), |_| now, now);
-                    let a = evaluate_phase(&snapshot.files, &gathered, &self.policy, &all, Phase::A);
+                    let look = crate::policy::Look { snapshot: &snapshot, policy: &self.policy, now };
+                    let gathered = gather::gather(look, &[], &std::collections::BTreeSet::new(), |_| now);
+                    let a = evaluate_phase(look, &gathered, &all, Phase::A);
                     let decision = decide(&snapshot, &state, &self.policy, now);
                     let found = match state.phase {
                         Phase::A if a.passed() => Evaluated::PhaseA(&a),

@@ -56,7 +56,8 @@ fn changed_lines_are_held_against_the_type_of_the_change() {
     assert_eq!(feature.view.evaluation.warnings().len(), 1, "coverage alone fails nothing");
     assert_eq!(feature.next.attempts[0].result, VerificationResult::Pass);
     let halved = decided("feat: a", half(), |story| {
-        story.policy.coverage.new_function = crate::policy::CoverageTarget::Percent(50.0);
+        let row = story.policy.coverage.by_type.entry(crate::observed::CodeType::NewFunction).or_default();
+        row.target = crate::policy::CoverageTarget::Percent(50.0);
     });
     assert_eq!(outcome(&halved, "coverage"), Some(RuleOutcome::Passed));
     let strict = decided("feat: a", half(), |story| story.policy.coverage.below_minimum = Severity::Fail);

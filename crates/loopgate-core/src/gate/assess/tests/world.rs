@@ -15,7 +15,7 @@ use crate::{
         Account, AccountKind, ChangedFile, ChangedFiles, Comment, Content, FileEntry, Head, Hint, Listing,
         NamedAccount, Permission, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility,
     },
-    policy::{GatePolicy, GateTrigger, Policy},
+    policy::{GatePolicy, GateTrigger, Look, Policy},
     state::{GateState, HeadObservation, LoopState, WordSource},
 };
 
@@ -163,7 +163,8 @@ impl World {
     }
 
     pub(in crate::gate) fn assess(&self) -> Assessment {
-        assess(&self.snapshot, &self.state, &self.policy, &self.findings, minute(self.clock + 1))
+        let look = Look { snapshot: &self.snapshot, policy: &self.policy, now: minute(self.clock + 1) };
+        assess(look, &self.state, &self.findings)
     }
 
     pub(in crate::gate) fn report(&self) -> GateReport {
