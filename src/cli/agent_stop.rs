@@ -43,8 +43,6 @@ const MOST_REASON: usize = 2048;
 const MOST_NAMED: usize = 8;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Reads the hook's input on standard input, and always exits 0. `loopgate init --agents --stop-hooks` writes the hooks.")]
 pub struct Arguments {
     /// The agent whose hook it is
     #[arg(long = "for", value_enum, value_name = "AGENT")]

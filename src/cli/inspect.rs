@@ -34,7 +34,6 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate inspect report target/nextest/ci/junit.xml coverage.info --format json")]
 pub struct ReportArguments {
     /// The reports, in any of the formats that are read; recognised by content
     #[arg(required = true, value_name = "FILE")]
@@ -42,7 +41,6 @@ pub struct ReportArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  echo 'security approved' | loopgate inspect comment --format json")]
 pub struct CommentArguments {
     /// The comment's text; - reads standard input
     #[arg(default_value = "-", value_name = "FILE")]
@@ -56,7 +54,6 @@ pub struct CommentArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  cargo test 2>&1 | loopgate inspect failure")]
 pub struct FailureArguments {
     /// The failure's text, as the tool printed it; - reads standard input
     #[arg(default_value = "-", value_name = "FILE")]
@@ -64,16 +61,6 @@ pub struct FailureArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-A pull request's state comes home with: git fetch origin 'refs/loopgate/*:refs/loopgate/*'
-Where the configuration keeps it in the status comment, that comment's text can be read too.
-
-Examples:
-  loopgate inspect state                                  # the active local loop
-  loopgate inspect state refs/loopgate/pr/12
-  loopgate inspect state fix-the-sum --format json | jq .status
-  git show refs/loopgate/pr/12:loop-state.json | loopgate inspect state -
-  gh pr view 12 --json comments --jq '.comments[].body' | loopgate inspect state -")]
 pub struct StateArguments {
     /// A ref, an alias, the number of a pull request, or a file; - reads standard input
     #[arg(value_name = "REF|FILE")]
@@ -81,7 +68,6 @@ pub struct StateArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate inspect config --organisation ../.github/loopgate.yml")]
 pub struct ConfigArguments {
     /// The repository's configuration; - reads standard input
     #[arg(default_value = ".github/loopgate.yml", value_name = "FILE")]

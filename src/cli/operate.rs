@@ -34,15 +34,6 @@ pub struct AdminArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-A dead letter is work that failed ten times in a row, or that the server did not survive three times. Whatever happens
-on the pull request tries it again, and so does `replay`.
-
-Examples:
-  loopgate dead-letters
-  loopgate dead-letters replay 9001/acme/widgets/pr:12
-  loopgate dead-letters replay --reason 'rate limit'
-  loopgate dead-letters list --format json | jq '.dead_letters[].reason'")]
 pub struct DeadLetterArguments {
     #[command(flatten)]
     server: AdminArguments,
@@ -73,14 +64,6 @@ struct ReplayArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Without an argument GitHub's lists of open pull requests are compared with what is known, as the server does by itself
-every LOOPGATE_RESYNC hours, and those that differ are looked at.
-
-Examples:
-  loopgate resync
-  loopgate resync acme/widgets        # every open pull request
-  loopgate resync acme/widgets#12")]
 pub struct ResyncArguments {
     #[command(flatten)]
     server: AdminArguments,

@@ -40,21 +40,6 @@ const ENDED_LATELY: TimeDelta = TimeDelta::hours(1);
 const MOST_LOOKS: u32 = 4;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Reads the event of a GitHub Actions workflow from the environment that Actions gives every step:
-  GITHUB_EVENT_NAME, GITHUB_EVENT_PATH   what happened
-  GITHUB_REPOSITORY, GITHUB_API_URL      where
-  GITHUB_TOKEN                           with which rights; pass it as `env: GITHUB_TOKEN: ${{ github.token }}`
-  LOOPGATE_APP_SLUG                      the App, if the token is not GITHUB_TOKEN but one of an App's
-  GITHUB_WORKFLOW_REF, LOOPGATE_STATE_FOLDER   with `state: { backend: artifact }`: whose artifacts count, and where
-                                         states are left for the step that uploads them
-
-Events: workflow_run, issue_comment, merge_group, push, schedule, workflow_dispatch, pull_request_target.
-Ends with 0 when every pull request was looked at, whatever was decided; the decision is in the outputs.
-
-Examples:
-  loopgate reconcile
-  GITHUB_EVENT_NAME=schedule GITHUB_EVENT_PATH=/dev/null loopgate reconcile --most-requests 300")]
 pub struct Arguments {
     /// What happened
     #[arg(long, env = "GITHUB_EVENT_NAME", value_name = "NAME")]

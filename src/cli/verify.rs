@@ -39,15 +39,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Without a configuration the usual checks of the project are run, and said.
-Gates are not looked at: who approved what is known on the pull request only.
-With -v the report has the iteration summary, too.
-
-Examples:
-  loopgate verify
-  loopgate verify --checks unit,lint
-  loopgate verify --format json | jq .decision")]
 pub struct Arguments {
     /// Run only these checks, and what they need
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]

@@ -19,14 +19,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Run it in a clone, with the runs fetched: git fetch origin 'refs/loopgate/*:refs/loopgate/*'
-
-Exit codes: 0 the statement is true and nothing speaks against the merge, 2 something does, 65 wrong input.
-
-Examples:
-  loopgate verify-merge HEAD --key https://loopgate.example.com/.well-known/loopgate-keys.json
-  loopgate verify-merge 1f3c9a2 --repository acme/widgets --key loopgate-keys.json --format json")]
 pub struct Arguments {
     /// The merge commit
     #[arg(value_name = "SHA")]

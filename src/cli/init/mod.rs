@@ -36,22 +36,6 @@ const RELAY: &str = ".github/workflows/loopgate-relay.yml";
 const FIX: &str = ".github/workflows/loopgate-fix.yml";
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-By default the files are for a repository that the Loopgate App looks after. Where workflows run on every pull request
-already, that is the configuration alone, which follows their jobs. Elsewhere, or with --own-workflow, it names the usual
-checks of the project, and one workflow runs them. With --action-only there is no App: a workflow decides and shows,
-and another one starts it after reviews.
-
-With --agents or --loop nothing but their own files is written. The instructions for coding agents are a marked block:
-the rest of AGENTS.md and CLAUDE.md stays as it is, and running it again changes nothing.
-
-Examples:
-  loopgate init --dry-run
-  loopgate init --follow tests.yml
-  loopgate init --own-workflow --action acme/loopgate/action@v1
-  loopgate init --from agent-approval-check
-  loopgate init --agents
-  loopgate init --loop --action acme/loopgate/action@v1")]
 pub struct Arguments {
     /// Write what runs Loopgate in GitHub Actions alone, without the App
     #[arg(long)]

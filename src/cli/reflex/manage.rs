@@ -33,7 +33,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate loop stop \"the requirement has changed\"")]
 pub struct StopArguments {
     /// Why; kept with the loop
     #[arg(value_name = "REASON")]
@@ -54,12 +53,6 @@ pub struct JudgeArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-A loop that is not over is never deleted: stop it first. Fix commits stay on your branch.
-
-Examples:
-  loopgate loop clean fix-the-sum
-  loopgate loop clean --all --yes")]
 pub struct CleanArguments {
     /// The loop's alias
     #[arg(value_name = "ALIAS", required_unless_present = "all", conflicts_with = "all")]

@@ -40,16 +40,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Subcommand)]
-#[command(after_help = "\
-A loop goes PLAN → (PRODUCE ∥ PREPARE) → EVALUATE → CRITIQUE → REFINE until it passes, reaches its limit, or needs a \
-person. REFINE calls the fixer of the configuration (or --fix-command), whose edits become a commit; without one, it is \
-yours to edit. Everything is kept in refs/loopgate/task/ALIAS: kill it, and `resume` goes on where it was.
-
-Examples:
-  loopgate loop new \"fix: the sum of an empty list\"
-  loopgate loop run
-  loopgate loop status --full
-  git log --oneline refs/loopgate/task/fix-the-sum-of-an-empty-list")]
 pub enum Command {
     /// Set up a loop: show what is inferred, and ask
     #[command(alias = "init")]
@@ -76,7 +66,6 @@ pub enum Command {
 
 /// The loop that is meant.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate loop run fix-the-sum --format json | jq .status")]
 pub struct Which {
     /// The loop's alias [default: the active one]
     #[arg(value_name = "ALIAS")]
@@ -84,7 +73,6 @@ pub struct Which {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate loop run fix-the-sum --format json | jq .status")]
 pub struct RunArguments {
     #[command(flatten)]
     which: Which,
@@ -94,12 +82,6 @@ pub struct RunArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  loopgate loop resume
-  loopgate loop resume fix-the-sum --accept tampering
-  loopgate loop resume --settle test
-  loopgate loop resume --settle \"neither round half to even\"")]
 pub struct ResumeArguments {
     #[command(flatten)]
     which: Which,
@@ -124,7 +106,6 @@ pub enum Acceptable {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate loop status --full")]
 pub struct StatusArguments {
     #[command(flatten)]
     which: Which,

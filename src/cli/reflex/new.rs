@@ -30,15 +30,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-What is inferred from the task and the configuration is shown: first the criteria, then the limit. Each has to be \
-confirmed, and again after any change. --yes confirms both, for machines.
-
-Examples:
-  loopgate loop new \"fix: the sum of an empty list\"
-  loopgate loop new \"add a --json flag\" --max-iterations 3 --yes && loopgate loop run
-  loopgate loop new \"write the guide\" --produce ./write-guide --document docs/guide.md --check docs=./check-docs
-  loopgate loop new \"fix the parser\" --fix-command 'my-agent --stdin' --yes")]
 pub struct Arguments {
     /// What is to be done
     #[arg(value_name = "TASK")]
