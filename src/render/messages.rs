@@ -71,7 +71,7 @@ pub(super) fn markdown(section: &str, what: &impl Serialize, beside: Value) -> M
 }
 
 /// A text for terminals, by a template of its own (`.txt`): what it prints stands there as it is.
-pub(super) fn text(template: &str, model: Value) -> String {
+pub fn text(template: &str, model: Value) -> String {
     let written = PLAIN.get_template(template).and_then(|template| template.render(model));
     written.unwrap_or_else(|error| format!("Loopgate could not write this text ({template}): {error}\n"))
 }

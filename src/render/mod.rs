@@ -93,6 +93,7 @@ pub use gate_rules::GateRules;
 pub use iteration::{IterationAnswer, iteration_answer};
 pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
+pub use messages::text;
 pub use metrics::{metrics, metrics_csv};
 pub use metrics_chart::metrics_svg;
 pub use model::{Currency, Ended, Feedback, FixTask, ReadFrom, Reading, Until, json_text};
