@@ -142,12 +142,8 @@ pub async fn run(workspace: &LocalWorkspace, arguments: &Arguments, format: Form
     if let Some(unknown) = unknown_check(&proposal) {
         return Err(CliError::bad_data(format!("there is no check `{unknown}` that could be mandatory")));
     }
-    if let Some(document) = &proposal.settings.document {
-        let plain =
-            std::path::Path::new(document).components().all(|part| matches!(part, std::path::Component::Normal(_)));
-        if !plain {
-            return Err(CliError::bad_data(format!("the document `{document}` must be a path inside the repository")));
-        }
+    if let Some(document) = proposal.settings.document.as_ref().filter(|path| !working_tree::leads_inside(path)) {
+        return Err(CliError::bad_data(format!("the document `{document}` must be a path inside the repository")));
     }
     let alias = free_alias(workspace, arguments.alias.as_ref(), &proposal.task.prompt).await?;
     let now = Utc::now();
