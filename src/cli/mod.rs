@@ -21,7 +21,6 @@ mod feedback;
 mod help;
 mod init;
 mod inspect;
-mod inspect_state;
 mod mcp;
 mod memory;
 mod metrics;
