@@ -2,7 +2,8 @@
 
 use std::{env, fs, path::Path};
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::Value;
 use uuid::Uuid;
 
 use super::{CliError, online::set_here, output};
@@ -56,32 +57,6 @@ pub struct ActionsRun {
     pub words: Option<(String, String)>,
 }
 
-#[derive(Deserialize)]
-struct Event {
-    pull_request: Option<PullRequest>,
-}
-
-#[derive(Deserialize)]
-struct PullRequest {
-    number: PrNumber,
-    #[serde(default)]
-    title: String,
-    body: Option<String>,
-    head: Head,
-}
-
-#[derive(Deserialize)]
-struct Head {
-    sha: Sha,
-    /// None when the fork was deleted.
-    repo: Option<Repository>,
-}
-
-#[derive(Deserialize)]
-struct Repository {
-    full_name: RepoName,
-}
-
 /// Whether this process runs in GitHub Actions for a pull request whose code is not this repository's.
 pub fn is_fork() -> bool {
     if env::var_os("GITHUB_ACTIONS").is_none() {
@@ -89,10 +64,9 @@ pub fn is_fork() -> bool {
     }
     let repository: Option<RepoName> = set_here("GITHUB_REPOSITORY").and_then(|name| name.parse().ok());
     match event() {
-        Some(Event { pull_request: Some(pull_request) }) => {
-            pull_request.head.repo.map(|repo| repo.full_name) != repository
-        }
-        Some(Event { pull_request: None }) => false,
+        Some(event) if event["pull_request"].is_null() => false,
+        // The repository of a deleted fork is null.
+        Some(event) => read(&event["pull_request"]["head"]["repo"]["full_name"]) != repository,
         // An event that cannot be read may be anybody's.
         None => true,
     }
@@ -102,7 +76,8 @@ impl ActionsRun {
     /// None outside GitHub Actions, or where it does not say enough to name the run.
     pub fn current() -> Option<Self> {
         set_here("GITHUB_ACTIONS")?;
-        let event = event().and_then(|event| event.pull_request);
+        let event = event().unwrap_or_default();
+        let pull_request = &event["pull_request"];
         Some(Self {
             origin: WorkflowOrigin {
                 path: workflow_path(&set_here("GITHUB_WORKFLOW_REF")?)?,
@@ -118,9 +93,9 @@ impl ActionsRun {
                 ),
             },
             repository: set_here("GITHUB_REPOSITORY")?.parse().ok()?,
-            head: event.as_ref().map(|pull_request| pull_request.head.sha),
-            pull_request: event.as_ref().map(|pull_request| pull_request.number),
-            words: event.map(|pull_request| (pull_request.title, pull_request.body.unwrap_or_default())),
+            head: read(&pull_request["head"]["sha"]),
+            pull_request: read(&pull_request["number"]),
+            words: read(&pull_request["title"]).map(|title| (title, read(&pull_request["body"]).unwrap_or_default())),
         })
     }
 }
@@ -132,7 +107,12 @@ fn leg(index: Option<String>, total: Option<String>, check_run: Option<String>) 
     (index < total).then_some(Leg { index, total, check_run_id })
 }
 
-fn event() -> Option<Event> {
+/// What a field of the event says, if it says something of this kind.
+fn read<T: DeserializeOwned>(field: &Value) -> Option<T> {
+    T::deserialize(field).ok()
+}
+
+fn event() -> Option<Value> {
     serde_json::from_slice(&read_event(Path::new(&set_here("GITHUB_EVENT_PATH")?)).ok()?).ok()
 }
 

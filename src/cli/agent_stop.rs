@@ -16,7 +16,7 @@ use std::{
 
 use chrono::TimeDelta;
 use clap::{Args, ValueEnum};
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
@@ -30,7 +30,7 @@ use crate::{
     render::{Reading, Until, defused},
     runner::{Checkout, Cleanliness},
 };
-use loopgate_core::{Sha, deciding::DecisionWord};
+use loopgate_core::{Sha, deciding::DecisionWord, text::one_line};
 
 /// How long the verdict is waited for, within the time that the hooks are written with.
 const WAITS: TimeDelta = TimeDelta::minutes(8);
@@ -43,8 +43,6 @@ const MOST_REASON: usize = 2048;
 const MOST_NAMED: usize = 8;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Reads the hook's input on standard input, and always exits 0. `loopgate init --agents --stop-hooks` writes the hooks.")]
 pub struct Arguments {
     /// The agent whose hook it is
     #[arg(long = "for", value_enum, value_name = "AGENT")]
@@ -102,38 +100,23 @@ async fn held(folder: Option<PathBuf>) -> Option<String> {
         let _ = std::fs::remove_file(marks);
         return None;
     };
-    let before = Holds::read(&marks);
+    let before: Holds = serde_json::from_slice(&std::fs::read(&marks).unwrap_or_default()).unwrap_or_default();
     let on_head = if before.head == Some(checkout.head) { before.on_head } else { 0 };
     if on_head >= MOST_ON_HEAD || before.in_a_row >= MOST_IN_A_ROW {
         return None;
     }
     let holds = Holds { head: Some(checkout.head), on_head: on_head + 1, in_a_row: before.in_a_row + 1 };
     // What cannot be counted cannot be bounded.
-    holds.write(&marks).ok()?;
+    std::fs::write(&marks, serde_json::to_string(&holds).ok()?).ok()?;
     Some(reason)
 }
 
 /// How often the agent was held, in a file of the git folder.
-#[derive(Default)]
+#[derive(Default, Serialize, Deserialize)]
 struct Holds {
     head: Option<Sha>,
     on_head: u32,
     in_a_row: u32,
-}
-
-impl Holds {
-    fn read(path: &Path) -> Self {
-        let text = std::fs::read_to_string(path).unwrap_or_default();
-        let mut words = text.split_whitespace();
-        let head = words.next().and_then(|word| word.parse().ok());
-        let mut number = || words.next().and_then(|word| word.parse().ok()).unwrap_or(0);
-        Self { head, on_head: number(), in_a_row: number() }
-    }
-
-    fn write(&self, path: &Path) -> std::io::Result<()> {
-        let head = self.head.map_or_else(String::new, |head| head.to_string());
-        std::fs::write(path, format!("{head} {} {}\n", self.on_head, self.in_a_row))
-    }
 }
 
 async fn failing(checkout: &Checkout) -> Option<String> {
@@ -169,9 +152,8 @@ fn reason(reading: &Reading, what: &str, read_more: &str) -> Option<String> {
     let mut text = format!("Not finished: {what} ({}).", reading.feedback.head());
     for failure in failures.iter().take(MOST_NAMED) {
         let word = |at: &str| failure.pointer(at).and_then(Value::as_str).unwrap_or_default();
-        let named: String = format!("{} {} {}", word("/check"), word("/test"), word("/place/file"));
-        let named: String = named.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(160).collect();
-        text.push_str(&format!("\n- {} {}", word("/id"), defused(&named)));
+        let named = format!("{} {} {}", word("/check"), word("/test"), word("/place/file"));
+        text.push_str(&format!("\n- {} {}", word("/id"), defused(&one_line(&named, 160))));
     }
     text.push_str(&format!(
         "\nRead `{read_more}`, fix the cause, and verify again. Do not edit tests to pass; dispute a failure that is not \

@@ -19,24 +19,6 @@ use crate::{
 use loopgate_core::RepoName;
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("\
-With --online, GitHub is asked too: unknown users, unknown or unreadable teams, owners in CODEOWNERS that are not there, \
-gates that nobody can approve, conditions that can never hold, and, where the credentials may read them \
-(administration: read), policies for GitHub Actions that keep evidence from coming. The organisation's defaults count. Nothing is written.
-
-Where the configuration is read:
-  check-config                          .github/loopgate.yml here
-  check-config FILE                     that file
-  check-config --repository OWNER/REPO  .github/loopgate.yml on its default branch (implies --online)
-
-Exit codes: 0 nothing is wrong (there may be warnings), 65 something is, 69 GitHub cannot be asked.
-
-{}
-
-Examples:
-  loopgate check-config
-  loopgate check-config --online
-  loopgate check-config new.yml --repository acme/widgets", online::ENVIRONMENT))]
 pub struct Arguments {
     /// The file to check; - reads standard input [default: .github/loopgate.yml]
     #[arg(value_name = "FILE")]

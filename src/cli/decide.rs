@@ -16,28 +16,6 @@ use loopgate_core::{
 use loopgate_reports::{self, ReadOptions};
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-The document:
-
-  iteration_check:
-    task_id: \"task-003\"
-    current_iteration: 2
-    max_iterations: 3                                   # 1 to 10, default 3
-    test_result: { status: \"fail\", output: \"…\" }        # pass | fail
-    review_result: { status: \"pending\", feedback: \"\" }  # approve | reject | pending
-    previous_attempts:                                  # the iterations before, oldest first
-      - test_result: { status: \"fail\", output: \"…\" }
-    diff: \"…\"                                           # shown when a person is called
-  iteration_control:                                    # all optional, with their defaults
-    max_iterations: 3
-    auto_retry_on_test_fail: true                       # false: escalate at once
-    auto_retry_on_review_reject: true
-    escalation_includes_diff: true
-    feedback_max_length: 500                            # characters of the summary, 80 to 10000
-
-Examples:
-  loopgate decide check.yml && echo next task
-  loopgate decide --format json < check.yml")]
 pub struct Arguments {
     /// The document to decide; - reads standard input
     #[arg(default_value = "-", value_name = "FILE")]

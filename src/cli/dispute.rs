@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::{
     CliError, CommandResult, feedback,
-    online::{self, PullRequest, Reader, Rights},
+    online::{PullRequest, Reader, Rights},
     output::Format,
     reflex,
 };
@@ -21,10 +21,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\nThe comment is by the token's owner, so the token must be a person's or an agent's own.\n\n\
-    Nothing passes by it: a person settles who is right, and no attempt is counted meanwhile.\n\n\
-    Examples:\n  loopgate dispute 3fa9c01b acme/widgets#12 --reason \"sums are rounded down, as agreed in #7\"\n  \
-    loopgate dispute 3fa9c01b --kind not_mine --reason \"main fails, too\"", online::ENVIRONMENT))]
 pub struct Arguments {
     /// The failure's id, as the feedback has it
     #[arg(value_name = "FAILURE")]
@@ -41,10 +37,6 @@ pub struct Arguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\nThe token's owner must be the person called or a maintainer, and not an author of the change. \
-    In the loop here: loopgate loop resume --settle.\n\n\
-    Examples:\n  loopgate settle acme/widgets#12 code\n  loopgate settle acme/widgets#12 neither \"round half to even\"",
-    online::ENVIRONMENT))]
 pub struct SettleArguments {
     #[arg(value_name = "OWNER/REPO#N")]
     pull_request: PullRequest,

@@ -10,19 +10,6 @@ use crate::{
 use loopgate_core::RepoName;
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("\
-Asks GitHub as the App. Nothing is written; GitHub is asked to deliver the newest webhook once more, which changes
-nothing where it had arrived.
-
-Exit codes: 0 nothing is wrong (there may be warnings), 65 something is.
-
-{}
-LOOPGATE_PUBLIC_URL, LOOPGATE_WEBHOOK_PROXY or LOOPGATE_POLL say how webhooks are meant to arrive.
-
-Examples:
-  loopgate doctor
-  loopgate doctor acme/widgets
-  loopgate doctor acme/widgets --format json", online::ENVIRONMENT))]
 pub struct Arguments {
     /// A repository to examine too
     #[arg(value_name = "OWNER/REPO")]

@@ -18,9 +18,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\nWithout any of these a public repository is read.\n\nNothing is written. The exit code is that of the decision.\n\nExamples:\n  \
-    loopgate explain acme/widgets#12\n  \
-    loopgate explain acme/widgets#12 --gate security", online::ENVIRONMENT))]
 pub struct Arguments {
     /// The pull request
     #[arg(value_name = "OWNER/REPO#N")]

@@ -5,12 +5,7 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::{
-    CliError, CommandResult,
-    online::{self, PullRequest},
-    output::Format,
-    run_source::RunSource,
-};
+use super::{CliError, CommandResult, online::PullRequest, output::Format, run_source::RunSource};
 use crate::{
     refs::{GitObjects, RefName, StateStore},
     render,
@@ -18,9 +13,6 @@ use crate::{
 use loopgate_core::{PrNumber, state::LoopState};
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\n\nA pull request's run comes home with: git fetch origin \
-    'refs/loopgate/*:refs/loopgate/*'\nIts number alone reads it here, without asking GitHub.\n\nExamples:\n  \
-    loopgate export acme/widgets#12\n  loopgate export fix-the-sum --format json | jq .loop_state", online::ENVIRONMENT))]
 pub struct Arguments {
     /// The shape of the document
     #[arg(long, value_enum, default_value_t = Shape::ExecutableFeedback, value_name = "SHAPE")]

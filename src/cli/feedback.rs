@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
-    online::{self, PullRequest, Reader},
+    online::{PullRequest, Reader},
     output::{self, Format},
     run_source, working_tree,
 };
@@ -22,10 +22,6 @@ use loopgate_core::Sha;
 pub(super) const FILE: &str = "feedback.json";
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\nWithout any of these a public repository is read, 60 times an hour.\n\n\
-    The exit code is that of the decision: 3 while the verdict on the head is not final,\n    and 1 where --until first-certain ends it before.\n\n\
-    Examples:\n  loopgate feedback\n  loopgate feedback acme/widgets#12 --format json\n  \
-    git push && loopgate feedback acme/widgets#12 --wait --since $(git rev-parse @{{push}}@{{1}})", online::ENVIRONMENT))]
 pub struct Arguments {
     /// The pull request [default: the last `loopgate verify` here]
     #[arg(value_name = "OWNER/REPO#N")]

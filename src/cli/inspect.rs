@@ -1,18 +1,27 @@
 //! `loopgate inspect`: what does Loopgate understand by this?
 
-use std::{collections::BTreeSet, path::PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 
 use clap::{Args, Subcommand};
 use serde::Serialize;
 use serde_json::json;
 
 use super::{CliError, CommandResult, output, output::Format};
-use crate::config::{self, Source};
+use crate::{
+    config::{self, Source},
+    github,
+    refs::{self, GitObjects as _, LocalRepository},
+    render,
+};
 use loopgate_core::{
-    GateName, Login,
+    GateName, Login, PrNumber,
     evidence::LogExcerpt,
     failure::{self, FailureInspection},
     gate,
+    state::{LOOP_STATE_SCHEMA, LoopState},
 };
 use loopgate_reports::{
     ReadOptions,
@@ -34,7 +43,6 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate inspect report target/nextest/ci/junit.xml coverage.info --format json")]
 pub struct ReportArguments {
     /// The reports, in any of the formats that are read; recognised by content
     #[arg(required = true, value_name = "FILE")]
@@ -42,7 +50,6 @@ pub struct ReportArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  echo 'security approved' | loopgate inspect comment --format json")]
 pub struct CommentArguments {
     /// The comment's text; - reads standard input
     #[arg(default_value = "-", value_name = "FILE")]
@@ -56,7 +63,6 @@ pub struct CommentArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  cargo test 2>&1 | loopgate inspect failure")]
 pub struct FailureArguments {
     /// The failure's text, as the tool printed it; - reads standard input
     #[arg(default_value = "-", value_name = "FILE")]
@@ -64,16 +70,6 @@ pub struct FailureArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-A pull request's state comes home with: git fetch origin 'refs/loopgate/*:refs/loopgate/*'
-Where the configuration keeps it in the status comment, that comment's text can be read too.
-
-Examples:
-  loopgate inspect state                                  # the active local loop
-  loopgate inspect state refs/loopgate/pr/12
-  loopgate inspect state fix-the-sum --format json | jq .status
-  git show refs/loopgate/pr/12:loop-state.json | loopgate inspect state -
-  gh pr view 12 --json comments --jq '.comments[].body' | loopgate inspect state -")]
 pub struct StateArguments {
     /// A ref, an alias, the number of a pull request, or a file; - reads standard input
     #[arg(value_name = "REF|FILE")]
@@ -81,7 +77,6 @@ pub struct StateArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate inspect config --organisation ../.github/loopgate.yml")]
 pub struct ConfigArguments {
     /// The repository's configuration; - reads standard input
     #[arg(default_value = ".github/loopgate.yml", value_name = "FILE")]
@@ -95,7 +90,7 @@ pub async fn run(command: &Command, format: Format) -> CommandResult {
     match command {
         Command::Report(arguments) => report(arguments, format),
         Command::Comment(arguments) => comment(arguments, format),
-        Command::State(arguments) => super::inspect_state::run(arguments.what.as_deref(), format).await,
+        Command::State(arguments) => state(arguments.what.as_deref(), format).await,
         Command::Config(arguments) => settings(arguments, format),
         Command::Failure(arguments) => explain(arguments, format),
     }
@@ -158,4 +153,66 @@ struct Inspected {
     #[serde(flatten)]
     inspection: FailureInspection,
     excerpt: LogExcerpt,
+}
+
+/// Bytes of a state that are read; larger ones were not written by us.
+const STATE_LIMIT: usize = 2 << 20;
+
+/// Where a loop stands, on a pull request or here, from its ref or from a file.
+async fn state(what: Option<&str>, format: Format) -> CommandResult {
+    let (place, text) = match what {
+        Some(file) if file == "-" || Path::new(file).is_file() => {
+            (file.to_owned(), output::read_text(Path::new(file))?)
+        }
+        what => from_ref(what).await?,
+    };
+    let text = unpacked(&text).unwrap_or(text);
+    let state: LoopState = serde_json::from_str(&text)
+        .map_err(|error| CliError::bad_data(format!("{place} holds no loop state that can be read: {error}")))?;
+    if state.schema != LOOP_STATE_SCHEMA {
+        let found = render::plain_line(&state.schema);
+        return Err(CliError::bad_data(format!(
+            "{place} is of schema {found}; this version reads {LOOP_STATE_SCHEMA}"
+        )));
+    }
+    // The document as it is written: unknown fields of newer writers included.
+    format.show(&state, || render::loop_report(&state, output::colour()))
+}
+
+/// The state in a status comment's text, or in one file of the artifact. Of several comments the last that holds one.
+fn unpacked(text: &str) -> Option<String> {
+    let in_comment = |line| refs::packed_state(github::state_apart(line).1?);
+    text.lines().rev().find_map(in_comment).or_else(|| refs::packed_state(text.trim()))
+}
+
+/// `loop-state.json` in the tree of a ref.
+async fn from_ref(what: Option<&str>) -> Result<(String, String), CliError> {
+    let here = std::env::current_dir()?;
+    let repository = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
+    let names = match what {
+        None => {
+            let current = repository.current_task().await?;
+            let current =
+                current.ok_or_else(|| CliError::bad_data("no loop is active here; name a ref, an alias or a file"))?;
+            vec![format!("refs/loopgate/task/{current}")]
+        }
+        Some(name) if name.starts_with("refs/") => vec![name.to_owned()],
+        Some(name) => ["task", "pr"].map(|folder| format!("refs/loopgate/{folder}/{name}")).into(),
+    };
+    let number = what.and_then(|what| what.parse().ok()).map(PrNumber::new);
+    for name in &names {
+        let commit = match (repository.resolve_commit(name).await?, number) {
+            (None, Some(number)) if name.contains("/pr/") => refs::archived(&repository, number).await?,
+            (commit, _) => commit,
+        };
+        let Some(commit) = commit else { continue };
+        let bytes = repository.read_file(commit, "loop-state.json", STATE_LIMIT).await.map_err(CliError::bad_data)?;
+        let bytes = bytes.ok_or_else(|| CliError::bad_data(format!("{name} holds no loop-state.json")))?;
+        return Ok((name.clone(), String::from_utf8_lossy(&bytes).into_owned()));
+    }
+    Err(CliError::bad_data(format!(
+        "there is no file `{}`, and no ref {}",
+        what.unwrap_or_default(),
+        names.join(" or ")
+    )))
 }

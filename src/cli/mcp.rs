@@ -23,10 +23,6 @@ use crate::{
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\nWithout any of these public repositories are read.\n\n\
-    A client starts it in the repository that is worked on. In its configuration:\n  \
-    {{ \"mcpServers\": {{ \"loopgate\": {{ \"command\": \"loopgate\", \"args\": [\"mcp\"] }} }} }}\n\
-    Claude Code: claude mcp add loopgate -- loopgate mcp", super::online::ENVIRONMENT))]
 pub struct Arguments {}
 
 pub async fn run() -> CommandResult {

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
 use super::{
-    CliError, CommandResult, exit, online,
+    CliError, CommandResult, exit,
     output::{self, Format},
     run_source::RunSource,
     working_tree,
@@ -27,17 +27,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("\
-The memory is in refs/loopgate/memory/ of the repository itself. It comes home with:
-  git fetch origin 'refs/loopgate/memory/*:refs/loopgate/memory/*'
-or is asked for on GitHub with --repository.
-
-{}
-
-Examples:
-  loopgate memory query null check --file src/auth.rs
-  loopgate memory advise --format json | jq '.cards[].fix'
-  loopgate memory stats --repository acme/widgets", online::ENVIRONMENT))]
 pub struct Arguments {
     /// The repository on GitHub, instead of the one here
     #[arg(long, value_name = "OWNER/REPO", global = true)]

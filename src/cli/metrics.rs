@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use clap::Args;
 
 use super::{
-    CliError, CommandResult, exit, online,
+    CliError, CommandResult, exit,
     output::{self, Format},
     run_source::{RunSource, since},
 };
@@ -22,10 +22,6 @@ use loopgate_core::{
 const MOST_OPEN: usize = 200;
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\n\nWithout a repository the one here is read: its local loops, and the pull requests \
-    that were fetched with\n  git fetch origin 'refs/loopgate/*:refs/loopgate/*'\n\nExamples:\n  \
-    loopgate metrics acme/widgets\n  loopgate metrics acme/widgets --since 90d --svg > metrics.svg\n  \
-    loopgate metrics --json | jq .metrics", online::ENVIRONMENT))]
 pub struct Arguments {
     /// The repository on GitHub [default: the one here]
     #[arg(value_name = "OWNER/REPO")]

@@ -18,9 +18,9 @@ pub mod exit;
 mod explain;
 mod export;
 mod feedback;
+mod help;
 mod init;
 mod inspect;
-mod inspect_state;
 mod mcp;
 mod memory;
 mod metrics;
@@ -41,7 +41,7 @@ mod working_tree;
 
 use std::{path::PathBuf, process::ExitCode};
 
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use output::{ColourChoice, FormatChoice, Loudness};
@@ -53,13 +53,6 @@ const VERSION: &str =
 /// Closes the loop on pull requests: proceed, retry with feedback, or escalate to a human.
 #[derive(Debug, Parser)]
 #[command(name = "loopgate", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
-#[command(after_help = "\
-Exit codes:
-  0  proceed, or done            64  the command line is wrong
-  1  retry: something failed     65  configuration or data is wrong
-  2  escalate: a human decides   69  something outside is not available
-  3  waiting                    130  interrupted
-  4  no tests were executed")]
 struct Cli {
     /// How results are printed
     #[arg(long, global = true, value_enum, default_value_t = FormatChoice::Human, value_name = "FORMAT")]
@@ -187,7 +180,10 @@ type CommandResult = Result<u8, CliError>;
 
 /// Parses the command line, runs the subcommand, and returns the exit code.
 pub fn main() -> ExitCode {
-    let cli = match Cli::try_parse() {
+    let mut command = help::with_texts(Cli::command());
+    let parsed = command.try_get_matches_from_mut(std::env::args_os());
+    let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command)));
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => {
             // Printing only fails when the output is not read.

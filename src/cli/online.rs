@@ -14,15 +14,6 @@ use crate::{
 };
 use loopgate_core::{InstallationId, RepoName};
 
-/// What `--help` says about the environment.
-pub const ENVIRONMENT: &str = "\
-The environment, one of these:
-  GITHUB_TOKEN (or GH_TOKEN)            a token that may read the repository, and LOOPGATE_APP_SLUG: the App that
-                                        looks after it (loopgate unless set; github-actions within a workflow)
-  LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY the App itself, as `loopgate serve` takes them (a file's path with _FILE)
-  LOOPGATE_DATA_DIR                     where `loopgate setup` has stored them, ./loopgate-data unless set
-and LOOPGATE_GITHUB_API_URL (or GITHUB_API_URL), https://api.github.com unless set.";
-
 /// A GitHub and the installation that sees a repository, if we are an App.
 pub struct Online {
     pub github: Github,

@@ -7,7 +7,7 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
 use super::{CliError, CommandResult, exit, online::PullRequest, output::Format};
@@ -34,15 +34,6 @@ pub struct AdminArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-A dead letter is work that failed ten times in a row, or that the server did not survive three times. Whatever happens
-on the pull request tries it again, and so does `replay`.
-
-Examples:
-  loopgate dead-letters
-  loopgate dead-letters replay 9001/acme/widgets/pr:12
-  loopgate dead-letters replay --reason 'rate limit'
-  loopgate dead-letters list --format json | jq '.dead_letters[].reason'")]
 pub struct DeadLetterArguments {
     #[command(flatten)]
     server: AdminArguments,
@@ -73,14 +64,6 @@ struct ReplayArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Without an argument GitHub's lists of open pull requests are compared with what is known, as the server does by itself
-every LOOPGATE_RESYNC hours, and those that differ are looked at.
-
-Examples:
-  loopgate resync
-  loopgate resync acme/widgets        # every open pull request
-  loopgate resync acme/widgets#12")]
 pub struct ResyncArguments {
     #[command(flatten)]
     server: AdminArguments,
@@ -106,12 +89,7 @@ pub struct HealthArguments {
     listen: SocketAddr,
 }
 
-/// `GET /dead-letters`.
-#[derive(Deserialize)]
-struct DeadLetters {
-    dead_letters: Vec<DeadLetter>,
-}
-
+/// One of `GET /dead-letters`.
 #[derive(Deserialize)]
 struct DeadLetter {
     id: String,
@@ -125,7 +103,7 @@ pub fn dead_letters(arguments: &DeadLetterArguments, format: Format) -> CommandR
     match &arguments.command {
         None | Some(DeadLetterCommand::List) => {
             let answer = ask(address, "GET", "/dead-letters", "")?;
-            show(&answer, format, |answer: DeadLetters| match answer.dead_letters.as_slice() {
+            show(&answer, "dead_letters", format, |letters: Vec<DeadLetter>| match letters.as_slice() {
                 [] => vec!["No dead letters.".to_owned()],
                 letters => letters.iter().map(told).collect(),
             })
@@ -137,11 +115,7 @@ pub fn dead_letters(arguments: &DeadLetterArguments, format: Format) -> CommandR
                 (None, None) => Replay::All,
             };
             let answer = ask(address, "POST", "/dead-letters/replay", &written(&which)?)?;
-            #[derive(Deserialize)]
-            struct Replayed {
-                replayed: usize,
-            }
-            show(&answer, format, |answer: Replayed| match answer.replayed {
+            show(&answer, "replayed", format, |replayed: usize| match replayed {
                 0 => vec!["No dead letter is meant by that.".to_owned()],
                 1 => vec!["1 dead letter is tried again.".to_owned()],
                 many => vec![format!("{many} dead letters are tried again.")],
@@ -157,7 +131,7 @@ fn told(DeadLetter { id, failures, reason, died_at }: &DeadLetter) -> String {
 pub fn resync(arguments: &ResyncArguments, format: Format) -> CommandResult {
     let what = arguments.what.clone().unwrap_or_default();
     let answer = ask(arguments.server.admin_listen, "POST", "/resync", &written(&what)?)?;
-    show(&answer, format, |_: Value| {
+    show(&answer, "", format, |_: Value| {
         vec![match (what.repository, what.pull_request) {
             (Some(repository), Some(number)) => format!("The server looks at {repository}#{number}."),
             (Some(repository), None) => format!("The server looks at every open pull request of {repository}."),
@@ -181,15 +155,16 @@ fn written(body: &impl Serialize) -> Result<String, CliError> {
     serde_json::to_string(body).map_err(CliError::bad_data)
 }
 
-/// The server's document for programs, a line per item for people. It may quote outside text.
-fn show<T: for<'a> Deserialize<'a>>(
+/// The server's document for programs; for people the lines that tell of one field of it. It may quote outside text.
+fn show<T: DeserializeOwned>(
     answer: &str,
+    field: &str,
     format: Format,
     lines: impl FnOnce(T) -> Vec<String>,
 ) -> CommandResult {
     let unreadable = |error| CliError::unavailable(format!("the answer cannot be read: {error}"));
     let document: Value = serde_json::from_str(answer).map_err(unreadable)?;
-    let lines = lines(serde_json::from_str(answer).map_err(unreadable)?);
+    let lines = lines(T::deserialize(&document[field]).map_err(unreadable)?);
     format.show(&document, || lines.iter().map(|line| defused(line) + "\n").collect::<String>())
 }
 
@@ -201,14 +176,9 @@ fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<Stri
              LOOPGATE_ADMIN_LISTEN says where its admin pages are"
         ))
     })?;
-    #[derive(Deserialize)]
-    struct ErrorAnswer {
-        error: String,
-    }
-    let reason = || match serde_json::from_str(&answer) {
-        Ok(ErrorAnswer { error }) => error,
-        Err(_) => format!("{address} answers {status} to {path}: is it the admin address of this version's server?"),
-    };
+    let told = serde_json::from_str::<Value>(&answer).unwrap_or_default();
+    let unknown = || format!("{address} answers {status} to {path}: is it the admin address of this version's server?");
+    let reason = || told["error"].as_str().map_or_else(unknown, str::to_owned);
     match status.as_str() {
         "200" | "202" => Ok(answer),
         "400" | "404" => Err(CliError::bad_data(reason())),

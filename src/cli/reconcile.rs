@@ -15,7 +15,7 @@ use chrono::{TimeDelta, Utc};
 use clap::Args;
 use tokio::time::sleep;
 
-use self::report::{Answered, Ended, Looked, ReconcileReport};
+use self::report::{Ended, ReconcileReport, Row};
 use super::{CliError, CommandResult, actions, exit, online::set_here, output, output::Format};
 use crate::{
     channels::Channels,
@@ -40,21 +40,6 @@ const ENDED_LATELY: TimeDelta = TimeDelta::hours(1);
 const MOST_LOOKS: u32 = 4;
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Reads the event of a GitHub Actions workflow from the environment that Actions gives every step:
-  GITHUB_EVENT_NAME, GITHUB_EVENT_PATH   what happened
-  GITHUB_REPOSITORY, GITHUB_API_URL      where
-  GITHUB_TOKEN                           with which rights; pass it as `env: GITHUB_TOKEN: ${{ github.token }}`
-  LOOPGATE_APP_SLUG                      the App, if the token is not GITHUB_TOKEN but one of an App's
-  GITHUB_WORKFLOW_REF, LOOPGATE_STATE_FOLDER   with `state: { backend: artifact }`: whose artifacts count, and where
-                                         states are left for the step that uploads them
-
-Events: workflow_run, issue_comment, merge_group, push, schedule, workflow_dispatch, pull_request_target.
-Ends with 0 when every pull request was looked at, whatever was decided; the decision is in the outputs.
-
-Examples:
-  loopgate reconcile
-  GITHUB_EVENT_NAME=schedule GITHUB_EVENT_PATH=/dev/null loopgate reconcile --most-requests 300")]
 pub struct Arguments {
     /// What happened
     #[arg(long, env = "GITHUB_EVENT_NAME", value_name = "NAME")]
@@ -140,7 +125,7 @@ impl Run<'_> {
                 hints.extend(result.clone().map(|result| Hint::QueueGroup(Box::new(result))));
                 found.extend(pulls.iter().map(|number| (group.repository.clone(), *number)));
             }
-            report.answered.push(Answered { answer: answered.map(|answered| answered.answer), group });
+            report.answered.push(Row::answered(&group, &answered.map(|answered| answered.answer)));
         }
         let mut place = 0;
         while let Some((repository, number)) = found.get(place).cloned() {
@@ -155,8 +140,8 @@ impl Run<'_> {
             if let Some(above) = above.filter(|above| !found[place..].iter().any(|(_, number)| number == above)) {
                 found.push((repository.clone(), above));
             }
-            let waits = matches!(&ended, Ended::Failed(Failed { retry: Retry::At(_), .. }));
-            report.looked.push(Looked { repository, number, ended });
+            let waits = matches!(&ended, Err(Failed { retry: Retry::At(_), .. }));
+            report.looked.push(Row::looked(&repository, number, ended));
             if waits {
                 // GitHub asks to wait: the next pull request would meet the same.
                 report.left = found.len() - place - 1;
@@ -230,7 +215,7 @@ impl Run<'_> {
             let look = async || Box::pin(reconcile.run(job, Utc::now())).await;
             let outcome = match trying(format!("#{}", job.number), look, sleep).await {
                 Ok(outcome) => outcome,
-                Err(failed) => return (Ended::Failed(failed), above),
+                Err(failed) => return (Err(failed), above),
             };
             above = outcome.above.or(above);
             let now = Utc::now();
@@ -239,7 +224,7 @@ impl Run<'_> {
                     sleep((at - now).to_std().unwrap_or_default()).await;
                     looks += 1;
                 }
-                revisit_at => return (Ended::Settled { result: outcome.result, revisit_at }, above),
+                revisit_at => return (Ok((outcome.result, revisit_at)), above),
             }
         }
     }

@@ -29,29 +29,6 @@ const INTRODUCTION: Duration = Duration::from_secs(5);
 const REREAD_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-The environment:
-  LOOPGATE_APP_ID                   the App's number or client id                         required
-  LOOPGATE_PRIVATE_KEY              the App's private key, PEM                            required
-  LOOPGATE_WEBHOOK_SECRET           the secret of the App's webhook                       required
-  LOOPGATE_CLIENT_SECRET            with LOOPGATE_PUBLIC_URL: people sign in with GitHub, and see the dashboard there
-  LOOPGATE_PUBLIC_URL               where GitHub and people reach this server
-  LOOPGATE_WEBHOOK_PROXY            a channel (smee.io or the like) that webhooks are read from
-  LOOPGATE_POLL                     off              on: webhooks are read from GitHub's log, every minute
-  LOOPGATE_WEBHOOK_SECRET_PREVIOUS  accepted too while the secret is being rotated
-  LOOPGATE_GITHUB_API_URL           https://api.github.com, or your GitHub Enterprise Server's /api/v3
-  LOOPGATE_GITHUB_WEB_URL           https://github.com
-  LOOPGATE_LISTEN                   0.0.0.0:8080     where webhooks are received
-  LOOPGATE_ADMIN_LISTEN             127.0.0.1:9090   /healthz, /readyz, /metrics, and what operators ask for
-  LOOPGATE_DATA_DIR                 ./loopgate-data  the inbox, one SQLite file
-  DATABASE_URL                                       a PostgreSQL server for the inbox of several processes
-  LOOPGATE_RESYNC                   6                hours between looks for what no webhook told, or off
-  LOOPGATE_LOG                      info             a filter such as loopgate=debug
-What `loopgate setup` has stored in LOOPGATE_DATA_DIR is used where the environment says nothing. Where no App is known
-at all, and LOOPGATE_PUBLIC_URL is set, the page LOOPGATE_PUBLIC_URL/setup registers one first.
-Every secret can also be the path of a file, in the variable of the same name with _FILE.
-
-SIGTERM or Ctrl-C: what is running is finished or released within 25 seconds.")]
 pub struct Arguments {
     /// Where webhooks are received; overrides LOOPGATE_LISTEN
     #[arg(long, value_name = "ADDRESS")]

@@ -33,23 +33,6 @@ const ASK_EVERY: Duration = Duration::from_secs(2);
 const SENT_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-A page opens in your browser, with one button: GitHub registers the App with exactly the permissions and events that
-Loopgate needs. Its key and secrets are then in DIRECTORY/app.env, where `loopgate serve`, `doctor` and the others find
-them. Run it again to go on where you were.
-
-How GitHub's webhooks reach you, one of these:
-  --public-url URL     the server's own address on the internet
-  --webhook-proxy URL  a channel of smee.io or of a program like it; whoever knows its address reads along
-  --poll               not at all: GitHub's log of deliveries is read every minute
-
-Exit codes: 0 registered and installed, 3 not installed within an hour, 64 the command line is wrong, 69 GitHub or the
-port is not available.
-
-Examples:
-  loopgate setup --organization acme --public-url https://loopgate.example.com
-  loopgate setup --poll
-  loopgate setup --web-url https://github.example.com --organization acme --public-url https://loopgate.example.com")]
 pub struct Arguments {
     /// The organisation that will own the App; otherwise the account that presses the button
     #[arg(long, value_name = "ORG")]

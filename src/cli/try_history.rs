@@ -26,10 +26,6 @@ use loopgate_core::{RepoName, Timestamp, observed::ExternalCheck, policy::Policy
 const FORM: &str = "4";
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\nWithout any of them 60 requests an hour are allowed: enough for three or four pull requests.\n\n\
-    At most 15 requests are made for each pull request, and those for the rights of people; with --logs also two for\n\
-    each failed job. What was read is kept below the user's cache folder, so that a second run asks only for what is new.\n\nExample:\n  \
-    loopgate try acme/widgets --last 30 --html widgets.html", online::ENVIRONMENT))]
 pub struct Arguments {
     /// The repository on GitHub
     #[arg(value_name = "OWNER/REPO")]

@@ -30,7 +30,7 @@ use crate::{
 use loopgate_core::{
     CheckName, Sha, Timestamp,
     deciding::{Decision, DecisionWord, decide},
-    evidence::{CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, Outcome},
+    evidence::{CheckEvidence, CheckKind, Evidence, EvidenceExtent, Outcome},
     failure,
     observed::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
     policy::{CheckSource, Policy, RegressionProof, RequiredTest},
@@ -39,15 +39,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Without a configuration the usual checks of the project are run, and said.
-Gates are not looked at: who approved what is known on the pull request only.
-With -v the report has the iteration summary, too.
-
-Examples:
-  loopgate verify
-  loopgate verify --checks unit,lint
-  loopgate verify --format json | jq .decision")]
 pub struct Arguments {
     /// Run only these checks, and what they need
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
@@ -153,11 +144,6 @@ pub(super) async fn verify(
             burn_in: arguments.burn_in,
         }
     });
-    let advice = policy.verify.analyzer.as_deref().map(|command| Advice {
-        command,
-        root: &checkout.root,
-        changes: changes.as_ref().map(|changes| failure::Changes::of(&changes.files)).unwrap_or_default(),
-    });
     let directory = checkout.root.join(&arguments.evidence);
     // However this process ends, what is left does not look like the evidence of something that did.
     let mut evidence = unfinished(&checkout, &plan, changes.as_ref());
@@ -165,7 +151,7 @@ pub(super) async fn verify(
     action_outputs::tell_evidence(&path);
     // Nor like its verdict.
     let _ = std::fs::remove_file(directory.join(feedback::FILE));
-    execute(&plan, trials.as_ref(), advice.as_ref(), stop, &mut evidence).await;
+    execute(&plan, trials.as_ref(), policy.verify.analyzer.as_deref(), stop, &mut evidence).await;
     write(&evidence, &directory)?;
     if evidence.extent == EvidenceExtent::Interrupted {
         return Ok(None);
@@ -228,23 +214,13 @@ fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, policy: &'a Policy) -
     Trial { root: &checkout.root, base: changes.merge_base, files: &changes.files, checks: checks.collect() }
 }
 
-/// The analyzer command, and its input.
-struct Advice<'a> {
-    command: &'a str,
-    root: &'a Path,
-    changes: failure::Changes,
-}
-
-impl Advice<'_> {
-    /// Asks about what failed. The answer does not change the outcome of the verification.
-    async fn ask(&self, ran: &mut Ran, interrupt: Interrupt) {
-        let Self { command, root, changes } = self;
-        match runner::ask_analyzer(command, root, &mut ran.checks, changes, interrupt).await {
-            Ok(0) => {}
-            Ok(count) => output::note_line(format_args!("the analyzer explained {count} of the failures")),
-            Err(why) => {
-                output::note_line(format_args!("the analyzer was of no use: {why}. Loopgate's own analysis stands."))
-            }
+/// Asks the analyzer command about what failed. The answer does not change the outcome of the verification.
+async fn ask_analyzer(command: &str, root: &Path, files: &ChangedFiles, ran: &mut Ran, interrupt: Interrupt) {
+    match runner::ask_analyzer(command, root, &mut ran.checks, &failure::Changes::of(files), interrupt).await {
+        Ok(0) => {}
+        Ok(count) => output::note_line(format_args!("the analyzer explained {count} of the failures")),
+        Err(why) => {
+            output::note_line(format_args!("the analyzer was of no use: {why}. Loopgate's own analysis stands."))
         }
     }
 }
@@ -253,7 +229,7 @@ impl Advice<'_> {
 async fn execute(
     plan: &Plan,
     trials: Option<&Trials<'_>>,
-    advice: Option<&Advice<'_>>,
+    analyzer: Option<&str>,
     stop: impl Future<Output = ()> + Send + 'static,
     evidence: &mut Evidence,
 ) {
@@ -261,10 +237,10 @@ async fn execute(
     let interrupt = Interrupt::at(stop);
     let (mut ran, environment) =
         tokio::join!(runner::run(plan, interrupt.clone(), observer), runner::environment(plan));
-    if let Some(advice) = advice
-        && !interrupt.is_interrupted()
-    {
-        advice.ask(&mut ran, interrupt.clone()).await;
+    let nothing = ChangedFiles::Complete(Vec::new());
+    let files = trials.map_or(&nothing, |trials| trials.of.files);
+    if let Some(command) = analyzer.filter(|_| !interrupt.is_interrupted()) {
+        ask_analyzer(command, &plan.root, files, &mut ran, interrupt.clone()).await;
     }
     if let Some(Trials { of, proof, as_they_were, burn_in }) = trials.filter(|_| !interrupt.is_interrupted()) {
         if *proof {
@@ -279,8 +255,6 @@ async fn execute(
             render::not_repeated(&evidence.burn_in).iter().for_each(output::note_line);
         }
     }
-    let nothing = ChangedFiles::Complete(Vec::new());
-    let files = trials.map_or(&nothing, |trials| trials.of.files);
     evidence.coverage = ran.coverage.map(|reports| coverage::measure(files, &reports));
     (evidence.checks, evidence.environment, evidence.ended_at) = (ran.checks, environment, Utc::now());
     if !interrupt.is_interrupted() {
@@ -298,24 +272,15 @@ fn read_base(path: &Path) -> Result<BaseEvidence, CliError> {
 /// The evidence of checks none of which has run yet.
 fn unfinished(checkout: &Checkout, plan: &Plan, changes: Option<&Changes>) -> Evidence {
     let cancelled = |(name, kind): (&CheckName, CheckKind)| CheckEvidence::bare(name.clone(), kind, Outcome::Cancelled);
-    let (run, now) = (ActionsRun::current(), Utc::now());
+    let run = ActionsRun::current();
+    let repository = run.as_ref().map_or_else(|| working_tree::repository_name(checkout), |run| run.repository.clone());
+    let head = run.as_ref().and_then(|run| run.head).unwrap_or(checkout.head);
     Evidence {
-        schema: EVIDENCE_SCHEMA.to_owned(),
-        repository: run.as_ref().map_or_else(|| working_tree::repository_name(checkout), |run| run.repository.clone()),
-        head_sha: run.as_ref().and_then(|run| run.head).unwrap_or(checkout.head),
-        tree_hash: loopgate_core::evidence::tree_hash(checkout.tree),
         base_sha: changes.map(|changes| changes.merge_base),
         pull_request: run.as_ref().and_then(|run| run.pull_request),
         workflow: run.map(|run| run.origin),
-        environment: Environment::default(),
-        started_at: now,
-        ended_at: now,
-        checks: plan.kinds().map(cancelled).collect(),
-        coverage: None,
-        regression_proof: None,
-        base_tests: Vec::new(),
-        burn_in: Vec::new(),
         extent: EvidenceExtent::Interrupted,
+        ..working_tree::evidence(repository, head, checkout.tree, plan.kinds().map(cancelled).collect())
     }
 }
 

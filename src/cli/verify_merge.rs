@@ -2,13 +2,14 @@
 //! objects.
 
 use clap::Args;
+use minijinja::{context, value::Serde};
 use serde::Serialize;
 
 use super::{CliError, CommandResult, exit, output::Format};
 use crate::{
     proof::{Envelope, Keys},
     refs::{LocalRepository, StateStore, all_runs},
-    render::defused,
+    render::{self, defused},
     runner::Checkout,
 };
 use loopgate_core::{
@@ -19,14 +20,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Run it in a clone, with the runs fetched: git fetch origin 'refs/loopgate/*:refs/loopgate/*'
-
-Exit codes: 0 the statement is true and nothing speaks against the merge, 2 something does, 65 wrong input.
-
-Examples:
-  loopgate verify-merge HEAD --key https://loopgate.example.com/.well-known/loopgate-keys.json
-  loopgate verify-merge 1f3c9a2 --repository acme/widgets --key loopgate-keys.json --format json")]
 pub struct Arguments {
     /// The merge commit
     #[arg(value_name = "SHA")]
@@ -142,35 +135,12 @@ fn check(merge: Sha, parents: &[Sha], found: Option<Found>, keys: &Keys, reposit
     Checked { verified: problems.is_empty(), problems, keyid: signed.ok(), statement: Some(statement), ..nothing() }
 }
 
+/// The statement may hold what others wrote.
 fn words(checked: &Checked) -> String {
-    let Checked { merge, verified, problems, keyid, statement } = checked;
-    let mut lines = vec![match verified {
-        true => format!("✓ {merge} is what was checked and approved"),
-        false => format!("✗ {merge} is not verified"),
-    }];
-    lines.extend(problems.iter().map(|problem| format!("  {problem}")));
-    if let (true, Some(statement)) = (verified, statement) {
-        let of = &statement.predicate.loopgate;
-        lines.push(format!(
-            "  {}#{} into {}, attempt {}",
-            of.repository, of.pull_request, statement.predicate.branch, of.attempt
-        ));
-        for gate in &of.gates {
-            let by =
-                gate.approvals.iter().map(|approval| format!("{} on {:.12}", approval.by, approval.head.to_string()));
-            lines.push(format!(
-                "  gate {}: {} ({})",
-                gate.name,
-                gate.status.as_str(),
-                by.collect::<Vec<_>>().join(", ")
-            ));
-        }
-        lines.extend(of.checks.iter().map(|check| format!("  check {}: {}", check.name, check.in_words())));
-        let by = of.agent_commits.iter().map(|one| format!("  commit {:.12}: {}", one.commit.to_string(), one.agent));
-        lines.extend(by);
-    }
-    lines.extend(keyid.iter().map(|keyid| format!("  signed with the key {keyid}")));
-    lines.iter().map(|line| defused(line) + "\n").collect()
+    let listed = checked.statement.iter().flat_map(|statement| &statement.predicate.loopgate.checks);
+    let checks: Vec<String> = listed.map(|check| format!("{}: {}", check.name, check.in_words())).collect();
+    let text = render::text("verify_merge.txt", context! { checks, ..Serde(checked) });
+    text.lines().map(|line| defused(line) + "\n").collect()
 }
 
 #[cfg(test)]

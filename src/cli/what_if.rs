@@ -24,11 +24,6 @@ use loopgate_core::{RepoName, policy::Policy, replay::WhatIf};
 const MOST: usize = 100;
 
 #[derive(Debug, Args)]
-#[command(after_help = format!("{}\n\nPull requests are read again as `loopgate try` reads them, and decided twice: under the \
-    configuration at their base,\nand under the other. The attempts in their state refs bring the evidence of the Action. \
-    Organisation defaults are not\nread. At most 22 requests are made for each pull request, and those for the rights of \
-    people.\n\nExample:\n  \
-    loopgate what-if acme/widgets --config .github/loopgate.yml --since 30d", online::ENVIRONMENT))]
 pub struct Arguments {
     /// The repository on GitHub [default: that of the remote `origin`]
     #[arg(value_name = "OWNER/REPO")]

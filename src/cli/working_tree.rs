@@ -17,7 +17,7 @@ use crate::{
 use loopgate_core::{
     AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
     deciding::{Decision, MemoryAnswers},
-    evidence::Evidence,
+    evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent},
     memory::Retention,
     observed::{
         Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Head, Lifecycle, PullRequest, Readiness,
@@ -62,11 +62,15 @@ const CITED_BYTES: u64 = 1 << 20;
 
 /// The text of a file of the working tree. Anyone who can write the memory's refs chooses the path: it must not lead out of the tree.
 pub(super) fn cited(root: &Path, path: &str) -> Option<String> {
-    let is_plain = Path::new(path).components().all(|part| matches!(part, Component::Normal(_)));
-    let place = root.join(Some(path).filter(|_| is_plain)?);
+    let place = root.join(Some(path).filter(|path| leads_inside(path))?);
     let is_small = fs::symlink_metadata(&place).is_ok_and(|found| found.is_file() && found.len() <= CITED_BYTES);
     let bytes = is_small.then(|| fs::read(&place).ok()).flatten()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())
+}
+
+/// Whether a relative path stays below where it begins.
+pub(super) fn leads_inside(path: &str) -> bool {
+    Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
 /// Why a configuration has no check that can run here.
@@ -214,6 +218,29 @@ pub(super) fn snapshot(
             pull_request,
             files,
         )
+    }
+}
+
+/// The evidence of these checks about a commit, and nothing beside it.
+pub(super) fn evidence(repository: RepoName, head_sha: Sha, tree: Sha, checks: Vec<CheckEvidence>) -> Evidence {
+    let now = Utc::now();
+    Evidence {
+        schema: EVIDENCE_SCHEMA.to_owned(),
+        repository,
+        head_sha,
+        tree_hash: loopgate_core::evidence::tree_hash(tree),
+        base_sha: None,
+        pull_request: None,
+        workflow: None,
+        environment: Environment::default(),
+        started_at: now,
+        ended_at: now,
+        checks,
+        coverage: None,
+        regression_proof: None,
+        base_tests: Vec::new(),
+        burn_in: Vec::new(),
+        extent: EvidenceExtent::Whole,
     }
 }
 

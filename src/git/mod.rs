@@ -79,6 +79,7 @@ impl GitCommand {
             command.args(["-c", setting]);
         }
         command.arg("-C").arg(directory).args(arguments);
+        // What git has begun it finishes.
         in_own_group(&mut command);
         let name = arguments.iter().find(|word| !word.starts_with('-')).copied().unwrap_or_default().to_owned();
         Self { command, name, input: None, most_output: MOST_OUTPUT }
@@ -155,6 +156,14 @@ impl GitOutput {
         if self.status.success() { Ok(self.stdout) } else { Err(self.failure()) }
     }
 
+    /// The text that a command which must succeed prints, without the line's end.
+    ///
+    /// # Errors
+    /// [`GitError::Failed`], with what git said.
+    pub fn text(self) -> Result<String, GitError> {
+        Ok(String::from_utf8_lossy(&self.success()?).trim_end().to_owned())
+    }
+
     /// The command and what it said, as an error.
     pub fn failure(&self) -> GitError {
         GitError::Failed { command: self.command.clone(), said: self.said.trim().chars().take(QUOTED).collect() }
@@ -166,14 +175,8 @@ impl GitOutput {
     /// [`GitError::Failed`] and [`GitError::NoObjectId`].
     pub fn object_id(self) -> Result<Sha, GitError> {
         let command = self.command.clone();
-        let text = self.success()?;
-        object_id(&text).ok_or(GitError::NoObjectId { command })
+        self.text()?.parse().map_err(|_| GitError::NoObjectId { command })
     }
-}
-
-/// The object id that git printed.
-pub fn object_id(printed: &[u8]) -> Option<Sha> {
-    std::str::from_utf8(printed).ok()?.trim().parse().ok()
 }
 
 /// Whether a variable could point git elsewhere or change what it prints. Which configuration is read, and how far up a
@@ -184,8 +187,8 @@ fn is_foreign(name: &OsStr) -> bool {
     name.starts_with("GIT_") && !says_what_is_read && name != "GIT_DISCOVERY_ACROSS_FILESYSTEM"
 }
 
-/// Not with the terminal's Ctrl-C: what git has begun it finishes.
-fn in_own_group(command: &mut Command) {
+/// Makes the command the leader of a new process group: the terminal's Ctrl-C does not reach it.
+pub fn in_own_group(command: &mut Command) {
     #[cfg(unix)]
     std::os::unix::process::CommandExt::process_group(command, 0);
     #[cfg(windows)]

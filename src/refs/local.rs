@@ -6,7 +6,7 @@ use std::{
 };
 
 use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, Retry};
-use crate::git::{GitCommand, GitOutput, object_id};
+use crate::git::{GitCommand, GitOutput};
 use loopgate_core::Sha;
 
 /// A local repository.
@@ -114,7 +114,7 @@ impl LocalRepository {
     /// Resolves a revision; `None` when it names nothing.
     async fn resolve(&self, revision: &str) -> Result<Option<Sha>, RefsError> {
         let answer = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", revision], None).await?;
-        Ok(if answer.status.success() { object_id(&answer.stdout) } else { None })
+        Ok(answer.object_id().ok())
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) fn markdown(section: &str, what: &impl Serialize, beside: Value) -> M
 }
 
 /// A text for terminals, by a template of its own (`.txt`): what it prints stands there as it is.
-pub(super) fn text(template: &str, model: Value) -> String {
+pub fn text(template: &str, model: Value) -> String {
     rendered(&PLAIN, template, model)
 }
 

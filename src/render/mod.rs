@@ -94,6 +94,7 @@ pub use gate_rules::gate_rules_text;
 pub use iteration::iteration_answer;
 pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats};
 pub use merge_group::{GroupMember, VerifiedBy, merge_group};
+pub use messages::text;
 pub use metrics::{metrics, metrics_csv};
 pub use metrics_chart::metrics_svg;
 pub use model::{Currency, Ended, Feedback, FixTask, ReadFrom, Reading, Until, json_text};

@@ -62,17 +62,10 @@ pub async fn ask(
     changes: &Changes,
     interrupt: Interrupt,
 ) -> Result<usize, String> {
-    let places: Vec<(usize, usize)> = checks
-        .iter()
-        .enumerate()
-        .filter(|(_, check)| check.outcome.is_failure())
-        .flat_map(|(nth, check)| (0..check.failures.len()).map(move |failure| (nth, failure)))
-        .take(MOST_ASKED)
-        .collect();
-    if places.is_empty() {
+    let question = question(checks, changes);
+    if question.failures.is_empty() {
         return Ok(0);
     }
-    let question = question(&places, checks, changes);
     let line = CommandLine {
         input: serde_json::to_vec(&question).map_err(|error| error.to_string())?,
         ..CommandLine::new(command, root, TIMEOUT)
@@ -90,27 +83,25 @@ pub async fn ask(
         return Err(why);
     }
     let analyses = answer(&finished.read.unwrap_or_default())?;
-    let mut kept = 0;
+    let failing = checks.iter_mut().filter(|check| check.outcome.is_failure());
+    let mut asked: Vec<&mut Failure> = failing.flat_map(|check| &mut check.failures).take(MOST_ASKED).collect();
+    let kept = analyses.len();
     for (id, analysis) in analyses {
-        let Some((check, failure)) = places.get(id) else {
-            return Err(format!("it speaks of a failure {id}, of which it was not asked"));
-        };
-        if let Some(failure) = checks.get_mut(*check).and_then(|check| check.failures.get_mut(*failure)) {
-            failure.analysis = Some(analysis);
-            kept += 1;
-        }
+        let unknown = || format!("it speaks of a failure {id}, of which it was not asked");
+        asked.get_mut(id).ok_or_else(unknown)?.analysis = Some(analysis);
     }
     Ok(kept)
 }
 
-fn question<'a>(places: &[(usize, usize)], checks: &'a [CheckEvidence], changes: &Changes) -> AnalyzerRequest<'a> {
-    let analyses: Vec<Vec<Analysis>> = checks.iter().map(|check| analyse_all(&check.failures, changes)).collect();
-    let asked = |(id, (check, failure)): (usize, &(usize, usize))| {
-        let analysis = analyses.get(*check)?.get(*failure)?.clone();
-        let check = checks.get(*check)?;
-        Some(AskedFailure { id, check: &check.name, failure: check.failures.get(*failure)?, analysis })
-    };
-    AnalyzerRequest { schema: "loopgate.analyzer/v1", failures: places.iter().enumerate().filter_map(asked).collect() }
+fn question<'a>(checks: &'a [CheckEvidence], changes: &Changes) -> AnalyzerRequest<'a> {
+    let failing = checks.iter().filter(|check| check.outcome.is_failure());
+    let all = failing.flat_map(|check| {
+        let analysed = check.failures.iter().zip(analyse_all(&check.failures, changes));
+        analysed.map(|(failure, analysis)| (&check.name, failure, analysis))
+    });
+    let asked = all.take(MOST_ASKED).enumerate();
+    let asked = asked.map(|(id, (check, failure, analysis))| AskedFailure { id, check, failure, analysis });
+    AnalyzerRequest { schema: "loopgate.analyzer/v1", failures: asked.collect() }
 }
 
 fn answer(output: &[u8]) -> Result<BTreeMap<usize, Analysis>, String> {

@@ -98,8 +98,7 @@ fn default_branches(directory: &Path) -> Option<Vec<String>> {
 
 /// What a git command prints, without the line's end; none where it fails.
 pub(super) fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
-    let printed = GitCommand::new(directory, arguments).run().and_then(GitOutput::success).ok()?;
-    Some(String::from_utf8_lossy(&printed).trim_end().to_owned())
+    GitCommand::new(directory, arguments).run().and_then(GitOutput::text).ok()
 }
 
 /// The files of the diff that git printed, or why they are not known.

@@ -10,13 +10,13 @@ use chrono::SubsecRound as _;
 use super::{
     command::{Ending, Finished},
     places::{self, Places},
+    plan::Planned,
     report_files,
 };
 use loopgate_core::{
     self, CheckName, Timestamp,
     evidence::{
-        CheckEvidence, CheckKind, CheckResults, ErrorType, Failure, FileCoverage, Outcome, ReportNote, ReportQuality,
-        RetryClass, TestOutcomes,
+        CheckEvidence, CheckKind, ErrorType, Failure, FileCoverage, Outcome, ReportNote, ReportQuality, RetryClass,
     },
     failure,
     observed::ChangedFiles,
@@ -47,9 +47,7 @@ fn pattern(command: &CommandCheck) -> Option<Result<Pattern, PatternError>> {
 /// The check a command was run for.
 pub struct Ran<'a> {
     pub name: &'a CheckName,
-    pub kind: CheckKind,
-    pub presence: CheckPresence,
-    pub command: &'a CommandCheck,
+    pub planned: &'a Planned,
     /// The directory the command ran in, and the top of the repository.
     pub directory: &'a Path,
     pub root: &'a Path,
@@ -61,7 +59,9 @@ pub struct Ran<'a> {
 
 /// Turns a finished command into evidence, and the coverage its reports hold.
 pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
-    let mut gathered = Gathered::default();
+    let (kind, command) = (ran.planned.kind, &ran.planned.command);
+    let bare = CheckEvidence::bare(ran.name.clone(), kind, Outcome::Passed);
+    let mut gathered = Gathered { evidence: bare, problems: Vec::new(), coverage: None, has_partial: false };
     if let Some(written) = ran.written {
         for path in report_files::find("**/*", written, written) {
             let name = format!("${REPORTS_VARIABLE}/{}", shown(&path, written));
@@ -70,55 +70,53 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckE
     }
     gather_promised(ran, &mut gathered);
     gather_usual_coverage(ran, &mut gathered);
-    if let Some(Err(error)) = pattern(ran.command) {
+    if let Some(Err(error)) = pattern(command) {
         gathered.problem(format!("`report_pattern` cannot be used: {error}"));
     }
     let (report, kept) = finished.read.unzip();
     let job = Job { name: ran.name.as_str(), ..Job::default() };
     let kept = kept.filter(|_| finished.ending != Ending::Exited(0));
-    let mut log = kept.map(|kept| job.read(kept, None, &read_options(ran.command)));
+    let mut log = kept.map(|kept| job.read(kept, None, &read_options(command)));
     let of_step = log.as_mut().and_then(|log| log.report.take());
     // The output itself is a report where no file was promised: `cargo test` prints what others write down.
-    let report = of_step.or(report).filter(|output| output.format.is_some() && gathered.results.is_none());
+    let report = of_step.or(report).filter(|output| output.format.is_some() && gathered.evidence.results.is_none());
     if let Some(mut output) = report {
         gathered.add_coverage(ran, ran.directory, output.coverage.take());
         gathered.add(output);
     }
     let outcome = outcome(ran, &finished.ending, &mut gathered);
-    if outcome == Outcome::Failed && gathered.failures.is_empty() && finished.ending != Ending::Exited(0) {
-        gathered.failures.extend(log.as_mut().and_then(|log| log.failure.take()));
+    let Gathered { mut evidence, problems, coverage, .. } = gathered;
+    let has_ended_well = finished.ending == Ending::Exited(0);
+    if outcome == Outcome::Failed && evidence.failures.is_empty() && !has_ended_well {
+        evidence.failures.extend(log.as_mut().and_then(|log| log.failure.take()));
     }
     // A command that failed by itself says why. That its report is missing then adds nothing.
-    if finished.ending == Ending::Exited(0) || gathered.failures.is_empty() {
-        gathered.failures.splice(0..0, std::mem::take(&mut gathered.problems));
+    if has_ended_well || evidence.failures.is_empty() {
+        evidence.failures.splice(0..0, problems);
     }
     let places = Places::new(ran.root, ran.directory, ran.directory, &[]);
-    for failure in &mut gathered.failures {
-        failure.error_type = type_in(ran.kind, failure.error_type);
+    for failure in &mut evidence.failures {
+        failure.error_type = type_in(kind, failure.error_type);
         places.settle(failure);
         failure.fingerprint = Some(failure::fingerprint(failure));
     }
-    gathered
-        .findings
-        .iter_mut()
-        .filter_map(|finding| finding.location.as_mut())
-        .for_each(|at| at.file = places.resolve(&at.file));
-    let coverage = gathered.coverage.take();
-    if let (Some(results), Some(coverage)) = (&mut gathered.results, &coverage) {
+    let found = evidence.findings.iter_mut().filter_map(|finding| finding.location.as_mut());
+    found.for_each(|at| at.file = places.resolve(&at.file));
+    if let (Some(results), Some(coverage)) = (&mut evidence.results, &coverage) {
         results.coverage_percent =
             loopgate_core::verdict::coverage::measure(&ChangedFiles::Complete(Vec::new()), coverage).percent();
     }
-    let not_kept = gathered.failures.len().saturating_sub(KEPT_FAILURES);
-    gathered.failures.truncate(KEPT_FAILURES);
+    evidence.failures_not_kept += evidence.failures.len().saturating_sub(KEPT_FAILURES) as u64;
+    evidence.failures.truncate(KEPT_FAILURES);
+    let (exit_code, signal) = match finished.ending {
+        Ending::Exited(code) => (Some(code), None),
+        Ending::Signalled(signal) => (None, Some(signal)),
+        _ => (None, None),
+    };
     let mut evidence = CheckEvidence {
-        exit_code: match finished.ending {
-            Ending::Exited(code) => Some(code),
-            _ => None,
-        },
-        signal: match finished.ending {
-            Ending::Signalled(signal) => Some(signal),
-            _ => None,
-        },
+        outcome,
+        exit_code,
+        signal,
         started_at: Some(Timestamp::from(ran.started).trunc_subsecs(3)),
         duration_ms: millis(finished.wall),
         cpu_ms: finished.cpu.map(millis),
@@ -126,15 +124,8 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckE
         log_head: finished.output.head,
         log_tail: finished.output.tail,
         log_cut_bytes: finished.output.cut_bytes,
-        results: gathered.results,
-        reports: gathered.notes,
-        failures: gathered.failures,
-        failures_not_kept: gathered.failures_not_kept + not_kept as u64,
-        flaky_tests: gathered.flaky_tests,
-        findings: gathered.findings,
-        tests: gathered.tests,
         excerpts: log.filter(|_| outcome.is_failure()).map(|log| log.excerpt).into_iter().collect(),
-        ..CheckEvidence::bare(ran.name.clone(), ran.kind, outcome)
+        ..evidence
     };
     if evidence.has_unread_tests() {
         evidence.reports.push(unread(ran.name));
@@ -181,17 +172,10 @@ const fn type_in(kind: CheckKind, error_type: ErrorType) -> ErrorType {
 }
 
 /// Everything the reports of a check say.
-#[derive(Default)]
 struct Gathered {
-    results: Option<CheckResults>,
-    notes: Vec<ReportNote>,
-    failures: Vec<Failure>,
-    failures_not_kept: u64,
+    evidence: CheckEvidence,
     /// What is wrong with the check's reports, or kept it from starting: a check does not pass with any.
     problems: Vec<Failure>,
-    findings: Vec<loopgate_core::evidence::Finding>,
-    tests: Option<TestOutcomes>,
-    flaky_tests: Vec<String>,
     /// With paths of the repository; none without a coverage report.
     coverage: Option<Vec<FileCoverage>>,
     /// A report was cut short or malformed: a check must not pass on it.
@@ -200,23 +184,24 @@ struct Gathered {
 
 impl Gathered {
     fn add(&mut self, report: Report) {
-        self.notes.push(report.note());
         self.has_partial |= !report.is_whole;
+        let evidence = &mut self.evidence;
+        evidence.reports.push(report.note());
         if let Some(results) = &report.results {
-            self.results.get_or_insert_default().add(results);
+            evidence.results.get_or_insert_default().add(results);
         }
         for failure in report.failures {
             // Some tools say a compile error twice, the second time in their summary.
-            let is_repeated = failure.test_id.is_none() && self.failures.contains(&failure);
+            let is_repeated = failure.test_id.is_none() && evidence.failures.contains(&failure);
             if !is_repeated {
-                self.failures.push(failure);
+                evidence.failures.push(failure);
             }
         }
-        self.failures_not_kept += report.failures_not_kept;
-        self.findings.extend(report.findings);
-        let room = KEPT_FAILURES.saturating_sub(self.flaky_tests.len());
-        self.flaky_tests.extend(report.flaky_tests.into_iter().take(room));
-        match (&mut self.tests, report.test_outcomes) {
+        evidence.failures_not_kept += report.failures_not_kept;
+        evidence.findings.extend(report.findings);
+        let room = KEPT_FAILURES.saturating_sub(evidence.flaky_tests.len());
+        evidence.flaky_tests.extend(report.flaky_tests.into_iter().take(room));
+        match (&mut evidence.tests, report.test_outcomes) {
             (Some(tests), Some(more)) => tests.merge(more),
             (tests @ None, more) => *tests = more,
             (Some(_), None) => {}
@@ -242,8 +227,8 @@ impl Gathered {
     /// Reads a report file, which is shown by that name.
     fn read(&mut self, ran: &Ran<'_>, path: &Path, name: String) {
         let mut report = loopgate_reports::read_file(path, &file_options());
-        if report.format.is_none() && ran.command.report_pattern.is_some() {
-            report = loopgate_reports::read_file(path, &read_options(ran.command));
+        if report.format.is_none() && ran.planned.command.report_pattern.is_some() {
+            report = loopgate_reports::read_file(path, &read_options(&ran.planned.command));
         }
         report.path = name;
         if report.quality == ReportQuality::Invalid {
@@ -258,11 +243,11 @@ impl Gathered {
 /// Reads the report files that were promised. A promised report that is missing, old or unreadable is a problem of the
 /// check, never "0 tests, passed". Those of a detected check were only expected.
 fn gather_promised(ran: &Ran<'_>, gathered: &mut Gathered) {
-    for promised in &ran.command.reports {
+    for promised in &ran.planned.command.reports {
         let found = report_files::find(promised, ran.directory, ran.root);
         let (fresh, old): (Vec<PathBuf>, Vec<PathBuf>) =
             found.into_iter().partition(|path| report_files::is_newer(path, ran.started));
-        if fresh.is_empty() && ran.presence == CheckPresence::Configured {
+        if fresh.is_empty() && ran.planned.presence == CheckPresence::Configured {
             let message = match old.first() {
                 None => format!("the report `{promised}` was promised and is not there"),
                 Some(path) => format!(
@@ -276,7 +261,7 @@ fn gather_promised(ran: &Ran<'_>, gathered: &mut Gathered) {
                 quality: ReportQuality::Invalid,
                 notes: vec![message.clone()],
             };
-            gathered.notes.push(note);
+            gathered.evidence.reports.push(note);
             gathered.problem(message);
         }
         for path in fresh {
@@ -289,7 +274,7 @@ fn gather_promised(ran: &Ran<'_>, gathered: &mut Gathered) {
 /// A coverage report that was not promised is read from where the tools usually put it. An error in it changes
 /// nothing, since the configuration does not ask for it.
 fn gather_usual_coverage(ran: &Ran<'_>, gathered: &mut Gathered) {
-    let measures = matches!(ran.kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
+    let measures = matches!(ran.planned.kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
     if !measures || gathered.coverage.is_some() {
         return;
     }
@@ -299,7 +284,7 @@ fn gather_usual_coverage(ran: &Ran<'_>, gathered: &mut Gathered) {
         if report.is_whole && report.coverage.is_some() {
             gathered.add_coverage(ran, &path, report.coverage.take());
             report.path = shown(&path, ran.root);
-            gathered.notes.push(report.note());
+            gathered.evidence.reports.push(report.note());
         }
     }
 }
@@ -309,15 +294,16 @@ fn shown(path: &Path, root: &Path) -> String {
 }
 
 fn outcome(ran: &Ran<'_>, ending: &Ending, gathered: &mut Gathered) -> Outcome {
-    let is_test = is_test(ran.kind);
-    let executed = gathered.results.map(|results| results.total);
-    let counted = gathered.results.is_some_and(|results| results.failed > 0 || results.errors > 0);
-    let has_failed = counted || !gathered.failures.is_empty();
+    let Planned { kind, presence, command } = ran.planned;
+    let (is_test, results) = (is_test(*kind), gathered.evidence.results);
+    let executed = results.map(|results| results.total);
+    let counted = results.is_some_and(|results| results.failed > 0 || results.errors > 0);
+    let has_failed = counted || !gathered.evidence.failures.is_empty();
     match ending {
         Ending::TimedOut => return Outcome::TimedOut,
         Ending::Interrupted => return Outcome::Cancelled,
         Ending::NotStarted(reason) => {
-            gathered.problem(format!("`{}` could not be started: {reason}", ran.command.run));
+            gathered.problem(format!("`{}` could not be started: {reason}", command.run));
             return Outcome::Failed;
         }
         Ending::Exited(0) => {}
@@ -330,7 +316,7 @@ fn outcome(ran: &Ran<'_>, ending: &Ending, gathered: &mut Gathered) -> Outcome {
     if !gathered.problems.is_empty() || gathered.has_partial || is_test && has_failed {
         return Outcome::Failed;
     }
-    let may_be_empty = ran.command.empty_tests == EmptyTests::Allow || ran.presence == CheckPresence::Detected;
+    let may_be_empty = command.empty_tests == EmptyTests::Allow || *presence == CheckPresence::Detected;
     if is_test && executed == Some(0) && !may_be_empty {
         return Outcome::NoTestsExecuted;
     }

@@ -125,9 +125,7 @@ fn together<const N: usize>(directory: &Path, questions: [&[&str]; N]) -> Result
     thread::scope(|scope| {
         let asked = questions.map(|arguments| scope.spawn(move || GitCommand::new(directory, arguments).run()));
         for (answer, asked) in answers.iter_mut().zip(asked) {
-            let output = asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-            let text = || String::from_utf8_lossy(&output.stdout).trim_end().to_owned();
-            *answer = output.status.success().then(text);
+            *answer = asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?.text().ok();
         }
         Ok(answers)
     })

@@ -23,6 +23,7 @@ use super::{
     interrupt::Interrupt,
     orphans::{self, ProcessTree},
 };
+use crate::git::in_own_group;
 
 /// How long a process group is given between TERM and KILL; tests do not wait so long for what never comes.
 const GRACE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(5) };
@@ -203,7 +204,7 @@ fn start(line: &CommandLine, mark: &str) -> io::Result<(Child, io::PipeReader)> 
         .stdin(if line.input.is_empty() { Stdio::null() } else { Stdio::piped() })
         .stdout(input.try_clone()?)
         .stderr(input);
-    host::in_own_group(&mut command);
+    in_own_group(&mut command);
     let mut child = command.spawn()?;
     if let Some(mut stdin) = child.stdin.take() {
         let input = line.input.clone();

@@ -19,17 +19,6 @@ pub fn shell(line: &str) -> Command {
     command
 }
 
-/// Makes the command the leader of a new process group.
-pub fn in_own_group(command: &mut Command) {
-    #[cfg(unix)]
-    std::os::unix::process::CommandExt::process_group(command, 0);
-    #[cfg(windows)]
-    {
-        const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
-        std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
-    }
-}
-
 /// The signal that ended a process, where there are signals.
 pub fn signal_of(status: ExitStatus) -> Option<i32> {
     #[cfg(unix)]
@@ -41,7 +30,7 @@ pub fn signal_of(status: ExitStatus) -> Option<i32> {
     }
 }
 
-/// A process group made by [`in_own_group`].
+/// A process group made by [`in_own_group`](crate::git::in_own_group).
 #[derive(Clone, Copy, Debug)]
 pub struct Group {
     leader: u32,

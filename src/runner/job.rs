@@ -125,9 +125,7 @@ impl Job<'_> {
         .await;
         let ran = check::Ran {
             name: self.name,
-            kind: self.planned.kind,
-            presence: self.planned.presence,
-            command,
+            planned: self.planned,
             directory: self.directory,
             root: self.root,
             written: written.as_ref().map(TempDir::path),

@@ -47,4 +47,4 @@ pub use orphans::{LOOP_MARK, end_left_behind};
 pub use plan::{Plan, Selection, SelectionError};
 pub use rerun::{Trial, base_tests, burn_in, prove, with_files_put_back};
 pub use schedule::{Ran, run};
-pub use worktree::{Anchor, Edits, Extent, Head, Moved, Worktree, WorktreeError};
+pub use worktree::{Anchor, Edits, Extent, Head, Moved, Worktree, WorktreeError, diff_summary};

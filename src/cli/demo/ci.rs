@@ -4,15 +4,15 @@
 
 use std::io::{Cursor, Write};
 
+use minijinja::{context, value::Serde};
+use serde::Serialize;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
 use super::{DemoError, demo_world::DemoWorld};
+use crate::{cli::working_tree, render};
 use loopgate_core::{
     WorkflowRunId,
-    evidence::{
-        CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, Outcome, TestFramework,
-        WorkflowOrigin,
-    },
+    evidence::{CheckEvidence, CheckKind, Environment, Evidence, Outcome, TestFramework, WorkflowOrigin},
     failure,
 };
 use loopgate_reports::{self, OutcomesMode, ReadOptions};
@@ -21,13 +21,14 @@ use loopgate_simulator::{Conclusion, Pr, RunSpec};
 pub(super) const WORKFLOW: &str = ".github/workflows/ci.yml";
 
 /// One test of the widgets' test suite, as it ends on some commit.
+#[derive(Serialize)]
 pub(super) struct Test {
     pub name: &'static str,
     /// Where and how it fails; none when it passes.
     pub failure: Option<Failing>,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Serialize)]
 pub(super) struct Failing {
     pub file: &'static str,
     pub line: u32,
@@ -77,21 +78,11 @@ fn evidence(
         check.duration_ms = duration_ms;
         Ok(check)
     };
+    let checks = vec![passed("build", CheckKind::Build, 5_210)?, unit(tests)?, passed("lint", CheckKind::Lint, 3_480)?];
+    let job = "test".to_owned();
     Ok(Evidence {
-        schema: EVIDENCE_SCHEMA.to_owned(),
-        repository: demo_world.repo.clone(),
-        head_sha: sha,
-        tree_hash: loopgate_core::evidence::tree_hash(sha),
-        base_sha: None,
         pull_request: Some(pr.number),
-        workflow: Some(WorkflowOrigin {
-            path: WORKFLOW.to_owned(),
-            run_id,
-            run_attempt,
-            job: "test".to_owned(),
-            matrix: None,
-            leg: None,
-        }),
+        workflow: Some(WorkflowOrigin { path: WORKFLOW.to_owned(), run_id, run_attempt, job, matrix: None, leg: None }),
         environment: Environment {
             os: "linux".to_owned(),
             runtime: Some("rustc 1.95.0".to_owned()),
@@ -99,17 +90,12 @@ fn evidence(
         },
         started_at: now,
         ended_at: now,
-        checks: vec![passed("build", CheckKind::Build, 5_210)?, unit(tests)?, passed("lint", CheckKind::Lint, 3_480)?],
-        coverage: None,
-        regression_proof: None,
-        base_tests: Vec::new(),
-        burn_in: Vec::new(),
-        extent: EvidenceExtent::Whole,
+        ..working_tree::evidence(demo_world.repo.clone(), sha, sha, checks)
     })
 }
 
 fn unit(tests: &[Test]) -> Result<CheckEvidence, DemoError> {
-    let text = cargo_test(tests);
+    let text = render::text("demo/cargo_test.txt", context! { tests => Serde(tests) });
     let options = ReadOptions { test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
     let report = loopgate_reports::read("output of unit", text.as_bytes(), &options);
     let outcome = if report.failures.is_empty() { Outcome::Passed } else { Outcome::Failed };
@@ -123,40 +109,6 @@ fn unit(tests: &[Test]) -> Result<CheckEvidence, DemoError> {
     check.failures = report.failures;
     check.retry_class = (outcome == Outcome::Failed).then(|| failure::retry_class(&check));
     Ok(check)
-}
-
-/// What `cargo test` prints.
-fn cargo_test(tests: &[Test]) -> String {
-    let mut text =
-        format!("     Running unittests src/lib.rs (target/debug/deps/widgets)\n\nrunning {} tests\n", tests.len());
-    for test in tests {
-        let word = if test.failure.is_some() { "FAILED" } else { "ok" };
-        text += &format!("test {} ... {word}\n", test.name);
-    }
-    let failed: Vec<(&str, &Failing)> =
-        tests.iter().filter_map(|test| Some((test.name, test.failure.as_ref()?))).collect();
-    if !failed.is_empty() {
-        text += "\nfailures:\n";
-    }
-    for (name, Failing { file, line, left, right }) in &failed {
-        text += &format!(
-            "\n---- {name} stdout ----\n\nthread '{name}' (1) panicked at {file}:{line}:9:\n\
-             assertion `left == right` failed\n  left: {left}\n right: {right}\n\
-             note: run with `RUST_BACKTRACE=1` environment variable to display a backtrace\n"
-        );
-    }
-    if !failed.is_empty() {
-        text += "\n\nfailures:\n";
-        for (name, _) in &failed {
-            text += &format!("    {name}\n");
-        }
-    }
-    let verdict = if failed.is_empty() { "ok" } else { "FAILED" };
-    let passed = tests.len() - failed.len();
-    text + &format!(
-        "\ntest result: {verdict}. {passed} passed; {} failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.01s\n",
-        failed.len()
-    )
 }
 
 fn zipped(evidence: &Evidence) -> Result<Vec<u8>, DemoError> {

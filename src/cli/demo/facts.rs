@@ -12,10 +12,7 @@ use super::{
     demo_world::DemoWorld,
     story::{Played, concluded, escalations},
 };
-use loopgate_core::{
-    deciding::DecisionWord,
-    state::{GateStatus, LoopState},
-};
+use loopgate_core::state::{GateStatus, LoopState};
 use loopgate_simulator::PullState;
 
 /// The document of `loopgate demo --json`.
@@ -29,30 +26,13 @@ pub(super) fn gather(demo_world: &DemoWorld, played: &Played, elapsed: Duration)
         files.and_then(|files| files.get("loop-state.json")).map(|text| serde_json::from_str(text)).transpose()?;
     let refused =
         pull.comments.iter().filter(|comment| comment.reactions.iter().any(|(_, kind)| kind == "confused")).count();
-    let decision_of = |number: u32| -> DecisionWord {
-        let record = files.and_then(|files| files.get(&format!("attempts/{number:03}.json")));
-        let decision = record.and_then(|text| serde_json::from_str::<Value>(text).ok());
-        let word = decision.and_then(|mut record| serde_json::from_value(record["decision"].take()).ok());
-        word.unwrap_or(DecisionWord::Wait)
-    };
     let deliveries = github.deliveries();
     let mut guids = BTreeSet::new();
     let duplicate = deliveries.iter().filter(|delivery| !guids.insert(delivery.guid)).count();
     let accepted = deliveries.iter().filter(|delivery| delivery.accepted()).count();
     let requests = github.request_counts();
-    let attempts: Vec<Value> = state
-        .iter()
-        .flat_map(|state| &state.attempts)
-        .map(|attempt| {
-            json!({
-                "number": attempt.number,
-                "head_sha": attempt.head_sha,
-                "decision": decision_of(attempt.number),
-                "score": attempt.score,
-                "failed_rules": attempt.failed_rules,
-            })
-        })
-        .collect();
+    let records = files.into_iter().flatten().filter(|(path, _)| path.starts_with("attempts/"));
+    let attempts = records.map(|(_, text)| serde_json::from_str(text).map(attempt)).collect::<Result<Vec<_>, _>>()?;
     let gates = state.iter().flat_map(|state| &state.gates);
     let gates = gates.filter(|(_, gate)| gate.status != GateStatus::NotApplicable).map(|(name, gate)| {
         let people: Vec<String> = gate.approved_by.iter().flatten().map(ToString::to_string).collect();
@@ -75,4 +55,13 @@ pub(super) fn gather(demo_world: &DemoWorld, played: &Played, elapsed: Duration)
         "api_requests": { "total": requests.total, "not_modified": requests.not_modified },
         "elapsed_ms": u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
     }))
+}
+
+/// What is told of an attempt's record.
+fn attempt(record: Value) -> Value {
+    let told = ["attempt", "head_sha", "decision", "score", "failed_rules"].map(|field| record[field].clone());
+    let [number, head_sha, decision, score, failed_rules] = told;
+    json!({
+        "number": number, "head_sha": head_sha, "decision": decision, "score": score, "failed_rules": failed_rules,
+    })
 }

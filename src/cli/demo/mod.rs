@@ -20,17 +20,6 @@ use super::{CliError, CommandResult, exit, output, output::Format, setup};
 use narrator::{Narrator, Pace};
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-The story: an agent's pull request fails as an earlier one did, and is told what fixed that; the same error again,
-a fix that breaks another test, a human is called, /loop resume, a test removed to make it pass, a disputed test,
-a push that passes but touches src/auth, the security gate, an outsider who says it is approved, an approver who
-does, the merge.
-
-Examples:
-  loopgate demo               watch it, in under a minute
-  loopgate demo --fast        all at once
-  loopgate demo --json        only the results, for scripts
-  loopgate demo --serve       then play on in a browser: push, comment, approve, merge")]
 pub struct Arguments {
     /// Play it without pauses [default: where the output is no terminal]
     #[arg(long)]

@@ -60,51 +60,44 @@ const COUNTED_TWICE: Failing = Failing { file: SOURCE, line: 13, left: "2400", r
 
 static PREPARED: [Prepared; 6] = [
     Prepared {
-        name: "one that fails a test",
-        message: "refactor: a pause is counted once",
-        source: pause!("lifetime.saturating_sub(used * 2)"),
         fails: Some((COSTS_NOTHING, COUNTED_TWICE)),
-        more: None,
+        ..prepared(
+            "one that fails a test",
+            "refactor: a pause is counted once",
+            pause!("lifetime.saturating_sub(used * 2)"),
+        )
     },
     Prepared {
-        name: "the same error again",
-        message: "fix: add the pause",
-        source: pause!("lifetime.saturating_sub(used + used)"),
         fails: Some((COSTS_NOTHING, COUNTED_TWICE)),
-        more: None,
+        ..prepared("the same error again", "fix: add the pause", pause!("lifetime.saturating_sub(used + used)"))
     },
     Prepared {
-        name: "a fix that breaks another test",
-        message: "fix: a pause is ten minutes at most",
-        source: pause!("lifetime.saturating_sub(used.min(600))"),
         fails: Some((AT_THE_END, Failing { file: SOURCE, line: 18, left: "3000", right: "0" })),
-        more: None,
+        ..prepared(
+            "a fix that breaks another test",
+            "fix: a pause is ten minutes at most",
+            pause!("lifetime.saturating_sub(used.min(600))"),
+        )
     },
+    prepared("the failing test removed", "fix: all tests pass", pause!("lifetime.saturating_sub(used * 2)", "")),
+    prepared("the fix", "fix: a pause costs its own time", pause!("lifetime.saturating_sub(used)")),
     Prepared {
-        name: "the failing test removed",
-        message: "fix: all tests pass",
-        source: pause!("lifetime.saturating_sub(used * 2)", ""),
-        fails: None,
-        more: None,
-    },
-    Prepared {
-        name: "the fix",
-        message: "fix: a pause costs its own time",
-        source: pause!("lifetime.saturating_sub(used)"),
-        fails: None,
-        more: None,
-    },
-    Prepared {
-        name: "the fix, and a change of authentication",
-        message: "fix: a pause costs its own time, and keeps the token",
-        source: pause!("lifetime.saturating_sub(used)"),
-        fails: None,
         more: Some((
             "src/auth/resume.rs",
             "//! A widget's token after a pause.\n\npub fn resume(token: &str) -> &str {\n    token\n}\n",
         )),
+        ..prepared(
+            "the fix, and a change of authentication",
+            "fix: a pause costs its own time, and keeps the token",
+            pause!("lifetime.saturating_sub(used)"),
+        )
     },
 ];
+
+/// A change of the source that passes.
+const fn prepared(name: &'static str, message: &'static str, source: &'static str) -> Prepared {
+    Prepared { name, message, source, fails: None, more: None }
+}
 
 impl Prepared {
     fn change(&self) -> Change {

@@ -13,7 +13,7 @@ use super::{ActionReference, CliError, NewFile};
 
 const TOLD: &str = "AGENTS.md";
 const CLAUDE: [&str; 2] = ["CLAUDE.md", ".claude/CLAUDE.md"];
-const COPILOT: &str = ".github/workflows/copilot-setup-steps.yml";
+pub const COPILOT: &str = ".github/workflows/copilot-setup-steps.yml";
 const COPILOT_STEPS: &str = include_str!("templates/copilot.yml");
 /// A file that has it is people's, but for what stands behind it.
 pub const BEGIN: &str = "<!-- loopgate: begin";
@@ -32,40 +32,19 @@ pub fn files(
         files.push(block(root, CLAUDE[0], include_str!("templates/claude.md"))?);
     }
     if let Some(action) = action.filter(|_| sets_up_copilot(root)) {
-        let text = COPILOT_STEPS.replace("@INSTALL@", &install(action));
+        let text = COPILOT_STEPS.replace("@INSTALL@", &install(Some(action)));
         files.push(NewFile { path: COPILOT, text });
     }
     Ok(files)
 }
 
-/// What is left for a person to do, in each agent's own settings.
-pub fn next_steps(root: &Path, action: Option<&ActionReference>) -> Vec<String> {
-    let copilot = match action.is_some() && sets_up_copilot(root) {
-        true => format!("Copilot: {COPILOT} has it"),
-        false => format!("Copilot: a step of {COPILOT}"),
-    };
-    let install = match action {
-        Some(action) => install(action),
-        None => {
-            "cargo install --locked --path . (in a clone of Loopgate: there is no release to download yet)".to_owned()
-        }
-    };
-    // https://code.claude.com/docs/en/claude-code-on-the-web, https://developers.openai.com/codex/cloud/environments,
-    // https://docs.cursor.com/background-agents
-    vec![
-        format!(
-            "Let each agent's environment install the program:\n     {install}\n   - {copilot}\n   - Claude Code on the web: \
-             the setup script of its environment\n   - Codex: the setup script of its environment\n   - Cursor: `install` \
-             in .cursor/environment.json"
-        ),
-        "Commit the files to the default branch: agents begin from what is there.".to_owned(),
-    ]
-}
-
 /// One line of shell that puts the release's program, if it is the one of its checksums, on the path.
-fn install(action: &ActionReference) -> String {
+pub fn install(action: Option<&ActionReference>) -> String {
+    let Some(repository) = action.map(ActionReference::repository) else {
+        return "cargo install --locked --path . (in a clone of Loopgate: there is no release to download yet)"
+            .to_owned();
+    };
     let version = env!("CARGO_PKG_VERSION");
-    let repository = action.repository();
     format!(
         "f=loopgate-{version}-$(uname -m)-unknown-linux-gnu.tar.gz && \
          u=https://github.com/{repository}/releases/download/v{version} && curl -fsSL --remote-name-all \"$u/$f\" \
@@ -74,8 +53,8 @@ fn install(action: &ActionReference) -> String {
     )
 }
 
-/// A file of somebody else's sets up more than us, and is theirs to edit.
-fn sets_up_copilot(root: &Path) -> bool {
+/// Whether the file of Copilot's set-up is, or will be, ours. A file of somebody else's sets up more than us, and is theirs to edit.
+pub fn sets_up_copilot(root: &Path) -> bool {
     let first = COPILOT_STEPS.lines().next().unwrap_or_default();
     fs::read_to_string(root.join(COPILOT)).map_or(true, |there| there.starts_with(first))
 }

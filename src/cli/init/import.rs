@@ -1,13 +1,14 @@
 //! `--from agent-approval-check`: a repository's settings for that Action, as the gate `agents`
 //! (<https://github.com/anthropics/claude-code-action/tree/main/agent-approval-check>).
 
-use std::{fmt::Write as _, path::Path};
+use std::path::Path;
 
+use minijinja::context;
 use serde_yaml::Value;
 
 use super::{CliError, configuration::quoted};
-use crate::runner::workflow_texts;
-use loopgate_core::{Login, observed::Permission};
+use crate::{render, runner::workflow_texts};
+use loopgate_core::Login;
 
 /// Where another tool's configuration can be read from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
@@ -61,55 +62,21 @@ pub fn gate(root: &Path) -> Result<String, CliError> {
     let inputs = workflow_texts(root).find_map(|text| inputs(&text, root)).ok_or_else(|| {
         CliError::bad_data("no workflow of this repository uses agent-approval-check. Nothing was written.")
     })?;
-    let approvals = inputs.approvals();
-    let mut text = format!(
-        "\n# What agent-approval-check asked for, as a gate. Take its workflow and its required status away once this runs.\n\
-         gates:\n  agents:\n    approvers: {{ permission: {}, count: {approvals} }}\n",
-        Permission::Write.as_str()
-    );
-    let prefixes = inputs.list("exempt_path_prefixes", "exempt_path_prefixes");
-    if !prefixes.is_empty() {
-        let globs = prefixes.iter().map(|prefix| quoted(&format!("!{}/**", prefix.trim_end_matches('/'))));
-        let globs = globs.collect::<Vec<_>>().join(", ");
-        let _ = writeln!(text, "    when: {{ all: [{{ agent: true }}, {{ paths: [\"**\", {globs}] }}] }}");
-    }
-    let logins = inputs.list("agent_app_logins", "agent_logins");
-    let logins: Vec<&String> = logins.iter().filter(|login| login.parse::<Login>().is_ok()).collect();
-    if !logins.is_empty() {
-        let logins = logins.into_iter().map(|login| quoted(login)).collect::<Vec<_>>().join(", ");
-        let _ = writeln!(
-            text,
-            "\n# Accounts that count as agents, beside those that Loopgate knows.\ncoding_agents: [{logins}]"
-        );
-    }
-    for (what, why, listed) in [
-        (
-            "addresses",
-            "commits of agents are known by their accounts and trailers",
-            inputs.list("agent_emails", "agent_emails"),
-        ),
-        (
-            "head branches",
-            "their authors choose their names",
-            inputs.list("exempt_head_branches", "exempt_head_branches"),
-        ),
-        (
-            "approvers",
-            "bots never approve, and people by `approvers`",
-            inputs.list("excluded_approver_logins", "excluded_approvers"),
-        ),
-        (
-            "base branches",
-            "a gate holds on every base; `base_branch` limits it",
-            inputs.list("protected_bases", "protected_bases"),
-        ),
-    ] {
-        if !listed.is_empty() {
-            let listed = listed.join(", ").replace(['\n', '\r'], " ");
-            let _ = writeln!(text, "# Not taken over: the {what} {listed} ({why}).");
-        }
-    }
-    Ok(text)
+    let of = |prefix: &String| quoted(&format!("!{}/**", prefix.trim_end_matches('/')));
+    let globs: Vec<String> = inputs.list("exempt_path_prefixes", "exempt_path_prefixes").iter().map(of).collect();
+    let mut logins = inputs.list("agent_app_logins", "agent_logins");
+    logins.retain(|login| login.parse::<Login>().is_ok());
+    let listed = |in_file, in_step| inputs.list(in_file, in_step).join(", ").replace(['\n', '\r'], " ");
+    let model = context! {
+        approvals => inputs.approvals(),
+        globs,
+        logins => logins.iter().map(|login| quoted(login)).collect::<Vec<_>>(),
+        addresses => listed("agent_emails", "agent_emails"),
+        branches => listed("exempt_head_branches", "exempt_head_branches"),
+        approvers => listed("excluded_approver_logins", "excluded_approvers"),
+        bases => listed("protected_bases", "protected_bases"),
+    };
+    Ok(render::text("init/agents_gate.txt", model))
 }
 
 /// The inputs of the first step of a workflow that uses the Action.

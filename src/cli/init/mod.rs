@@ -16,11 +16,12 @@ use std::{
 };
 
 use clap::Args;
+use minijinja::{Value, context};
 use serde_json::json;
 
-use super::{CliError, CommandResult, exit, output, output::Format};
+use super::{CliError, CommandResult, output, output::Format};
 use crate::{
-    config,
+    config, render,
     runner::{self, CiJob, Detected, Purpose},
 };
 use loopgate_core::{RepoName, evidence::CheckKind};
@@ -36,22 +37,6 @@ const RELAY: &str = ".github/workflows/loopgate-relay.yml";
 const FIX: &str = ".github/workflows/loopgate-fix.yml";
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-By default the files are for a repository that the Loopgate App looks after. Where workflows run on every pull request
-already, that is the configuration alone, which follows their jobs. Elsewhere, or with --own-workflow, it names the usual
-checks of the project, and one workflow runs them. With --action-only there is no App: a workflow decides and shows,
-and another one starts it after reviews.
-
-With --agents or --loop nothing but their own files is written. The instructions for coding agents are a marked block:
-the rest of AGENTS.md and CLAUDE.md stays as it is, and running it again changes nothing.
-
-Examples:
-  loopgate init --dry-run
-  loopgate init --follow tests.yml
-  loopgate init --own-workflow --action acme/loopgate/action@v1
-  loopgate init --from agent-approval-check
-  loopgate init --agents
-  loopgate init --loop --action acme/loopgate/action@v1")]
 pub struct Arguments {
     /// Write what runs Loopgate in GitHub Actions alone, without the App
     #[arg(long)]
@@ -201,8 +186,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         }
     }
     let next = next_steps(arguments, &root, &detected, &ci, &files);
-    report(arguments, &ci.notes(arguments), &next, &files, &standing, format)?;
-    Ok(exit::OK)
+    report(arguments, ci.notes(arguments), next, &files, &standing, format)
 }
 
 /// The CI that is there: what of it is followed, and what is not.
@@ -356,117 +340,57 @@ fn write_stop_hooks(root: &Path, wish: Option<StopHooks>) -> Result<(), CliError
 
 fn report(
     arguments: &Arguments,
-    notes: &[String],
-    next: &[String],
+    notes: Vec<String>,
+    next: Vec<String>,
     files: &[NewFile],
     standing: &[Standing],
     format: Format,
-) -> Result<(), CliError> {
-    let limits: &[&str] = if arguments.action_only { &LIMITS } else { &[] };
-    if format == Format::Json {
-        let file = |(file, standing): (&NewFile, &Standing)| json!({ "path": file.path, "deed": standing.deed(), "text": file.text });
-        return output::json(&json!({
-            "schema": "loopgate.init/v1",
-            "written": !arguments.dry_run,
-            "files": files.iter().zip(standing).map(file).collect::<Vec<_>>(),
-            "not_followed": notes,
-            "limits": limits,
-            "next": next,
-        }));
-    }
-    for (file, standing) in files.iter().zip(standing) {
-        output::line(format_args!("{:9} {}", standing.deed(), file.path));
-        if arguments.dry_run {
-            for line in file.text.lines() {
-                output::line(format!("  | {line}").trim_end());
-            }
-        }
-    }
-    let list = |title: &str, lines: &[&str]| {
-        if !lines.is_empty() {
-            output::line(format_args!("\n{title}:"));
-            lines.iter().for_each(|line| output::line(format_args!("- {line}")));
-        }
+) -> CommandResult {
+    let limits = if arguments.action_only { paragraphs("init/limits.txt", context! {}) } else { Vec::new() };
+    let file = |(file, standing): (&NewFile, &Standing)| json!({ "path": file.path, "deed": standing.deed(), "text": file.text });
+    let document = json!({
+        "schema": "loopgate.init/v1",
+        "written": !arguments.dry_run,
+        "files": files.iter().zip(standing).map(file).collect::<Vec<_>>(),
+        "not_followed": notes,
+        "limits": limits,
+        "next": next,
+    });
+    let shown = |(file, standing): (&NewFile, &Standing)| {
+        let text = file.text.lines().filter(|_| arguments.dry_run);
+        let lines = text.map(|line| format!("  | {line}").trim_end().to_owned()).collect::<Vec<_>>();
+        context! { deed => format!("{:9}", standing.deed()), path => file.path, lines }
     };
-    list("CI that is there", &notes.iter().map(String::as_str).collect::<Vec<_>>());
-    list("Without the App", limits);
-    output::line("\nNext:");
-    next.iter().enumerate().for_each(|(index, step)| output::line(format_args!("{}. {step}", index + 1)));
-    Ok(())
+    let files: Vec<Value> = files.iter().zip(standing).map(shown).collect();
+    format.show(&document, || render::text("init/report.txt", context! { files, notes, limits, next }))
 }
 
-/// What is left to do before the workflow of `--loop` can work.
-const LOOP: [&str; 3] = [
-    "Name the program that fixes failures in .github/loopgate.yml: `fixer: { kind: command, command: … }`.",
-    "Make an environment `loopgate-fixer` with the variable LOOPGATE_CLIENT_ID and the secret LOOPGATE_PRIVATE_KEY of an \
-     App that may write contents: what it pushes starts the other workflows.",
-    "Commit the file to the default branch, and label a pull request `fix it`.",
-];
+/// The paragraphs of a text, each for itself.
+fn paragraphs(template: &str, model: Value) -> Vec<String> {
+    let text = render::text(template, model);
+    text.split("\n\n").map(str::trim).filter(|paragraph| !paragraph.is_empty()).map(str::to_owned).collect()
+}
 
-/// What Action-only mode cannot do, each with what to do about it.
-const LIMITS: [&str; 5] = [
-    "Teams cannot be read nor asked for review: name approvers by user, permission or users in CODEOWNERS, or give \
-     `github-token` an App token with members: read.",
-    "There are no buttons on checks: use comments such as `/loop retry`.",
-    "CI in GitHub Actions is followed by the names under `workflow_run` in .github/workflows/loopgate.yml, so add a new \
-     one there; CI elsewhere is looked at once an hour.",
-    "Pushes, labels and reviews are noticed when the workflow `Loopgate relay` has run; where its runs wait for approval, by the schedule.",
-    "Every workflow acts as the same App, so gates do not hold against people with push access: enforcing them needs \
-     the Loopgate App, or an App token.",
-];
-
+/// What is left for people to do.
 fn next_steps(arguments: &Arguments, root: &Path, detected: &Detected, ci: &Ci<'_>, files: &[NewFile]) -> Vec<String> {
-    let mut next = Vec::new();
     let action = arguments.action();
-    if let Some(action) = action.as_ref().filter(|action| files.iter().any(|file| file.text.contains(&action.0)))
-        && !action.is_pinned()
-    {
-        next.push(format!(
-            "Replace the tag in `{}` by the commit it stands for, so that the Action cannot be exchanged under you.",
-            action.0
-        ));
-    }
-    if arguments.agents {
-        next.extend(agents::next_steps(root, action.as_ref()));
-    }
-    if arguments.fixes {
-        next.extend(LOOP.map(str::to_owned));
-    }
-    if arguments.adds() {
-        return next;
-    }
-    let follows = !ci.followed.is_empty();
+    let is_named = |action: &&ActionReference| files.iter().any(|file| file.text.contains(&action.0));
     let tests = |kind| matches!(kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
-    if follows {
-        next.push(
-            "Of a job that is followed Loopgate knows the outcome and the annotations. For failing tests by name, add its \
-             Action to the job that runs them (action/README.md), or run `loopgate init --own-workflow`."
-                .to_owned(),
-        );
-        if !ci.followed.iter().any(|job| tests(job.kind)) && detected.checks.values().any(|check| tests(check.kind)) {
-            next.push(format!(
-                "No job that is followed is known to run the tests. Write `kind: test` at the one that does, in \
-                 {CONFIGURATION}, or let `loopgate init --own-workflow` add a workflow that runs them."
-            ));
-        }
-    } else if detected.checks.is_empty() {
-        next.push(format!("Add your checks to {CONFIGURATION}: no project whose usual checks are known was found."));
-    } else if files.len() == 1 {
-        next.push(
-            "On GitHub nothing runs these checks yet. `loopgate init --own-workflow --action OWNER/REPO/action@COMMIT`, with \
-             the Action of your fork of Loopgate, writes the workflow that does."
-                .to_owned(),
-        );
-    }
-    let then = if follows { "check-config --online" } else { "verify" };
-    next.push(format!("Read {CONFIGURATION}, change what is not as you want it, and run `loopgate {then}`."));
-    let commit = match arguments.action_only {
-        true => "Commit the files to the default branch: pull requests run what is there.",
-        false => "Install the Loopgate App on the repository, and commit the files to the default branch.",
+    let is_tested = ci.followed.iter().any(|job| tests(job.kind));
+    let model = context! {
+        tag => action.as_ref().filter(is_named).filter(|action| !action.is_pinned()).map(|action| &action.0),
+        agents => arguments.agents,
+        install => agents::install(action.as_ref()),
+        copilot => agents::COPILOT,
+        sets_up_copilot => action.is_some() && agents::sets_up_copilot(root),
+        fixes => arguments.fixes,
+        follows => !ci.followed.is_empty(),
+        tests_elsewhere => !is_tested && detected.checks.values().any(|check| tests(check.kind)),
+        has_checks => !detected.checks.is_empty(),
+        is_alone => files.len() == 1,
+        action_only => arguments.action_only,
     };
-    let last = "Open a pull request: check runs and the status comment appear on it.";
-    next.extend([commit, last].map(str::to_owned));
-    next
+    paragraphs("init/next.txt", model)
 }
 
 #[cfg(test)]

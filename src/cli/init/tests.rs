@@ -346,7 +346,9 @@ fn nothing_is_told_twice_nor_written_over_what_is_not_ours() {
     let steps = ".github/workflows/copilot-setup-steps.yml";
     let folder = folder_of(&[("CLAUDE.md", "See @AGENTS.md\n"), (steps, "name: Ours\n")]);
     assert_eq!(added(folder.path(), &["--agents"]), [("AGENTS.md", Standing::New)]);
-    let next = agents::next_steps(folder.path(), arguments(&FORK).action.as_ref()).join("\n");
+    let (arguments, detected) = (arguments(&[&FORK[..], &["--agents"]].concat()), Detected::default());
+    let ci = Ci::of(&arguments, &[]).unwrap();
+    let next = next_steps(&arguments, folder.path(), &detected, &ci, &[]).join("\n");
     assert!(next.contains("Copilot: a step of .github/workflows/copilot-setup-steps.yml"), "{next}");
 
     let half = folder_of(&[("AGENTS.md", "<!-- loopgate: begin -->\n")]);

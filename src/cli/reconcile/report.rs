@@ -4,24 +4,26 @@ use std::{fmt::Write as _, path::PathBuf};
 
 use serde_json::{Value, json};
 
-use crate::refs::Retry;
 use crate::{
     cli::{
         CliError,
         action_outputs::{Outputs, tell_state_folder},
         output::{self, Format},
     },
-    github::{Failed, GroupAnswer, MergeGroup, Settled, Usage, webhook::Irrelevant},
+    github::{Failed, GroupAnswer, MergeGroup, Settled, Summary, Usage, webhook::Irrelevant},
+    refs::Retry,
     render,
 };
 use loopgate_core::{PrNumber, RepoName, Timestamp};
 
 /// All of one run.
+#[derive(Default)]
 pub(super) struct ReconcileReport {
     event: String,
     pub irrelevant: Option<Irrelevant>,
-    pub answered: Vec<Answered>,
-    pub looked: Vec<Looked>,
+    /// The questions of merge queues, and the pull requests.
+    pub answered: Vec<Row>,
+    pub looked: Vec<Row>,
     /// Pull requests left for the next run.
     pub left: usize,
     /// States to be uploaded as an artifact.
@@ -29,48 +31,102 @@ pub(super) struct ReconcileReport {
     pub usage: Usage,
 }
 
-/// One merge queue's question.
-pub(super) struct Answered {
-    pub group: MergeGroup,
-    pub answer: Result<GroupAnswer, Failed>,
+/// How one look at a pull request ended, and when time alone changes something.
+pub(super) type Ended = Result<(Settled, Option<Timestamp>), Failed>;
+
+/// What came of one of them: the line for people with what GitHub refused, and the document for programs.
+pub(super) struct Row {
+    line: String,
+    problems: Vec<String>,
+    document: Value,
+    is_failed: bool,
+    decided: Option<Summary>,
 }
 
-/// One pull request.
-pub(super) struct Looked {
-    pub repository: RepoName,
-    pub number: PrNumber,
-    pub ended: Ended,
+impl Row {
+    pub(super) fn answered(group: &MergeGroup, answer: &Result<GroupAnswer, Failed>) -> Self {
+        let (result, words) = match answer {
+            Ok(GroupAnswer::Final) => ("answered", "answered".to_owned()),
+            Ok(GroupAnswer::Unfinished) => ("unfinished", "its own checks are waited for".to_owned()),
+            Ok(GroupAnswer::Dormant) => ("dormant", "no pull request in it is looked after here".to_owned()),
+            Err(failed) => ("failed", format!("not done: {failed}")),
+        };
+        let MergeGroup { repository, head, .. } = group;
+        let reason = answer.as_ref().err().map(|failed| &failed.reason);
+        Self {
+            line: format!("merge queue, {repository}@{}: {words}", head.short()),
+            problems: Vec::new(),
+            document: json!({ "repository": repository, "head": head, "result": result, "reason": reason }),
+            is_failed: answer.is_err(),
+            decided: None,
+        }
+    }
+
+    pub(super) fn looked(repository: &RepoName, number: PrNumber, ended: Ended) -> Self {
+        let is_failed = ended.is_err();
+        let (result, words, mut decided, rest) = match ended {
+            Err(failed) => {
+                let retry_at = if let Retry::At(at) | Retry::Paced(at) = failed.retry { Some(at) } else { None };
+                let words = format!("not done: {failed}");
+                ("failed", words, None, json!({ "reason": failed.reason, "retry_at": retry_at }))
+            }
+            Ok((settled, revisit_at)) => {
+                let (result, words, decided) = settled_in_words(settled);
+                let then = revisit_at
+                    .map(|at| format!("; time alone changes something after {}", at.format("%Y-%m-%d %H:%M UTC")));
+                (result, words + &then.unwrap_or_default(), decided, json!({ "revisit_at": revisit_at }))
+            }
+        };
+        let problems = decided.as_mut().map(|summary| std::mem::take(&mut summary.problems)).unwrap_or_default();
+        let problems = problems.iter().map(|problem| format!("{}: {}", problem.what, problem.reason));
+        let problems: Vec<String> = problems.collect();
+        let summary = decided.as_ref().map_or(Value::Null, |summary| {
+            json!({
+                "decision": summary.word, "status": summary.status, "stage": summary.stage, "score": summary.score,
+                "attempt": summary.attempt, "failed_rules": summary.failed_rules, "subject": summary.subject,
+                "saved": summary.saved, "effects": summary.effects, "problems": problems,
+            })
+        });
+        let mut document = json!({ "repository": repository, "number": number, "result": result });
+        for (key, value) in [rest, summary].into_iter().filter_map(|part| part.as_object().cloned()).flatten() {
+            document[key] = value;
+        }
+        Self { line: format!("{repository}#{number}: {words}"), problems, document, is_failed, decided }
+    }
 }
 
-pub(super) enum Ended {
-    Settled { result: Settled, revisit_at: Option<Timestamp> },
-    Failed(Failed),
+/// What a look came to, for programs and for people.
+fn settled_in_words(settled: Settled) -> (&'static str, String, Option<Summary>) {
+    let (word, words) = match settled {
+        Settled::Dormant => ("dormant", "the base branch has no .github/loopgate.yml, so nothing is written here"),
+        Settled::Nothing => ("nothing", "there is nothing to loop over"),
+        Settled::ReadOnly => ("read_only", "the repository is archived: nothing may be written there"),
+        Settled::Decided(summary) => {
+            let words = format!("{}; changes made: {}", summary.subject, summary.effects);
+            return ("decided", words, Some(summary));
+        }
+    };
+    (word, words.to_owned(), None)
 }
 
 impl ReconcileReport {
     pub(super) fn new(event: &str) -> Self {
-        let event = event.to_owned();
-        Self {
-            event,
-            irrelevant: None,
-            answered: Vec::new(),
-            looked: Vec::new(),
-            left: 0,
-            state_folder: None,
-            usage: Usage::default(),
-        }
+        Self { event: event.to_owned(), ..Self::default() }
     }
 
     pub(super) fn failed(&self) -> bool {
-        self.looked.iter().any(|looked| matches!(looked.ended, Ended::Failed(_)))
-            || self.answered.iter().any(|answered| answered.answer.is_err())
+        self.rows().any(|row| row.is_failed)
+    }
+
+    fn rows(&self) -> impl Iterator<Item = &Row> {
+        self.answered.iter().chain(&self.looked)
     }
 
     pub(super) fn print(&self, format: Format) -> Result<(), CliError> {
         format.show(&self.document(), || self.lines())?;
         self.append_to_summary();
         // Outputs are about one pull request; of several, none would be right.
-        if let [Looked { ended: Ended::Settled { result: Settled::Decided(summary), .. }, .. }] = &self.looked[..] {
+        if let [Row { decided: Some(summary), .. }] = &self.looked[..] {
             let outputs = Outputs {
                 decision: summary.word,
                 status: summary.status,
@@ -93,16 +149,12 @@ impl ReconcileReport {
         if let Some(why) = self.irrelevant {
             // Writing to a string cannot fail, here and below.
             let _ = writeln!(text, "{}: nothing to look at ({})", self.event, why.as_str().replace('_', " "));
-        } else if self.looked.is_empty() && self.answered.is_empty() {
+        } else if self.rows().next().is_none() {
             let _ = writeln!(text, "{}: no open pull request is concerned", self.event);
         }
-        for answered in &self.answered {
-            let (group, (_, words)) = (&answered.group, answered.result());
-            let _ = writeln!(text, "merge queue, {}@{}: {words}", group.repository, group.head.short());
-        }
-        for looked in &self.looked {
-            let _ = writeln!(text, "{}#{}: {}", looked.repository, looked.number, looked.ended.result().1);
-            for problem in looked.ended.problems() {
+        for row in self.rows() {
+            let _ = writeln!(text, "{}", row.line);
+            for problem in &row.problems {
                 let _ = writeln!(text, "  could not {problem}");
             }
         }
@@ -115,12 +167,14 @@ impl ReconcileReport {
     }
 
     fn document(&self) -> Value {
+        let [answered, looked] =
+            [&self.answered, &self.looked].map(|rows| Vec::from_iter(rows.iter().map(|row| &row.document)));
         json!({
             "schema": "loopgate.reconcile/v1",
             "event": self.event,
             "irrelevant": self.irrelevant.map(Irrelevant::as_str),
-            "merge_groups": self.answered.iter().map(Answered::document).collect::<Vec<_>>(),
-            "pull_requests": self.looked.iter().map(Looked::document).collect::<Vec<_>>(),
+            "merge_groups": answered,
+            "pull_requests": looked,
             "left": self.left,
             "state_folder": self.state_folder,
             "api_requests": self.usage,
@@ -138,95 +192,14 @@ impl ReconcileReport {
     }
 }
 
-impl Answered {
-    /// For programs, and for people.
-    fn result(&self) -> (&'static str, String) {
-        let (word, words) = match &self.answer {
-            Ok(GroupAnswer::Final) => ("answered", "answered"),
-            Ok(GroupAnswer::Unfinished) => ("unfinished", "its own checks are waited for"),
-            Ok(GroupAnswer::Dormant) => ("dormant", "no pull request in it is looked after here"),
-            Err(failed) => return ("failed", format!("not done: {failed}")),
-        };
-        (word, words.to_owned())
-    }
-
-    fn document(&self) -> Value {
-        let (result, _) = self.result();
-        let reason = self.answer.as_ref().err().map(|failed| &failed.reason);
-        json!({ "repository": self.group.repository, "head": self.group.head, "result": result, "reason": reason })
-    }
-}
-
-impl Looked {
-    fn document(&self) -> Value {
-        let (result, _) = self.ended.result();
-        let mut told = json!({ "repository": self.repository, "number": self.number, "result": result });
-        match &self.ended {
-            Ended::Failed(failed) => {
-                told["reason"] = failed.reason.clone().into();
-                let retry_at = if let Retry::At(at) | Retry::Paced(at) = failed.retry { Some(at) } else { None };
-                told["retry_at"] = json!(retry_at);
-            }
-            Ended::Settled { result, revisit_at } => {
-                told["revisit_at"] = json!(revisit_at);
-                if let Settled::Decided(summary) = result {
-                    told["decision"] = json!(summary.word);
-                    told["status"] = json!(summary.status);
-                    told["stage"] = json!(summary.stage);
-                    told["score"] = json!(summary.score);
-                    told["attempt"] = json!(summary.attempt);
-                    told["failed_rules"] = json!(summary.failed_rules);
-                    told["subject"] = json!(summary.subject);
-                    told["saved"] = json!(summary.saved);
-                    told["effects"] = json!(summary.effects);
-                    told["problems"] = self.ended.problems().into();
-                }
-            }
-        }
-        told
-    }
-}
-
-impl Ended {
-    /// For programs, and for people.
-    fn result(&self) -> (&'static str, String) {
-        let (result, revisit_at) = match self {
-            Self::Failed(failed) => return ("failed", format!("not done: {failed}")),
-            Self::Settled { result, revisit_at } => (result, revisit_at),
-        };
-        let decided;
-        let (word, words) = match result {
-            Settled::Dormant => ("dormant", "the base branch has no .github/loopgate.yml, so nothing is written here"),
-            Settled::Nothing => ("nothing", "there is nothing to loop over"),
-            Settled::ReadOnly => ("read_only", "the repository is archived: nothing may be written there"),
-            Settled::Decided(summary) => {
-                decided = format!("{}; changes made: {}", summary.subject, summary.effects);
-                ("decided", decided.as_str())
-            }
-        };
-        let then =
-            revisit_at.map(|at| format!("; time alone changes something after {}", at.format("%Y-%m-%d %H:%M UTC")));
-        (word, format!("{words}{}", then.unwrap_or_default()))
-    }
-
-    fn problems(&self) -> Vec<String> {
-        match self {
-            Self::Settled { result: Settled::Decided(summary), .. } => {
-                summary.problems.iter().map(|problem| format!("{}: {}", problem.what, problem.reason)).collect()
-            }
-            _ => Vec::new(),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::github::{Problem, Summary};
+    use crate::github::Problem;
     use loopgate_core::{Score, deciding::DecisionWord, stage::Stage, state::RunStatus};
 
-    fn looked(number: u64, ended: Ended) -> Looked {
-        Looked { repository: "acme/widgets".parse().unwrap(), number: PrNumber::new(number), ended }
+    fn looked(number: u64, ended: Ended) -> Row {
+        Row::looked(&"acme/widgets".parse().unwrap(), PrNumber::new(number), ended)
     }
 
     fn report() -> ReconcileReport {
@@ -251,9 +224,9 @@ mod tests {
         let failed = Failed { reason: "GitHub's rate limit is used up".into(), retry: Retry::At(until) };
         ReconcileReport {
             looked: vec![
-                looked(12, Ended::Settled { result: Settled::Decided(summary), revisit_at }),
-                looked(13, Ended::Settled { result: Settled::Nothing, revisit_at: None }),
-                looked(14, Ended::Failed(failed)),
+                looked(12, Ok((Settled::Decided(summary), revisit_at))),
+                looked(13, Ok((Settled::Nothing, None))),
+                looked(14, Err(failed)),
             ],
             left: 7,
             usage: Usage { total: 61, not_modified: 4, writes: 9 },

@@ -2,6 +2,8 @@
 
 use std::io::{BufRead, Write};
 
+use minijinja::context;
+
 use super::{
     drive::listed,
     new::{Proposal, check, score},
@@ -94,26 +96,22 @@ pub(super) fn criteria(proposal: &Proposal, policy: &Policy) -> String {
         .collect();
     let list = |names: &[CheckName]| if names.is_empty() { "none".to_owned() } else { listed(names) };
     let given: Vec<String> = settings.checks.iter().map(|(name, command)| format!("{name} ({command})")).collect();
-    let major = match settings.major {
-        Major::Fail => "failed rules of severity fail",
-        Major::Warn => "failed rules of severity fail or warn",
+    let model = context! {
+        task => &proposal.task.prompt,
+        kind => settings.task_type.as_str(),
+        ideal => proposal.task.ideal_result.as_deref(),
+        checks => if given.is_empty() { list(&proposal.known) } else { given.join(", ") },
+        mandatory => list(&settings.mandatory),
+        rules,
+        a => settings.threshold_a.to_string(),
+        b => settings.threshold_b.to_string(),
+        major => match settings.major {
+            Major::Fail => "failed rules of severity fail",
+            Major::Warn => "failed rules of severity fail or warn",
+        },
+        fixer => proposal.fixer.as_deref(),
     };
-    format!(
-        "\nTask        {}\nType        {}\nIdeal       {}\nChecks      {}\nMandatory   {}\nRules       {}\nThresholds  {} in phase A, {} in phase B\nMajor       {major}\nFixer       {}\n",
-        crate::render::plain_line(&proposal.task.prompt),
-        settings.task_type.as_str(),
-        proposal
-            .task
-            .ideal_result
-            .as_deref()
-            .map_or_else(|| "every check passes".to_owned(), crate::render::plain_line),
-        if given.is_empty() { list(&proposal.known) } else { crate::render::plain_line(&given.join(", ")) },
-        list(&settings.mandatory),
-        rules.join("\n            "),
-        settings.threshold_a,
-        settings.threshold_b,
-        crate::render::plain_line(proposal.fixer.as_deref().unwrap_or("none: you edit between iterations")),
-    )
+    crate::render::text("loop_criteria.txt", model)
 }
 
 /// The set-up questions, for a task that says too little by itself.

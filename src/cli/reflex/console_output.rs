@@ -17,7 +17,7 @@ const ECHOED_LINE: usize = 1_000;
 
 /// Prints what one process says.
 pub(super) struct ConsoleOutput {
-    format: Format,
+    pub format: Format,
     pub colour: Colour,
 }
 
@@ -32,16 +32,6 @@ impl ConsoleOutput {
             Format::Human => output::line(format_args!("{text}")),
             Format::Json => output::note_line(format_args!("{text}")),
         }
-    }
-
-    /// Something people should know while it runs.
-    pub fn note(&self, text: &str) {
-        output::note_line(format_args!("{text}"));
-    }
-
-    /// The state could not be gone on from as it was saved; `how` is what was done about it.
-    pub fn was_damaged(&self, how: &str) {
-        self.note(&format!("The state of this loop was damaged: {how}."));
     }
 
     /// Only the steps that take time are worth a line.
@@ -89,7 +79,7 @@ impl ConsoleOutput {
     /// The author fixes what the critique says.
     pub fn your_turn(&self, state: &LoopState, why: Option<&'static str>, alias: &Alias) {
         if let Some(why) = why {
-            self.note(&format!("No fixer is called: {why}."));
+            output::note_line(format_args!("No fixer is called: {why}."));
         }
         self.say("It is yours to fix:");
         for item in state.critique.iter().flatten() {
@@ -110,6 +100,11 @@ impl ConsoleOutput {
         let mut echo = Echo::default();
         move |bytes| echo.hear(bytes, |line| output::note_line(format_args!("  │ {line}")))
     }
+}
+
+/// The state could not be gone on from as it was saved; `how` is what was done about it.
+pub(super) fn was_damaged(how: &str) {
+    output::note_line(format_args!("The state of this loop was damaged: {how}."));
 }
 
 /// What a program prints, as far as it is passed on.

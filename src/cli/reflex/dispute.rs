@@ -21,6 +21,7 @@ use loopgate_core::{
     policy::{CommitAuthor, Trigger},
     reflex::{Alias, Turn},
     state::{CommandRefusal, DisputeSource},
+    text,
 };
 
 /// Disputes a failure in the active loop here, if there is one: its alias.
@@ -32,7 +33,7 @@ pub async fn dispute_here(dispute: &FixerDispute) -> Result<Option<Alias>, CliEr
     let active = workspace.repository.current_task().await?;
     let Some(alias) = active.and_then(|alias| alias.parse::<Alias>().ok()) else { return Ok(None) };
     let console = ConsoleOutput::new(Format::Json);
-    let _locks = locked(&workspace, &alias, &console)?;
+    let _locks = locked(&workspace, &alias)?;
     let stop = Interrupt::at(runner::asked_to_stop());
     let mut session = Session::open(&workspace, &alias, None, &console, stop).await?;
     let progress = session.dispute(dispute, person().to_string()).await?;
@@ -46,7 +47,7 @@ impl Session<'_> {
         FixerDispute { failure, kind, reason }: &FixerDispute,
         by: String,
     ) -> Result<Result<Progress, CommandRefusal>, CliError> {
-        let reason: String = reason.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(500).collect();
+        let reason = text::one_line(reason, 500);
         let login = by.parse().unwrap_or_else(|_| person());
         let by = Account { id: UserId::new(0), login, kind: AccountKind::User };
         let (at, source) = (Utc::now(), DisputeSource::LocalLoop);
@@ -74,11 +75,10 @@ impl Session<'_> {
         if !actions::is_here() {
             return Ok(());
         }
-        let reason = reason.split_whitespace().collect::<Vec<_>>().join(" ");
+        let reason = text::one_line(reason, usize::MAX);
         let message = format!("Dispute a failure\n\nLoopgate-Dispute: {failure} {} {reason}\n", kind.as_str());
         let worktree = &self.workspace.worktree;
-        let commit = worktree.commit_tree(head.tree, head.commit, &message, author, None);
-        let commit = commit?;
+        let commit = worktree.commit_tree(head.tree, head.commit, &message, author, None)?;
         worktree.advance(head.commit, commit).map_err(CliError::unavailable)
     }
 

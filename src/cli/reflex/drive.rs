@@ -9,15 +9,18 @@ use std::time::Duration;
 use chrono::Utc;
 
 use super::{
-    console_output::ConsoleOutput,
+    console_output::{ConsoleOutput, was_damaged},
     evaluate::{CheckedAttempt, Judged},
     local_workspace::{LocalWorkspace, aside_ref, task_ref},
 };
 use crate::{
-    cli::CliError,
-    refs::{AttemptFile, LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore, loop_subject},
+    cli::{CliError, output},
+    refs::{
+        AttemptFile, GitObjects as _, LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore,
+        loop_subject,
+    },
     render::{loop_breach, loop_call, loop_critique, loop_plan},
-    runner::{Extent, Head, Interrupt},
+    runner::{self, Extent, Head, Interrupt},
 };
 use loopgate_core::{
     CheckName, Sha,
@@ -60,12 +63,6 @@ pub(super) enum Progress {
     Over,
 }
 
-/// What is checked out, as PRODUCE takes it.
-pub(super) struct Artifact {
-    pub head: Sha,
-    pub tree: Sha,
-}
-
 const ARTIFACT_LIMIT: usize = 1 << 20;
 
 impl<'g> Session<'g> {
@@ -87,7 +84,7 @@ impl<'g> Session<'g> {
             None => workspace.remembered(alias, &loaded),
         };
         if let Some(how) = recovered {
-            console.was_damaged(&how);
+            was_damaged(&how);
         }
         let policy = workspace.policy(settings(&state).config.as_deref())?;
         let artifact = artifact(workspace, loaded.tip).await?;
@@ -147,10 +144,8 @@ impl<'g> Session<'g> {
             && let Some(command) = settings(&self.state).produce.clone()
             && !self.has_produced()?
         {
-            match self.produce(&command).await? {
-                Produce::Done => {}
-                Produce::Broke(why) => return self.break_off(why).await,
-                Produce::Interrupted => return Ok(Progress::Interrupted),
+            if let Some(ended) = self.produce(&command).await? {
+                return Ok(ended);
             }
         }
         let artifact = self.checked_out()?;
@@ -159,7 +154,7 @@ impl<'g> Session<'g> {
             Err(why) => return self.break_off(why).await,
         };
         let produced =
-            Produced { head: artifact.head, hash: loopgate_core::evidence::tree_hash(artifact.tree), document };
+            Produced { head: artifact.commit, hash: loopgate_core::evidence::tree_hash(artifact.tree), document };
         if let Some(document) = &produced.document {
             self.artifact.clone_from(document);
         }
@@ -175,18 +170,18 @@ impl<'g> Session<'g> {
     }
 
     /// What stands for the code now: HEAD where a fixer commits, else the working tree as it is.
-    pub(super) fn checked_out(&self) -> Result<Artifact, CliError> {
+    pub(super) fn checked_out(&self) -> Result<Head, CliError> {
         let head = self.workspace.worktree.head()?;
         if self.has_fixer() {
             self.ask_for_a_clean_tree(head)?;
-            return Ok(Artifact { head: head.commit, tree: head.tree });
+            return Ok(head);
         }
         let tree = self.workspace.worktree.tree(Extent::Everything)?;
         if tree == head.tree {
-            return Ok(Artifact { head: head.commit, tree });
+            Ok(head)
+        } else {
+            Ok(Head { commit: self.workspace.worktree.stand_in(tree, head)?, tree })
         }
-        let stand_in = self.workspace.worktree.stand_in(tree, head)?;
-        Ok(Artifact { head: stand_in, tree })
     }
 
     /// A fixer's edits become a commit of their own, so the tree must hold no other edits.
@@ -243,7 +238,7 @@ impl<'g> Session<'g> {
     }
 
     pub(super) async fn break_off(&mut self, why: String) -> Result<Progress, CliError> {
-        self.console.note(&format!("This step went wrong: {why}."));
+        output::note_line(format_args!("This step went wrong: {why}."));
         let turn = Turn::broke(&self.state, why, Utc::now());
         self.save(turn, None).await
     }
@@ -299,30 +294,14 @@ impl<'g> Session<'g> {
     }
 }
 
-/// The result of the task command.
-pub(super) enum Produce {
-    Done,
-    /// Why it counts for nothing.
-    Broke(String),
-    Interrupted,
-}
-
 pub(super) fn settings(state: &LoopState) -> &reflex::Settings {
     &state.reflex.as_ref().expect("put in place when the session was opened").settings
 }
 
 /// What the loop is about, as of this commit of its ref.
 pub(super) async fn artifact(workspace: &LocalWorkspace, tip: Option<Sha>) -> Result<String, CliError> {
-    match tip {
-        Some(tip) => read_text(workspace, tip, "artifact.md").await,
-        None => Ok(String::new()),
-    }
-}
-
-async fn read_text(workspace: &LocalWorkspace, tip: Sha, path: &str) -> Result<String, CliError> {
-    use crate::refs::GitObjects;
-    let bytes = workspace.repository.read_file(tip, path, ARTIFACT_LIMIT).await;
-    match bytes {
+    let Some(tip) = tip else { return Ok(String::new()) };
+    match workspace.repository.read_file(tip, "artifact.md", ARTIFACT_LIMIT).await {
         Ok(bytes) => Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()),
         Err(RefsError::TooLarge { .. }) => Ok(String::new()),
         Err(error) => Err(CliError::unavailable(error)),
@@ -336,18 +315,13 @@ pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a CheckName>) -> Stri
 
 /// The record of what a person changed between two iterations.
 pub(super) fn by_a_person(iteration: u32, head: Sha, subject: String, files: &ChangedFiles) -> FixRecord {
-    let (mut added, mut removed) = (0_u64, 0_u64);
-    for file in files.known() {
-        added += u64::from(file.additions);
-        removed += u64::from(file.deletions);
-    }
     FixRecord {
         iteration,
         by: reflex::FixMaker::Person,
         head_sha: head,
         description: subject.clone(),
         subject,
-        diff_summary: format!("+{added}/-{removed}"),
+        diff_summary: runner::diff_summary(files),
         files_modified: files.known().iter().map(|file| file.path.clone()).take(50).collect(),
         outside_scope: Vec::new(),
         proven: Vec::new(),

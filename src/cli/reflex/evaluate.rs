@@ -1,5 +1,7 @@
 //! EVALUATE: running what is prepared, and what the evidence amounts to.
 
+use std::collections::BTreeSet;
+
 use chrono::Utc;
 
 use super::{
@@ -7,18 +9,23 @@ use super::{
     local_workspace::only,
 };
 use crate::{
-    cli::{CliError, progress, working_tree::Shown},
-    refs::AttemptFile,
+    cli::{
+        CliError, output, progress,
+        working_tree::{self, Shown},
+    },
+    refs::{AttemptFile, MemoryNotes, MemoryStore},
     render::{self, feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
     runner::{self, Extent, Plan, Selection},
 };
 use loopgate_core::{
     Sha,
-    deciding::{Decision, decide},
-    evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent, FileCoverage},
-    observed::{ChangedFiles, Snapshot},
-    policy::{Look, Phase, Policy, Trigger},
+    deciding::{Decision, MemoryAnswers, decide},
+    evidence::{CheckEvidence, Environment, Evidence, FileCoverage},
+    memory::{AppliedFix, Retention},
+    observed::{ChangedFile, ChangedFiles, Snapshot},
+    policy::{Look, Phase, Policy, Switch, Trigger},
     reflex::{self, Evaluated, Turn},
+    state::RunStatus,
     verdict::{Evaluation, coverage, evaluate, gather},
 };
 
@@ -141,7 +148,7 @@ impl Session<'_> {
     /// The evaluation of phase A, if it passes.
     fn passes_phase_a(&self, snapshot: &Snapshot, policy: &Policy) -> Option<Evaluation> {
         let look = Look { snapshot, policy, now: Utc::now() };
-        let evidence = gather::gather(look, &[], &std::collections::BTreeSet::new(), |_| look.now);
+        let evidence = gather::gather(look, &[], &BTreeSet::new(), |_| look.now);
         let rules = evaluate::rules(policy, settings(&self.state).task_type);
         let evaluation = evaluate::evaluate_phase(look, &evidence, &rules, Phase::A);
         evaluation.passed().then_some(evaluation)
@@ -152,27 +159,14 @@ impl Session<'_> {
         let head = self.state.head_sha;
         let tree = self.workspace.worktree.tree_of(head)?;
         let files = self.change(tree)?;
-        let now = Utc::now();
+        let os = std::env::consts::OS.to_owned();
+        let nowhere = Environment { os, runtime: None, framework: None };
         let evidence = Evidence {
-            schema: EVIDENCE_SCHEMA.to_owned(),
-            repository: self.state.repository.clone(),
-            head_sha: head,
-            tree_hash: loopgate_core::evidence::tree_hash(tree),
             base_sha: Some(self.state.base_sha),
-            pull_request: None,
-            workflow: None,
-            environment: checked.environment.clone().unwrap_or_else(|| {
-                let os = std::env::consts::OS.to_owned();
-                Environment { os, runtime: None, framework: None }
-            }),
-            started_at: checked.checks.iter().filter_map(|check| check.started_at).min().unwrap_or(now),
-            ended_at: now,
-            checks: checked.checks.clone(),
+            environment: checked.environment.clone().unwrap_or(nowhere),
+            started_at: checked.checks.iter().filter_map(|check| check.started_at).min().unwrap_or_else(Utc::now),
             coverage: checked.coverage.as_ref().map(|reports| coverage::measure(&files, reports)),
-            regression_proof: None,
-            base_tests: Vec::new(),
-            burn_in: Vec::new(),
-            extent: EvidenceExtent::Whole,
+            ..working_tree::evidence(self.state.repository.clone(), head, tree, checked.checks.clone())
         };
         let shown = Shown { head, tree, base: self.state.base_sha };
         let base = settings(&self.state).base.as_deref();
@@ -208,5 +202,50 @@ impl Session<'_> {
             self.judged = Some(Judged { decision, snapshot });
         }
         self.judged.as_ref().ok_or_else(|| CliError::unavailable("there is no evaluation"))
+    }
+}
+
+/// The debug memory: it is read for an attempt that failed, and written for each that was counted.
+impl Session<'_> {
+    /// Asks the memory what a decision needs of it. Nothing depends on it: what cannot be read is not shown.
+    async fn recall(&self, decision: &mut Decision, snapshot: &Snapshot, policy: &Policy) {
+        let questions = decision.memory_questions(policy);
+        let change = questions.changed_since.and_then(|from| self.changed_since(from, decision));
+        // What an iteration of this run found out may be meant for the next run only.
+        let asks = self.state.attempts.is_empty() || policy.memory.cross_iteration_learning == Switch::On;
+        let found = match questions.look_up && asks {
+            true => {
+                let root = self.workspace.worktree.root();
+                working_tree::look_up(&self.workspace.repository, root, decision, snapshot, policy).await
+            }
+            false => MemoryAnswers::default(),
+        };
+        decision.remember(MemoryAnswers { change, ..found });
+    }
+
+    fn changed_since(&self, from: Sha, decision: &Decision) -> Option<(AppliedFix, Vec<ChangedFile>)> {
+        let worktree = &self.workspace.worktree;
+        let trees = (worktree.tree_of(from).ok()?, worktree.tree_of(decision.next.head_sha).ok()?);
+        let files = worktree.changes(trees.0, trees.1).ok()?;
+        let failing = self.state.attempts.last().map(|attempt| attempt.summary.clone()).unwrap_or_default();
+        let files = files.known().to_vec();
+        let failing: BTreeSet<String> =
+            files.iter().map(|file| file.path.clone()).filter(|path| failing.contains(path.as_str())).collect();
+        let said = self.reflex().fixes.last().map(|fix| fix.description.clone()).unwrap_or_default();
+        Some((AppliedFix::of(decision.next.head_sha, &said, &files, &failing), files))
+    }
+
+    /// Writes what the attempts leave: after each, or at the end of the run where the policy says so.
+    async fn record(&mut self, policy: &Policy) {
+        let goes_on = self.state.status == RunStatus::InProgress;
+        if self.to_remember.lines.is_empty() || (goes_on && policy.memory.persist_per_iteration == Switch::Off) {
+            return;
+        }
+        let notes: MemoryNotes = std::mem::take(&mut self.to_remember);
+        let retention = Retention { days: policy.memory.retention_days };
+        let memory = MemoryStore::new(&self.workspace.repository, retention, Utc::now());
+        if let Err(error) = memory.record(&notes).await {
+            output::note_line(format_args!("The debug memory could not be written: {error}."));
+        }
     }
 }

@@ -33,7 +33,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate loop stop \"the requirement has changed\"")]
 pub struct StopArguments {
     /// Why; kept with the loop
     #[arg(value_name = "REASON")]
@@ -54,12 +53,6 @@ pub struct JudgeArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-A loop that is not over is never deleted: stop it first. Fix commits stay on your branch.
-
-Examples:
-  loopgate loop clean fix-the-sum
-  loopgate loop clean --all --yes")]
 pub struct CleanArguments {
     /// The loop's alias
     #[arg(value_name = "ALIAS", required_unless_present = "all", conflicts_with = "all")]
@@ -179,27 +172,22 @@ pub async fn history(workspace: &LocalWorkspace, which: &Which, format: Format) 
 }
 
 pub async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments, format: Format) -> CommandResult {
+    let asked = match &arguments.alias {
+        Some(alias) => vec![alias.clone()],
+        None => workspace.aliases().await?,
+    };
     let (mut doomed, mut kept) = (Vec::new(), Vec::new());
-    match &arguments.alias {
-        Some(alias) => {
-            let state = workspace.state(alias).await?;
-            if !state.has_ended() || Lock::holder(&workspace.lock_path(alias)).is_some() {
-                return Err(CliError::bad_data(format!(
-                    "the loop `{alias}` is not over; end it first: loopgate loop stop --alias {alias}"
-                )));
-            }
-            doomed.push(alias.clone());
-        }
-        None => {
-            for alias in workspace.aliases().await? {
-                let state = workspace.state(&alias).await?;
-                if state.has_ended() && Lock::holder(&workspace.lock_path(&alias)).is_none() {
-                    doomed.push(alias);
-                } else {
-                    output::note_line(format_args!("{alias} is not over and stays."));
-                    kept.push(alias);
-                }
-            }
+    for alias in asked {
+        let state = workspace.state(&alias).await?;
+        if state.has_ended() && Lock::holder(&workspace.lock_path(&alias)).is_none() {
+            doomed.push(alias);
+        } else if arguments.all {
+            output::note_line(format_args!("{alias} is not over and stays."));
+            kept.push(alias);
+        } else {
+            return Err(CliError::bad_data(format!(
+                "the loop `{alias}` is not over; end it first: loopgate loop stop --alias {alias}"
+            )));
         }
     }
     let names = doomed.iter().map(Alias::as_str).collect::<Vec<_>>().join(", ");

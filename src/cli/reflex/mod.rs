@@ -2,22 +2,20 @@
 //!
 //! What a step leads to is decided in [`core::reflex`](loopgate_core::reflex). Here it is executed: `new` begins a loop
 //! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `produce` and
-//! `refine` let programs edit the working tree, `leftovers` keeps what programs leave behind, `guard` keeps them from
-//! moving git, `local_workspace` knows repository and locks, `console_output` and `report` print.
+//! `refine` let programs edit the working tree, `programs` keeps them from moving git and keeps what they leave behind,
+//! `local_workspace` knows repository and locks, `console_output` and `report` print.
 
 mod confirm;
 mod console_output;
 mod dispute;
 mod drive;
 mod evaluate;
-mod guard;
-mod leftovers;
 mod local_workspace;
 mod manage;
 mod new;
 mod produce;
+mod programs;
 mod refine;
-mod remember;
 mod report;
 
 use clap::{Args, Subcommand};
@@ -40,16 +38,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Subcommand)]
-#[command(after_help = "\
-A loop goes PLAN → (PRODUCE ∥ PREPARE) → EVALUATE → CRITIQUE → REFINE until it passes, reaches its limit, or needs a \
-person. REFINE calls the fixer of the configuration (or --fix-command), whose edits become a commit; without one, it is \
-yours to edit. Everything is kept in refs/loopgate/task/ALIAS: kill it, and `resume` goes on where it was.
-
-Examples:
-  loopgate loop new \"fix: the sum of an empty list\"
-  loopgate loop run
-  loopgate loop status --full
-  git log --oneline refs/loopgate/task/fix-the-sum-of-an-empty-list")]
 pub enum Command {
     /// Set up a loop: show what is inferred, and ask
     #[command(alias = "init")]
@@ -76,7 +64,6 @@ pub enum Command {
 
 /// The loop that is meant.
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate loop run fix-the-sum --format json | jq .status")]
 pub struct Which {
     /// The loop's alias [default: the active one]
     #[arg(value_name = "ALIAS")]
@@ -84,7 +71,6 @@ pub struct Which {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate loop run fix-the-sum --format json | jq .status")]
 pub struct RunArguments {
     #[command(flatten)]
     which: Which,
@@ -94,12 +80,6 @@ pub struct RunArguments {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-Examples:
-  loopgate loop resume
-  loopgate loop resume fix-the-sum --accept tampering
-  loopgate loop resume --settle test
-  loopgate loop resume --settle \"neither round half to even\"")]
 pub struct ResumeArguments {
     #[command(flatten)]
     which: Which,
@@ -124,7 +104,6 @@ pub enum Acceptable {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = "Example:\n  loopgate loop status --full")]
 pub struct StatusArguments {
     #[command(flatten)]
     which: Which,
@@ -170,9 +149,9 @@ async fn go_on(workspace: &LocalWorkspace, which: &Which, how: GoOn<'_>, format:
         return over(&state, format);
     }
     if state.status == RunStatus::Escalated && !matches!(how, GoOn::Resumed(_)) {
-        return report::ended(&state, "", Progress::Over, &console, format);
+        return report::ended(&state, "", Progress::Over, &console);
     }
-    let _locks = locked(workspace, &alias, &console)?;
+    let _locks = locked(workspace, &alias)?;
     let stop = Interrupt::at(runner::asked_to_stop());
     let mut session = Session::open(workspace, &alias, None, &console, stop).await?;
     session.ask_for_its_branch()?;
@@ -185,7 +164,7 @@ async fn go_on(workspace: &LocalWorkspace, which: &Which, how: GoOn<'_>, format:
             break progress;
         }
     };
-    report::ended(&session.state, &session.artifact, progress, &console, format)
+    report::ended(&session.state, &session.artifact, progress, &console)
 }
 
 /// Takes a person's word, if one was called, and makes the loop the active one.
@@ -213,14 +192,10 @@ fn over(state: &LoopState, format: Format) -> CommandResult {
     Ok(report::code(state))
 }
 
-fn locked(
-    workspace: &LocalWorkspace,
-    alias: &Alias,
-    console: &ConsoleOutput,
-) -> Result<local_workspace::Locks, CliError> {
+fn locked(workspace: &LocalWorkspace, alias: &Alias) -> Result<local_workspace::Locks, CliError> {
     let locks = workspace.lock(alias, chrono::Utc::now())?;
     if let Some(dead) = &locks.left_by {
-        console.note(&format!("Taking over from {dead}, which is gone."));
+        output::note_line(format_args!("Taking over from {dead}, which is gone."));
     }
     Ok(locks)
 }
@@ -229,7 +204,7 @@ async fn status(workspace: &LocalWorkspace, arguments: &StatusArguments, format:
     let alias = workspace.looked_at(arguments.which.alias.as_ref()).await?;
     let (state, rebuilt) = workspace.load(&alias).await?;
     if let Some(how) = rebuilt {
-        ConsoleOutput::new(format).was_damaged(&how);
+        console_output::was_damaged(&how);
     }
     if arguments.which.alias.is_none() && state.has_ended() {
         output::note_line("No loop is active. The last one:");
@@ -237,8 +212,7 @@ async fn status(workspace: &LocalWorkspace, arguments: &StatusArguments, format:
     match format {
         Format::Json => output::json(&report::document(&state))?,
         Format::Human if arguments.full => {
-            let loaded = workspace.store(&alias).load().await?;
-            let artifact = drive::artifact(workspace, loaded.tip).await?;
+            let artifact = drive::artifact(workspace, workspace.store(&alias).load().await?.tip).await?;
             output::text(report::whole(&state, &artifact, ConsoleOutput::new(format).colour));
         }
         Format::Human => output::text(render::loop_status(&state)),

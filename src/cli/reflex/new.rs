@@ -30,15 +30,6 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-#[command(after_help = "\
-What is inferred from the task and the configuration is shown: first the criteria, then the limit. Each has to be \
-confirmed, and again after any change. --yes confirms both, for machines.
-
-Examples:
-  loopgate loop new \"fix: the sum of an empty list\"
-  loopgate loop new \"add a --json flag\" --max-iterations 3 --yes && loopgate loop run
-  loopgate loop new \"write the guide\" --produce ./write-guide --document docs/guide.md --check docs=./check-docs
-  loopgate loop new \"fix the parser\" --fix-command 'my-agent --stdin' --yes")]
 pub struct Arguments {
     /// What is to be done
     #[arg(value_name = "TASK")]
@@ -151,12 +142,8 @@ pub async fn run(workspace: &LocalWorkspace, arguments: &Arguments, format: Form
     if let Some(unknown) = unknown_check(&proposal) {
         return Err(CliError::bad_data(format!("there is no check `{unknown}` that could be mandatory")));
     }
-    if let Some(document) = &proposal.settings.document {
-        let plain =
-            std::path::Path::new(document).components().all(|part| matches!(part, std::path::Component::Normal(_)));
-        if !plain {
-            return Err(CliError::bad_data(format!("the document `{document}` must be a path inside the repository")));
-        }
+    if let Some(document) = proposal.settings.document.as_ref().filter(|path| !working_tree::leads_inside(path)) {
+        return Err(CliError::bad_data(format!("the document `{document}` must be a path inside the repository")));
     }
     let alias = free_alias(workspace, arguments.alias.as_ref(), &proposal.task.prompt).await?;
     let now = Utc::now();

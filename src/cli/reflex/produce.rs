@@ -3,14 +3,17 @@
 use std::{collections::BTreeMap, time::Duration};
 
 use super::{
-    drive::{Produce, Session},
-    refine::few,
+    drive::{Progress, Session},
+    refine::described,
 };
 use crate::{
     cli::CliError,
-    runner::{self, CommandLine, Ending, Extent},
+    runner::{self, CommandLine, Ending},
 };
-use loopgate_core::policy::{CommitAuthor, Fixer};
+use loopgate_core::{
+    policy::{CommitAuthor, Fixer},
+    text,
+};
 
 /// Longest time a task command may take.
 const PRODUCE_TIMEOUT: Duration = Duration::from_secs(1800);
@@ -26,36 +29,32 @@ impl Session<'_> {
         Ok(ours)
     }
 
-    /// PRODUCE by the task command. Its edits become a commit, so that every iteration is of one.
-    pub(super) async fn produce(&mut self, command: &str) -> Result<Produce, CliError> {
+    /// PRODUCE by the task command. Its edits become a commit, so that every iteration is of one. What ends this step, if it
+    /// did not come to its end.
+    pub(super) async fn produce(&mut self, command: &str) -> Result<Option<Progress>, CliError> {
         let head = self.workspace.worktree.head()?;
         self.clear_leftovers(head)?;
         self.ask_for_a_clean_tree(head)?;
-        let before = self.workspace.worktree.tree(Extent::Everything)?;
-        self.say_who_is_at_work(head, before).await?;
-        let anchor = self.anchor()?;
         let task = ("LOOPGATE_TASK".to_owned(), self.state.task.prompt.clone());
         let line = CommandLine {
             environment: BTreeMap::from([task, self.mark()]),
             ..CommandLine::new(command, self.workspace.root(), PRODUCE_TIMEOUT)
         };
-        let finished = runner::run_command(line, self.interrupt.clone(), |_| (), self.console.echo()).await;
-        self.hold(&anchor, "The task command")?;
-        let edits = self.workspace.worktree.edits_since(before, head)?;
+        let program = runner::run_command(line, self.interrupt.clone(), |_| (), self.console.echo());
+        let (finished, edits) = self.let_edit(head, "The task command", program).await?;
         if finished.ending == Ending::Interrupted {
             self.put_aside(&edits, "Half-made work of the task command, interrupted\n")?;
-            return Ok(Produce::Interrupted);
+            return Ok(Some(Progress::Interrupted));
         }
         if let Some(why) = finished.ending.problem("the task command", PRODUCE_TIMEOUT) {
             self.put_aside(&edits, "Half-made work of a task command that failed\n")?;
-            return Ok(Produce::Broke(why));
+            return self.break_off(why).await.map(Some);
         }
         if !edits.is_empty() {
             let message = format!(
-                "{}\n\nProduced by the task command, {} in {}.\nAttempt {}/{}\n\nLoopgate-Run: {}\n",
-                self.state.title.chars().take(72).collect::<String>(),
-                edits.diff_summary(),
-                few(&edits.paths()),
+                "{}\n\nProduced by the task command, {}.\nAttempt {}/{}\n\nLoopgate-Run: {}\n",
+                text::start(&self.state.title, 72),
+                described(&edits),
                 self.state.iteration,
                 self.state.max_iterations,
                 self.state.run_id
@@ -67,6 +66,6 @@ impl Session<'_> {
             let commit = self.workspace.worktree.commit(&edits, &message, &author)?;
             self.workspace.worktree.advance(head.commit, commit)?;
         }
-        Ok(Produce::Done)
+        Ok(None)
     }
 }

@@ -13,15 +13,16 @@ use super::{
     local_workspace::only,
 };
 use crate::{
-    cli::{CliError, actions, progress, working_tree::CONFIGURATION},
+    cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION},
     render::{FixMessage, loop_call, loop_exhausted, loop_fix_message, loop_refusal, refused_command},
-    runner::{self, Edits, Extent, FixerCall, FixerEnd, FixerReport, Head, Plan, Selection},
+    runner::{self, Edits, FixerCall, FixerEnd, FixerReport, Head, Plan, Selection},
 };
 use loopgate_core::{
     Sha,
     evidence::{BaseTestRun, ProofEnd},
     policy::{CommandFixer, CommitAuthor, Fixer, Policy, Trigger, backoff},
     reflex::{self, EditVerdict, FixMaker, FixRecord, PutBack, Senior, Turn},
+    text,
     verdict::{FailureView, tamper},
 };
 
@@ -95,9 +96,9 @@ impl Session<'_> {
         }
         let before = self.workspace.worktree.tree_of(self.state.head_sha)?;
         let files = self.workspace.worktree.changes(before, artifact.tree)?;
-        let subject =
-            if artifact.head == head.commit { self.subject_of(head.commit)? } else { "uncommitted changes".to_owned() };
-        let fix = by_a_person(self.state.iteration, artifact.head, subject, &files);
+        let is_committed = artifact.commit == head.commit;
+        let subject = if is_committed { self.subject_of(head.commit)? } else { "uncommitted changes".to_owned() };
+        let fix = by_a_person(self.state.iteration, artifact.commit, subject, &files);
         self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
     }
 
@@ -116,7 +117,7 @@ impl Session<'_> {
 
     fn subject_of(&self, commit: Sha) -> Result<String, CliError> {
         let (message, _) = self.workspace.worktree.message(commit)?;
-        Ok(message.lines().next().unwrap_or_default().chars().take(200).collect())
+        Ok(text::first_line(&message, 200))
     }
 
     async fn call_fixer(
@@ -139,9 +140,6 @@ impl Session<'_> {
             return Ok(Progress::Interrupted);
         }
         let feedback = self.feedback(policy).await?;
-        let before = self.workspace.worktree.tree(Extent::Everything)?;
-        self.say_who_is_at_work(head, before).await?;
-        let anchor = self.anchor()?;
         let mut marked = fixer.clone();
         marked.environment.extend([self.mark()]);
         let call = FixerCall {
@@ -153,17 +151,16 @@ impl Session<'_> {
             max_attempts: self.state.max_iterations,
             time_left: left.map(|left| left.to_std().unwrap_or_default()),
         };
-        let outcome = runner::call_fixer(call, self.interrupt.clone(), self.console.echo())
-            .await
-            .map_err(|error| CliError::unavailable(format!("the fixer's task cannot be written: {error}")))?;
+        let program = runner::call_fixer(call, self.interrupt.clone(), self.console.echo());
+        let (outcome, edits) = self.let_edit(head, "The fixer", program).await?;
+        let outcome =
+            outcome.map_err(|error| CliError::unavailable(format!("the fixer's task cannot be written: {error}")))?;
         let wall = TimeDelta::from_std(outcome.wall).unwrap_or(TimeDelta::MAX);
         let cost = match &outcome.end {
             FixerEnd::Done(report) => report.cost_usd,
             _ => None,
         };
         self.state = Turn::spend(self.state.clone(), wall, cost);
-        self.hold(&anchor, "The fixer")?;
-        let edits = self.workspace.worktree.edits_since(before, head)?;
         match outcome.end {
             FixerEnd::Done(FixerReport { dispute: Some(dispute), .. }) => {
                 self.put_aside(&edits, "Edits of a fixer that disputes a failure\n")?;
@@ -233,7 +230,7 @@ impl Session<'_> {
         if !base_tests.is_empty() {
             verdict = judge(&base_tests);
         }
-        let mut described = format!("{} in {}", edits.diff_summary(), few(&edits.paths()));
+        let mut described = described(edits);
         if let EditVerdict::Take { outside } = &verdict
             && !outside.is_empty()
         {
@@ -311,14 +308,19 @@ impl Session<'_> {
         }
         let worktree = &self.workspace.worktree;
         let edited = worktree.stand_in(edits.tree, worktree.head()?)?;
-        self.console.note("The fixer changed tests, or what decides which run: the checks run with them as they were.");
+        note_line("The fixer changed tests, or what decides which run: the checks run with them as they were.");
         let interrupt = self.interrupt.clone();
         let observer = progress::observer();
         Ok(runner::with_files_put_back(&plan, edited, edits.before(), &files, &failures, interrupt, observer).await)
     }
 }
 
-pub(super) fn few(paths: &[String]) -> String {
+/// How much edits change, and where.
+pub(super) fn described(edits: &Edits) -> String {
+    format!("{} in {}", edits.diff_summary(), few(&edits.paths()))
+}
+
+fn few(paths: &[String]) -> String {
     match paths {
         [] => "no file".to_owned(),
         [one, two, three, _, ..] => format!("{one}, {two}, {three} and {} more", paths.len() - 3),
@@ -328,6 +330,5 @@ pub(super) fn few(paths: &[String]) -> String {
 
 /// One bounded line without control characters.
 fn plain(text: &str) -> String {
-    let words = text.split(|c: char| c.is_whitespace() || c.is_control()).filter(|word| !word.is_empty());
-    words.collect::<Vec<_>>().join(" ").chars().take(300).collect()
+    text::one_line(&text.replace(char::is_control, " "), 300)
 }

@@ -88,15 +88,9 @@ pub(super) fn whole(state: &LoopState, artifact: &str, colour: Colour) -> String
 }
 
 /// After `run`, `resume` and `next`.
-pub(super) fn ended(
-    state: &LoopState,
-    artifact: &str,
-    progress: Progress,
-    console: &ConsoleOutput,
-    format: Format,
-) -> CommandResult {
+pub(super) fn ended(state: &LoopState, artifact: &str, progress: Progress, console: &ConsoleOutput) -> CommandResult {
     let alias = &state.task_alias;
-    match format {
+    match console.format {
         Format::Json => output::json(&document(state))?,
         Format::Human if progress == Progress::Over => output::line(whole(state, artifact, console.colour).trim_end()),
         Format::Human if progress == Progress::On => output::text(render::loop_status(state)),

@@ -11,7 +11,7 @@ mod site;
 mod table;
 mod workflows;
 
-use std::{cell::OnceCell, collections::BTreeSet, path::Path};
+use std::{collections::BTreeSet, path::Path};
 
 use chrono::TimeDelta;
 use indexmap::IndexMap;
@@ -25,7 +25,7 @@ use loopgate_core::{
     policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Pattern},
 };
 use site::Site;
-use table::{EcosystemRow, LockFile, TABLE};
+use table::{EcosystemRow, LockFile, TABLE, chosen};
 
 loopgate_core::words! {
     /// What a project is made with.
@@ -78,6 +78,16 @@ impl Ecosystem {
         &self.row().locks
     }
 
+    /// The step of a workflow that brings the tools of a repository; none where GitHub's runners have them.
+    pub fn setup(self, root: &Path) -> Option<&'static str> {
+        chosen(&self.row().setup, &Site::new(root, root, Purpose::WriteDown))
+    }
+
+    /// The command that installs what a project needs, where no lock file names it.
+    pub fn install(self, root: &Path, directory: &Path) -> Option<&'static str> {
+        chosen(&self.row().install, &Site::new(directory, root, Purpose::WriteDown))
+    }
+
     pub(super) fn row(self) -> &'static EcosystemRow {
         TABLE.ecosystem(self)
     }
@@ -90,7 +100,7 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
     let mut idle = Vec::new();
     for project in &detected.projects {
         let directory = root.join(&project.directory);
-        let site = Site { directory: &directory, root, purpose, described: OnceCell::new() };
+        let site = Site::new(&directory, root, purpose);
         let alone = detected.projects.iter().filter(|other| other.directory == project.directory).count() == 1;
         let found = TABLE.checks(project.ecosystem, &site);
         if found.is_empty() {

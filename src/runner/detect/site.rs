@@ -21,7 +21,11 @@ pub(super) struct Site<'a> {
     pub described: OnceCell<Described>,
 }
 
-impl Site<'_> {
+impl<'a> Site<'a> {
+    pub fn new(directory: &'a Path, root: &'a Path, purpose: Purpose) -> Self {
+        Self { directory, root, purpose, described: OnceCell::new() }
+    }
+
     pub fn has(&self, file: &str) -> bool {
         self.directory.join(file).is_file()
     }

@@ -53,6 +53,10 @@ pub(in crate::runner) struct EcosystemRow {
     version_on_windows: Option<String>,
     #[serde(default)]
     pub locks: Vec<LockFile>,
+    #[serde(default)]
+    pub setup: Vec<Alternative>,
+    #[serde(default)]
+    pub install: Vec<Alternative>,
 }
 
 /// A file that names the exact packages of a project.
@@ -75,10 +79,10 @@ impl EcosystemRow {
     }
 }
 
-/// A part of a command, and any of what must hold for it; always where nothing is named.
+/// A text, and any of what must hold for it; always where nothing is named.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Alternative {
+pub(in crate::runner) struct Alternative {
     text: String,
     #[serde(default)]
     when: Vec<Condition>,
@@ -177,16 +181,18 @@ impl Table {
                 "tox" => filled.push_str(&python::tox(site)?),
                 "mypy" => filled.push_str(python::mypy(site)?),
                 "linted" => filled.push_str(&python::own_paths(site, argument)),
-                part => {
-                    let mut alternatives = self.parts.get(part).into_iter().flatten();
-                    let chosen = alternatives.find(|part| any_holds(&part.when, site));
-                    filled.push_str(chosen.map_or("", |part| &part.text));
-                }
+                part => filled.push_str(self.parts.get(part).and_then(|part| chosen(part, site)).unwrap_or_default()),
             }
             filled.push_str(rest);
         }
         Some(filled)
     }
+}
+
+/// The text of the first alternative that holds.
+pub(super) fn chosen<'t>(alternatives: &'t [Alternative], site: &Site<'_>) -> Option<&'t str> {
+    let one = alternatives.iter().find(|alternative| any_holds(&alternative.when, site))?;
+    Some(&one.text)
 }
 
 /// Whether one of the conditions holds, or there is none.

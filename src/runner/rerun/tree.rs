@@ -8,11 +8,11 @@ use std::{
 };
 
 use super::Trial;
-use crate::git::GitCommand;
-use loopgate_core::{Sha, observed::FileStatus, source_files::belongs_to_tests};
-
-/// Largest file laid over the base, in bytes.
-const LARGEST_FILE: u64 = 16 << 20;
+use crate::{
+    git::GitCommand,
+    runner::worktree::{Extent, Worktree},
+};
+use loopgate_core::{Sha, source_files::belongs_to_tests};
 
 /// A git worktree on a commit, removed when dropped.
 pub struct BaseTree {
@@ -49,11 +49,14 @@ impl BaseTree {
     /// In words.
     pub fn with_tests_of(trial: &Trial<'_>) -> Result<Self, String> {
         let tree = Self::at(trial.root, trial.base)?;
-        tree.lay_over(trial).map_err(|error| format!("the tests cannot be laid over the base: {error}"))?;
+        let tests = trial.files.known().iter().map(|file| file.path.as_str()).filter(|path| belongs_to_tests(path));
+        let head = Worktree::at(trial.root).and_then(|worktree| worktree.tree(Extent::Tracked));
+        let laid_over = head.map_err(|error| error.to_string()).and_then(|head| tree.put_back(head, &tests.collect()));
+        laid_over.map_err(|error| format!("the tests cannot be laid over the base: {error}"))?;
         Ok(tree)
     }
 
-    /// Puts files back as they are in another tree, and takes out those that it does not have.
+    /// Makes files what they are in another tree, and takes out those that it does not have.
     ///
     /// # Errors
     /// In words.
@@ -66,26 +69,6 @@ impl BaseTree {
         }
         let restore = ["--literal-pathspecs", "restore", &format!("--source={from}"), "--worktree", "--"];
         if there.is_empty() { Ok(()) } else { git(&self.path, &[&restore[..], &there].concat()) }
-    }
-
-    fn lay_over(&self, trial: &Trial<'_>) -> std::io::Result<()> {
-        for file in trial.files.known().iter().filter(|file| belongs_to_tests(&file.path)) {
-            let target = self.inside(&file.path)?;
-            if file.status == FileStatus::Removed {
-                let _ = fs::remove_file(&target);
-                continue;
-            }
-            let source = trial.root.join(&file.path);
-            // Links are left alone: they may lead anywhere.
-            let Some(metadata) = source.symlink_metadata().ok().filter(fs::Metadata::is_file) else { continue };
-            if metadata.len() <= LARGEST_FILE {
-                if let Some(folder) = target.parent() {
-                    fs::create_dir_all(folder)?;
-                }
-                fs::copy(&source, &target)?;
-            }
-        }
-        Ok(())
     }
 
     /// A place in the worktree, with no link of the base on the way to it.

@@ -3,7 +3,11 @@
 use std::{collections::BTreeSet, fs};
 
 use super::{Extent, Head, Worktree, WorktreeError};
-use loopgate_core::{Sha, observed::ChangedFiles, policy::CommitAuthor};
+use loopgate_core::{
+    Sha,
+    observed::{ChangedFile, ChangedFiles},
+    policy::CommitAuthor,
+};
 
 /// One path that differs between two trees.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -39,15 +43,18 @@ impl Edits {
 
     /// `+5/-2`.
     pub fn diff_summary(&self) -> String {
-        let count = |of: fn(&loopgate_core::observed::ChangedFile) -> u32| -> u64 {
-            self.files.known().iter().map(|file| u64::from(of(file))).sum()
-        };
-        format!("+{}/-{}", count(|file| file.additions), count(|file| file.deletions))
+        diff_summary(&self.files)
     }
 
     pub fn paths(&self) -> Vec<String> {
         self.files.known().iter().map(|file| file.path.clone()).collect()
     }
+}
+
+/// `+5/-2`.
+pub fn diff_summary(files: &ChangedFiles) -> String {
+    let count = |of: fn(&ChangedFile) -> u32| files.known().iter().map(|file| u64::from(of(file))).sum::<u64>();
+    format!("+{}/-{}", count(|file| file.additions), count(|file| file.deletions))
 }
 
 impl Worktree {

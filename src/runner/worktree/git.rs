@@ -27,7 +27,7 @@ impl Worktree {
     }
 
     pub(super) fn line(&self, arguments: &[&str]) -> Result<String, WorktreeError> {
-        Ok(String::from_utf8_lossy(&self.run(arguments, None, None)?).trim_end().to_owned())
+        Ok(self.command(arguments, None).run()?.text()?)
     }
 
     pub(super) fn sha(&self, arguments: &[&str]) -> Result<Sha, WorktreeError> {

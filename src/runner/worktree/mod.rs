@@ -18,7 +18,7 @@ use std::{
 use self::edits::Edit;
 pub use self::{
     anchor::{Anchor, Moved},
-    edits::Edits,
+    edits::{Edits, diff_summary},
     git::WorktreeError,
 };
 use super::changes;

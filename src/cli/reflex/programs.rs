@@ -1,14 +1,14 @@
-//! What programs leave behind: half-made edits after a crash, and edits that were refused. Nothing is lost, it is kept
-//! under `refs/loopgate/aside/`.
+//! Programs that edit the working tree: what they must not move meanwhile, and what they leave behind, half-made edits after
+//! a crash or edits that were refused. Nothing is lost, it is kept under `refs/loopgate/aside/`.
 
 use std::collections::BTreeMap;
 
 use chrono::Utc;
 
-use super::drive::Session;
+use super::{drive::Session, local_workspace::task_ref};
 use crate::{
-    cli::CliError,
-    runner::{Edits, Head},
+    cli::{CliError, output::note_line},
+    runner::{self, Anchor, Edits, Extent, Head},
 };
 use loopgate_core::{
     Sha,
@@ -17,8 +17,80 @@ use loopgate_core::{
 };
 
 impl Session<'_> {
+    /// Lets a program edit the working tree: it is saved before that it is at work, and git is put back afterwards.
+    pub(super) async fn let_edit<T>(
+        &mut self,
+        head: Head,
+        who: &str,
+        program: impl Future<Output = T>,
+    ) -> Result<(T, Edits), CliError> {
+        let worktree = &self.workspace.worktree;
+        let before = worktree.tree(Extent::Everything)?;
+        self.say_who_is_at_work(head, before).await?;
+        let anchor = self.anchor()?;
+        let ran = program.await;
+        self.hold(&anchor, who)?;
+        Ok((ran, worktree.edits_since(before, head)?))
+    }
+
+    /// Where git and the loop's ref stand before a program is started.
+    fn anchor(&self) -> Result<Anchor, CliError> {
+        let held = self.loaded.tip.map(|tip| (task_ref(&self.alias).to_string(), tip));
+        self.workspace.worktree.anchor(held.into_iter().collect()).map_err(CliError::unavailable)
+    }
+
+    /// Puts back what the program moved, so that its commits are judged as edits, and says so.
+    fn hold(&self, anchor: &Anchor, who: &str) -> Result<(), CliError> {
+        let moved = self.workspace.worktree.hold(anchor)?;
+        if let Some(commit) = moved.commit {
+            note_line(format_args!(
+                "{who} committed by itself, up to {}: that is judged as its edits.",
+                commit.short()
+            ));
+        }
+        if let Some(branch) = &moved.branch {
+            let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch);
+            note_line(format_args!("{who} checked out {branch}: HEAD is back where the loop works."));
+        }
+        for name in &moved.refs {
+            note_line(format_args!("{who} changed {name}, where this loop is kept: it is put back."));
+        }
+        Ok(())
+    }
+
+    /// A loop's fixes belong on the branch it began on.
+    pub(super) fn ask_for_its_branch(&self) -> Result<(), CliError> {
+        let (branch, alias) = (&self.state.branch, &self.alias);
+        let elsewhere = self.workspace.checkout.branch.as_ref() != Some(branch);
+        // A loop that began without a branch has none to be on.
+        if !elsewhere || self.workspace.worktree.resolve(&format!("refs/heads/{branch}")).is_none() {
+            return Ok(());
+        }
+        let here = self.workspace.checkout.branch.as_deref().unwrap_or("no branch");
+        Err(CliError::bad_data(format!(
+            "the loop `{alias}` works on {branch}, and {here} is checked out here: `git switch {branch}`, then go on \
+             with `loopgate loop resume {alias}`"
+        )))
+    }
+
+    /// The variable that only programs of this loop have in their environment.
+    pub(super) fn mark(&self) -> (String, String) {
+        let here = self.workspace.worktree.private_dir();
+        (runner::LOOP_MARK.to_owned(), format!("{} in {}", self.state.run_id, here.display()))
+    }
+
+    /// Ends what a killed process left at work: it would go on editing beside the next call.
+    fn end_left_behind(&self) {
+        let (name, value) = self.mark();
+        let ended = runner::end_left_behind(&name, &value);
+        if ended > 0 {
+            let processes = if ended == 1 { "1 process".to_owned() } else { format!("{ended} processes") };
+            note_line(format_args!("What the killed loop had left running was ended: {processes}."));
+        }
+    }
+
     /// Saves that a program is about to edit, unless that is what the state says already.
-    pub(super) async fn say_who_is_at_work(&mut self, head: Head, before: Sha) -> Result<(), CliError> {
+    async fn say_who_is_at_work(&mut self, head: Head, before: Sha) -> Result<(), CliError> {
         let known = self.reflex().calling.as_ref();
         if known.is_some_and(|calling| calling.head == head.commit && calling.tree == before) {
             return Ok(());
@@ -45,7 +117,7 @@ impl Session<'_> {
         let edits = self.workspace.worktree.edits_since(calling.tree, head)?;
         let message = format!("Half-made edits of iteration {}, interrupted\n", self.state.iteration);
         if self.workspace.worktree.put_aside(&edits, &self.aside(), &message)?.is_some() {
-            self.console.note(&format!("Half-made edits were put aside: git show {}", self.aside()));
+            note_line(format_args!("Half-made edits were put aside: git show {}", self.aside()));
         }
         Ok(())
     }
