@@ -1,6 +1,7 @@
 //! The texts of `loopgate / verify` and `loopgate / gates`.
 
 use minijinja::context;
+use serde::Serialize;
 
 use super::{
     annotations::{CheckAnnotation, annotations},
