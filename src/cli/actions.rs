@@ -113,7 +113,8 @@ fn read<T: DeserializeOwned>(field: &Value) -> Option<T> {
 }
 
 fn event() -> Option<Value> {
-    serde_json::from_slice(&read_event(Path::new(&set_here("GITHUB_EVENT_PATH")?)).ok()?).ok()
+    let event: Value = serde_json::from_slice(&read_event(Path::new(&set_here("GITHUB_EVENT_PATH")?)).ok()?).ok()?;
+    event.is_object().then_some(event)
 }
 
 /// The payload of a workflow's event.

@@ -78,7 +78,7 @@ fn unknown(what: &Unknown) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loopgate_core::{policy::Trigger, replay::DroppedCheck};
+    use loopgate_core::{metrics::CheckUse, policy::Trigger};
 
     #[test]
     fn the_differences_come_first_and_what_is_not_known_is_said() {
@@ -87,7 +87,8 @@ mod tests {
             runs: 30,
             gates: [("security".parse().unwrap(), Changes { more: runs(41..53), fewer: vec!["#7".into()] })].into(),
             calls: [(Trigger::SameError, Changes { more: Vec::new(), fewer: runs(3..6) })].into(),
-            dropped_checks: [("scan".parse().unwrap(), DroppedCheck { runs: 12, failed: 0, total_ms: 90_000 })].into(),
+            dropped_checks: [("scan".parse().unwrap(), CheckUse { runs: 12, total_ms: 90_000, ..CheckUse::default() })]
+                .into(),
             unknown: [(Unknown::Check("fuzz".parse().unwrap()), runs(1..31))].into(),
             ..WhatIf::default()
         };
