@@ -144,10 +144,11 @@ pub async fn a_finding_of_the_scanner_takes_a_persons_word(world: World) {
 pub async fn weakened_tests_are_for_somebody_else_to_accept(world: World) {
     let repo = watched(&world, "weakened", "", "");
     let pr = world.person("alice").opens(&repo, "feat: sums", &[("tests/sums.rs", ONE_TEST)]).await;
-    // Before any attempt: it shows in the diff.
-    let sentences = ["**Reason**: tests or thresholds were weakened", "the test “adds” is removed"];
-    is_called(&world, &pr, "tampering", 0, &sentences).await;
+    // It shows in the diff, and calls nobody before the checks have ended.
+    assert!(calls(&world.look(&pr)).is_empty());
     passes(&world, &pr).await;
+    let sentences = ["**Reason**: tests or thresholds were weakened", "the test “adds” is removed"];
+    is_called(&world, &pr, "tampering", 1, &sentences).await;
     for (who, words) in [("bob", "/loop resume"), ("alice", "/loop resume --accept tampering")] {
         world.person(who).says(&pr, words).await;
         assert!(world.look(&pr).has_label("loop:blocked"), "{who}: {words}");

@@ -210,7 +210,8 @@ impl Edit<'_> {
             false => lines.first(),
         };
         let (goes, comes) = (first(&changed.old), first(&changed.new));
-        let decides = decides_what_runs(path) && (goes.is_some() || comes.is_some());
+        let holds_commands = runs.is_blind && self.has_commands;
+        let decides = (decides_what_runs(path) || holds_commands) && (goes.is_some() || comes.is_some());
         let is_test = self.file.status != FileStatus::Added
             && self.file.paths().any(belongs_to_tests)
             && !self.change.passes_as_it_was(self.file);
