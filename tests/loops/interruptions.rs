@@ -113,7 +113,7 @@ fn killed_at_every_boundary() {
 
 #[test]
 fn killed_inside_every_write() {
-    let inside = [before("hash-object"), after("hash-object"), after("mktree"), after("commit-tree"), after(SAVED)];
+    let inside = [before("hash-object"), after("hash-object"), after("write-tree"), after("commit-tree"), after(SAVED)];
     nothing_is_lost_or_doubled(&killed_again_and_again(&inside));
 }
 
