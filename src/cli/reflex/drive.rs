@@ -143,10 +143,9 @@ impl<'g> Session<'g> {
         if self.state.iteration == 1
             && let Some(command) = settings(&self.state).produce.clone()
             && !self.has_produced()?
+            && let Some(ended) = self.produce(&command).await?
         {
-            if let Some(ended) = self.produce(&command).await? {
-                return Ok(ended);
-            }
+            return Ok(ended);
         }
         let artifact = self.checked_out()?;
         let document = match self.document() {
