@@ -96,7 +96,7 @@ impl Edit<'_> {
     fn findings(&self) -> Vec<Tampering> {
         let is_proven = self.change.is_proven(self.file);
         let mut found: Vec<Tampering> = self.intruder().filter(|_| !is_proven).into_iter().collect();
-        let Some(patch) = self.file.read_patch() else { return found };
+        let patch = self.file.read_patch().unwrap_or_default();
         let sides = Sides::of_patch(self.file, &patch);
         let changed = difference(&sides.old, &sides.new);
         if self.has_commands && !is_proven {

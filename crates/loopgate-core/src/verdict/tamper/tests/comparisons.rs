@@ -219,6 +219,25 @@ fn passed_by_exit_status_alone() {
     }
 }
 
+/// A file that is only renamed has no patch: its tests may run no more.
+#[test]
+fn renamed_where_only_an_exit_status_is_known() {
+    let (files, contents) = changed(&[file("tests/example_ring.c", "", "int main(void) { return 0; }\n")]);
+    let ChangedFiles::Complete(mut files) = files else { panic!("complete") };
+    files[0] = ChangedFile {
+        status: FileStatus::Renamed,
+        previous_path: Some("tests/test_ring.c".to_owned()),
+        patch: None,
+        additions: 0,
+        ..files[0].clone()
+    };
+    let files = ChangedFiles::Complete(files);
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+    change.is_of_fixer = ANYBODY;
+    change.runs = Runs { is_blind: true, failures: vec![None], ..Runs::default() };
+    assert!(not_accepted(&findings(&change), &BTreeMap::new()).is_some());
+}
+
 /// Lists that are not whole are compared by their numbers.
 #[test]
 fn compared_by_number() {
