@@ -151,7 +151,7 @@ impl GitOutput {
     /// Standard output of a command that must succeed.
     ///
     /// # Errors
-    /// [`GitError::Failed`], with what git said.
+    /// [`GitError::Failed`], with the text that git printed.
     pub fn success(self) -> Result<Vec<u8>, GitError> {
         if self.status.success() { Ok(self.stdout) } else { Err(self.failure()) }
     }
@@ -159,7 +159,7 @@ impl GitOutput {
     /// The text that a command which must succeed prints, without the line's end.
     ///
     /// # Errors
-    /// [`GitError::Failed`], with what git said.
+    /// [`GitError::Failed`], with the text that git printed.
     pub fn text(self) -> Result<String, GitError> {
         Ok(String::from_utf8_lossy(&self.success()?).trim_end().to_owned())
     }

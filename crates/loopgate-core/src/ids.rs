@@ -295,7 +295,7 @@ slug! {
     path RuleId, "a rule id (lower-case letters, digits, -, _ and / between words, at most 40)"
 }
 
-/// Of a check that nobody has named.
+/// The name of a check that has none.
 impl Default for CheckName {
     fn default() -> Self {
         Self("unnamed".to_owned())

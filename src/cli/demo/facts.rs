@@ -57,7 +57,7 @@ pub(super) fn gather(demo_world: &DemoWorld, played: &Played, elapsed: Duration)
     }))
 }
 
-/// What is told of an attempt's record.
+/// The fields of an attempt's record that the demo prints.
 fn attempt(record: Value) -> Value {
     let told = ["attempt", "head_sha", "decision", "score", "failed_rules"].map(|field| record[field].clone());
     let [number, head_sha, decision, score, failed_rules] = told;

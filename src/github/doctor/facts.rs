@@ -84,7 +84,7 @@ pub(super) struct Facts {
     pub redelivered: Redelivered,
 }
 
-/// What GitHub said, or that it does not say it.
+/// GitHub's answer, or the finding that it is unknown.
 pub(super) fn known<'f, T>(asked: &'f Fetched<T>, what: &str) -> Result<&'f T, Finding> {
     asked.as_ref().map_err(|reason| Finding::unknown(what, reason))
 }

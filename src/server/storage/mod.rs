@@ -129,7 +129,7 @@ async fn check_steps(connection: On<'_>, steps: usize) -> Result<(), StoreError>
 pub(super) struct DeliveryId(String);
 
 impl FromStr for DeliveryId {
-    /// Whoever sent it is told what it should be.
+    /// It carries no reason: the caller states the expected form.
     type Err = ();
     fn from_str(text: &str) -> Result<Self, ()> {
         let is_one = (1..=100).contains(&text.len()) && text.bytes().all(|byte| byte.is_ascii_graphic());

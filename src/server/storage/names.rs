@@ -29,7 +29,7 @@ impl fmt::Display for Key {
 }
 
 impl FromStr for Key {
-    /// Whoever named it is told that there is none.
+    /// It carries no reason: the caller reports that there is no such target.
     type Err = ();
     fn from_str(text: &str) -> Result<Self, ()> {
         let (installation, rest) = text.split_once('/').ok_or(())?;

@@ -20,7 +20,7 @@ pub(super) struct Inputs<'a> {
     pub(super) before: &'a LoopState,
     pub(super) policy: &'a Policy,
     pub(super) now: Timestamp,
-    /// Where the gates stand, and what was said.
+    /// The standing of the gates, and the commands and approvals of comments.
     pub(super) assessment: &'a Assessment,
     /// How the head weakens what checks it.
     pub(super) tampering: &'a [Tampering],

@@ -44,7 +44,7 @@ impl Walks {
     }
 }
 
-/// Walks from INIT until something holds. What the head itself lacks is said before what people still have to say.
+/// Walks from INIT until something holds. What the head lacks comes before the approvals it lacks.
 fn walk(inputs: &StageInputs<'_>, gates: &[GateReport]) -> Walk {
     let mut stage = Stage::Init;
     loop {

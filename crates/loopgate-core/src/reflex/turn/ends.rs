@@ -39,7 +39,7 @@ impl Turn {
         (reflex.calling, reflex.notes, reflex.ask) = (None, call.notes, Some(call.ask));
     }
 
-    /// The loop is over, and nobody is waited for.
+    /// The loop has ended and waits for no person.
     pub(in crate::reflex) fn end(&mut self, status: RunStatus, reason: StopReason, words: Option<String>) {
         self.state.blocked = None;
         self.state.status = status;
