@@ -65,7 +65,8 @@ fn code_artifact(state: &LoopState, notes: &mut Vec<String>) -> Value {
 }
 
 fn execution_config(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) -> Value {
-    let (mut config, configured) = (snake_case(&state.execution_config), state.execution_config.timeout_seconds);
+    let mut config = snake_case(&state.execution_config);
+    let configured = config["timeout_seconds"].as_u64().unwrap_or_default();
     let timeout = configured.clamp(*TIMEOUT.start(), *TIMEOUT.end());
     if timeout != configured {
         notes.push(format!("execution_config.timeout_seconds: {configured} in the configuration"));

@@ -16,8 +16,7 @@ use super::{
 use crate::{
     cli::{CliError, output},
     refs::{
-        AttemptFile, GitObjects as _, LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore,
-        loop_subject,
+        GitObjects as _, LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore, loop_subject,
     },
     render::{loop_breach, loop_call, loop_critique, loop_plan},
     runner::{self, Extent, Head, Interrupt},
@@ -250,7 +249,7 @@ impl<'g> Session<'g> {
 
     /// Saves a transition. Should somebody have saved since (a git process that outlived a killed loop), what they
     /// saved counts, and this transition is dropped: the loop goes on from there.
-    pub(super) async fn save(&mut self, turn: Turn, attempt: Option<AttemptFile>) -> Result<Progress, CliError> {
+    pub(super) async fn save(&mut self, turn: Turn, attempt: Option<(String, String)>) -> Result<Progress, CliError> {
         let subject = loop_subject(&turn);
         let save = Save {
             state: &turn.state,

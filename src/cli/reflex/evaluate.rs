@@ -13,7 +13,7 @@ use crate::{
         CliError, output, progress,
         working_tree::{self, Shown},
     },
-    refs::{AttemptFile, MemoryNotes, MemoryStore},
+    refs::{MemoryNotes, MemoryStore, attempt_document},
     render::{self, feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
     runner::{self, Extent, Plan, Selection},
 };
@@ -106,7 +106,7 @@ impl Session<'_> {
             Some(record) => {
                 let feedback = feedback(&decision.view.feedback, policy.retry.feedback_max_length);
                 let after_failure = !self.state.attempts.is_empty();
-                Some(AttemptFile::of(record, &feedback, after_failure, fix)?)
+                Some(attempt_document(record, &feedback, after_failure, fix)?)
             }
             None => None,
         };

@@ -348,7 +348,7 @@ impl Reconcile {
         }
         let (Some(tip), Some(state)) = (held.tip, held.intact()) else {
             // What is damaged is recovered from, and saved in the new place.
-            entered.loaded = LoadedRun { tip: None, remembered: held.remembered };
+            entered.loaded = LoadedRun { tip: None, ..held };
             return Ok(());
         };
         let store = self.store(job, &entered.storage);

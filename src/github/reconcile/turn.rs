@@ -18,7 +18,7 @@ use crate::{
         path, plan,
         storage::Storage,
     },
-    refs::{self, AttemptFile, LoadedRun, RefsError, Retry, Save, StateStore},
+    refs::{self, LoadedRun, RefsError, Retry, Save, StateStore},
     render::{self, OpenLoop, Rendered, Subject},
 };
 use loopgate_core::{
@@ -234,7 +234,7 @@ impl Reconcile {
             let last = state.last_verification.as_ref();
             let after_failure = last.is_some_and(|last| last.result == VerificationResult::Fail);
             let feedback = render::feedback(&decision.view.feedback, observation.policy.retry.feedback_max_length);
-            let record = |record| AttemptFile::of(record, &feedback, after_failure, None);
+            let record = |record| refs::attempt_document(record, &feedback, after_failure, None);
             let attempt = decision.attempt.as_ref().map(record).transpose()?;
             let subject = refs::subject(&decision);
             let report = store.objects().report(decision.surface.status_comment, &texts);

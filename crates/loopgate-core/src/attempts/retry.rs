@@ -11,7 +11,7 @@ use crate::{
     evidence::RetryClass,
     ids::Fingerprint,
     policy::{AutoRetry, LoopPolicy, OnMax, OnRegression, Trigger},
-    state::{AttemptDigest, Lacking, Resume, VerificationResult},
+    state::{AttemptDigest, Lacking, RejectedIn, Resume, VerificationResult},
 };
 
 /// What the attempts so far amount to.
@@ -72,7 +72,8 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
     let performance_again = last.retry_class == Some(RetryClass::Performance)
         && earlier.last().is_some_and(|before| before.retry_class == Some(RetryClass::Performance));
     let attempts_used_up = judgement.streak >= policy.max_attempts || performance_again;
-    let refused = last.review_rejects() && policy.review_reject == AutoRetry::Escalate;
+    let refused = last.rejections.iter().any(|rejection| rejection.of == RejectedIn::Review)
+        && policy.review_reject == AutoRetry::Escalate;
     let failed = last.result == VerificationResult::Fail && policy.test_fail == AutoRetry::Escalate;
     if attempts_used_up && policy.on_max == OnMax::Escalate || failed || refused {
         let reason = match (refused, judgement.streak) {

@@ -5,6 +5,7 @@ mod ends;
 mod tests;
 
 use chrono::TimeDelta;
+use serde_json::json;
 
 pub use self::ends::Evaluated;
 use crate::{
@@ -12,7 +13,7 @@ use crate::{
     policy::{Policy, Trigger},
     reflex::contract::{self, Breach, Produced},
     state::{
-        Calling, Checkpoint, CritiqueItem, FixMaker, FixRecord, LoopState, ReflexState, Senior, Step,
+        Calling, CritiqueItem, FixMaker, FixRecord, LoopState, ReflexState, Senior, Step,
         history::{ArtifactCreated, Confirmed, Event, EventStatus, HistoryLine, LocalLoopStarted, RunStarted},
     },
     verdict::Evaluation,
@@ -156,12 +157,8 @@ impl Turn {
         };
         turn.happened(refined, EventStatus::Ok);
         if fix.by != FixMaker::Person {
-            turn.state.checkpoints.push(Checkpoint {
-                kind: "commit".to_owned(),
-                hash: fix.head_sha,
-                message: fix.subject.clone(),
-                at: now,
-            });
+            let checkpoint = json!({ "type": "commit", "hash": fix.head_sha, "message": fix.subject, "at": now });
+            turn.state.checkpoints.push(checkpoint);
         }
         turn.go_to(Step::Plan);
         let reflex = turn.reflex();

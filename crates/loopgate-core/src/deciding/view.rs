@@ -1,32 +1,141 @@
-//! Everything that is shown of a decision, the record of its attempt, and when it is looked at again.
+//! Everything that is shown of a decision, before it becomes text; the record of its attempt, and when it is looked at again.
+
+use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 
 use super::{
-    blocking::{self, Blocking},
-    counting::Counting,
-    next_action::ApprovedRuns,
-    opening::Inputs,
-    verification,
+    decide::Inputs,
+    decision::{AttemptRecord, DecisionWord, NextAction, Provenance},
+    outcome::{self, ApprovedRuns, Blocking},
+    verification::{self, Counting},
 };
 use crate::{
-    deciding::{AttemptRecord, CheckView, CommandReply, DecisionWord, NextAction, Provenance, View, Warning},
-    escalation::{disputes, escalation_call, fix_request, senior_fixer},
-    evidence::{CheckKind, Outcome},
-    gate::{GateReport, Holding, waiting},
-    ids::{CheckName, Timestamp},
-    observed::{Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
-    policy::CheckPresence,
-    stages::walk::Walks,
-    state::{AttemptDigest, GateStatus, LoopState, Rejection, RunStatus},
+    attempts::{Cause, NextRerun},
+    escalation::{
+        EscalationView, disputes, escalation_call,
+        fix_request::{self, FixTurn},
+        senior_fixer,
+    },
+    evidence::{ChangedCoverage, CheckKind, Compare, Outcome, RepeatedTest},
+    failure::Blame,
+    gate::{Considered, GateReport, Holding, waiting},
+    ids::{CheckName, Login, PrNumber, Timestamp},
+    observed::{ForgedCheck, Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
+    policy::{CheckPresence, ConfigError, PolicyOrigin, Trigger},
+    stage::Stage,
+    stages::{Blocker, Walks},
+    state::{
+        Answer, Asked, AttemptDigest, CapabilityProgress, GateStatus, LoopState, LostRecord, Rejection, Rerun,
+        RunStatus, Skip,
+    },
     verdict::{
-        FeedbackFact, LeftQueue, Verification,
+        CheckStanding, DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, Verification,
         blame::{self, CheckBlame},
         evaluate, external, feedback,
-        gather::{self, GatheredCheck, HeadEvidence},
+        gather::{self, GatheredCheck, HeadEvidence, OnBase},
         review::{self, ReviewStanding},
+        tamper::Tampering,
     },
 };
+
+/// Everything a reader may be shown of the loop, in the order it matters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    pub origin: PolicyOrigin,
+    /// The furthest stage, gates heeded.
+    pub stage: Stage,
+    /// The furthest stage, gates ignored.
+    pub evidence_stage: Stage,
+    /// What stops the stage walk at `stage`.
+    pub held_by: Option<Blocker>,
+    /// What stops the evidence walk.
+    pub evidence_held_by: Option<Blocker>,
+    /// The attempt the head is (counts from 1).
+    pub attempt: u32,
+    pub max_attempts: u32,
+    pub evaluation: Evaluation,
+    pub checks: Vec<CheckView>,
+    pub gates: Vec<GateReport>,
+    /// Words about approving that name no gate, while some gate waits for one.
+    pub unmatched: Vec<Considered>,
+    pub capabilities: CapabilityProgress,
+    /// Failures of the head, the most telling first.
+    pub failures: Vec<FailureView>,
+    pub feedback: Vec<FeedbackFact>,
+    /// The fixer elsewhere whose turn it is, if one is asked.
+    pub fixing: Option<FixTurn>,
+    pub compare: Option<Compare>,
+    pub coverage: Option<ChangedCoverage>,
+    /// Present while a human is called.
+    pub escalation: Option<EscalationView>,
+    /// Mandatory when the run stopped at its limit.
+    pub distance: Option<DistanceToSuccess>,
+    pub skips: Vec<Skip>,
+    /// What was asked for again on this head.
+    pub reruns: Vec<Rerun>,
+    /// The repetition that comes by itself.
+    pub next_rerun: Option<NextRerun>,
+    /// Causes that are only flagged, each with what was recognised: the loop goes on.
+    pub flags: BTreeMap<Trigger, Cause>,
+    /// How the change weakens what checks it.
+    pub tampering: Vec<Tampering>,
+    /// Commands answered on this head.
+    pub replies: Vec<CommandReply>,
+    pub warnings: Vec<Warning>,
+    pub bypassed: Vec<String>,
+}
+
+/// One check as shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckView {
+    pub name: CheckName,
+    pub kind: CheckKind,
+    pub standing: CheckStanding,
+    /// Whether its failure is held against the head.
+    pub baseline: OnBase,
+    pub blame: Option<Blame>,
+}
+
+/// The answer to one command in a comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandReply {
+    pub source: Asked,
+    pub answer: Answer,
+}
+
+/// Something people must know although it decides nothing.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warning {
+    /// No check of this kind is configured although every loop should have one.
+    NoCheckOfKind(CheckKind),
+    /// A test check that is not in the configuration passed without running a test.
+    NoTests(CheckName),
+    /// The jobs that a followed check takes come from several Apps, of which its configuration names none: a job of each App,
+    /// at most 5. A commit status has no App.
+    SeveralApps { check: CheckName, jobs: Vec<(String, Option<String>)> },
+    /// A test that the change adds passed and failed on the same code.
+    FlakyNewTest(RepeatedTest),
+    /// Something could not be read.
+    NotObserved(ObservationProblem),
+    /// The repository's file says something that the organisation has locked: it has no effect.
+    Overruled(ConfigError),
+    /// A check run uses our name and is not ours.
+    Forged(ForgedCheck),
+    /// An evidence artifact was not believed.
+    EvidenceRefused { artifact: String, reason: String },
+    /// There was a record before this run, and it is gone.
+    RecordLost(LostRecord),
+    /// The same head into the same base is judged on another pull request.
+    JudgedOn(PrNumber),
+    /// It left the merge queue without being merged.
+    LeftQueue(LeftQueue),
+    /// The checks bear the branch's own name, since people can make branches of the pattern it matches.
+    OpenPattern { pattern: String, branch: String },
+    /// A counted comment's body changed; `changed_by` is `None` if neither an event nor the API names the editor.
+    TamperedComment { by: Login, changed_by: Option<Login>, url: String },
+}
 
 /// How often a triggered gate is read again: hiding a comment sends no event.
 const GATES_ARE_READ_AGAIN: TimeDelta = TimeDelta::minutes(15);
@@ -172,7 +281,7 @@ impl Stages<'_> {
             Some(verification::waiting_since(inputs, next, check) + policy.patience(&inputs.policy.retry))
         };
         let overdue = self.verification.evidence.open().iter().filter_map(overdue).filter(|at| *at > inputs.now).min();
-        let external = blocking::external_deadline(next);
+        let external = outcome::external_deadline(next);
         let gates = &self.inputs.assessment.gates;
         let triggered =
             gates.iter().any(|gate| gate.holding == Holding::Holds && gate.status() != GateStatus::NotApplicable);
@@ -181,7 +290,9 @@ impl Stages<'_> {
         let again = (triggered || depends).then_some(inputs.now + GATES_ARE_READ_AGAIN);
         let waits = waiting::next(inputs.look(), next);
         let due = [view.next_rerun.as_ref().map(|next| next.at), view.fixing.as_ref().map(|turn| turn.at)];
-        let senior = senior_fixer::revisit(next, inputs.policy);
+        // Then waiting for the senior fixer ends by itself.
+        let senior = next.senior.as_ref().filter(|call| call.head_sha == next.head_sha);
+        let senior = senior.map(|call| senior_fixer::deadline(call, inputs.policy));
         let moments = [overdue, external, again, waits, senior].into_iter().chain(due);
         moments.flatten().filter(|at| *at > inputs.now).min()
     }

@@ -1,17 +1,219 @@
-//! What is kept of attempts and their failures.
+//! What a run is about (the change, who made it, how it is tested), how far it has come, how it stands and why it stopped;
+//! its attempts and their failures.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
 
 use crate::{
-    evidence::{Outcome, RetryClass, RootCauseCategory, TestId, TestOutcomes},
+    evidence::{RetryClass, RootCauseCategory, TestId, TestOutcomes},
     failure::Blame,
     ids::{CheckName, CheckRunId, Fingerprint, GateName, Login, RuleId, Score, Sha, Timestamp, UserId, WorkflowRunId},
     memory::MemoryMatch,
-    policy::Phase,
+    observed::CodeType,
+    policy::{EvaluatePolicy, Phase, Rule, Trigger},
     stage::Stage,
 };
+
+/// The coding agent that wrote the pull request, when one did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Agent {
+    pub name: String,
+    #[serde(rename = "type")]
+    pub kind: String,
+    pub version: Option<String>,
+}
+
+words! {
+    /// Who opened a pull request, or works on a task here.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum AuthorKind {
+        Person = "person",
+        /// A coding agent: its account is one of `coding_agents`, or the description has an `Agent:` line.
+        Agent = "agent",
+        /// Another bot, such as one that updates dependencies.
+        Bot = "bot",
+    }
+}
+
+/// What is being looped over.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default, rename_all = "camelCase")]
+pub struct CodeArtifact {
+    /// The file with most changed lines.
+    pub path: Option<String>,
+    pub language: String,
+    pub code_type: CodeType,
+    /// SHA-256 over the head's tree id, in hex.
+    pub content_hash: String,
+    pub test_files: Vec<String>,
+    pub requirements_ref: Vec<String>,
+}
+
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Task {
+    pub prompt: String,
+    pub ideal_result: Option<String>,
+}
+
+/// A configuration that a pull request proposes, tried on recorded runs.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProposedConfiguration {
+    /// The file's blob at the head.
+    pub blob: Sha,
+    /// Runs that were judged again.
+    pub runs: usize,
+    pub gates: BTreeMap<GateName, Changes>,
+    /// Calls for a human, by their cause.
+    pub calls: BTreeMap<Trigger, Changes>,
+}
+
+/// Runs that have something more, or lack it. `#12`, or the alias of a local loop.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Changes {
+    pub more: Vec<String>,
+    pub fewer: Vec<String>,
+}
+
+/// What the evaluation asks for now, as it is written down with the run.
+pub fn criteria(policy: &EvaluatePolicy, rules: &[Rule]) -> Value {
+    let phase =
+        |phase: Phase, active: &[Phase]| json!({ "threshold": policy.thresholds.of(phase), "activeLevels": active });
+    let rules = rules.iter().map(|Rule { id, description, severity, weight, phase, check: _ }| {
+        json!({ "id": id, "description": description, "severity": severity, "weight": weight, "phase": phase })
+    });
+    json!({
+        "name": "loopgate_default_v1",
+        "version": 1,
+        "phase": { "A": phase(Phase::A, &[Phase::A]), "B": phase(Phase::B, &[Phase::A, Phase::B]) },
+        "rules": rules.collect::<Vec<_>>(),
+    })
+}
+
+/// Task-list items under the `Capabilities` heading of the pull request's body.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CapabilityProgress {
+    pub total: usize,
+    pub completed: usize,
+    /// The first unticked one.
+    pub current: Option<String>,
+    /// Those after it.
+    #[serde(default)]
+    pub remaining: Vec<String>,
+}
+
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct EvaluationSummary {
+    pub score: Score,
+    pub passed: bool,
+    pub failed_rules: Vec<RuleId>,
+    pub warnings: Vec<RuleId>,
+}
+
+/// How far a run that stopped is from passing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct DistanceToSuccess {
+    pub threshold: Score,
+    pub score: Score,
+    pub gap: Score,
+    pub failed_fail_rules: usize,
+    pub blocking_rule_ids: Vec<RuleId>,
+    pub passed_rules: usize,
+    pub total_rules: usize,
+}
+
+words! {
+    /// Status of a run.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum RunStatus {
+        #[default]
+        InProgress = "in_progress",
+        Passed = "passed",
+        Failed = "failed",
+        Escalated = "escalated",
+        Aborted = "aborted",
+        Stopped = "stopped",
+        Completed = "completed",
+    }
+}
+
+words! {
+    /// Step of the reflex loop.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Step {
+        Plan = "PLAN",
+        ProducePrepare = "PRODUCE_PREPARE",
+        Prepare = "PREPARE",
+        #[default]
+        Evaluate = "EVALUATE",
+        Critique = "CRITIQUE",
+        Refine = "REFINE",
+    }
+}
+
+/// Whether and why the run stopped.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Stop {
+    pub passed: bool,
+    #[serde(with = "optional_word")]
+    pub reason: Option<StopReason>,
+    /// The words of the person who stopped it.
+    pub words: Option<String>,
+    pub by: Option<Login>,
+}
+
+words! {
+    /// Why a run stopped.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum StopReason {
+        ThresholdReached = "threshold_reached",
+        NoMajorIssues = "no_major_issues",
+        IterationLimit = "iteration_limit",
+        UserStop = "user_stop",
+        Stagnation = "stagnation",
+        PhaseError = "phase_error",
+    }
+}
+
+/// The contract writes "no reason" as an empty string.
+mod optional_word {
+    use serde::{Deserialize, Deserializer, Serializer, de::IntoDeserializer};
+
+    use super::StopReason;
+
+    pub fn serialize<S: Serializer>(word: &Option<StopReason>, serializer: S) -> Result<S::Ok, S::Error> {
+        serializer.serialize_str(word.map_or("", StopReason::as_str))
+    }
+
+    pub fn deserialize<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<StopReason>, D::Error> {
+        let word = Option::<String>::deserialize(deserializer)?.filter(|word| !word.is_empty());
+        word.map(|word| StopReason::deserialize(word.into_deserializer())).transpose()
+    }
+}
+
+/// What is known of a record that was there before this run.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct LostRecord {
+    /// Attempts made on heads other than the present one, as far as traces show them.
+    pub attempts: u32,
+    pub trace: Trace,
+}
+
+/// What shows that a record was there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Trace {
+    /// Our status comment.
+    StatusComment,
+    /// A comment of ours that notified somebody.
+    Post,
+    /// A check run of ours that ended on the head.
+    CheckRun,
+}
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -31,7 +233,7 @@ pub enum VerificationResult {
 
 /// Counters of failures and their history; the counters are derived from the attempts, never incremented.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub struct FailureLog {
     /// Failing attempts of the current streak.
     pub count: u32,
@@ -40,7 +242,6 @@ pub struct FailureLog {
     /// Failing attempts of the run.
     pub total: u32,
     pub max_retries: u32,
-    #[serde(default)]
     pub history: Vec<FailureRecord>,
 }
 
@@ -68,33 +269,9 @@ pub struct BestAttempt {
     pub score: Score,
 }
 
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct CheckLogEntry {
-    pub check: CheckName,
-    pub reason: String,
-    pub started_at: Option<Timestamp>,
-    pub completed_at: Option<Timestamp>,
-    pub duration_ms: u64,
-    pub status: Outcome,
-    #[serde(default)]
-    pub deliverables: Vec<String>,
-    #[serde(default)]
-    pub children: Vec<String>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Checkpoint {
-    #[serde(rename = "type")]
-    pub kind: String,
-    pub hash: Sha,
-    pub message: String,
-    pub at: Timestamp,
-}
-
 /// What later decisions need to know of a counted attempt.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub struct AttemptDigest {
     /// Counts from 1.
     pub number: u32,
@@ -114,44 +291,31 @@ pub struct AttemptDigest {
     /// Failing tests by name, at most 200, with their identity where the report gave one.
     pub failing_tests: BTreeMap<String, Option<TestId>>,
     /// Where its findings lie that are no tests' failures, as `file:line`, at most 50.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub named_places: BTreeSet<String>,
     /// Checks that had results by test, each with a digest of its command and reports.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub with_results: BTreeMap<CheckName, String>,
     /// Tests that ran, over all checks with results.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub total_tests: Option<u64>,
     /// How every test ended; kept for the two newest attempts only, and for at most 2,500 tests.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tests: Option<TestOutcomes>,
     /// Tests that fail and passed before, as they were when the attempt was counted.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub regressed: BTreeSet<String>,
     /// What kind of failure it was, for the classes that are not simply retried.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub retry_class: Option<RetryClass>,
     /// Set where only one thing is missing.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lacking: Option<Lacking>,
     /// Whether its coverage was what its type of change needs; none where that is unknown.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<CoverageMet>,
     /// Tests that failed and passed on this very head, in runs of the same checks.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub flaky: BTreeSet<String>,
     /// People who turned it down, and the attempt with it. The same words cost one attempt, whatever follows them.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub rejections: Vec<Rejection>,
     /// It fails by nothing but what is disputed.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub disputed: bool,
     /// It weakens tests or thresholds, whether or not a person accepted that. It is never the best attempt, is marked
     /// wherever it is listed, and teaches the memory nothing.
-    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weakened: bool,
     /// What was found in the debug memory for its failures; none until it was looked up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory_matches: Option<Vec<MemoryMatch>>,
     /// One line for retry tables: "unit: assertion failed at src/a.rs:12".
     pub summary: String,
@@ -189,6 +353,7 @@ pub struct Rejection {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum RejectedIn {
+    /// An approver rejected this gate.
     Gate(GateName),
     /// A required review that asks for changes.
     Review,
@@ -205,11 +370,6 @@ impl AttemptDigest {
     pub fn passes(&self) -> bool {
         self.result == VerificationResult::Pass && self.rejections.is_empty()
     }
-
-    /// Whether a required review turned it down.
-    pub fn review_rejects(&self) -> bool {
-        self.rejections.iter().any(|rejection| rejection.of == RejectedIn::Review)
-    }
 }
 
 /// A head whose workflows wait, or waited, for somebody to let them run.
@@ -217,7 +377,6 @@ impl AttemptDigest {
 pub struct RunHold {
     pub head: Sha,
     /// When that was seen to be over: its checks are waited for since then.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
 }
 
@@ -262,9 +421,8 @@ pub struct Rerun {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum AskedBy {
+    /// A person.
     Person(Login),
     /// No one: it failed for reasons outside the code. The first repetition is number 1.
-    Backoff {
-        nth: u32,
-    },
+    Backoff { nth: u32 },
 }
