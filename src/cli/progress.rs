@@ -30,8 +30,8 @@ pub fn tell_detected(why: NothingToRun, detected: &Detected) {
         return;
     }
     let place = |project: &Project| match project.directory.as_str() {
-        "" => project.ecosystem.title().to_owned(),
-        directory => format!("{} in {directory}/", project.ecosystem.title()),
+        "" => project.ecosystem.row().title.clone(),
+        directory => format!("{} in {directory}/", project.ecosystem.row().title),
     };
     let projects = detected.projects.iter().map(place).collect::<Vec<_>>().join(", ");
     let reason = match why {

@@ -25,7 +25,7 @@ use loopgate_core::{
     policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Pattern},
 };
 use site::Site;
-use table::{EcosystemRow, LockFile, TABLE, chosen};
+use table::{EcosystemRow, TABLE, chosen};
 
 loopgate_core::words! {
     /// What a project is made with.
@@ -68,16 +68,6 @@ pub struct Detected {
 const TIMEOUT: TimeDelta = TimeDelta::seconds(600);
 
 impl Ecosystem {
-    /// The name people know it by.
-    pub fn title(self) -> &'static str {
-        &self.row().title
-    }
-
-    /// The likeliest first.
-    pub fn locks(self) -> &'static [LockFile] {
-        &self.row().locks
-    }
-
     /// The step of a workflow that brings the tools of a repository; none where GitHub's runners have them.
     pub fn setup(self, root: &Path) -> Option<&'static str> {
         chosen(&self.row().setup, &Site::new(root, root, Purpose::WriteDown))
@@ -88,7 +78,8 @@ impl Ecosystem {
         chosen(&self.row().install, &Site::new(directory, root, Purpose::WriteDown))
     }
 
-    pub(super) fn row(self) -> &'static EcosystemRow {
+    /// What the table says of it.
+    pub fn row(self) -> &'static EcosystemRow {
         TABLE.ecosystem(self)
     }
 }

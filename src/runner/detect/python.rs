@@ -50,19 +50,6 @@ pub(super) fn own_paths(site: &Site<'_>, call: &str) -> String {
     words.filter(|word| site.directory.join(word).exists()).map(|word| format!(" {word}")).collect()
 }
 
-/// What is to be checked, where mypy is configured: the configuration's own `files`, else everything.
-pub(super) fn mypy(site: &Site<'_>) -> Option<&'static str> {
-    let files =
-        [("pyproject.toml", "[tool.mypy]"), ("setup.cfg", "[mypy]"), ("mypy.ini", "[mypy]"), (".mypy.ini", "[mypy]")];
-    let (file, section) = files.into_iter().find(|(file, section)| site.text(file).contains(section))?;
-    let described = site.text(file);
-    let section = described.split(section).nth(1)?;
-    let section = section.split("\n[").next().unwrap_or(section);
-    let says_files =
-        section.lines().any(|line| ["files", "packages", "modules"].iter().any(|key| line.starts_with(key)));
-    Some(if says_files { "" } else { " ." })
-}
-
 /// What the project's files say of its tools.
 pub(super) struct Described {
     /// Every file in which tools are named.
