@@ -128,9 +128,13 @@ pub(super) async fn verify(
     let plan = Plan::new(&policy.verify.checks, only, checkout.root.clone(), arguments.jobs);
     let plan = plan.map_err(CliError::bad_data)?.repeating(policy.retry.external_retry.commands());
     if plan.checks.is_empty() {
+        let lacks = match checkout.root.join(CONFIGURATION).is_file() {
+            true => "has no check with `run:`",
+            false => "is not there",
+        };
         return Err(CliError::bad_data(format!(
-            "there is no check to run here: {CONFIGURATION} has no check with `run:`, and {} is no project whose usual \
-             checks are known. Add a check with `run:` under verify.checks.",
+            "there is no check to run here: {CONFIGURATION} {lacks}, and {} is no project whose usual checks are known. Add \
+             a check with `run:` under verify.checks.",
             checkout.root.display()
         )));
     }

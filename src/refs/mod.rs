@@ -27,7 +27,7 @@ mod store;
 mod subject;
 
 #[cfg(test)]
-pub(crate) mod fake;
+pub(crate) mod fixtures;
 
 pub use archive::{ARCHIVE, all_runs, archive_entry, archived, each_run, recorded_attempts};
 pub use attempt::attempt_document;

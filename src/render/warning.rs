@@ -46,7 +46,7 @@ pub fn not_repeated(tests: &[RepeatedTest]) -> Vec<String> {
         let tests = tests.iter().filter(|test| test.gap == Some(gap));
         let names: Vec<String> = tests.map(|test| line(&test.test)).collect();
         let why = messages::word("repetition_gap", &messages::variant_name(&gap));
-        let said = || format!("not run again as often as asked for: {}: {why}", words::few(&names, 5));
+        let said = || format!("new tests that were not repeated often enough: {}: {why}", words::few(&names, 5));
         (!names.is_empty()).then(said)
     };
     [RepetitionGap::NotAlone, RepetitionGap::Broken, RepetitionGap::OutOfTime].into_iter().filter_map(said).collect()
@@ -124,8 +124,8 @@ mod tests {
         let alone = repeated(0, Some(RepetitionGap::NotAlone));
         let late = repeated(1, Some(RepetitionGap::OutOfTime));
         insta::assert_snapshot!(not_repeated(&[late.clone(), steady, alone, late]).join("\n"), @r"
-        not run again as often as asked for: test_total: it is not known how to run one test alone there
-        not run again as often as asked for: test_total and test_total: a quarter of the check's time limit was used up
+        new tests that were not repeated often enough: test_total: it is not known how to run one test alone there
+        new tests that were not repeated often enough: test_total and test_total: a quarter of the check's time limit was used up
         ");
     }
 }

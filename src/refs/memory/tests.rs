@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use chrono::TimeDelta;
 
 use super::*;
-use crate::refs::{GitObjects as _, LocalRepository, fake::FakeObjects};
+use crate::refs::{GitObjects as _, LocalRepository, fixtures::FakeObjects};
 use loopgate_core::{
     evidence::{CheckResults, Failure},
     memory::{AppliedFix, MEMORY_SCHEMA},

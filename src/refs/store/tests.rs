@@ -3,7 +3,7 @@ use serde_json::{Value, json};
 use super::*;
 use crate::refs::{
     Seal, archive_entry,
-    fake::{FakeObjects, begun, judged, line, record, sample_state},
+    fixtures::{FakeObjects, begun, judged, line, record, sample_state},
 };
 use loopgate_core::{PrNumber, evidence::CheckEvidence, state::RunStatus};
 

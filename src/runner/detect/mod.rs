@@ -130,7 +130,8 @@ impl Detected {
     /// Takes the command of CI for the project's test, where both have one: what CI calls is installed and works. The
     /// usual command stays where it calls the same program, since it asks for a report.
     fn test_as_ci_does(&mut self) {
-        let commands: BTreeSet<&String> = self.ci.iter().flat_map(|job| &job.tests).collect();
+        let jobs = self.ci.iter().filter(|job| job.kind == CheckKind::Test);
+        let commands: BTreeSet<&String> = jobs.flat_map(|job| &job.tests).collect();
         let mut tests = self.checks.values_mut().filter(|check| check.kind == CheckKind::Test);
         if let ([command], Some(check), None) = (Vec::from_iter(commands).as_slice(), tests.next(), tests.next())
             && let CheckSource::Command(usual) = &mut check.source
