@@ -15,14 +15,11 @@ const CLOCKS_DIFFER_BY: TimeDelta = TimeDelta::seconds(60);
 
 /// The health as of the last answers.
 #[derive(Debug, Default)]
-pub(super) struct Health(Mutex<Known>);
-
-#[derive(Debug, Clone, Default)]
-struct Known {
+pub(super) struct Health {
     /// Why GitHub does not take what our key signs.
-    key_refused: Option<String>,
+    key_refused: Mutex<Option<String>>,
     /// GitHub's time less ours.
-    ahead: TimeDelta,
+    ahead: Mutex<TimeDelta>,
 }
 
 impl Health {
@@ -30,36 +27,27 @@ impl Health {
     pub(super) fn answered(&self, headers: &HeaderMap, now: Timestamp) {
         let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
         if let Some(date) = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok()) {
-            self.know(|known| known.ahead = date.to_utc() - now);
+            *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = date.to_utc() - now;
         }
     }
 
     /// Notes whether a token that our key signed was taken.
     pub(super) fn signed(&self, taken: Result<(), String>) {
-        self.know(|known| known.key_refused = taken.err());
-    }
-
-    fn know(&self, change: impl FnOnce(&mut Known)) {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn known(&self) -> Known {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        *self.key_refused.lock().unwrap_or_else(PoisonError::into_inner) = taken.err();
     }
 
     /// # Errors
     /// What is wrong with the key, in one line.
     pub(super) fn key(&self) -> Result<(), String> {
-        match self.known().key_refused {
-            None => Ok(()),
-            Some(message) => Err(format!("GitHub does not take the App's key ({message}): has it been replaced?")),
-        }
+        let refused = self.key_refused.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let told = |message| format!("GitHub does not take the App's key ({message}): has it been replaced?");
+        refused.map_or(Ok(()), |message| Err(told(message)))
     }
 
     /// # Errors
     /// What is wrong with the clock, in one line.
     pub(super) fn clock(&self) -> Result<(), String> {
-        let ahead = self.known().ahead;
+        let ahead = *self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         if ahead.abs() <= CLOCKS_DIFFER_BY {
             return Ok(());
         }

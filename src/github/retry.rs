@@ -48,7 +48,6 @@ impl Patience {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RetryDecision {
     Success,
-    NotModified,
     /// 401: the token may have been revoked; once, with a new one.
     RenewToken(Error),
     /// Once more after a pause, if the request may be repeated; else it failed with this.
@@ -69,12 +68,11 @@ pub(crate) fn judge(
     now: Timestamp,
 ) -> RetryDecision {
     let path = || path.to_owned();
-    if status.is_success() {
+    if status.is_success() || status == StatusCode::NOT_MODIFIED {
         return RetryDecision::Success;
     }
     let message = message_of(status, body);
     match status.as_u16() {
-        304 => RetryDecision::NotModified,
         401 => RetryDecision::RenewToken(Error::Unauthorized { message }),
         403 | 429 => match limited_until(status, headers, &message, strikes, now) {
             Some(until) => RetryDecision::Failed(Error::RateLimited { until }),
@@ -205,7 +203,7 @@ mod tests {
     #[test]
     fn other_answers() {
         assert_eq!(verdict(204, &[], "", 0), RetryDecision::Success);
-        assert_eq!(verdict(304, &[], "", 0), RetryDecision::NotModified);
+        assert_eq!(verdict(304, &[], "", 0), RetryDecision::Success);
         assert!(matches!(verdict(401, &[], r#"{"message":"Bad credentials"}"#, 0), RetryDecision::RenewToken(_)));
         assert!(matches!(verdict(404, &[], "", 0), RetryDecision::Failed(Error::NotFound { .. })));
         assert!(matches!(

@@ -3,15 +3,13 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-
 use super::conversation::Comments;
 use crate::github::{
     Client, Error,
-    wire::{GraphqlAccount, Nodes, graphql_nodes},
+    wire::{GraphqlAccount, graphql_nodes, nodes},
 };
 use loopgate_core::{
-    CommentId, Timestamp,
+    CommentId,
     gate::may_speak,
     observed::{Actor, AppIdentity, Comment, Hint},
     state::{LoopState, WordSource},
@@ -22,20 +20,6 @@ const MOST: usize = 20;
 const QUERY: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { databaseId \
                      userContentEdits(first: 50) { nodes { editedAt editor { login ... on User { databaseId } \
                      ... on Bot { databaseId } } } } } } }";
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Node {
-    database_id: Option<CommentId>,
-    user_content_edits: Option<Nodes<Edit>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Edit {
-    edited_at: Timestamp,
-    editor: Option<GraphqlAccount>,
-}
 
 /// Finds the edits of comments with commands that no event brought. Each comment is asked about once. Where GitHub
 /// names no editor, no edit is known, and a comment that closes a gate counts.
@@ -64,11 +48,13 @@ pub(super) async fn unheard(
         return Ok(Vec::new());
     }
     let mut found = Vec::new();
-    for node in graphql_nodes::<Node>(client, QUERY, &ids).await? {
-        let (Some(comment), Some(edits)) = (node.database_id, node.user_content_edits) else { continue };
+    for node in graphql_nodes(client, QUERY, &ids).await? {
+        let Some(comment) = node["databaseId"].as_u64().map(CommentId::new) else { continue };
         let mut editors = BTreeSet::new();
-        for Edit { edited_at: at, editor } in edits.nodes.into_iter().flatten() {
+        for edit in nodes(&node["userContentEdits"]) {
+            let editor = GraphqlAccount::at(&edit["editor"]);
             let Some(GraphqlAccount { login, database_id: Some(id) }) = editor else { continue };
+            let Some(at) = edit["editedAt"].as_str().and_then(|at| at.parse().ok()) else { continue };
             if editors.insert(id) {
                 found.push(Hint::CommentEdited { comment, by: Actor { id, login }, at });
             }

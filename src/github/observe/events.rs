@@ -3,16 +3,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::authority::Registry;
-use crate::github::{
-    Error, Repo,
-    error::OrAbsent as _,
-    wire::{Named, User, account},
-};
+use crate::github::{Error, Repo, error::OrAbsent as _, wire::account_at};
 use loopgate_core::{
-    Login, PrNumber, ReviewId, Timestamp,
+    Login, PrNumber, ReviewId,
     observed::{
         Account, AccountKind, Assigner, Assignment, Assignments, CodeType, Completeness, Permission, PullRequest,
         Review, ReviewVerdict, Standing,
@@ -24,28 +20,6 @@ use loopgate_core::{
 
 /// Pages of events read at most: 1,000 of them. The label of a longer story does not count.
 const MOST_PAGES: usize = 10;
-
-/// `GET …/issues/{number}/events`, oldest first
-/// (<https://docs.github.com/en/rest/issues/events#list-issue-events>).
-#[derive(Deserialize)]
-struct Event {
-    event: String,
-    created_at: Option<Timestamp>,
-    actor: Option<User>,
-    assignee: Option<User>,
-    /// Who assigned; `actor` is the assignee there
-    /// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#assigned>).
-    assigner: Option<User>,
-    label: Option<Named>,
-    dismissed_review: Option<DismissedReview>,
-}
-
-/// Of an event `review_dismissed`
-/// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#review_dismissed>).
-#[derive(Deserialize)]
-struct DismissedReview {
-    review_id: ReviewId,
-}
 
 /// The types that labels from people with write declare, the strictest of them. Asks nothing where no label declares
 /// one.
@@ -62,10 +36,9 @@ pub(super) async fn declared_type(
     let Some(events) = events(repo, pull_request.number).await? else { return Ok(None) };
     let mut declared = None;
     for (label, code_type) in declaring {
-        let set =
-            |event: &&Event| event.event == "labeled" && event.label.as_ref().is_some_and(|set| &set.name == label);
+        let set = |event: &&Value| event["event"] == "labeled" && event["label"]["name"] == label.as_str();
         let Some(event) = events.iter().rfind(set) else { continue };
-        let by = account(event.actor.clone());
+        let by = account_at(&event["actor"]);
         // A label that a program puts on must not lower what the change must pass.
         if by.kind != AccountKind::User {
             continue;
@@ -98,8 +71,10 @@ pub(super) async fn dismissed_by(
         return Ok(BTreeMap::new());
     }
     let told = events(repo, number).await?.unwrap_or_default().into_iter();
-    let told = told.filter(|event| event.event == "review_dismissed");
-    Ok(told.filter_map(|event| Some((event.dismissed_review?.review_id, account(event.actor)))).collect())
+    // <https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#review_dismissed>
+    let told = told.filter(|event| event["event"] == "review_dismissed");
+    let review = |event: &Value| event["dismissed_review"]["review_id"].as_u64().map(ReviewId::new);
+    Ok(told.filter_map(|event| Some((review(&event)?, account_at(&event["actor"])))).collect())
 }
 
 /// Who was assigned, where a coding agent opened it.
@@ -114,15 +89,18 @@ pub(super) async fn assignments(
     let Some(events) = events(repo, pull_request.number).await? else {
         return Ok(Assignments::Unread("its events could not all be read".to_owned()));
     };
-    let assigned = events.into_iter().filter(|event| event.event == "assigned").filter_map(|event| {
-        let whom = account(event.assignee);
-        let by = account(event.assigner.or(event.actor));
+    let assigned = events.iter().filter(|event| event["event"] == "assigned").filter_map(|event| {
+        let whom = account_at(&event["assignee"]);
+        // `actor` is the assignee there
+        // (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#assigned>).
+        let assigner = Some(&event["assigner"]).filter(|assigner| assigner.is_object());
+        let by = account_at(assigner.unwrap_or(&event["actor"]));
         let by = match by {
             by if agents.contains(&by.login) => Assigner::Agent,
             by if by.id == whom.id => Assigner::Themselves,
             _ => Assigner::Other,
         };
-        Some(Assignment { whom, by, at: event.created_at? })
+        Some(Assignment { whom, by, at: event["created_at"].as_str()?.parse().ok()? })
     });
     Ok(Assignments::Read(assigned.collect()))
 }
@@ -134,7 +112,7 @@ pub(super) async fn assigned_agents(repo: Repo<'_>, number: PrNumber, policy: &P
         return Ok(Vec::new());
     }
     let told = events(repo, number).await?.unwrap_or_default().into_iter();
-    let assigned = told.filter(|event| event.event == "assigned").map(|event| account(event.assignee));
+    let assigned = told.filter(|event| event["event"] == "assigned").map(|event| account_at(&event["assignee"]));
     Ok(assigned.filter(|whom| policy.coding_agents.contains(&whom.login)).collect())
 }
 
@@ -142,12 +120,16 @@ pub(super) async fn assigned_agents(repo: Repo<'_>, number: PrNumber, policy: &P
 /// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#head_ref_force_pushed>).
 pub(super) async fn forced_pushes(repo: Repo<'_>, number: PrNumber) -> Result<Vec<Account>, Error> {
     let told = events(repo, number).await?.unwrap_or_default().into_iter();
-    Ok(told.filter(|event| event.event == "head_ref_force_pushed").map(|event| account(event.actor)).collect())
+    Ok(told
+        .filter(|event| event["event"] == "head_ref_force_pushed")
+        .map(|event| account_at(&event["actor"]))
+        .collect())
 }
 
-/// The events of a pull request; none where they cannot all be read.
-async fn events(repo: Repo<'_>, number: PrNumber) -> Result<Option<Vec<Event>>, Error> {
+/// The events of a pull request, oldest first; none where they cannot all be read
+/// (<https://docs.github.com/en/rest/issues/events#list-issue-events>).
+async fn events(repo: Repo<'_>, number: PrNumber) -> Result<Option<Vec<Value>>, Error> {
     let path = repo.path(format!("issues/{number}/events"));
-    let events = repo.list::<Vec<Event>>(&path, MOST_PAGES).await.or_refused()?;
+    let events = repo.list::<Value>(&path, MOST_PAGES).await.or_refused()?;
     Ok(events.filter(|events| events.completeness == Completeness::Complete).map(|events| events.items))
 }

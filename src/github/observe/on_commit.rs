@@ -2,11 +2,13 @@
 
 use std::collections::BTreeSet;
 
+use serde_json::Value;
+
 use super::{LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Target, checks, evidence, pull};
 use crate::github::{Error, Repo, error::OrAbsent as _, resolve::ListedPull};
 use loopgate_core::{
-    Sha,
-    observed::{AppIdentity, CheckScope, Lifecycle, PullRequest, Snapshot},
+    Sha, Timestamp,
+    observed::{AppIdentity, CheckScope, Hint, Lifecycle, PullRequest, Snapshot},
     policy::Policy,
     state::LoopState,
 };
@@ -72,8 +74,8 @@ impl Observer {
         base.scope = CheckScope::Branch(base.branch.clone());
         let left: Vec<_> =
             check_runs.iter().filter_map(|run| run.left_by_retargeting(head.sha, base, &default_branch)).collect();
-        let nothing = ObservedSurface::of_nothing(repo.name.clone(), pull_request);
-        let surface = ObservedSurface { check_runs, left, ..nothing };
+        let repository = repo.name.clone();
+        let surface = ObservedSurface { repository, pull_request, check_runs, left, ..ObservedSurface::default() };
         Ok((!surface.left.is_empty()).then_some(surface))
     }
 }
@@ -119,4 +121,31 @@ pub(super) async fn left_behind(
         }
     }
     Ok((left, left_heads))
+}
+
+/// When a server first knew the head, for pull requests whose events were missed: the creation of its first check
+/// suite, not before the pull request's own.
+///
+/// It is used only where no other head is known. A commit may be pushed to another branch, and its suite created, long
+/// before a pull request's branch is moved to it. So where the head has changed unseen, its time is unknown, and it
+/// counts as seen now.
+pub(super) async fn known_since(
+    repo: Repo<'_>,
+    pull: &Pull,
+    hints: &[Hint],
+    previous: Option<&LoopState>,
+) -> Result<Option<Timestamp>, Error> {
+    let head = pull.pull_request.head.sha;
+    let hinted = hints.iter().any(|hint| matches!(hint, Hint::HeadSeen { sha, .. } if *sha == head));
+    if previous.is_some() || hinted || pull.pull_request.lifecycle != Lifecycle::Open {
+        return Ok(None);
+    }
+    let path = repo.path(format!("commits/{head}/check-suites"));
+    let suites = repo.list::<Value>(&path, 1).await.or_refused()?;
+    let first = suites
+        .iter()
+        .flat_map(|listing| &listing.items)
+        .filter_map(|suite| suite["created_at"].as_str()?.parse::<Timestamp>().ok())
+        .min();
+    Ok(first.map(|first| first.max(pull.pull_request.created_at)))
 }

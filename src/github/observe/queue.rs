@@ -1,15 +1,14 @@
 //! The place of a pull request in its merge queue. REST does not return it; GraphQL does
 //! (<https://docs.github.com/en/graphql/reference/objects#removedfrommergequeueevent>).
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::pull::Pull;
 use crate::github::{
     Error, Repo,
-    wire::{GraphqlAccount, Nodes, graphql_pull},
+    wire::{GraphqlAccount, graphql_pull, nodes},
 };
 use loopgate_core::{
-    Timestamp,
     observed::{Hint, Lifecycle, QueueRemoval, QueueStanding, RemovalReason},
     state::LoopState,
 };
@@ -18,22 +17,6 @@ const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!) { rep
                      pullRequest(number: $number) { isInMergeQueue timelineItems(last: 1, itemTypes: \
                      [REMOVED_FROM_MERGE_QUEUE_EVENT]) { nodes { ... on RemovedFromMergeQueueEvent { createdAt reason \
                      actor { login } } } } } } }";
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct QueuedPull {
-    #[serde(default)]
-    is_in_merge_queue: bool,
-    timeline_items: Nodes<Removed>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Removed {
-    created_at: Timestamp,
-    reason: Option<String>,
-    actor: Option<GraphqlAccount>,
-}
 
 /// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event is about
 /// the queue, or a group with it is newer than its last departure.
@@ -48,14 +31,15 @@ pub(super) async fn standing(
     if pull.pull_request.lifecycle != Lifecycle::Open || !(has_news || is_unsettled) {
         return Ok(None);
     }
-    let queued = graphql_pull::<QueuedPull>(repo, pull.pull_request.number, QUERY, None).await?;
+    let queued = graphql_pull::<Value>(repo, pull.pull_request.number, QUERY, None).await?;
     Ok(queued.map(|queued| {
-        let last = queued.timeline_items.nodes.into_iter().flatten().next_back();
-        let removal = last.map(|Removed { created_at: at, reason, actor }| QueueRemoval {
-            at,
-            reason: RemovalReason::from_github(reason.as_deref().unwrap_or_default()),
-            by: actor.map(|actor| actor.login),
+        let removal = nodes(&queued["timelineItems"]).next_back().and_then(|last| {
+            Some(QueueRemoval {
+                at: last["createdAt"].as_str()?.parse().ok()?,
+                reason: RemovalReason::from_github(last["reason"].as_str().unwrap_or_default()),
+                by: GraphqlAccount::at(&last["actor"]).map(|actor| actor.login),
+            })
         });
-        QueueStanding { is_queued: queued.is_in_merge_queue, removal }
+        QueueStanding { is_queued: queued["isInMergeQueue"] == true, removal }
     }))
 }

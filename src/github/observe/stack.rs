@@ -9,7 +9,7 @@ use super::{checks, pull::Pull};
 use crate::github::{
     Error, Repo,
     error::OrAbsent as _,
-    wire::{BranchHead, InStack},
+    wire::{InStack, Side},
 };
 use loopgate_core::{
     PrNumber, Sha, Timestamp,
@@ -30,7 +30,7 @@ struct WireLayer {
     number: PrNumber,
     state: String,
     merged_at: Option<Timestamp>,
-    head: BranchHead,
+    head: Side,
 }
 
 /// A stack as read: which layers there are, not yet how they stand.
@@ -93,8 +93,13 @@ fn order(stacks: &[Wire], pull: &Pull, stack: &InStack) -> Result<Layers, String
 }
 
 /// How our checks stand on the heads of the layers beneath. What may not be read has not begun.
-pub(super) async fn standing(repo: Repo<'_>, layers: &Layers, base: &Base, us: &AppIdentity) -> Result<Stack, Error> {
-    let Layers { beneath, above, position, size, .. } = layers;
+pub(super) async fn standing(
+    repo: Repo<'_>,
+    layers: Option<&Layers>,
+    base: &Base,
+    us: &AppIdentity,
+) -> Result<Option<Stack>, Error> {
+    let Some(&Layers { ref beneath, above, position, size, .. }) = layers else { return Ok(None) };
     let read = beneath.iter().map(|&(number, head)| async move {
         let read = checks::read_runs(repo, head, us).await.or_refused()?;
         let own = read.map(|checks| checks.own).unwrap_or_default();
@@ -105,5 +110,5 @@ pub(super) async fn standing(repo: Repo<'_>, layers: &Layers, base: &Base, us: &
         let checks: BTreeMap<_, _> = OwnCheck::ALL.iter().filter_map(|check| Some((*check, newest(check)?))).collect();
         Ok::<_, Error>(Layer { number, checks })
     });
-    Ok(Stack { position: *position, size: *size, beneath: futures::future::try_join_all(read).await?, above: *above })
+    Ok(Some(Stack { position, size, beneath: futures::future::try_join_all(read).await?, above }))
 }

@@ -11,15 +11,16 @@ use std::{
 
 use chrono::TimeDelta;
 
-use super::Lifetime;
 use crate::{
     config,
     github::{
-        Client, Error, Github, Observation, Observer, PastState, Repo, WorkClass, observe::CONFIGURATION, serving,
+        Client, Error, Github, Observation, Observer, PastState, WorkClass,
+        observe::{CONFIGURATION, CONFIGURATION_LIMIT},
+        serving,
     },
 };
 use loopgate_core::{
-    PrNumber, RepoName, Sha, Timestamp, deciding::Decision, observed::Lifecycle, policy::Policy, replay::WhatIf,
+    PrNumber, RepoName, Sha, Timestamp, deciding::Decision, observed::Lifecycle, replay::WhatIf,
     state::ProposedConfiguration,
 };
 
@@ -29,8 +30,6 @@ const MOST: usize = 10;
 const DAYS: i64 = 30;
 /// How long after a reconcile the next one asks whether the comparison has ended.
 const ASKED_AGAIN: TimeDelta = TimeDelta::seconds(20);
-/// Bytes of the file at most, as of the one that governs.
-const LIMIT: usize = 256 << 10;
 /// Versions of files that are remembered.
 const MOST_KNOWN: usize = 1_000;
 
@@ -57,7 +56,7 @@ impl Proposals {
         (github, client): (&Github, &Client),
         observation: &Observation,
         decision: &mut Decision,
-        lifetime: Lifetime,
+        stays: bool,
         now: Timestamp,
     ) -> Option<Timestamp> {
         let snapshot = &observation.snapshot;
@@ -70,7 +69,7 @@ impl Proposals {
             return None;
         }
         decision.next.proposed = None;
-        if lifetime == Lifetime::OneTurn {
+        if !stays {
             return None;
         }
         let version = (snapshot.repository.clone(), blob?);
@@ -87,11 +86,12 @@ impl Proposals {
                     known.clear();
                 }
                 known.insert(version.clone(), Comparison::Running);
-                let reader = Reader { observer: Observer::new(github.clone()), client: client.clone() };
+                let (observer, client) = (Observer::new(github.clone()), client.clone());
                 let (number, head) = (snapshot.pull_request.number, snapshot.pull_request.head.sha);
                 let known = Arc::clone(&self.0);
                 tokio::spawn(serving(WorkClass::Spread, async move {
-                    let compared = reader.what_if(&version, number, head, now).await.unwrap_or_else(|error| {
+                    let compared = what_if(&observer, &client, &version, (number, head), now).await;
+                    let compared = compared.unwrap_or_else(|error| {
                         tracing::info!(%error, "the proposed configuration was not compared");
                         Comparison::Nothing
                     });
@@ -103,38 +103,26 @@ impl Proposals {
     }
 }
 
-/// What the comparison reads with.
-struct Reader {
-    observer: Observer,
-    client: Client,
-}
-
-impl Reader {
-    /// Compares for the version at the head of a pull request, over the others.
-    async fn what_if(
-        &self,
-        (repository, blob): &Version,
-        number: PrNumber,
-        head: Sha,
-        now: Timestamp,
-    ) -> Result<Comparison, Error> {
-        // A file that does not validate is explained where it governs.
-        let repo = self.client.repo(repository);
-        let Some(policy) = policy(repo, head).await? else { return Ok(Comparison::Nothing) };
-        let mut listed = self.observer.changed_last(repo, PastState::All, MOST + 1).await?;
-        listed.retain(|one| one.number != number && one.updated_at >= now - TimeDelta::days(DAYS));
-        let mut compared = WhatIf::new();
-        for one in listed.iter().take(MOST) {
-            compared = self.observer.compare_past(repo, one, &policy, compared).await?;
-        }
-        let WhatIf { runs, gates, calls, .. } = compared;
-        Ok(Comparison::Ended(ProposedConfiguration { blob: *blob, runs, gates, calls }))
+/// Compares for the version at the head of a pull request, over the others.
+async fn what_if(
+    observer: &Observer,
+    client: &Client,
+    (repository, blob): &Version,
+    (number, head): (PrNumber, Sha),
+    now: Timestamp,
+) -> Result<Comparison, Error> {
+    // A file that does not validate is explained where it governs.
+    let repo = client.repo(repository);
+    let text = repo.text(CONFIGURATION, head, CONFIGURATION_LIMIT).await?;
+    let Some(policy) = text.and_then(|text| config::parse(CONFIGURATION, &text).ok()) else {
+        return Ok(Comparison::Nothing);
+    };
+    let mut listed = observer.changed_last(repo, PastState::All, MOST + 1).await?;
+    listed.retain(|one| one.number != number && one.updated_at >= now - TimeDelta::days(DAYS));
+    let mut compared = WhatIf::new();
+    for one in listed.iter().take(MOST) {
+        compared = observer.compare_past(repo, one, &policy, compared).await?;
     }
-}
-
-async fn policy(repo: Repo<'_>, head: Sha) -> Result<Option<Policy>, Error> {
-    let path = repo.path(format!("contents/{CONFIGURATION}?ref={head}"));
-    let bytes = repo.get_file(&path, LIMIT).await?;
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
-    Ok(text.and_then(|text| config::parse(CONFIGURATION, &text).ok()))
+    let WhatIf { runs, gates, calls, .. } = compared;
+    Ok(Comparison::Ended(ProposedConfiguration { blob: *blob, runs, gates, calls }))
 }
