@@ -215,15 +215,15 @@ pub(super) struct Team {
 }
 
 /// The App that made a post.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct App {
     pub id: AppId,
     pub slug: Option<String>,
 }
 
-/// `GET …/commits/{sha}/check-runs`
+/// A check run, or the execution of a job, which is one
 /// (<https://docs.github.com/en/rest/checks/runs#list-check-runs-for-a-git-reference>).
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct CheckRun {
     pub id: CheckRunId,
     pub name: String,
@@ -235,10 +235,24 @@ pub(super) struct CheckRun {
     pub external_id: Option<String>,
     pub app: Option<App>,
     pub output: Option<CheckOutput>,
+    /// Of a job.
+    pub run_attempt: Option<u32>,
+    #[serde(default)]
+    pub steps: Vec<WireStep>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct WireStep {
+    #[serde(default)]
+    pub name: String,
+    pub status: Option<String>,
+    pub conclusion: Option<String>,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
 }
 
 /// What a check run shows.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct CheckOutput {
     pub title: Option<String>,
     pub summary: Option<String>,

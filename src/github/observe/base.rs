@@ -9,17 +9,16 @@ use serde_json::Value;
 use super::{
     checks::{self, Checks},
     config,
-    evidence::accepted,
+    evidence::{self, accepted},
     pull::{self, Pull},
+    rest::Reading,
 };
 use crate::github::{Client, Error, Repo, error::OrAbsent as _, wire::graphql_pull};
 use loopgate_core::{
     PrNumber, Sha,
     escalation::disputes,
-    observed::{
-        AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, ExternalCheck, FileStatus, PullRequest, ReceivedEvidence,
-        Snapshot,
-    },
+    evidence::Evidence,
+    observed::{BaseEvidence, ChangedFile, ChangedFiles, ExternalCheck, FileStatus, ReceivedEvidence, Snapshot},
     policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Look, Policy, RequiredTest, RuleCondition},
     source_files::belongs_to_tests,
     state::LoopState,
@@ -28,18 +27,6 @@ use loopgate_core::{
 
 /// Disputed test files whose last committers are asked for.
 const MOST_DISPUTED: usize = 5;
-
-/// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.
-pub(super) async fn codeowners(
-    repo: Repo<'_>,
-    tip: Sha,
-    policy: &Policy,
-    previous: Option<&LoopState>,
-) -> Result<Option<String>, Error> {
-    let approve = policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove);
-    let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.failures.total > 0);
-    if approve || called { config::codeowners(repo, tip).await } else { Ok(None) }
-}
 
 /// Where somebody disputes a failure: whose test it is.
 pub(super) async fn owners_in_question(
@@ -79,66 +66,76 @@ pub(super) async fn folders(
     if asks && files.known().iter().any(adds) { config::folders(repo, tip).await } else { Ok(None) }
 }
 
-/// Whether the base's own evidence matters: something fails, the change is to keep what the base has, or it edits tests or
-/// what decides which of them run.
-pub(super) fn is_asked_for(
-    evidence: &[ReceivedEvidence],
-    pull_request: &PullRequest,
-    files: &ChangedFiles,
-    policy: &Policy,
-) -> bool {
-    let code_type = coverage::change_type(pull_request, files, &policy.coverage);
-    let keeps = policy.coverage.target(code_type) == CoverageTarget::MatchBase
-        || policy.coverage.judged_tests(code_type).any(|sort| sort == RequiredTest::ExistingTestsPass);
-    let edits = |file: &ChangedFile| file.paths().any(|path| belongs_to_tests(path) || tamper::decides_what_runs(path));
-    let edits_tests = tamper::holds_tests(files) || files.known().iter().any(edits);
-    accepted(evidence)
-        .any(|evidence| keeps || edits_tests || evidence.checks.iter().any(|check| check.outcome.is_failure()))
-}
+impl Reading<'_> {
+    /// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.
+    pub(super) async fn codeowners(&self) -> Result<Option<String>, Error> {
+        let Self { repo, facts, policy, previous, .. } = *self;
+        let approve = policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove);
+        let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.failures.total > 0);
+        if approve || called { config::codeowners(repo, facts.base.tip).await } else { Ok(None) }
+    }
 
-/// Check runs of the base, and the documents of its workflow runs.
-pub(super) fn with_documents(checks: Option<BaseEvidence>, documents: Option<BaseEvidence>) -> Option<BaseEvidence> {
-    match (checks, documents) {
-        (Some(checks), Some(mut documents)) => {
-            documents.checks.extend(checks.checks);
-            Some(documents)
+    /// The base's checks, with the documents of its workflow runs where they matter: something fails, the change is to keep
+    /// what the base has, or it edits tests or what decides which of them run.
+    pub(super) async fn base_evidence(
+        &self,
+        evidence: &[ReceivedEvidence],
+        checks: Option<BaseEvidence>,
+    ) -> Result<Option<BaseEvidence>, Error> {
+        let Self { repo, facts, policy, .. } = *self;
+        let files = &facts.changes.files;
+        let code_type = coverage::change_type(&facts.pull.pull_request, files, &policy.coverage);
+        let keeps = policy.coverage.target(code_type) == CoverageTarget::MatchBase
+            || policy.coverage.judged_tests(code_type).any(|sort| sort == RequiredTest::ExistingTestsPass);
+        let edits =
+            |file: &ChangedFile| file.paths().any(|path| belongs_to_tests(path) || tamper::decides_what_runs(path));
+        let edits_tests = tamper::holds_tests(files) || files.known().iter().any(edits);
+        let fails = |evidence: &Evidence| evidence.checks.iter().any(|check| check.outcome.is_failure());
+        if !accepted(evidence).any(|evidence| keeps || edits_tests || fails(evidence)) {
+            return Ok(checks);
         }
-        (checks, documents) => checks.or(documents),
+        let (compared, tip) = (facts.pull.compared_base, facts.base.tip);
+        let commits = if compared == tip { vec![tip] } else { vec![compared, tip] };
+        Ok(match (checks, evidence::of_base(repo, &commits, &policy.verify).await?) {
+            (Some(checks), Some(mut documents)) => {
+                documents.checks.extend(checks.checks);
+                Some(documents)
+            }
+            (checks, documents) => checks.or(documents),
+        })
     }
-}
 
-/// The checks of the commit the head is compared with, where one of the head's fails: the facts for blame, and the check
-/// runs themselves.
-pub(super) async fn evidence(
-    repo: Repo<'_>,
-    base: Sha,
-    us: &AppIdentity,
-    checks: &Checks,
-    policy: &Policy,
-    is_private: bool,
-) -> Result<(Option<BaseEvidence>, Vec<ExternalCheck>), Error> {
-    if !checks.has_mapped(&policy.verify, checks::has_failed) {
-        return Ok((None, Vec::new()));
-    }
-    let read = if checks.has_mapped(&policy.verify, |check| check.id.is_none() && checks::has_failed(check)) {
-        checks::read(repo, base, us).await
-    } else {
-        checks::read_runs(repo, base, us).await
-    };
-    let Some(mut on_base) = read.or_refused()? else { return Ok((None, Vec::new())) };
-    // Two failures are distinguished by their logs and annotations.
-    on_base.read_logs(repo, &policy.verify, is_private, &[]).await?;
-    on_base.annotate(repo, &policy.verify, checks::MOST_ANNOTATED).await?;
-    let mut evidence = BTreeMap::new();
-    for (name, check) in &policy.verify.checks {
-        if let CheckSource::External(source) = &check.source
-            && let Some(found) = on_base.evidence(name, check.kind, source)
-        {
-            evidence.insert(name.clone(), found);
+    /// The checks of the commit the head is compared with, where one of the head's fails: the facts for blame, and the check
+    /// runs themselves.
+    pub(super) async fn base_checks(
+        &self,
+        checks: &Checks,
+    ) -> Result<(Option<BaseEvidence>, Vec<ExternalCheck>), Error> {
+        let Self { repo, facts, policy, .. } = *self;
+        let (base, us) = (facts.pull.compared_base, &facts.us);
+        if !checks.has_mapped(&policy.verify, checks::has_failed) {
+            return Ok((None, Vec::new()));
         }
+        let read = if checks.has_mapped(&policy.verify, |check| check.id.is_none() && checks::has_failed(check)) {
+            checks::read(repo, base, us).await
+        } else {
+            checks::read_runs(repo, base, us).await
+        };
+        let Some(mut on_base) = read.or_refused()? else { return Ok((None, Vec::new())) };
+        // Two failures are distinguished by their logs and annotations.
+        on_base.read_logs(repo, &policy.verify, facts.pull.is_private, &[]).await?;
+        on_base.annotate(repo, &policy.verify, checks::MOST_ANNOTATED).await?;
+        let mut evidence = BTreeMap::new();
+        for (name, check) in &policy.verify.checks {
+            if let CheckSource::External(source) = &check.source
+                && let Some(found) = on_base.evidence(name, check.kind, source)
+            {
+                evidence.insert(name.clone(), found);
+            }
+        }
+        let evidence = (!evidence.is_empty()).then_some(BaseEvidence { sha: base, checks: evidence, coverage: None });
+        Ok((evidence, on_base.external))
     }
-    let evidence = (!evidence.is_empty()).then_some(BaseEvidence { sha: base, checks: evidence, coverage: None });
-    Ok((evidence, on_base.external))
 }
 
 /// Commits of a rebased pull request that are followed back at most.

@@ -1,7 +1,6 @@
 //! Workflow runs of the head, and the evidence artifacts they uploaded.
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
 use super::checks::progress;
 use crate::github::{
@@ -9,10 +8,10 @@ use crate::github::{
     error::OrAbsent as _,
     evidence_memory,
     transport::Accept,
-    wire::{Artifact, WireRun},
+    wire::{Artifact, CheckRun, WireRun, WireStep},
 };
 use loopgate_core::{
-    CheckRunId, RepoName, Sha, Timestamp,
+    RepoName, Sha,
     evidence::Evidence,
     observed::{BaseEvidence, CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
     policy::VerifyPolicy,
@@ -33,32 +32,6 @@ const MOST_REFUSALS: usize = 10;
 const DOWNLOADS_AT_ONCE: usize = 3;
 /// Runs of workflows that are not listed whose artifacts are looked at, where nothing else brings evidence.
 const MOST_UNLISTED: usize = 5;
-
-/// An execution of a job.
-#[derive(Serialize, Deserialize)]
-pub(super) struct WireJob {
-    /// That of its check run too.
-    id: CheckRunId,
-    name: String,
-    run_attempt: Option<u32>,
-    status: String,
-    conclusion: Option<String>,
-    started_at: Option<Timestamp>,
-    completed_at: Option<Timestamp>,
-    pub html_url: Option<String>,
-    #[serde(default)]
-    pub steps: Vec<WireStep>,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct WireStep {
-    #[serde(default)]
-    pub name: String,
-    pub status: Option<String>,
-    pub conclusion: Option<String>,
-    pub started_at: Option<Timestamp>,
-    pub completed_at: Option<Timestamp>,
-}
 
 /// A workflow run on the head, with the commit that GitHub names as its head.
 #[derive(Debug, Clone)]
@@ -210,12 +183,12 @@ pub(super) async fn with_jobs(
 /// The executions of a run's jobs, of all its attempts; none where they may not be listed.
 async fn jobs_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<WorkflowJob>, Error> {
     let path = repo.path(format!("actions/runs/{}/jobs?filter=all", run.id));
-    let list = async || Ok(repo.list::<WireJob>(&path, MOST_JOB_PAGES).await?.items);
+    let list = async || Ok(repo.list::<CheckRun>(&path, MOST_JOB_PAGES).await?.items);
     let jobs = repo.once(&format!("{path}@{}", run.attempt), |_| has_ended(run), list).await;
     Ok(jobs.or_refused()?.into_iter().flatten().map(job).collect())
 }
 
-fn job(wire: WireJob) -> WorkflowJob {
+fn job(wire: CheckRun) -> WorkflowJob {
     let progress = progress(&wire.status, wire.conclusion.as_deref(), wire.completed_at);
     let has_ended = matches!(progress, CheckProgress::Completed { .. });
     let goes_on = |step: &WireStep| step.status.as_deref().is_some_and(|status| status == "in_progress");

@@ -5,7 +5,7 @@ use super::{
     checks::{self, Checks},
     config, contents,
     conversation::{self, Comments},
-    edits, events, evidence, makers, on_commit, queue, review_threads, scope, stack, surface, update_merges,
+    evidence, makers, scope, surface, update_merges,
 };
 use crate::github::{Error, Repo, resolve::ListedPull};
 use loopgate_core::{
@@ -46,26 +46,26 @@ impl Observer {
         let mut checks = std::mem::take(&mut facts.checks);
         // A head without a state or a check run of ours was decided nowhere else.
         let may_be_shared = previous.is_some() || !checks.own.is_empty();
-        let reading = Reading { observer: self, target, facts: &facts, policy: &policy, previous };
-        let (pull, pull_request, tip) = (&facts.pull, &facts.pull.pull_request, facts.base.tip);
+        let reading = Reading { observer: self, repo, facts: &facts, policy: &policy, hints: &hints, previous };
+        let (pull, tip) = (&facts.pull, facts.base.tip);
         let mut read = Snapshot::default();
         let (results, assigned, declared_type, inline, edits, (left, left_heads), others, known_since, ..) = futures::try_join!(
             reading.results(&mut checks),
-            events::assigned_agents(repo, number, &policy),
-            events::declared_type(repo, pull_request, &self.registry),
+            reading.assigned_agents(),
+            reading.declared_type(),
             conversation::inline(repo, number, pull.has_inline),
-            edits::unheard(&repo, &facts.comments, &hints, &facts.us, previous),
-            on_commit::left_behind(repo, pull, &facts.us, previous),
-            on_commit::others(repo, pull, may_be_shared),
-            on_commit::known_since(repo, pull, &hints, previous),
+            reading.unheard_edits(),
+            reading.left_behind(),
+            reading.others(may_be_shared),
+            reading.known_since(),
             put(&mut read.makers, makers::authors(repo, &facts.changes)),
-            put(&mut read.assignments, events::assignments(repo, pull_request, &policy.coding_agents)),
-            put(&mut read.dismissed_by, events::dismissed_by(repo, number, &facts.reviews.items, previous)),
-            put(&mut read.review_threads, review_threads::read(target, &policy.verify)),
+            put(&mut read.assignments, reading.assignments()),
+            put(&mut read.dismissed_by, reading.dismissed_by()),
+            put(&mut read.review_threads, reading.review_threads()),
             put(&mut read.required_approvals, reading.required_approvals()),
-            put(&mut read.stack, stack::standing(repo, facts.base.layers.as_ref(), &pull_request.base, &facts.us)),
-            put(&mut read.queue, queue::standing(repo, pull, &hints, previous)),
-            put(&mut read.codeowners, base::codeowners(repo, tip, &policy, previous)),
+            put(&mut read.stack, reading.stack()),
+            put(&mut read.queue, reading.queue()),
+            put(&mut read.codeowners, reading.codeowners()),
             put(&mut read.base_folders, base::folders(repo, tip, &facts.changes.files, &policy)),
         )?;
         hints.extend(edits);
@@ -73,7 +73,7 @@ impl Observer {
         update_merges::mark(repo, &mut facts.changes, &policy).await?;
         facts.pull.pull_request.head.known_since = known_since;
         facts.pull.pull_request.declared_type = declared_type;
-        let reading = Reading { observer: self, target, facts: &facts, policy: &policy, previous };
+        let reading = Reading { observer: self, repo, facts: &facts, policy: &policy, hints: &hints, previous };
         let (evidence, workflow_runs, base_checks, awaits_logs) = results;
         let base_evidence = reading.base_evidence(&evidence, base_checks).await?;
         let surface = facts.surface(&mut checks, repo, &inline, &others, left);
@@ -114,12 +114,13 @@ impl Observer {
 }
 
 /// What the reads of this step go by.
-struct Reading<'a> {
-    observer: &'a Observer,
-    target: Target<'a>,
-    facts: &'a PullRequestFacts,
-    policy: &'a Policy,
-    previous: Option<&'a LoopState>,
+pub(super) struct Reading<'a> {
+    pub(super) observer: &'a Observer,
+    pub(super) repo: Repo<'a>,
+    pub(super) facts: &'a PullRequestFacts,
+    pub(super) policy: &'a Policy,
+    pub(super) hints: &'a [Hint],
+    pub(super) previous: Option<&'a LoopState>,
 }
 
 /// What ran on the head, the base's checks where one of the head's failed, and whether a log is not there yet.
@@ -127,8 +128,8 @@ type Results = (Vec<ReceivedEvidence>, Vec<WorkflowRun>, Option<BaseEvidence>, b
 
 impl Reading<'_> {
     async fn results(&self, checks: &mut Checks) -> Result<Results, Error> {
-        let Self { facts, policy, .. } = self;
-        let (repo, head) = (self.target.repo, facts.pull.pull_request.head.sha);
+        let Self { repo, facts, policy, .. } = *self;
+        let head = facts.pull.pull_request.head.sha;
         let (listed, unlisted) = evidence::listed(&facts.runs, repo.name, &policy.verify);
         let awaits_evidence =
             policy.verify.checks.values().any(|check| matches!(check.source, CheckSource::Command(_)));
@@ -146,37 +147,19 @@ impl Reading<'_> {
 
     /// Annotations and logs of failed checks, the base's checks, and whether a log is not there yet.
     async fn check_details(&self, checks: &mut Checks) -> Result<(Option<BaseEvidence>, bool), Error> {
-        let Self { facts, policy, .. } = self;
-        let repo = self.target.repo;
-        let (commit, is_private) = (facts.pull.compared_base, facts.pull.is_private);
-        let (base, on_base) = base::evidence(repo, commit, &facts.us, checks, policy, is_private).await?;
+        let Self { repo, facts, policy, .. } = *self;
+        let (base, on_base) = self.base_checks(checks).await?;
         // The log of a green job is compared only once the head has a verdict, so that no verdict waits for it.
         let last = self.previous.and_then(|state| state.attempts.last());
         let has_verdict = last.is_some_and(|last| last.head_sha == facts.pull.pull_request.head.sha);
         let green = if has_verdict { on_base.as_slice() } else { &[] };
-        let awaits_logs = checks.read_logs(repo, &policy.verify, is_private, green).await?;
+        let awaits_logs = checks.read_logs(repo, &policy.verify, facts.pull.is_private, green).await?;
         checks.annotate(repo, &policy.verify, checks::MOST_ANNOTATED).await?;
         Ok((base, awaits_logs))
     }
 
-    /// The base's checks, with the documents of its workflow runs where they matter.
-    async fn base_evidence(
-        &self,
-        evidence: &[ReceivedEvidence],
-        checks: Option<BaseEvidence>,
-    ) -> Result<Option<BaseEvidence>, Error> {
-        let Self { facts, policy, .. } = self;
-        if !base::is_asked_for(evidence, &facts.pull.pull_request, &facts.changes.files, policy) {
-            return Ok(checks);
-        }
-        let (compared, tip) = (facts.pull.compared_base, facts.base.tip);
-        let commits = if compared == tip { vec![tip] } else { vec![compared, tip] };
-        let documents = evidence::of_base(self.target.repo, &commits, &policy.verify).await?;
-        Ok(base::with_documents(checks, documents))
-    }
-
     async fn required_approvals(&self) -> Result<u32, Error> {
-        let (repo, name) = (self.target.repo, &self.facts.pull.pull_request.base.branch);
+        let (repo, name) = (self.repo, &self.facts.pull.pull_request.base.branch);
         match self.facts.base.branch {
             Some(branch) => Ok(self.observer.rules.of(repo, name, branch).await?.approvals),
             None => Ok(0),

@@ -3,7 +3,7 @@
 
 use serde_json::Value;
 
-use super::Target;
+use super::rest::Reading;
 use crate::github::{
     Error,
     wire::{GraphqlAccount, graphql_pull, nodes},
@@ -12,7 +12,6 @@ use loopgate_core::{
     observed::{
         Account, AccountKind, Completeness, Listing, MOST_OF_A_FINDING, MOST_OF_AN_ANSWER, Resolution, ReviewThread,
     },
-    policy::VerifyPolicy,
     text,
 };
 
@@ -26,30 +25,30 @@ const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!, $befo
                      fragment said on PullRequestReviewComment { body url originalCommit { oid } author { __typename login \
                      ... on Bot { databaseId } ... on User { databaseId } } }";
 
-/// The threads of the reviewers that the policy names; where GitHub refuses, what was read is not all.
-pub(super) async fn read(
-    Target { repo, number }: Target<'_>,
-    verify: &VerifyPolicy,
-) -> Result<Listing<ReviewThread>, Error> {
-    let apps: Vec<&str> = verify.reviewers().map(|(_, reviewer)| reviewer.app.as_str()).collect();
-    let mut found = Listing::complete(Vec::new());
-    if apps.is_empty() {
-        return Ok(found);
-    }
-    let mut before: Option<String> = None;
-    for _ in 0..MOST_PAGES {
-        let pull = graphql_pull::<Value>(repo, number, QUERY, before.as_deref()).await?.unwrap_or_default();
-        found.completeness = Completeness::Incomplete;
-        let threads = &pull["reviewThreads"];
-        found.items.splice(0..0, nodes(threads).filter_map(|thread| of_reviewer(thread, &apps)));
-        before = threads["pageInfo"]["startCursor"].as_str().map(str::to_owned);
-        let Some(has_more) = threads["pageInfo"]["hasPreviousPage"].as_bool() else { break };
-        if !has_more {
-            found.completeness = Completeness::Complete;
-            break;
+impl Reading<'_> {
+    /// The threads of the reviewers that the policy names; where GitHub refuses, what was read is not all.
+    pub(super) async fn review_threads(&self) -> Result<Listing<ReviewThread>, Error> {
+        let (repo, number) = (self.repo, self.facts.pull.pull_request.number);
+        let apps: Vec<&str> = self.policy.verify.reviewers().map(|(_, reviewer)| reviewer.app.as_str()).collect();
+        let mut found = Listing::complete(Vec::new());
+        if apps.is_empty() {
+            return Ok(found);
         }
+        let mut before: Option<String> = None;
+        for _ in 0..MOST_PAGES {
+            let pull = graphql_pull::<Value>(repo, number, QUERY, before.as_deref()).await?.unwrap_or_default();
+            found.completeness = Completeness::Incomplete;
+            let threads = &pull["reviewThreads"];
+            found.items.splice(0..0, nodes(threads).filter_map(|thread| of_reviewer(thread, &apps)));
+            before = threads["pageInfo"]["startCursor"].as_str().map(str::to_owned);
+            let Some(has_more) = threads["pageInfo"]["hasPreviousPage"].as_bool() else { break };
+            if !has_more {
+                found.completeness = Completeness::Complete;
+                break;
+            }
+        }
+        Ok(found)
     }
-    Ok(found)
 }
 
 /// A thread that the bot of one of these Apps began. What GitHub does not return counts as open.
