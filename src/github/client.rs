@@ -21,7 +21,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Method, StatusCode, header};
+use http::{Method, StatusCode};
 use serde::{
     Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -268,7 +268,7 @@ impl Client {
     pub(super) async fn fetch_page<T>(&self, path: &str, parse: Parse<T>) -> Result<Page<T>, Error> {
         let request = Outgoing::read(path, Accept::Json, JSON_LIMIT);
         let answer = self.read(&request).await?.or_redirected(path)?;
-        let links = answer.headers.get(header::LINK).and_then(|links| links.to_str().ok()).map(str::to_owned);
+        let links = answer.header("link").map(str::to_owned);
         Ok(Page { links, content: parse(path, &answer.body)? })
     }
 

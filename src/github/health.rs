@@ -4,9 +4,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::transport::Incoming;
 use chrono::{DateTime, TimeDelta};
-use http::{HeaderMap, header};
-
 use loopgate_core::Timestamp;
 
 /// GitHub takes tokens that were signed up to this long ahead of its own clock
@@ -24,9 +23,8 @@ pub(super) struct Health {
 
 impl Health {
     /// Notes the `Date` of an answer that came at `now`.
-    pub(super) fn answered(&self, headers: &HeaderMap, now: Timestamp) {
-        let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
-        if let Some(date) = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok()) {
+    pub(super) fn answered(&self, answer: &Incoming, now: Timestamp) {
+        if let Some(date) = answer.header("date").and_then(|date| DateTime::parse_from_rfc2822(date).ok()) {
             *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = date.to_utc() - now;
         }
     }
@@ -72,7 +70,9 @@ mod tests {
             ("yesterday", Some("this machine is 3600 s ahead of GitHub: set its clock")),
             ("Fri, 15 Jan 2027 08:00:00 GMT", None),
         ] {
-            health.answered(&[(header::DATE, date.parse().unwrap())].into_iter().collect(), now);
+            let headers = [(http::header::DATE, date.parse().unwrap())].into_iter().collect();
+            let (status, body) = (http::StatusCode::OK, bytes::Bytes::new());
+            health.answered(&Incoming { status, headers, body }, now);
             assert_eq!(health.clock().err().as_deref(), said, "{date}");
         }
     }

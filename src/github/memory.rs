@@ -125,7 +125,7 @@ impl DebugMemory {
         let found = match (questions.look_up, policy.state) {
             (false, _) => Ok(MemoryAnswers::default()),
             (true, StateBackend::Ref) => match self.cards(client, snapshot, policy).await {
-                Ok(memory) => Ok(look_up(client, snapshot, policy, decision, &memory).await),
+                Ok(memory) => Ok(look_up(client, observation, decision, &memory).await),
                 Err(error) => Err(error),
             },
             // Where no ref may be written there is none to read, and a comment has no room for more.
@@ -283,8 +283,7 @@ impl PushedSince {
 /// unchanged memory costs one conditional request.
 async fn look_up(
     client: &Client,
-    snapshot: &Snapshot,
-    policy: &Policy,
+    Observation { snapshot, policy, .. }: &Observation,
     decision: &mut Decision,
     memory: &Memory,
 ) -> MemoryAnswers {

@@ -98,6 +98,13 @@ pub(crate) struct Incoming {
     pub body: Bytes,
 }
 
+impl Incoming {
+    /// A header, as far as it is text.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Broken {

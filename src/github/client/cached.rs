@@ -2,7 +2,6 @@
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
-use http::header;
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -29,14 +28,13 @@ impl Client {
         };
         let request = Outgoing { etag, ..Outgoing::read(path, Accept::Json, JSON_LIMIT) };
         let answer = self.read(&request).await?.or_redirected(path)?;
-        let text = |name| answer.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let link = text(header::LINK);
+        let link = answer.header("link").map(str::to_owned);
         if let (304, Some((known_link, body))) = (answer.status.as_u16(), known) {
             self.shared.hub.meter.counts().usage.not_modified += 1;
             return Ok(Page { links: link.or_else(|| known_link.clone()), content: parse(path, body)? });
         }
         let content = parse(path, &answer.body)?;
-        if let Some(etag) = text(header::ETAG) {
+        if let Some(etag) = answer.header("etag").map(str::to_owned) {
             let answer = CachedAnswer::Tagged { etag, link: link.clone(), body: answer.body };
             self.shared.hub.setup.cache.put(key, answer);
         }

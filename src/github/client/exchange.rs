@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use bytes::Bytes;
-use http::{Method, header};
+use http::Method;
 
 use super::{
     Client, error_of,
@@ -51,16 +51,18 @@ impl Client {
                 self.shared.budget().told(&answer.headers);
             }
             let failed = match outcome {
-                Ok(answer) if answer.is_redirect() => match answer.location().map(|to| hub.transport.address(to)) {
-                    // A renamed repository answers with its address by id, which takes the same request.
-                    Some(Ok(moved)) if hops < MOST_HOPS => {
-                        address = moved;
-                        hops += 1;
-                        continue;
+                Ok(answer) if answer.is_redirect() => {
+                    match answer.header("location").map(|to| hub.transport.address(to)) {
+                        // A renamed repository answers with its address by id, which takes the same request.
+                        Some(Ok(moved)) if hops < MOST_HOPS => {
+                            address = moved;
+                            hops += 1;
+                            continue;
+                        }
+                        Some(_) => return Ok(answer),
+                        None => return Err(unreadable(path, "a redirect to nowhere")),
                     }
-                    Some(_) => return Ok(answer),
-                    None => return Err(unreadable(path, "a redirect to nowhere")),
-                },
+                }
                 Ok(answer) => match self.judge(path, &answer) {
                     RetryDecision::Success => return Ok(answer),
                     RetryDecision::RenewToken(_) if refused.is_none() && self.renews() => {
@@ -93,10 +95,10 @@ impl Client {
     }
 
     fn judge(&self, path: &str, answer: &Incoming) -> RetryDecision {
-        self.shared.hub.health.answered(&answer.headers, self.now());
+        self.shared.hub.health.answered(answer, self.now());
         self.shared.hub.meter.answered(served().urgency.class(), answer.status);
         let mut limit = self.shared.limit.lock().unwrap_or_else(PoisonError::into_inner);
-        let verdict = judge(path, answer.status, &answer.headers, &answer.body, limit.strikes, self.now());
+        let verdict = judge(path, answer, limit.strikes, self.now());
         match &verdict {
             RetryDecision::Failed(Error::RateLimited { until }) => {
                 *limit = Limit { until: Some(*until), strikes: limit.strikes + 1 };
@@ -171,10 +173,6 @@ impl Client {
 impl Incoming {
     pub(super) fn is_redirect(&self) -> bool {
         matches!(self.status.as_u16(), 301 | 302 | 303 | 307 | 308)
-    }
-
-    pub(super) fn location(&self) -> Option<&str> {
-        self.headers.get(header::LOCATION)?.to_str().ok()
     }
 
     /// An answer that sends elsewhere is none, but for downloads.

@@ -57,7 +57,8 @@ impl Client {
             each(&answer.body);
             return Ok(());
         }
-        let mut address = answer.location().ok_or_else(|| unreadable(path, "a redirect to nowhere"))?.to_owned();
+        let mut address =
+            answer.header("location").ok_or_else(|| unreadable(path, "a redirect to nowhere"))?.to_owned();
         for _ in 0..MOST_ADDRESSES {
             if !self.shared.hub.transport.may_be_followed(&address) {
                 return Err(unreadable(path, "a redirect to an address that is not https"));
