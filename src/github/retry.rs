@@ -70,7 +70,10 @@ pub(crate) fn judge(path: &str, answer: &Incoming, strikes: u32, now: Timestamp)
         403 | 429 => match limited_until(answer, &message, strikes, now) {
             Some(until) => RetryDecision::Failed(Error::RateLimited { until }),
             None => {
-                RetryDecision::Failed(Error::Forbidden { path: path(), needs: accepted_permissions(answer), message })
+                // GitHub names what an endpoint asks for, alternatives separated by `;`.
+                let needs = answer.header("x-accepted-github-permissions").filter(|needs| !needs.is_empty());
+                let needs = needs.map(|needs| needs.chars().take(200).collect());
+                RetryDecision::Failed(Error::Forbidden { path: path(), needs, message })
             }
         },
         404 | 410 => RetryDecision::Failed(Error::NotFound { path: path() }),
@@ -104,12 +107,6 @@ fn limited_until(answer: &Incoming, message: &str, strikes: u32, now: Timestamp)
 
 fn retry_after(answer: &Incoming) -> Option<TimeDelta> {
     TimeDelta::try_seconds(answer.header("retry-after")?.trim().parse().ok()?)
-}
-
-/// GitHub names what an endpoint asks for, alternatives separated by `;`.
-fn accepted_permissions(answer: &Incoming) -> Option<String> {
-    let needs = answer.header("x-accepted-github-permissions")?;
-    (!needs.is_empty()).then(|| needs.chars().take(200).collect())
 }
 
 /// GitHub's own words, with the codes of a validation error: `Validation Failed: already_exists (name)`.

@@ -53,10 +53,6 @@ impl ApiUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-
-    fn is_public(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 impl Default for ApiUrl {
@@ -131,13 +127,13 @@ pub(crate) struct Transport {
 
 impl Transport {
     pub(crate) fn is_public(&self) -> bool {
-        self.api.is_public()
+        self.api == ApiUrl::default()
     }
 
     /// Whether GitHub runs it: for everybody, or for one enterprise.
     pub(crate) fn is_hosted(&self) -> bool {
         let host = self.api.0.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
-        self.api.is_public() || host.is_some_and(|host| host.ends_with(".ghe.com"))
+        self.is_public() || host.is_some_and(|host| host.ends_with(".ghe.com"))
     }
 
     /// Must be called within a tokio runtime.

@@ -50,10 +50,6 @@ impl Meter {
         usage.writes += u64::from(method != Method::GET);
     }
 
-    pub(crate) fn deferred(&self, class: WorkClass) {
-        self.counts().spending.deferred[class as usize] += 1;
-    }
-
     pub(crate) fn answered(&self, class: WorkClass, status: StatusCode) {
         let mut counts = self.counts();
         counts.spending.spent[class as usize] += u64::from(status != StatusCode::NOT_MODIFIED);

@@ -65,13 +65,13 @@ impl Client {
                 }
                 Ok(answer) => match self.judge(path, &answer) {
                     RetryDecision::Success => return Ok(answer),
-                    RetryDecision::RenewToken(_) if refused.is_none() && self.renews() => {
+                    RetryDecision::RenewToken(_) if refused.is_none() && self.shared.installation.is_some() => {
                         refused = token;
                         continue;
                     }
                     RetryDecision::RenewToken(_) if self.turns_key(&mut keys_refused) => continue,
                     RetryDecision::Failed(Error::Forbidden { message, .. })
-                        if self.renews() && message.contains(SUSPENDED) =>
+                        if self.shared.installation.is_some() && message.contains(SUSPENDED) =>
                     {
                         return Err(self.silence(message, true));
                     }
@@ -109,7 +109,8 @@ impl Client {
                 }
                 tracing::warn!(path, %until, "rate limited");
             }
-            RetryDecision::Success => *limit = Limit::default(),
+            // What was under way when the limit was met does not end it.
+            RetryDecision::Success if limit.until.is_none_or(|until| until <= self.now()) => *limit = Limit::default(),
             _ => {}
         }
         if let (Credentials::App(_), None) = (&self.shared.hub.credentials, self.shared.installation) {
@@ -120,10 +121,6 @@ impl Client {
             }
         }
         verdict
-    }
-
-    fn renews(&self) -> bool {
-        self.shared.installation.is_some()
     }
 
     /// Signs with the App's next key, where this client signs by itself and there is one that was not refused.

@@ -43,7 +43,7 @@ impl Client {
         let Served { urgency, behind } = served();
         let booked = self.booked(Some(Want { head, need, behind: behind.count() })).await;
         booked.map_err(|until| {
-            self.shared.hub.meter.deferred(urgency.class());
+            self.shared.hub.meter.counts().spending.deferred[urgency.class() as usize] += 1;
             Error::Paced { until }
         })
     }
@@ -99,7 +99,7 @@ impl Client {
                     POINTS_OF_OTHERS_PAUSE
                 }
                 Err(Held::ForPeople { until }) => {
-                    self.shared.hub.meter.deferred(class);
+                    self.shared.hub.meter.counts().spending.deferred[class as usize] += 1;
                     return Err(Error::KeptForPeople { until });
                 }
                 Err(Held::Points) => POINTS_PAUSE,
@@ -154,7 +154,7 @@ impl Drop for Booked<'_> {
                     others.creation_ended(CreationEnd { installation, booked_until: until, answered_at: now });
                 }
             }
-            Booking::Unused(points) => budget.given_back(points),
+            Booking::Unused(points) => budget.under_way = budget.under_way.saturating_sub(points),
         }
     }
 }

@@ -51,10 +51,6 @@ impl Absence {
     /// `since` when an event states it, or GitHub's message.
     const CERTAIN: Timestamp = Timestamp::UNIX_EPOCH;
 
-    const fn first(now: Timestamp) -> Self {
-        Self { since: now, last: now }
-    }
-
     fn is_confirmed(&self) -> bool {
         self.last - self.since >= REFUSALS_AGREE_AFTER
     }
@@ -134,7 +130,7 @@ impl Client {
                     stale.refused.clear();
                 }
                 let (absence, last) =
-                    stale.refused.entry(name()).or_insert_with(|| (Absence::first(now), error.clone()));
+                    stale.refused.entry(name()).or_insert_with(|| (Absence { since: now, last: now }, error.clone()));
                 (absence.last, *last) = (now, error.clone());
                 let is_confirmed = absence.is_confirmed();
                 stale.doubts += u64::from(!is_confirmed && !is_own_ref);
@@ -206,7 +202,7 @@ impl Client {
     pub(super) fn silence(&self, message: String, is_said: bool) -> Error {
         let (mut stale, now) = (self.stale(), self.now());
         let since = stale.silence.as_ref().map_or(now, |(_, absence)| absence.since);
-        let absence = Absence { since: if is_said { Absence::CERTAIN } else { since }, ..Absence::first(now) };
+        let absence = Absence { since: if is_said { Absence::CERTAIN } else { since }, last: now };
         let until = (!absence.is_confirmed()).then(|| since + LOOK_AGAIN_AFTER);
         stale.silence = Some((message.clone(), absence));
         Error::NotInstalled { message, until }

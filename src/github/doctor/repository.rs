@@ -88,34 +88,23 @@ pub(super) fn required(repository: &RepositoryFacts) -> Found {
     let mut found = Vec::new();
     for name in &names {
         let here: Vec<&RequiredCheck> = required.iter().filter(|check| check.context == *name).collect();
-        match here.as_slice() {
-            [] => {
-                let message =
-                    format!("{} does not require `{name}`: it can be merged whatever that says", known.default_branch);
-                found.push(Finding::warning(
-                    message,
-                    format!("require `{name}` in the branch's ruleset, of the App {}", app.slug),
-                ));
-            }
-            // One that is pinned is enough: all rules hold.
-            checks if checks.iter().any(|check| check.integration_id == ours) => {}
-            checks => {
-                let pinned = checks.iter().find_map(|check| check.integration_id.filter(|id| *id >= 0));
-                let message = match pinned {
-                    Some(other) => format!(
-                        "{} requires `{name}` of another App ({other}), so it waits for ever",
-                        known.default_branch
-                    ),
-                    None => {
-                        format!("{} requires `{name}` of any App: a push can report it", known.default_branch)
-                    }
-                };
-                found.push(Finding::fault(
-                    message,
-                    format!("choose {} as its expected source in the branch's rules", app.slug),
-                ));
-            }
+        // One that is pinned is enough: all rules hold.
+        if here.iter().any(|check| check.integration_id == ours) {
+            continue;
         }
+        let branch = &known.default_branch;
+        let remedy = format!("choose {} as its expected source in the branch's rules", app.slug);
+        found.push(match here.iter().find_map(|check| check.integration_id.filter(|id| *id >= 0)) {
+            _ if here.is_empty() => Finding::warning(
+                format!("{branch} does not require `{name}`: it can be merged whatever that says"),
+                format!("require `{name}` in the branch's ruleset, of the App {}", app.slug),
+            ),
+            Some(other) => {
+                let message = format!("{branch} requires `{name}` of another App ({other}), so it waits for ever");
+                Finding::fault(message, remedy)
+            }
+            None => Finding::fault(format!("{branch} requires `{name}` of any App: a push can report it"), remedy),
+        });
     }
     let letters = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     let others = required.iter().filter(|check| !names.contains(&check.context));

@@ -53,21 +53,20 @@ pub(super) fn accepted(received: &[ReceivedEvidence]) -> impl Iterator<Item = &E
 pub(super) async fn runs(repo: Repo<'_>, head: Sha) -> Result<Vec<HeadRun>, Error> {
     let path = repo.path(format!("actions/runs?head_sha={head}"));
     let listing = repo.list::<WireRun>(&path, MOST_PAGES).await?;
-    Ok(listing.items.into_iter().map(|wire| head_run(wire, repo.name)).collect())
-}
-
-fn head_run(wire: WireRun, repository: &RepoName) -> HeadRun {
-    let status = wire.status.as_deref().unwrap_or("queued");
-    let run = WorkflowRun {
-        id: wire.id,
-        path: artifacts::normalise(&wire.path, repository),
-        attempt: wire.run_attempt.unwrap_or(1),
-        progress: progress(status, wire.conclusion.as_deref(), wire.updated_at),
-        url: wire.html_url,
-        started_at: wire.run_started_at.or(wire.created_at),
-        jobs: Vec::new(),
+    let run = |wire: WireRun| {
+        let status = wire.status.as_deref().unwrap_or("queued");
+        let run = WorkflowRun {
+            id: wire.id,
+            path: artifacts::normalise(&wire.path, repo.name),
+            attempt: wire.run_attempt.unwrap_or(1),
+            progress: progress(status, wire.conclusion.as_deref(), wire.updated_at),
+            url: wire.html_url,
+            started_at: wire.run_started_at.or(wire.created_at),
+            jobs: Vec::new(),
+        };
+        HeadRun { run, head: wire.head_sha, event: wire.event }
     };
-    HeadRun { run, head: wire.head_sha, event: wire.event }
+    Ok(listing.items.into_iter().map(run).collect())
 }
 
 /// The runs that wait for *Approve and run*, and are the newest of their workflow.

@@ -5,13 +5,13 @@
 //! being begun:
 //!
 //! ```text
-//! 1  pull request · comments · reviews
-//! 2  base branch · comparison · check runs · statuses · workflow runs     of the head just seen
-//! 3  configuration                                                            at the base branch's head
+//! 1  pull request
+//! 2  base branch · configuration                                            at the base branch's head
+//! 3  comparison · check runs · statuses · workflow runs · comments · reviews    of the head just seen
 //! 4  rules · annotations · artifacts · …    then the rights of those whom the gates ask about
 //! ```
 //!
-//! Of an unchanged pull request steps 1 and 2 are asked again, each answered 304; what commits determine is kept, and
+//! Of an unchanged pull request steps 1 to 3 are asked again, each answered 304; what commits determine is kept, and
 //! rights are believed for five minutes. A push between two reads is noticed, and everything read again.
 
 mod authority;

@@ -317,7 +317,7 @@ impl Turn<'_> {
     /// The facts, and the state from where the configuration has it kept. None where Loopgate is not switched on.
     async fn begin(&self) -> Result<Option<Entered>, Failed> {
         let (target, job) = (self.target(), self.job);
-        let hidden_ref = Storage::hidden_ref(target.repo);
+        let hidden_ref = Storage::Ref(target.repo.objects());
         let Some((facts, in_ref)) = self.facts(&self.store(job, &hidden_ref)).await? else { return Ok(None) };
         let storage = Storage::of(facts.policy.state, target, &facts, self.artifact.as_ref());
         let (loaded, other, held) = if storage.is_ref() {
@@ -454,9 +454,6 @@ struct Entered {
 }
 
 const fn nothing(result: Settled) -> ReconcileOutcome {
-    let seen = match result {
-        Settled::Dormant | Settled::ReadOnly | Settled::Decided(_) => Seen::Nothing,
-        Settled::Nothing => Seen::Ended,
-    };
+    let seen = if matches!(result, Settled::Nothing) { Seen::Ended } else { Seen::Nothing };
     ReconcileOutcome { revisit_at: None, result, seen, above: None }
 }

@@ -67,7 +67,7 @@ impl Turn<'_> {
     /// Where a commit took the configuration away, takes back what was requested, and shows that in the status comment.
     async fn take_back(&self) -> Result<(), Failed> {
         let target = self.target();
-        let hidden_ref = Storage::hidden_ref(target.repo);
+        let hidden_ref = Storage::Ref(target.repo.objects());
         let store = self.store(self.job, &hidden_ref);
         let loaded = store.load().await?;
         let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(()) };

@@ -11,10 +11,11 @@ use std::{
 
 use chrono::TimeDelta;
 
+use super::Turn;
 use crate::{
     config,
     github::{
-        Client, Error, Github, Observation, Observer, PastState, WorkClass,
+        Client, Error, Observation, Observer, PastState, WorkClass,
         observe::{CONFIGURATION, CONFIGURATION_LIMIT},
         serving,
     },
@@ -48,17 +49,11 @@ enum Comparison {
 #[derive(Default)]
 pub(super) struct Proposals(Arc<Mutex<HashMap<Version, Comparison>>>);
 
-impl Proposals {
+impl Turn<'_> {
     /// Puts the comparison for the file that this pull request proposes into its state. Where there is none, it begins one,
     /// unless this process ends after its turn. Returns when to ask again.
-    pub(super) fn compare(
-        &self,
-        (github, client): (&Github, &Client),
-        observation: &Observation,
-        decision: &mut Decision,
-        stays: bool,
-        now: Timestamp,
-    ) -> Option<Timestamp> {
+    pub(super) fn compare(&self, observation: &Observation, decision: &mut Decision) -> Option<Timestamp> {
+        let now = self.now;
         let snapshot = &observation.snapshot;
         if snapshot.pull_request.lifecycle != Lifecycle::Open {
             return None;
@@ -69,11 +64,11 @@ impl Proposals {
             return None;
         }
         decision.next.proposed = None;
-        if !stays {
+        if !self.stays {
             return None;
         }
         let version = (snapshot.repository.clone(), blob?);
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.proposals.0.lock().unwrap_or_else(PoisonError::into_inner);
         match known.get(&version) {
             Some(Comparison::Ended(compared)) => {
                 decision.next.proposed = Some(compared.clone());
@@ -86,9 +81,9 @@ impl Proposals {
                     known.clear();
                 }
                 known.insert(version.clone(), Comparison::Running);
-                let (observer, client) = (Observer::new(github.clone()), client.clone());
+                let (observer, client) = (Observer::new(self.github.clone()), self.client.clone());
                 let (number, head) = (snapshot.pull_request.number, snapshot.pull_request.head.sha);
-                let known = Arc::clone(&self.0);
+                let known = Arc::clone(&self.proposals.0);
                 tokio::spawn(serving(WorkClass::Spread, async move {
                     let compared = what_if(&observer, &client, &version, (number, head), now).await;
                     let compared = compared.unwrap_or_else(|error| {

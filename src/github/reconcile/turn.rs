@@ -183,8 +183,7 @@ impl Turn<'_> {
         for _ in 0..MOST_SAVES {
             let (state, mut decision) = decide(observation, &loaded, now);
             Box::pin(self.debug_memory.recall(client, observation, &mut decision)).await;
-            let hub = (&self.github, client);
-            let compared_at = self.proposals.compare(hub, observation, &mut decision, self.stays, now);
+            let compared_at = self.compare(observation, &mut decision);
             let mut texts = texts(client, observation, &decision).await?;
             if observation.snapshot.app.is_actions() {
                 // Buttons would have no effect (check runs of GitHub Actions start no workflow), and no team can be

@@ -42,10 +42,6 @@ macro_rules! with {
 }
 
 impl Storage {
-    pub fn hidden_ref(repo: Repo<'_>) -> Self {
-        Self::Ref(repo.objects())
-    }
-
     /// The status comment that was seen, or the one there will be.
     pub fn status_comment(target: Target<'_>, facts: &PullRequestFacts) -> Self {
         let seen = facts.status_comments().into_iter().next();
@@ -60,7 +56,7 @@ impl Storage {
         artifact: Option<&Arc<StateArtifact>>,
     ) -> Self {
         match (backend, artifact) {
-            (StateBackend::Ref, _) => Self::hidden_ref(target.repo),
+            (StateBackend::Ref, _) => Self::Ref(target.repo.objects()),
             (StateBackend::Artifact, Some(artifact)) => {
                 let Target { repo: Repo { client, name }, number } = target;
                 let (artifact, client, repository) = (Arc::clone(artifact), client.clone(), name.clone());

@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use super::{
     CheckNews, Irrelevant, Misread, OwnApp, Reader, Routed, Target, Work,
-    payload::{Account, App, Commit, Payload, PullRequest, Repository, Text, WorkflowRun},
+    payload::{Account, App, Commit, Payload, PullRequest, Repository, Run, Text},
 };
 
 use crate::github::marker::Marker;
@@ -159,7 +159,7 @@ fn head_moved(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
 
 /// The later of our clock and GitHub's: a head taken for seen too early could lend it an approval of the one before.
 fn head_seen(pull_request: &PullRequest<'_>, received_at: Timestamp) -> Option<Hint> {
-    let sha = sha(&pull_request.head.as_ref()?.sha)?;
+    let sha = sha(pull_request.head.as_ref()?.sha.as_deref()?)?;
     let at = time(pull_request.updated_at.as_ref()).map_or(received_at, |updated_at| updated_at.max(received_at));
     Some(Hint::HeadSeen { sha, at })
 }
@@ -173,7 +173,7 @@ fn pushed(event: &Payload<'_>) -> Option<Hint> {
 
 /// What is there since GitHub's time of it: words between the opening and an event that comes late are about this head.
 fn opened(pull_request: &PullRequest<'_>) -> Option<Hint> {
-    let sha = sha(&pull_request.head.as_ref()?.sha)?;
+    let sha = sha(pull_request.head.as_ref()?.sha.as_deref()?)?;
     let base = pull_request.base.as_ref()?.branch.as_ref()?.to_string();
     Some(Hint::Opened { sha, base, at: time(pull_request.updated_at.as_ref())? })
 }
@@ -202,7 +202,7 @@ fn issue_comment(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
 fn check_run(reader: &Reader<'_>, event: &Payload<'_>, action: &str) -> RouteResult {
     let run = reader.of(event.check_run.as_ref(), "check_run")?;
     let ours = reader.own.owns(run.app.as_ref());
-    let check_run = CheckRunId::new(run.id);
+    let check_run = CheckRunId::new(reader.of(run.id, "check_run.id")?);
     let hint = match action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
         "completed" => {
@@ -251,7 +251,7 @@ fn check_suite(reader: &Reader<'_>, event: &Payload<'_>, action: &str) -> RouteR
 
 /// The group that a run was started for: its head and base, and the refs of the base and of the queue. A queue names its
 /// branches `gh-readonly-queue/main/pr-12-<base commit>`; only the queue itself causes the event `merge_group`.
-fn queued(run: &WorkflowRun<'_>) -> Option<((Sha, Sha), String, String)> {
+fn queued(run: &Run<'_>) -> Option<((Sha, Sha), String, String)> {
     if run.event.as_deref() != Some("merge_group") {
         return None;
     }
