@@ -16,8 +16,8 @@ const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!) { rep
                      actor { login } } } } } } }";
 
 impl Reading<'_> {
-    /// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event is about
-    /// the queue, or a group with it is newer than its last departure.
+    /// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event is
+    /// about the queue, or a group with it is newer than its last departure.
     pub(super) async fn queue(&self) -> Result<Option<QueueStanding>, Error> {
         let Self { repo, facts, hints, previous, .. } = *self;
         let pull_request = &facts.pull.pull_request;

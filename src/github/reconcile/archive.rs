@@ -1,4 +1,5 @@
-//! States of ended runs, and their lines for the repository's metrics. Only refs are archived: what is kept elsewhere stays, or goes, with the place that holds it.
+//! States of ended runs, and their lines for the repository's metrics. Only refs are archived: what is kept elsewhere
+//! stays, or goes, with the place that holds it.
 //!
 //! Races: folding deletes a ref only if it is unchanged, in one step with the archive's own. A process that saves at
 //! the same time is refused, or makes the fold be refused. A reopened pull request that finds its ref gone while it
