@@ -1,17 +1,40 @@
-//! Who pushed what the head holds: events name the pusher of each head that they announce, the activity of the head
+//! Who made what the head holds: to whom the addresses of its commits belong, which files commits of suggestions change,
+//! and who pushed it. Events name the pusher of each head that they announce, the activity of the head
 //! repository those before and between, and the pull request's events who forced a push.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
+use futures::future::try_join_all;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{events, pull::Pull, update_merges};
-use crate::github::{Client, Error, error::OrAbsent as _, path, wire::User};
+use super::{
+    events,
+    pull::{Changes, Pull},
+    update_merges,
+};
+use crate::github::{
+    Client, Error, Repo,
+    error::OrAbsent as _,
+    path,
+    wire::{CommitFile, CommitFiles, GraphqlAccount, User, graphql_nodes, nodes},
+};
 use loopgate_core::{
     Sha,
-    observed::{Account, AccountKind, AnnouncedPush, Hint, Push, PushContent, Snapshot},
+    gate::co_authors,
+    observed::{Account, AccountKind, AnnouncedPush, Commit, Hint, Makers, Push, PushContent, Snapshot},
     state::LoopState,
 };
+
+/// Commits asked about, the newest first; GitHub takes 100 at once.
+const MOST_COMMITS: usize = 100;
+/// Commits of suggestions whose files are read.
+const MOST_SUGGESTIONS: usize = 20;
+/// Who commits for everybody who uses GitHub's pages.
+const WEB_FLOW: &str = "web-flow";
+/// <https://docs.github.com/en/graphql/reference/objects#commit>, `authors`: the author and all co-authors.
+const QUERY: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on Commit { authors(first: 50) { nodes { email \
+                     user { databaseId login } } } } } }";
 
 /// Pages of activity read: 300 pushes.
 const MOST_PAGES: usize = 3;
@@ -56,7 +79,7 @@ impl Before {
 }
 
 /// Enters the pushes into the snapshot. GitHub is asked for pushes without events only if `asks`. `tip` is the base's.
-pub(super) async fn read(
+pub(super) async fn pushes(
     client: &Client,
     snapshot: &mut Snapshot,
     pull: &Pull,
@@ -138,8 +161,7 @@ async fn activity(client: &Client, pull: &Pull) -> Result<Vec<Move>, Error> {
     let Some(repository) = &head.repository else { return Ok(Vec::new()) };
     let branch = path::escape(&format!("refs/heads/{}", head.branch));
     let path = format!("{}/activity?ref={branch}", path::repo(repository));
-    let read =
-        async || Ok(client.list::<Vec<Activity>>(&path, MOST_PAGES).await.or_refused()?.map(|listed| listed.items));
+    let read = async || Ok(client.list::<Activity>(&path, MOST_PAGES).await.or_refused()?.map(|listed| listed.items));
     // Until the push of the head is listed, more may come.
     let is_settled = |listed: &Option<Vec<Activity>>| listed.iter().flatten().any(|one| one.after == head.sha);
     let listed = client.once(&format!("{path}#{}", head.sha), is_settled, read).await?.unwrap_or_default();
@@ -152,6 +174,48 @@ async fn activity(client: &Client, pull: &Pull) -> Result<Vec<Move>, Error> {
         Move { before, after, by: actor.map(Account::from) }
     };
     Ok(listed.into_iter().rev().filter(|one| one.activity_type != "branch_deletion").map(moved).collect())
+}
+
+/// Enters both into what is known of the makers.
+pub(super) async fn authors(repo: Repo<'_>, Changes { commits, nodes, .. }: &Changes) -> Result<Makers, Error> {
+    let co_authored: Vec<&Commit> =
+        commits.items.iter().rev().filter(|commit| co_authors(&commit.message).next().is_some()).collect();
+    if co_authored.is_empty() {
+        return Ok(Makers::default());
+    }
+    let by_pages = |commit: &&&Commit| commit.committer.as_ref().is_some_and(|by| by.login.as_str() == WEB_FLOW);
+    let suggested = co_authored.iter().filter(by_pages).take(MOST_SUGGESTIONS);
+    let suggestions = try_join_all(suggested.map(|commit| files(repo, commit.sha)));
+    let ids: Vec<&str> =
+        co_authored.iter().take(MOST_COMMITS).filter_map(|commit| Some(nodes.get(&commit.sha)?.as_str())).collect();
+    let (suggestions, addresses) = futures::try_join!(suggestions, addresses(&repo, &ids))?;
+    Ok(Makers { addresses, suggestions: suggestions.into_iter().flatten().collect(), ..Makers::default() })
+}
+
+/// The accounts of authors, by their addresses in lower case. Asked once: a commit's trailers do not change.
+async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Account>, Error> {
+    let key = format!("/graphql#authors-of-{}", ids.join(","));
+    let asked = async || {
+        let commits = graphql_nodes(client, QUERY, ids).await?;
+        let authors = commits.iter().flat_map(|commit| nodes(&commit["authors"]));
+        let named = |author: &Value| Some((author["email"].as_str()?.to_owned(), GraphqlAccount::at(&author["user"])?));
+        Ok(authors.filter_map(named).collect::<Vec<_>>())
+    };
+    let found: Vec<(String, GraphqlAccount)> = client.once(&key, |_| true, asked).await?;
+    let account = |(address, GraphqlAccount { database_id, login }): (String, GraphqlAccount)| {
+        Some((address.to_ascii_lowercase(), Account { id: database_id?, login, kind: AccountKind::User }))
+    };
+    Ok(found.into_iter().filter_map(account).collect())
+}
+
+/// The files that a commit changes, by either name; `None` if they are not all shown.
+async fn files(repo: Repo<'_>, commit: Sha) -> Result<Option<(Sha, BTreeSet<String>)>, Error> {
+    const PAGE: usize = 100;
+    let path = repo.path(format!("commits/{commit}?per_page={PAGE}"));
+    let details = repo.get_immutable_json::<CommitFiles>(&path).await.or_refused()?.flatten();
+    let details = details.filter(|details| details.files.len() < PAGE);
+    let names = |file: CommitFile| [Some(file.filename), file.previous_filename].into_iter().flatten();
+    Ok(details.map(|details| (commit, details.files.into_iter().flat_map(names).collect())))
 }
 
 #[cfg(test)]
