@@ -95,10 +95,10 @@ mod tests {
     #[test]
     fn lists() {
         let items = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(and(&items(&["a"])), "a");
-        assert_eq!(and(&items(&["a", "b", "c"])), "a, b and c");
-        assert_eq!(or(&items(&["a", "b"])), "a or b");
-        assert_eq!(few(&items(&["a", "b", "c", "d"]), 2), "a, b and 2 more");
-        assert_eq!(few(&items(&["a", "b"]), 2), "a and b");
+        assert_eq!(and(items(&["a"])), "a");
+        assert_eq!(and(items(&["a", "b", "c"])), "a, b and c");
+        assert_eq!(or(items(&["a", "b"])), "a or b");
+        assert_eq!(few(items(&["a", "b", "c", "d"]), 2), "a, b and 2 more");
+        assert_eq!(few(items(&["a", "b"]), 2), "a and b");
     }
 }

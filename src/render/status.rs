@@ -29,14 +29,16 @@ pub(super) fn comment(subject: &Subject<'_>) -> String {
         format!("{STATUS_MARKER}\n### {} {}\n", stands.icon, text(&stands.words))
     };
     let limit = LIMIT - subject.policy.state.taken_of_comment();
-    let model = |brevity| context! { machine => machine(subject, brevity), ..model(subject, brevity) };
+    let document = Document::of(subject);
+    let model = |brevity| context! { machine => machine(&document, brevity), ..model(subject, brevity) };
     fitted("status.md", limit, model).unwrap_or_else(shortest)
 }
 
 /// The summary of `loopgate / verify`; `None` if even the shortest is too long. `not_annotated` places have no annotation.
 pub(super) fn check_summary(subject: &Subject<'_>, not_annotated: usize) -> Option<String> {
+    let document = Document::of(subject);
     fitted("check_run/verify.md", LIMIT, |brevity| {
-        context! { machine => machine(subject, brevity), not_annotated, ..model(subject, brevity) }
+        context! { machine => machine(&document, brevity), not_annotated, ..model(subject, brevity) }
     })
 }
 
@@ -81,8 +83,8 @@ fn rule(rule: &RuleView) -> Value {
 }
 
 /// The document for programs, in a fence. It repeats what people read, so it is the first to be shortened.
-fn machine(subject: &Subject<'_>, brevity: Brevity) -> Markdown {
-    let mut document = Document::of(subject);
+fn machine(whole: &Document, brevity: Brevity) -> Markdown {
+    let mut document = whole.clone();
     while brevity.0 > 0 && document.shorten() {}
     document.fenced()
 }
