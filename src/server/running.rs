@@ -15,23 +15,10 @@ use tokio::{
 use uuid::Uuid;
 
 use super::{
-    channel,
-    clock::Clock,
-    config::{Polling, ServerConfig},
-    dashboard::{self, Live, Visitors},
-    dirty::{DirtySet, Limits},
-    examining::Doctor,
-    inbox::{self, Inbox},
-    listener,
-    metrics::Metrics,
-    pages::{self, Admin, Readiness, ReadinessCheck},
-    receive::Receiver,
-    reconciler::Reconciler,
-    recovery::{Recovery, RecoveryHandle, RecoveryRequest, Tools},
-    setup::SetupPages,
-    signature::Signatures,
-    storage::{self, Change, DeadLetter, Key, Store, StoreError, Writer},
-    worker::{Mailbox, Rest, Shared, Worker},
+    Admin, Change, Clock, DeadLetter, DirtySet, Doctor, Inbox, Key, Limits, Live, Mailbox, Metrics, Polling, Readiness,
+    ReadinessCheck, Receiver, Reconciler, Recovery, RecoveryHandle, RecoveryRequest, Rest, ServerConfig, SetupPages,
+    Shared, Signatures, Store, StoreError, Visitors, Worker, Writer, channel, dashboard, inbox, listener, pages,
+    recovery::Tools, storage,
 };
 use crate::github::{
     self, Github, LoopReader, Secret, SignIn, SystemClock,
