@@ -212,7 +212,7 @@ fn unnamed_failures_return() {
     let checks = "build: { kind: build, run: cp tests/test_calc.c built }\n    unit: { kind: test, needs: [build], run: sh check.sh }";
     project.write(".gitignore", "built\n");
     let ran = refused(&project, checks);
-    assert!(ran.out.contains("tests/test_calc.c: the tests fail with the file as it was before"), "{}", ran.out);
+    assert!(ran.out.contains("tests/test_calc.c: the checks fail with the file as it was before"), "{}", ran.out);
 }
 
 /// Whether a linter's settings are why the linter passes is seen by the linter, not by the tests.

@@ -228,7 +228,7 @@ fn base_test(change: &Change<'_>, run: &BaseTestRun, found: &[Tampering]) -> Opt
     if run.on_head != ProofEnd::Failed || is_cleared && !run.failing.is_empty() {
         return None;
     }
-    let fail = "the tests fail with the file as it was before";
+    let fail = "the checks fail with the file as it was before";
     let failing: Vec<String> = run.failing.iter().take(3).map(|test| format!("“{test}”")).collect();
     let deed = if failing.is_empty() { fail.to_owned() } else { format!("{fail}: {}", failing.join(", ")) };
     let failed = run.failing.iter().any(|test| names(&change.runs.failed, test));
