@@ -20,7 +20,7 @@ use loopgate_core::{
     },
     failure,
     observed::ChangedFiles,
-    policy::{CheckPresence, CommandCheck, EmptyTests, REPORTS_VARIABLE},
+    policy::{CheckPresence, CommandCheck, REPORTS_VARIABLE},
 };
 use loopgate_reports::{
     self, Coverage, OutcomesMode, Pattern, PatternError, ReadOptions, Report,
@@ -316,7 +316,7 @@ fn outcome(ran: &Ran<'_>, ending: &Ending, gathered: &mut Gathered) -> Outcome {
     if !gathered.problems.is_empty() || gathered.has_partial || is_test && has_failed {
         return Outcome::Failed;
     }
-    let may_be_empty = command.empty_tests == EmptyTests::Allow || *presence == CheckPresence::Detected;
+    let may_be_empty = command.allow_empty || *presence == CheckPresence::Detected;
     if is_test && executed == Some(0) && !may_be_empty {
         return Outcome::NoTestsExecuted;
     }

@@ -13,7 +13,6 @@ use super::{
 use loopgate_core::{
     CheckName,
     evidence::{CheckEvidence, FileCoverage, Outcome},
-    policy::FailFast,
 };
 
 /// The result of a plan.
@@ -77,7 +76,7 @@ pub async fn run(plan: &Plan, mut interrupt: Interrupt, observer: Arc<dyn Observ
         if let Some(measured) = measured {
             coverage.get_or_insert_default().extend(measured);
         }
-        let stops = plan.checks.get(&evidence.name).is_some_and(|check| check.command.fail_fast == FailFast::On);
+        let stops = plan.checks.get(&evidence.name).is_some_and(|check| check.command.fail_fast);
         if stops && evidence.outcome.is_failure() {
             stop.interrupt();
         }
@@ -200,7 +199,7 @@ mod tests {
     async fn fail_fast_ends_what_still_runs() {
         let mut failing = check("exit 1", &[]);
         if let CheckSource::Command(command) = &mut failing.source {
-            command.fail_fast = FailFast::On;
+            command.fail_fast = true;
         }
         let checks = [("slow", check("sleep 60", &[])), ("quick", failing), ("later", check("true", &[]))];
         let (got, _) = outcomes(&plan(&checks, &Selection::All).unwrap()).await;

@@ -97,7 +97,7 @@ fn a_bot_says_the_words() {
     );
     assert_eq!(talk.reaction(), None, "two bots might never stop");
     // Every workflow speaks as github-actions: allowing bots does not allow it.
-    talk.policy.gates.values_mut().for_each(|gate| gate.exclusions.bots = loopgate_core::policy::Exclusion::Allowed);
+    talk.policy.gates.values_mut().for_each(|gate| gate.exclusions.allow_bots = true);
     talk.look();
     talk.is(
         Approved,

@@ -23,7 +23,7 @@ use loopgate_core::{
     evidence::{CheckEvidence, Environment, Evidence, FileCoverage},
     memory::{AppliedFix, Retention},
     observed::{ChangedFile, ChangedFiles, Snapshot},
-    policy::{Look, Phase, Policy, Switch, Trigger},
+    policy::{Look, Phase, Policy, Trigger},
     reflex::{self, Evaluated, Turn},
     state::RunStatus,
     verdict::{Evaluation, coverage, evaluate, gather},
@@ -212,7 +212,7 @@ impl Session<'_> {
         let questions = decision.memory_questions(policy);
         let change = questions.changed_since.and_then(|from| self.changed_since(from, decision));
         // What an iteration of this run found out may be meant for the next run only.
-        let asks = self.state.attempts.is_empty() || policy.memory.cross_iteration_learning == Switch::On;
+        let asks = self.state.attempts.is_empty() || policy.memory.cross_iteration_learning;
         let found = match questions.look_up && asks {
             true => {
                 let root = self.workspace.worktree.root();
@@ -238,7 +238,7 @@ impl Session<'_> {
     /// Writes what the attempts leave: after each, or at the end of the run where the policy says so.
     async fn record(&mut self, policy: &Policy) {
         let goes_on = self.state.status == RunStatus::InProgress;
-        if self.to_remember.lines.is_empty() || (goes_on && policy.memory.persist_per_iteration == Switch::Off) {
+        if self.to_remember.lines.is_empty() || (goes_on && !policy.memory.persist_per_iteration) {
             return;
         }
         let notes: MemoryNotes = std::mem::take(&mut self.to_remember);

@@ -7,7 +7,7 @@ use loopgate_core::{
     GateName, Login, UserId,
     gate::{ACTIONS, Holding, Owner, holding, owner_mentions},
     observed::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},
-    policy::{Codeowners, Exclusion, GatePolicy},
+    policy::GatePolicy,
 };
 
 /// The people whose word could count.
@@ -33,7 +33,7 @@ impl Check<'_> {
         let counted = ["gates", name.as_str(), "approvers", "count"];
         let spot = (if needed > 1 { &counted[..] } else { &path[..] }, None);
         let who = people(able.values().map(Login::as_str).collect::<Vec<_>>().into_iter());
-        let excluded = gate.exclusions.author == Exclusion::Excluded;
+        let excluded = !gate.exclusions.allow_author;
         if able.is_empty() {
             let message = format!("no one can ever approve the gate `{name}`{}", self.because(gate));
             self.error(spot, message, "name people or a team who have access to the repository under `approvers`");
@@ -53,8 +53,8 @@ impl Check<'_> {
         let approvers = &gate.approvers;
         let named = !approvers.users.is_empty() || !approvers.teams.is_empty();
         match (named, approvers.permission, approvers.codeowners) {
-            (false, None, Codeowners::MayApprove) => ": no file has an owner who could",
-            (false, None, Codeowners::Ignored) => ": no one may maintain the repository",
+            (false, None, true) => ": no file has an owner who could",
+            (false, None, false) => ": no one may maintain the repository",
             (false, Some(_), _) => ": no one has that permission",
             (true, ..) => ": none of those named can",
         }
@@ -75,17 +75,15 @@ impl Check<'_> {
         }
         let named = !approvers.users.is_empty() || !approvers.teams.is_empty();
         let mut permission = approvers.permission;
-        match approvers.codeowners {
-            Codeowners::MayApprove => self.add_owners(&mut audience, gate),
-            Codeowners::Ignored if !named && permission.is_none() => {
-                let team = gate.preset_team(&self.survey.repository);
-                match team.and_then(|team| self.survey.authority.teams.get(&team)) {
-                    Some(usable @ TeamStanding::Usable { .. }) => self.add_team(&mut audience, Some(usable), gate),
-                    Some(TeamStanding::Unknown(_)) => audience.open_ended = true,
-                    _ => permission = Some(Permission::Maintain),
-                }
+        if approvers.codeowners {
+            self.add_owners(&mut audience, gate);
+        } else if !named && permission.is_none() {
+            let team = gate.preset_team(&self.survey.repository);
+            match team.and_then(|team| self.survey.authority.teams.get(&team)) {
+                Some(usable @ TeamStanding::Usable { .. }) => self.add_team(&mut audience, Some(usable), gate),
+                Some(TeamStanding::Unknown(_)) => audience.open_ended = true,
+                _ => permission = Some(Permission::Maintain),
             }
-            Codeowners::Ignored => {}
         }
         if let Some(least) = permission {
             match &self.survey.collaborators {
@@ -100,7 +98,7 @@ impl Check<'_> {
     }
 
     fn add(&self, audience: &mut Audience, account: &Account, gate: &GatePolicy) {
-        let bots = gate.exclusions.bots == Exclusion::Allowed && account.login.as_str() != ACTIONS;
+        let bots = gate.exclusions.allow_bots && account.login.as_str() != ACTIONS;
         let may = match account.kind {
             AccountKind::User => !is_bot(account) || bots,
             AccountKind::Bot => bots,

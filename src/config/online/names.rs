@@ -5,7 +5,7 @@ use loopgate_core::{
     GateName, Login, TeamSlug,
     gate::ACTIONS,
     observed::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},
-    policy::{Exclusion, GatePolicy},
+    policy::GatePolicy,
 };
 
 impl Check<'_> {
@@ -58,7 +58,7 @@ impl Check<'_> {
             return self.error(spot, format!("`{login}` can never approve"), hint);
         }
         if is_bot(account) {
-            if gate.exclusions.bots == Exclusion::Excluded {
+            if !gate.exclusions.allow_bots {
                 let hint = "name a person, or set `allow_bots: true` on the gate if a bot shall decide";
                 self.error(spot, format!("`{login}` is a bot, and bots do not approve this gate"), hint);
             }

@@ -5,7 +5,7 @@ use crate::config::{problem::shorten, source::Source};
 use loopgate_core::{
     gate::{Owner, OwnerMention, online_facts::asks_owners, owner_mentions},
     observed::{NamedAccount, Permission, Standing, TeamStanding},
-    policy::{Codeowners, ConfigError},
+    policy::ConfigError,
 };
 
 impl Check<'_> {
@@ -28,7 +28,7 @@ impl Check<'_> {
 
     fn no_file(&mut self) {
         for (name, gate) in &self.policy.gates {
-            if gate.approvers.codeowners == Codeowners::MayApprove {
+            if gate.approvers.codeowners {
                 let path = ["gates", name.as_str(), "approvers", "codeowners"];
                 let spot: Spot<'_> = (&path, None);
                 let message = format!("{} has no CODEOWNERS file on its default branch", self.survey.repository);

@@ -11,7 +11,7 @@ use loopgate_core::{
         AppIdentity, BaseEvidence, ChangedFile, ChangedFiles, ExternalCheck, FileStatus, PullRequest, ReceivedEvidence,
         Snapshot,
     },
-    policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Look, Policy, RequiredTest, RuleCondition},
+    policy::{CheckSource, CoverageTarget, GateTrigger, Look, Policy, RequiredTest, RuleCondition},
     source_files::belongs_to_tests,
     state::LoopState,
     verdict::{coverage, tamper},
@@ -27,7 +27,7 @@ pub(super) async fn codeowners(
     policy: &Policy,
     previous: Option<&LoopState>,
 ) -> Result<Option<String>, Error> {
-    let approve = policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove);
+    let approve = policy.gates.values().any(|gate| gate.approvers.codeowners);
     let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.failures.total > 0);
     if approve || called { config::codeowners(repo, tip).await } else { Ok(None) }
 }

@@ -9,7 +9,7 @@ use crate::{
     evidence::{CheckKind, TestFramework, framework_of, tree_hash},
     ids::{RepoName, Timestamp},
     observed::{AccountKind, PullRequest, Snapshot},
-    policy::{CheckSource, FailFast, GateRole, OnMax, OnRegression, Policy},
+    policy::{CheckSource, GateRole, Policy},
     source_files::{is_test, language_of},
     state::{
         Agent, AgentKind, AuthorKind, CodeArtifact, Criteria, ExecutionConfig, LOOP_STATE_SCHEMA, Language, LoopState,
@@ -88,7 +88,7 @@ fn execution_config(policy: &Policy) -> ExecutionConfig {
         test_framework: command.map_or(TestFramework::Other, |command| framework_of(&command.run)),
         test_command: command.map(|command| command.run.clone()),
         timeout_seconds: command.map_or(120, |command| u64::try_from(command.timeout.num_seconds()).unwrap_or(120)),
-        fail_fast: command.is_some_and(|command| command.fail_fast == FailFast::On),
+        fail_fast: command.is_some_and(|command| command.fail_fast),
         verbose: true,
         working_directory: command.and_then(|command| command.working_directory.clone()).unwrap_or_else(|| ".".into()),
     }
@@ -101,8 +101,8 @@ fn retry_policy(policy: &Policy) -> RetryPolicySummary {
         same_error: policy.retry.same_error,
         total_failures: policy.retry.total_failures,
         backoff: policy.retry.backoff,
-        escalation_on_max: policy.retry.on_max == OnMax::Escalate,
-        abort_on_regression: policy.retry.regression == OnRegression::Escalate,
+        escalation_on_max: policy.retry.escalation_on_max,
+        abort_on_regression: policy.retry.abort_on_regression,
     }
 }
 

@@ -20,7 +20,7 @@ use crate::{
         ChangedFiles, CheckProgress, Conclusion, Hint, Lifecycle, NamedAccount, Push, PushContent, Readiness,
         ReceivedEvidence, ReviewVerdict, WorkflowRun,
     },
-    policy::{AutoRetry, EscalationAction, OnMax, PassingTests, Recipient, Trigger, TriggerPolicy},
+    policy::{EscalationAction, Recipient, Trigger, TriggerPolicy},
     stage::Stage,
     stages::Blocker,
     state::{LoopState, RunStatus, StopReason, history::Event},

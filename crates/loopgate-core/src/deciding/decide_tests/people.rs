@@ -86,7 +86,7 @@ fn requested_changes_cost_an_attempt_and_escalate_at_once_where_they_are_not_ret
 
     let mut story = Story::opened();
     story.snapshot.required_approvals = 1;
-    story.policy.retry.review_reject = AutoRetry::Escalate;
+    story.policy.retry.auto_retry_on_review_reject = false;
     story.push(1, &[], &["rounds"]);
     story.review(ReviewVerdict::ChangesRequested, "Name it");
     let decision = story.last.as_ref().unwrap();

@@ -235,7 +235,7 @@ fn attempts_that_are_not_on_record_count_as_failed() {
 #[test]
 fn without_automatic_retry_the_first_failure_calls_a_human() {
     let mut story = Story::opened();
-    story.policy.retry.test_fail = AutoRetry::Escalate;
+    story.policy.retry.auto_retry_on_test_fail = false;
     let decision = story.push(1, &["rounds"], &[]);
     assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::MaxAttemptsReached });
     let cause = decision.view.escalation.as_ref().unwrap().cause.as_ref();
@@ -261,13 +261,13 @@ fn a_cause_calls_a_person_once_and_never_after_the_end() {
 
     for lifecycle in [Lifecycle::Closed, Lifecycle::Merged { by: None, at: None }] {
         let mut story = Story::opened();
-        story.policy.retry.test_fail = AutoRetry::Escalate;
+        story.policy.retry.auto_retry_on_test_fail = false;
         story.snapshot.pull_request.lifecycle = lifecycle;
         story.push(1, &["rounds"], &[]);
         assert!(story.state.blocked.is_none());
     }
     let mut story = Story::opened();
-    story.policy.retry.test_fail = AutoRetry::Escalate;
+    story.policy.retry.auto_retry_on_test_fail = false;
     story.comment("bob", "/loop stop");
     story.push(1, &["rounds"], &[]);
     assert!(story.state.blocked.is_none(), "stopped by a person");

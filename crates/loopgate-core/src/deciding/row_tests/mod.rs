@@ -21,9 +21,8 @@ use crate::{
         Permission, Readiness, ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
     },
     policy::{
-        ApproveRuns, AutoRetry, Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, Codeowners, CommandCheck,
-        ConfigError, ExecutionSkips, ExternalSource, NameGlob, OnComplete, OnMax, PolicyOrigin, Severity, Trigger,
-        WhenSkipped,
+        Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, CommandCheck, ConfigError, ExternalSource,
+        NameGlob, PolicyOrigin, Severity, Trigger, WhenSkipped,
     },
     stage::Stage,
     stages::Blocker,

@@ -14,7 +14,7 @@ use super::{
 use crate::{
     ids::{Login, TeamSlug, UserId},
     observed::{Account, AccountKind, NamedAccount, Permission, Snapshot, Standing, TeamStanding},
-    policy::{Codeowners, Exclusion, GatePolicy},
+    policy::GatePolicy,
 };
 
 pub(crate) use self::codeowners::owners_of;
@@ -63,7 +63,7 @@ impl<'a> ResolvedApprovers<'a> {
         let mut authority = Self {
             policy,
             snapshot,
-            contributors: Contributors::new(snapshot, policy.exclusions.update_merges, paths),
+            contributors: Contributors::new(snapshot, policy.exclusions.ignore_update_merges, paths),
             named_by_agent: Contributors::named_by_agent(snapshot),
             users: BTreeMap::new(),
             teams: BTreeMap::new(),
@@ -82,7 +82,7 @@ impl<'a> ResolvedApprovers<'a> {
             let members = authority.usable(&slug.to_string(), team(snapshot, slug));
             authority.teams.extend(members.map(|members| (slug.clone(), members)));
         }
-        if policy.approvers.codeowners == Codeowners::MayApprove {
+        if policy.approvers.codeowners {
             authority.resolve_owners(paths);
         }
         if is_unset(policy) {
@@ -169,10 +169,10 @@ impl<'a> ResolvedApprovers<'a> {
         if self.is_bot(account) {
             return Some(Refusal::IsBot);
         }
-        if is_author && exclusions.author == Exclusion::Excluded {
+        if is_author && !exclusions.allow_author {
             return Some(Refusal::IsAuthor { only_hope: self.only_hope() });
         }
-        if exclusions.requester == Exclusion::Excluded {
+        if !exclusions.allow_requester {
             match self.snapshot.assignments.asked(account.id, pull_request.created_at) {
                 Ok(asked) if asked || self.named_by_agent.include(account) => return Some(Refusal::IsRequester),
                 Ok(_) => {}
@@ -191,7 +191,7 @@ impl<'a> ResolvedApprovers<'a> {
     /// Whether it is a bot whose word does not count.
     pub(super) fn is_bot(&self, account: &Account) -> bool {
         let is_bot = account.kind == AccountKind::Bot || account.login.as_str().ends_with("[bot]");
-        is_bot && (self.policy.exclusions.bots == Exclusion::Excluded || account.login.as_str() == ACTIONS)
+        is_bot && (!self.policy.exclusions.allow_bots || account.login.as_str() == ACTIONS)
     }
 
     /// Whether the policy names somebody, as themselves, in a team or as an owner.
@@ -287,7 +287,7 @@ impl<'a> ResolvedApprovers<'a> {
     /// Whether the author is excluded, could approve if they were not, and no other person can.
     fn only_hope(&self) -> bool {
         let author = &self.snapshot.pull_request.author;
-        if self.policy.exclusions.author == Exclusion::Allowed || self.unknown().is_some() {
+        if self.policy.exclusions.allow_author || self.unknown().is_some() {
             return false;
         }
         let members = self.teams.values().flat_map(|members| members.keys());
@@ -324,8 +324,7 @@ pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Accoun
 /// Whether somebody wrote a part of the change: opened it, made or co-authored a commit, or pushed more than its base.
 pub(crate) fn wrote(snapshot: &Snapshot, person: &Account) -> bool {
     let paths = Scope::Whole.paths(snapshot.files.known());
-    person.id == snapshot.pull_request.author.id
-        || Contributors::new(snapshot, Exclusion::Allowed, &paths).include(person)
+    person.id == snapshot.pull_request.author.id || Contributors::new(snapshot, true, &paths).include(person)
 }
 
 /// Whether somebody wrote a part of the change, or asked an agent for it; none where that could not be learned.
@@ -364,8 +363,5 @@ pub(crate) fn is_member(snapshot: &Snapshot, slug: &TeamSlug, person: UserId) ->
 /// Whether the configuration names no approver at all.
 pub(super) fn is_unset(policy: &GatePolicy) -> bool {
     let approvers = &policy.approvers;
-    approvers.users.is_empty()
-        && approvers.teams.is_empty()
-        && approvers.permission.is_none()
-        && approvers.codeowners == Codeowners::Ignored
+    approvers.users.is_empty() && approvers.teams.is_empty() && approvers.permission.is_none() && !approvers.codeowners
 }
