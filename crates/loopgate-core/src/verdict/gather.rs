@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use super::{
     coverage::{self, ImpossibleCoverage, TestStanding},
-    external, legs, reviewers, skipped_jobs,
+    external, legs, reviewers,
 };
 use crate::{
     evidence::{
@@ -212,11 +212,11 @@ pub fn gather(
                 let found = external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files);
                 let is_released = released.contains(name);
                 let mut jobs = snapshot.checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref()));
-                match (&found, jobs.find(|job| skipped_jobs::is_skipped(job))) {
+                match (&found, jobs.find(|job| external::is_skipped(job))) {
                     (CheckStanding::Done(done), Some(job))
-                        if skipped_jobs::has_to_run(check.kind) && !done.outcome.is_failure() =>
+                        if external::has_to_run(check.kind) && !done.outcome.is_failure() =>
                     {
-                        let of_job = skipped_jobs::standing(look, name, job, source.when_skipped, is_released);
+                        let of_job = external::skipped_standing(look, name, job, source.when_skipped, is_released);
                         // Where others of its jobs passed, only a job that was not started is missed.
                         let is_missed = matches!(of_job, CheckStanding::AwaitsRelease { .. });
                         if done.outcome == Outcome::Skipped || is_missed { of_job } else { found }

@@ -11,9 +11,7 @@ pub mod legs;
 pub mod lost_results;
 mod queue;
 pub mod review;
-mod reviewer_words;
 pub mod reviewers;
-mod skipped_jobs;
 mod standing;
 pub mod tamper;
 

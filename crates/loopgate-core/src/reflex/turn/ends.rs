@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Turn;
+use super::{Breach, Turn};
 use crate::{
     UserId,
     deciding::Decision,
@@ -11,7 +11,6 @@ use crate::{
     ids::{FailureId, Login, Timestamp},
     observed::{Account, AccountKind},
     policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
-    reflex::contract::{self, Breach},
     state::{
         Broken, CommandRefusal, CritiqueItem, Dispute, DisputeEnd, LoopCall, LoopState, RunStatus, Senior, Settlement,
         Step, Stop, StopReason,
@@ -226,7 +225,7 @@ impl Turn {
         policy: &Policy,
         now: Timestamp,
     ) -> Result<Self, Breach> {
-        contract::evaluated(&state.prepared_checks, evidence, edited)?;
+        super::evaluated(&state.prepared_checks, evidence, edited)?;
         let mut turn = Self::on(state, now);
         turn.reflex().broken = None;
         match evaluated {

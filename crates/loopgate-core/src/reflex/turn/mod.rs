@@ -4,19 +4,57 @@ mod ends;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
+
 use chrono::TimeDelta;
 
 pub use self::ends::Evaluated;
 use crate::{
-    ids::{CheckName, Timestamp},
+    evidence::{CheckEvidence, Outcome},
+    ids::{CheckName, RuleId, Sha, Timestamp},
     policy::{Policy, Trigger},
-    reflex::contract::{self, Breach, Produced},
     state::{
         Calling, Checkpoint, CritiqueItem, FixMaker, FixRecord, LoopState, ReflexState, Senior, Step,
         history::{ArtifactCreated, Confirmed, Event, EventStatus, HistoryLine, LocalLoopStarted, RunStarted},
     },
     verdict::Evaluation,
 };
+
+/// How the output of a step broke its contract. The step is executed once more with the same inputs; the second time ends
+/// the loop with `phase_error`.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Breach {
+    /// The plan says nothing.
+    EmptyPlan,
+    /// There is no check.
+    NothingToRun,
+    /// The checks edited these files.
+    Edited(Vec<String>),
+    /// The check has two results.
+    TwoResults(CheckName),
+    /// The check has none.
+    NoResult(CheckName),
+    /// The check did not come to an end.
+    NoEnd(CheckName),
+    /// The critique says nothing about the failed rule.
+    Silent(RuleId),
+    /// It says what is wrong with a rule, and not what to do.
+    NoInstruction { rule: String },
+    /// It says nothing at all.
+    NoCritique,
+}
+
+/// What PRODUCE brought.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Produced {
+    /// The commit that stands for the tree: HEAD, or one made of the working tree where that differs.
+    pub head: Sha,
+    /// SHA-256 over the tree id, in hex.
+    pub hash: String,
+    /// The document the task produces, if it produces one.
+    pub document: Option<String>,
+}
 
 /// A transition: what the current step brought goes in, what is to be saved comes out.
 #[derive(Clone, Debug, PartialEq)]
@@ -79,7 +117,9 @@ impl Turn {
     /// # Errors
     /// When the plan is empty.
     pub fn planned(state: &LoopState, plan: Vec<String>, now: Timestamp) -> Result<Self, Breach> {
-        contract::plan(&plan)?;
+        if plan.iter().all(|line| line.trim().is_empty()) {
+            return Err(Breach::EmptyPlan);
+        }
         let mut turn = Self::on(state, now);
         turn.happened(Event::PlanCreated { plan: plan.clone() }, EventStatus::Ok);
         turn.state.plan = plan;
@@ -106,7 +146,10 @@ impl Turn {
         policy: &Policy,
         now: Timestamp,
     ) -> Result<Self, Breach> {
-        contract::prepared(&checks, policy.verify.checks.len())?;
+        // A loop without a check could only pass by chance.
+        if checks.is_empty() && policy.verify.checks.is_empty() {
+            return Err(Breach::NothingToRun);
+        }
         let mut turn = Self::on(state, now);
         if let Some(produced) = produced {
             let is_new = turn.state.code_artifact.content_hash != produced.hash || turn.state.attempts.is_empty();
@@ -133,7 +176,7 @@ impl Turn {
         evaluation: &Evaluation,
         now: Timestamp,
     ) -> Result<Self, Breach> {
-        contract::critiqued(&evaluation.failed_rules(), items)?;
+        critiqued(&evaluation.failed_rules(), items)?;
         let mut turn = Self::on(state, now);
         turn.state.critique = Some(items.iter().map(CritiqueItem::line).collect());
         turn.happened(Event::CritiqueDone { items: items.to_vec() }, EventStatus::Ok);
@@ -184,5 +227,80 @@ impl Turn {
             reflex.spent.cost_usd += cost_usd.unwrap_or(0.0);
         }
         state
+    }
+}
+
+/// EVALUATE has an end for each prepared check, exactly one, and edited nothing.
+fn evaluated(prepared: &[CheckName], evidence: &[CheckEvidence], edited: &[String]) -> Result<(), Breach> {
+    if !edited.is_empty() {
+        return Err(Breach::Edited(edited.to_vec()));
+    }
+    let mut seen = BTreeSet::new();
+    if let Some(twice) = evidence.iter().find(|check| !seen.insert(&check.name)) {
+        return Err(Breach::TwoResults(twice.name.clone()));
+    }
+    if let Some(missing) = prepared.iter().find(|name| !seen.contains(name)) {
+        return Err(Breach::NoResult(missing.clone()));
+    }
+    match evidence.iter().find(|check| check.outcome == Outcome::Cancelled) {
+        Some(check) => Err(Breach::NoEnd(check.name.clone())),
+        None => Ok(()),
+    }
+}
+
+/// CRITIQUE says what to do about each failed rule.
+fn critiqued(failed: &[RuleId], items: &[CritiqueItem]) -> Result<(), Breach> {
+    if let Some(silent) = failed.iter().find(|rule| items.iter().all(|item| item.rule != rule.as_str())) {
+        return Err(Breach::Silent(silent.clone()));
+    }
+    match items.iter().find(|item| item.fix.trim().is_empty()) {
+        Some(item) => Err(Breach::NoInstruction { rule: item.rule.clone() }),
+        None if items.is_empty() => Err(Breach::NoCritique),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod contract_tests {
+    use super::*;
+    use crate::evidence::CheckKind;
+
+    fn check(name: &str, outcome: Outcome) -> CheckEvidence {
+        CheckEvidence::bare(name.parse().unwrap(), CheckKind::Test, outcome)
+    }
+
+    fn names(names: &[&str]) -> Vec<CheckName> {
+        names.iter().map(|name| name.parse().unwrap()).collect()
+    }
+
+    #[test]
+    fn an_evaluation_must_be_whole_and_edit_nothing() {
+        use Outcome::{Cancelled, Failed, Passed, Skipped};
+        let whole = [check("build", Passed), check("unit", Failed), check("lint", Skipped)];
+        assert_eq!(evaluated(&names(&["build", "unit"]), &whole, &[]), Ok(()));
+        let said = |prepared: &[&str], evidence: &[CheckEvidence], edited: &[&str]| {
+            let edited: Vec<String> = edited.iter().map(ToString::to_string).collect();
+            evaluated(&names(prepared), evidence, &edited).unwrap_err()
+        };
+        assert_eq!(said(&["docs"], &whole, &[]), Breach::NoResult("docs".parse().unwrap()));
+        let a = || "a".parse().unwrap();
+        assert_eq!(said(&[], &[check("a", Passed), check("a", Passed)], &[]), Breach::TwoResults(a()));
+        assert_eq!(said(&[], &[check("a", Cancelled)], &[]), Breach::NoEnd(a()));
+        assert_eq!(said(&[], &whole, &["src/a.rs"]), Breach::Edited(vec!["src/a.rs".to_owned()]));
+    }
+
+    #[test]
+    fn a_critique_speaks_of_every_failed_rule() {
+        let item =
+            |rule: &str, fix: &str| CritiqueItem { rule: rule.into(), issue: "it fails".into(), fix: fix.into() };
+        let failed: Vec<RuleId> = vec!["unit".parse().unwrap()];
+        assert_eq!(critiqued(&failed, &[item("unit", "mend it")]), Ok(()));
+        for (items, breach) in [
+            (vec![], Breach::Silent(failed[0].clone())),
+            (vec![item("unit", " ")], Breach::NoInstruction { rule: "unit".into() }),
+        ] {
+            assert_eq!(critiqued(&failed, &items), Err(breach));
+        }
+        assert_eq!(critiqued(&[], &[]), Err(Breach::NoCritique));
     }
 }
