@@ -6,7 +6,7 @@ use super::{Check, names::is_bot, people};
 use loopgate_core::{
     GateName, Login, UserId,
     gate::{ACTIONS, Holding, Owner, holding, owner_mentions},
-    observed::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},
+    observed::{Account, AccountKind, Members, Permission, Standing, Unusable},
     policy::GatePolicy,
 };
 
@@ -65,9 +65,9 @@ impl Check<'_> {
         let approvers = &gate.approvers;
         for login in &approvers.users {
             match self.survey.authority.logins.get(login) {
-                Some(NamedAccount::Known(account)) => self.add(&mut audience, account, gate),
-                Some(NamedAccount::Missing) => {}
-                Some(NamedAccount::Unknown(_)) | None => audience.open_ended = true,
+                Some(Ok(account)) => self.add(&mut audience, account, gate),
+                Some(Err(Unusable::NoAccount)) => {}
+                Some(Err(_)) | None => audience.open_ended = true,
             }
         }
         for team in &approvers.teams {
@@ -80,8 +80,8 @@ impl Check<'_> {
         } else if !named && permission.is_none() {
             let team = gate.preset_team(&self.survey.repository);
             match team.and_then(|team| self.survey.authority.teams.get(&team)) {
-                Some(usable @ TeamStanding::Usable { .. }) => self.add_team(&mut audience, Some(usable), gate),
-                Some(TeamStanding::Unknown(_)) => audience.open_ended = true,
+                Some(usable @ Ok(_)) => self.add_team(&mut audience, Some(usable), gate),
+                Some(Err(Unusable::Unknown(_))) => audience.open_ended = true,
                 _ => permission = Some(Permission::Maintain),
             }
         }
@@ -113,17 +113,17 @@ impl Check<'_> {
         }
     }
 
-    fn add_team(&self, audience: &mut Audience, standing: Option<&TeamStanding>, gate: &GatePolicy) {
+    fn add_team(&self, audience: &mut Audience, standing: Option<&Result<Members, Unusable>>, gate: &GatePolicy) {
         match standing {
-            Some(TeamStanding::Usable { members }) => {
+            Some(Ok(members)) => {
                 for (id, login) in members {
                     let account = Account { id: *id, login: login.clone(), kind: AccountKind::User };
                     self.add(audience, &account, gate);
                 }
             }
-            Some(TeamStanding::Missing | TeamStanding::NoAccess) => {}
+            Some(Err(Unusable::NoTeam | Unusable::NoAccess)) => {}
             // Said already, at the team's own place.
-            Some(TeamStanding::Unreadable(_) | TeamStanding::Unknown(_)) | None => audience.open_ended = true,
+            Some(Err(_)) | None => audience.open_ended = true,
         }
     }
 
@@ -133,7 +133,7 @@ impl Check<'_> {
         for mention in owner_mentions(&file.text) {
             match mention.owner {
                 Some(Owner::User(login)) => {
-                    if let Some(NamedAccount::Known(account)) = self.survey.authority.logins.get(&login) {
+                    if let Some(Ok(account)) = self.survey.authority.logins.get(&login) {
                         self.add(audience, account, gate);
                     }
                 }

@@ -4,7 +4,7 @@ use super::{Check, Spot, meant};
 use loopgate_core::{
     GateName, Login, TeamSlug,
     gate::ACTIONS,
-    observed::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},
+    observed::{Account, AccountKind, Permission, Standing, Unusable},
     policy::GatePolicy,
 };
 
@@ -28,8 +28,9 @@ impl Check<'_> {
     /// The account behind a login.
     pub(super) fn account(&mut self, spot: Spot<'_>, login: &Login) -> Option<Account> {
         match self.survey.authority.logins.get(login) {
-            Some(NamedAccount::Known(account)) => return Some(account.clone()),
-            Some(NamedAccount::Missing) => {
+            Some(Ok(account)) => return Some(account.clone()),
+            Some(Err(Unusable::Unknown(reason))) => self.unanswered(spot, login.as_str(), reason),
+            Some(Err(_)) => {
                 let collaborators = self.survey.collaborators.iter().flatten();
                 let known = meant(login.as_str(), collaborators.map(|(account, _)| account.login.as_str()));
                 let hint = known.unwrap_or_else(|| {
@@ -37,7 +38,6 @@ impl Check<'_> {
                 });
                 self.error(spot, format!("there is no account `{login}` on GitHub"), hint);
             }
-            Some(NamedAccount::Unknown(reason)) => self.unanswered(spot, login.as_str(), reason),
             None => self.unanswered(spot, login.as_str(), "there are too many names to look up"),
         }
         None
@@ -87,23 +87,23 @@ impl Check<'_> {
     fn approving_team(&mut self, spot: Spot<'_>, team: &TeamSlug) {
         let repository = &self.survey.repository;
         match self.survey.authority.teams.get(team) {
-            Some(TeamStanding::Usable { members }) if members.is_empty() => {
+            Some(Ok(members)) if members.is_empty() => {
                 self.warn(spot, format!("the team `{team}` has no members"), "add people to it");
             }
-            Some(TeamStanding::Usable { .. }) => {}
-            Some(TeamStanding::Missing) => self.missing_team(spot, team),
-            Some(TeamStanding::NoAccess) => {
+            Some(Ok(_)) => {}
+            Some(Err(Unusable::NoAccess)) => {
                 let message =
                     format!("the team `{team}` cannot read {repository}, so its members approve nothing there");
                 self.error(spot, message, "give the team read access to the repository at least");
             }
-            Some(TeamStanding::Unreadable(reason)) => {
+            Some(Err(Unusable::Unreadable(reason))) => {
                 let message = format!("the members of `{team}` cannot be read, so none of them can approve: {reason}");
                 let hint = "let the App read the organisation's members (`members: read`); a workflow's own token \
                             never may: name users or a permission instead, or give it an App's token";
                 self.error(spot, message, hint);
             }
-            Some(TeamStanding::Unknown(reason)) => self.unanswered(spot, &team.to_string(), reason),
+            Some(Err(Unusable::Unknown(reason))) => self.unanswered(spot, &team.to_string(), reason),
+            Some(Err(_)) => self.missing_team(spot, team),
             None => self.unanswered(spot, &team.to_string(), "there are too many names to look up"),
         }
     }
@@ -111,8 +111,8 @@ impl Check<'_> {
     /// Checks a team that is only mentioned: it must exist and have access. Its members do not matter.
     pub(super) fn called_team(&mut self, spot: Spot<'_>, team: &TeamSlug) {
         match self.survey.authority.teams.get(team) {
-            Some(TeamStanding::Missing) => self.missing_team(spot, team),
-            Some(TeamStanding::NoAccess) => {
+            Some(Err(Unusable::NoTeam)) => self.missing_team(spot, team),
+            Some(Err(Unusable::NoAccess)) => {
                 let message =
                     format!("the team `{team}` cannot read {}, so calling it reaches no one", self.survey.repository);
                 self.error(spot, message, "give the team read access to the repository");

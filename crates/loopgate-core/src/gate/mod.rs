@@ -24,6 +24,6 @@ pub use questions::{AuthorityQuestions, may_approve, questions};
 pub use reactions::{Reacted, ReactionKind};
 pub use report::{
     AnswerExtent, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Holding, Inside, MatchReason,
-    PhraseProblem, Refusal, RuleEvidence, TriggerMatch, Unusable, UnusableApprover, Word, WordOutcome, holding,
+    PhraseProblem, Refusal, RuleEvidence, TriggerMatch, UnusableApprover, Word, WordOutcome, holding,
 };
 pub use trigger::{MATCHES_KEPT, matches};

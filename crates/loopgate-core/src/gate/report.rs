@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{CommentId, GateName, Login, PatternName, RepoName, Sha, TeamSlug, Timestamp, UserId},
-    observed::{Authority, FilesToRead, Permission, TeamStanding},
+    observed::{Authority, FilesToRead, Permission, Unusable},
     policy::{GateDefinition, GatePolicy, HybridHold, Mode, RuleTier},
     stage::Stage,
     state::{GateStatus, Objection, Revocation, Ticks, WordSource},
@@ -104,7 +104,7 @@ pub fn holding(policy: &GatePolicy, mode: Mode, repository: &RepoName, authority
     // us one that is not there.
     let has_team = || {
         let standing = policy.preset_team(repository).and_then(|team| authority.teams.get(&team));
-        matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))
+        matches!(standing, Some(Ok(_) | Err(Unusable::Unknown(_))))
     };
     let holds = match mode {
         Mode::Supervised => true,
@@ -241,27 +241,6 @@ pub struct EligibleApprovers {
 pub struct UnusableApprover {
     pub name: String,
     pub why: Unusable,
-}
-
-/// Why a name in the configuration stands for no approver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unusable {
-    /// The base branch has no CODEOWNERS file.
-    NoCodeowners,
-    /// None of the files that trigger the gate has an owner.
-    OwnsNothing,
-    /// An e-mail address in CODEOWNERS names no account.
-    Email,
-    NoAccount,
-    /// There is no such team, or it is secret.
-    NoTeam,
-    /// The team cannot read the repository.
-    NoAccess,
-    /// We may not read who is in the team, with the reason.
-    Unreadable(String),
-    /// It could not be learned who that is, with the reason.
-    Unknown(String),
 }
 
 /// One word about a gate, and its outcome.

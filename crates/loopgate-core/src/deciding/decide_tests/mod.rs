@@ -17,8 +17,8 @@ use crate::{
     evidence::{Failure, Outcome},
     fixtures::*,
     observed::{
-        ChangedFiles, CheckProgress, Conclusion, Hint, Lifecycle, NamedAccount, Push, PushContent, Readiness,
-        ReceivedEvidence, ReviewVerdict, WorkflowRun,
+        ChangedFiles, CheckProgress, Conclusion, Hint, Lifecycle, Push, PushContent, Readiness, ReceivedEvidence,
+        ReviewVerdict, WorkflowRun,
     },
     policy::{EscalationAction, Recipient, Trigger, TriggerPolicy},
     stage::Stage,

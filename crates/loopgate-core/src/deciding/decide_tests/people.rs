@@ -35,7 +35,7 @@ fn gated() -> Story {
     let mut story = Story::opened();
     story.policy.gates = [("design".parse().unwrap(), gate(Stage::Validate))].into();
     story.snapshot.authority.logins =
-        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), NamedAccount::Known(person(id, name)))).into();
+        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), Ok(person(id, name)))).into();
     story
 }
 

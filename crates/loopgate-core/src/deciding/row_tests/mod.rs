@@ -17,8 +17,8 @@ use crate::{
     fixtures::*,
     ids::{CheckName, CheckRunId, UserId, WorkflowRunId},
     observed::{
-        BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, Lifecycle, NamedAccount,
-        Permission, Readiness, ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
+        BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, Lifecycle, Permission,
+        Readiness, ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
     },
     policy::{
         Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, CommandCheck, ConfigError, ExternalSource,
@@ -114,6 +114,6 @@ fn gated(stage: Stage) -> Story {
     let mut story = Story::opened();
     story.policy.gates = [("design".parse().unwrap(), gate(stage))].into();
     story.snapshot.authority.logins =
-        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), NamedAccount::Known(person(id, name)))).into();
+        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), Ok(person(id, name)))).into();
     story
 }

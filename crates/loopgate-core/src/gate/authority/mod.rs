@@ -8,12 +8,12 @@ mod contributors;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    report::{EligibleApprovers, Refusal, Unusable, UnusableApprover},
+    report::{EligibleApprovers, Refusal, UnusableApprover},
     trigger::Scope,
 };
 use crate::{
     ids::{Login, TeamSlug, UserId},
-    observed::{Account, AccountKind, NamedAccount, Permission, Snapshot, Standing, TeamStanding},
+    observed::{Account, AccountKind, Members, Permission, Snapshot, Standing, Unusable},
     policy::GatePolicy,
 };
 
@@ -26,8 +26,6 @@ pub(super) use self::{codeowners::OwnerRules, contributors::Contributors};
 /// Every workflow of a repository acts as this account, so its word is anybody's with push access.
 pub const ACTIONS: &str = "github-actions[bot]";
 
-const NOT_LOOKED_UP: &str = "not looked up";
-
 /// What somebody's approval covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Grant {
@@ -35,9 +33,6 @@ pub(super) enum Grant {
     /// Only files they own, by either name of a rename.
     Files(BTreeSet<String>),
 }
-
-/// Members of a team.
-type Members = BTreeMap<UserId, Login>;
 
 /// The approvers of one gate, resolved to accounts.
 pub(super) struct ResolvedApprovers<'a> {
@@ -75,11 +70,11 @@ impl<'a> ResolvedApprovers<'a> {
             absent_preset_team: None,
         };
         for login in &policy.approvers.users {
-            let account = authority.usable(login.as_str(), account(snapshot, login));
+            let account = authority.usable(login.as_str(), resolved(&snapshot.authority.logins, login));
             authority.users.extend(account.map(|account| (account.id, account.login.clone())));
         }
         for slug in &policy.approvers.teams {
-            let members = authority.usable(&slug.to_string(), team(snapshot, slug));
+            let members = authority.usable(&slug.to_string(), resolved(&snapshot.authority.teams, slug));
             authority.teams.extend(members.map(|members| (slug.clone(), members)));
         }
         if policy.approvers.codeowners {
@@ -98,7 +93,7 @@ impl<'a> ResolvedApprovers<'a> {
             self.permission = Some(Permission::Maintain);
             return;
         };
-        match team(self.snapshot, &slug) {
+        match resolved(&self.snapshot.authority.teams, &slug) {
             Ok(members) => drop(self.teams.insert(slug, members)),
             // Not knowing for a moment whether there is such a team must not hand its gate to others.
             Err(why @ Unusable::Unknown(_)) => drop(self.usable::<()>(&slug.to_string(), Err(why))),
@@ -128,12 +123,12 @@ impl<'a> ResolvedApprovers<'a> {
     fn owner(&mut self, owner: &Owner) -> Vec<UserId> {
         match owner {
             Owner::User(login) => {
-                let account = self.usable(login.as_str(), account(self.snapshot, login));
+                let account = self.usable(login.as_str(), resolved(&self.snapshot.authority.logins, login));
                 self.owners.extend(account.map(|account| (account.id, account.login.clone())));
                 account.map(|account| account.id).into_iter().collect()
             }
             Owner::Team(slug) => {
-                let members = self.usable(&slug.to_string(), team(self.snapshot, slug));
+                let members = self.usable(&slug.to_string(), resolved(&self.snapshot.authority.teams, slug));
                 self.owner_teams.extend(members.map(|members| (slug.clone(), members)));
                 members.into_iter().flat_map(Members::keys).copied().collect()
             }
@@ -333,31 +328,17 @@ pub(crate) fn has_part_in(snapshot: &Snapshot, person: &Account) -> Option<bool>
     if wrote(snapshot, person) { Some(true) } else { asked() }
 }
 
-/// The account behind a login.
-fn account<'a>(snapshot: &'a Snapshot, login: &Login) -> Result<&'a Account, Unusable> {
-    match snapshot.authority.logins.get(login) {
-        Some(NamedAccount::Known(account)) => Ok(account),
-        Some(NamedAccount::Missing) => Err(Unusable::NoAccount),
-        Some(NamedAccount::Unknown(reason)) => Err(Unusable::Unknown(reason.clone())),
-        None => Err(Unusable::Unknown(NOT_LOOKED_UP.to_owned())),
-    }
-}
-
-/// The members of a team.
-fn team<'a>(snapshot: &'a Snapshot, slug: &TeamSlug) -> Result<&'a Members, Unusable> {
-    match snapshot.authority.teams.get(slug) {
-        Some(TeamStanding::Usable { members }) => Ok(members),
-        Some(TeamStanding::Missing) => Err(Unusable::NoTeam),
-        Some(TeamStanding::NoAccess) => Err(Unusable::NoAccess),
-        Some(TeamStanding::Unreadable(reason)) => Err(Unusable::Unreadable(reason.clone())),
-        Some(TeamStanding::Unknown(reason)) => Err(Unusable::Unknown(reason.clone())),
-        None => Err(Unusable::Unknown(NOT_LOOKED_UP.to_owned())),
-    }
+/// What a name of the policy stands for.
+fn resolved<'a, K: Ord, T>(known: &'a BTreeMap<K, Result<T, Unusable>>, name: &K) -> Result<&'a T, Unusable> {
+    known.get(name).map_or_else(
+        || Err(Unusable::Unknown("not looked up".to_owned())),
+        |found| found.as_ref().map_err(Clone::clone),
+    )
 }
 
 /// Whether somebody is known to be in a team.
 pub(crate) fn is_member(snapshot: &Snapshot, slug: &TeamSlug, person: UserId) -> bool {
-    team(snapshot, slug).is_ok_and(|members| members.contains_key(&person))
+    resolved(&snapshot.authority.teams, slug).is_ok_and(|members| members.contains_key(&person))
 }
 
 /// Whether the configuration names no approver at all.

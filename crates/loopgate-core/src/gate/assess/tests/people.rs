@@ -4,11 +4,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::world::*;
 use crate::{
-    gate::{Refusal, Unusable, UnusableApprover, WordOutcome},
+    gate::{Refusal, UnusableApprover, WordOutcome},
     ids::{AppId, UserId},
     observed::{
-        AccountKind, Assigner, Assignment, Assignments, Commit, Completeness, NamedAccount, Permission, Push,
-        PushContent, Standing, TeamStanding,
+        AccountKind, Assigner, Assignment, Assignments, Commit, Completeness, Permission, Push, PushContent, Standing,
+        Unusable,
     },
 };
 
@@ -259,10 +259,10 @@ fn a_preset_team_counts_only_if_it_is_usable() {
     assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }));
     let team = "acme/security".parse().unwrap();
     for (standing, approved) in [
-        (TeamStanding::Unknown("503".into()), false),
-        (TeamStanding::Missing, true),
-        (TeamStanding::NoAccess, true),
-        (TeamStanding::Unreadable("it needs members=read".into()), true),
+        (Err(Unusable::Unknown("503".into())), false),
+        (Err(Unusable::NoTeam), true),
+        (Err(Unusable::NoAccess), true),
+        (Err(Unusable::Unreadable("it needs members=read".into())), true),
     ] {
         world.snapshot.authority.teams.insert(std::clone::Clone::clone(&team), standing);
         assert_eq!(world.is_approved(), approved);
@@ -307,7 +307,7 @@ fn a_secret_or_missing_team_is_reported_and_approves_nothing() {
     let mut world = World::new();
     world.gate().approvers.users.clear();
     world.gate().approvers.teams = BTreeSet::from(["acme/secret".parse().unwrap()]);
-    world.snapshot.authority.teams.insert("acme/secret".parse().unwrap(), TeamStanding::Missing);
+    world.snapshot.authority.teams.insert("acme/secret".parse().unwrap(), Err(Unusable::NoTeam));
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::NotAnApprover);
     assert_eq!(world.report().eligible.unusable[0].name, "acme/secret");
@@ -318,7 +318,7 @@ fn a_configured_team_that_cannot_be_read_keeps_its_gate_closed() {
     let mut world = World::new();
     world.gate().approvers.users.clear();
     world.gate().approvers.teams = BTreeSet::from(["acme/sec".parse().unwrap()]);
-    let standing = TeamStanding::Unreadable("it needs members=read".into());
+    let standing = Err(Unusable::Unreadable("it needs members=read".into()));
     world.snapshot.authority.teams.insert("acme/sec".parse().unwrap(), standing);
     for who in ["alice", "maintainer"] {
         world.comment(who, "security approved");
@@ -333,7 +333,7 @@ fn ids_are_compared_not_logins() {
     // Alice was renamed, and somebody else took her login: the policy's `alice` is now that account.
     let mut impostor = account("alice");
     impostor.id = UserId::new(4711);
-    world.snapshot.authority.logins.insert(login("alice"), NamedAccount::Known(impostor));
+    world.snapshot.authority.logins.insert(login("alice"), Ok(impostor));
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::NotAnApprover);
     // Under a new name she is who she was, if the policy's login still leads to her.

@@ -7,7 +7,7 @@ use crate::{
     commands::Command,
     fixtures,
     gate::{Holding, MatchReason, PhraseProblem, Reacted, ReactionKind, Reviewer, questions, reviewers},
-    observed::{Authority, ChangedFiles, Readiness, TeamStanding},
+    observed::{Authority, ChangedFiles, Readiness, Unusable},
     policy::{GateDefinition, GateTrigger, Mode},
 };
 
@@ -32,8 +32,8 @@ fn modes_decide_which_gates_hold() {
         policy.preset = fixtures::preset(name);
         policy.approvers.preset_team = (definition == Preset).then(|| "leads".into());
         world.policy.gates.insert(gate(name), policy);
-        let standing = TeamStanding::Usable { members: [].into() };
-        let standing = if team { standing } else { TeamStanding::Missing };
+        let standing = Ok([].into());
+        let standing = if team { standing } else { Err(Unusable::NoTeam) };
         world.snapshot.authority.teams.insert("acme/leads".parse().unwrap(), standing);
         assert_eq!(world.report_of(name).holding, holds, "{mode:?} {name} {definition:?} {team}");
     }
@@ -42,9 +42,9 @@ fn modes_decide_which_gates_hold() {
 #[test]
 fn a_preset_holds_while_it_is_not_known_whether_its_team_is_there() {
     for (standing, holds) in [
-        (TeamStanding::Unknown("503".into()), Holding::Holds),
-        (TeamStanding::Unreadable("it needs members=read".into()), Holding::Advisory),
-        (TeamStanding::NoAccess, Holding::Advisory),
+        (Err(Unusable::Unknown("503".into())), Holding::Holds),
+        (Err(Unusable::Unreadable("it needs members=read".into())), Holding::Advisory),
+        (Err(Unusable::NoAccess), Holding::Advisory),
     ] {
         let mut world = World::new();
         let mut policy = gate_policy(GateTrigger::Always, &[]);
@@ -111,7 +111,7 @@ fn reviewers_are_those_who_can_approve_but_never_the_author() {
         BTreeSet::from(["acme/sec".parse().unwrap(), "other/sec".parse().unwrap(), "acme/gone".parse().unwrap()]);
     world.team("acme/sec", &["carol"]);
     world.team("other/sec", &["carol"]);
-    world.snapshot.authority.teams.insert("acme/gone".parse().unwrap(), TeamStanding::Missing);
+    world.snapshot.authority.teams.insert("acme/gone".parse().unwrap(), Err(Unusable::NoTeam));
     let asked = |world: &World| reviewers(&world.report(), &world.snapshot);
     let expected =
         [Reviewer::User(login("alice")), Reviewer::User(login("bob")), Reviewer::Team("acme/sec".parse().unwrap())];
