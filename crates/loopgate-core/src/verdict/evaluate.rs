@@ -3,7 +3,7 @@
 
 use super::{
     coverage::{MissingTests, TOLERATED_LOSS, TestStanding},
-    gather::{GatheredCheck, HeadEvidence},
+    gather::{GatheredCheck, HeadEvidence, OnBase},
 };
 use crate::{
     evidence::{ChangedCoverage, CheckKind, CheckResults, Outcome},
@@ -270,7 +270,7 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
                 *waiting = true;
                 RuleOutcome::Unknown
             }
-            Some(check) if check.has_failed() || check.advises_against() => {
+            Some(check) if check.baseline != OnBase::Excused && check.ended_badly() => {
                 failed(RuleFailure::Check { check: name.clone(), how: end_of(check) })
             }
             // A skipped check satisfies its transition but is no evidence that anything passed.

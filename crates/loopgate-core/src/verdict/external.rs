@@ -31,14 +31,26 @@ pub fn standing(
     let mut merged: Option<CheckEvidence> = None;
     let mut not_started = None;
     for check in checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref())) {
-        match ended(check, kind) {
-            None => return CheckStanding::Running { url: check.url.clone() },
-            Some(Ended::NotStarted) => not_started = Some(check.url.clone()),
-            Some(Ended::With(outcome, class)) => {
-                let evidence = evidence_of(check, name, kind, outcome, class);
-                merged = merged.into_iter().chain([evidence]).reduce(CheckEvidence::merge);
+        let (outcome, class) = match check.progress.conclusion() {
+            Some(Conclusion::Success) => (Outcome::Passed, None),
+            Some(Conclusion::Neutral) if !has_to_run(kind) => (Outcome::Passed, None),
+            Some(Conclusion::Skipped | Conclusion::Neutral) => (Outcome::Skipped, None),
+            Some(Conclusion::Failure) => (Outcome::Failed, None),
+            Some(Conclusion::TimedOut) => (Outcome::TimedOut, Some(RetryClass::Logic)),
+            Some(Conclusion::Cancelled) => (Outcome::Cancelled, Some(RetryClass::External)),
+            // GitHub could not start it: an invalid workflow file, permissions, billing, no runner, an incident. No code
+            // ran, and its API does not say which of these it was.
+            Some(Conclusion::StartupFailure) => {
+                not_started = Some(check.url.clone());
+                continue;
             }
-        }
+            // Still running, waiting for somebody's approval to run, or made stale by GitHub.
+            None | Some(Conclusion::ActionRequired | Conclusion::Stale) => {
+                return CheckStanding::Running { url: check.url.clone() };
+            }
+        };
+        let evidence = evidence_of(check, name, kind, outcome, class);
+        merged = merged.into_iter().chain([evidence]).reduce(CheckEvidence::merge);
     }
     match (merged, not_started) {
         // A failure is final although something did not start. A pass is not, since part of the check is missing.
@@ -93,27 +105,6 @@ fn without_start(url: Option<String>, files: &ChangedFiles) -> CheckStanding {
     CheckStanding::NotStarted { url, edited_workflows: paths.take(MOST_NAMED).cloned().collect() }
 }
 
-enum Ended {
-    With(Outcome, Option<RetryClass>),
-    /// GitHub could not start it: an invalid workflow file, permissions, billing, no runner, an incident. No code ran,
-    /// and its API does not say which of these it was.
-    NotStarted,
-}
-
-/// None while no end is known: still running, waiting for somebody's approval to run, or made stale by GitHub.
-fn ended(check: &ExternalCheck, kind: CheckKind) -> Option<Ended> {
-    Some(match check.progress.conclusion()? {
-        Conclusion::Success => Ended::With(Outcome::Passed, None),
-        Conclusion::Neutral if !has_to_run(kind) => Ended::With(Outcome::Passed, None),
-        Conclusion::Skipped | Conclusion::Neutral => Ended::With(Outcome::Skipped, None),
-        Conclusion::Failure => Ended::With(Outcome::Failed, None),
-        Conclusion::TimedOut => Ended::With(Outcome::TimedOut, Some(RetryClass::Logic)),
-        Conclusion::Cancelled => Ended::With(Outcome::Cancelled, Some(RetryClass::External)),
-        Conclusion::StartupFailure => Ended::NotStarted,
-        Conclusion::ActionRequired | Conclusion::Stale => return None,
-    })
-}
-
 /// The evidence is the check run (or status) itself.
 fn evidence_of(
     check: &ExternalCheck,
@@ -130,28 +121,29 @@ fn evidence_of(
         evidence.duration_ms = u64::try_from((end - start).num_milliseconds()).unwrap_or(0);
     }
     if let Some(output) = check.output.as_ref().filter(|_| outcome.is_failure()) {
-        evidence.failures = output.failures.iter().map(|failure| of_kind(failure, kind)).collect();
+        evidence.failures.clone_from(&output.failures);
+        for failure in evidence.failures.iter_mut().filter(|failure| failure.error_type == ErrorType::Other) {
+            failure.error_type = error_type_of(kind);
+        }
         evidence.failures_not_kept = output.failures_not_kept;
         evidence.findings.clone_from(&output.findings);
         evidence.excerpts = vec![output.excerpt.clone()];
     }
     if outcome.is_failure() && evidence.failures.is_empty() {
         let failing = check.annotations.iter().filter(|annotation| annotation.level == AnnotationLevel::Failure);
-        evidence.failures = failing
-            .map(|annotation| Failure {
+        let failures = failing.map(|annotation| {
+            let (file, line) = (annotation.path.clone(), Some(annotation.line));
+            Failure {
                 error_type: error_type_of(kind),
                 error_class: annotation.title.clone(),
                 error_message: annotation.message.clone(),
-                test_file: Some(annotation.path.clone()),
-                line_number: Some(annotation.line),
-                source: Some(SourceLocation {
-                    file: annotation.path.clone(),
-                    line: Some(annotation.line),
-                    function: None,
-                }),
+                test_file: Some(file.clone()),
+                line_number: line,
+                source: Some(SourceLocation { file, line, function: None }),
                 ..Failure::default()
-            })
-            .collect();
+            }
+        });
+        evidence.failures = failures.collect();
         // A check without a message gets no failure: an invented one would hide that the cause is unknown.
         if let (true, Some(summary)) = (evidence.failures.is_empty(), &check.summary) {
             evidence.failures.push(Failure {
@@ -162,13 +154,6 @@ fn evidence_of(
         }
     }
     evidence
-}
-
-fn of_kind(failure: &Failure, kind: CheckKind) -> Failure {
-    match failure.error_type {
-        ErrorType::Other => Failure { error_type: error_type_of(kind), ..failure.clone() },
-        _ => failure.clone(),
-    }
 }
 
 /// What an annotation of a check of this kind most probably is.

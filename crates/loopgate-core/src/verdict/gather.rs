@@ -11,8 +11,8 @@ use super::{
 };
 use crate::{
     evidence::{
-        ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, Outcome, RepeatedTest, TestId,
-        TestState, WorkflowOrigin, check_consistent,
+        ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, FindingSeverity, Outcome,
+        RepeatedTest, TestId, TestState, WorkflowOrigin, check_consistent,
     },
     ids::{CheckName, Sha, Timestamp},
     observed::{BaseEvidence, ReceivedEvidence, Snapshot},
@@ -82,26 +82,17 @@ impl GatheredCheck {
         self.baseline == OnBase::Counts && self.ended_badly()
     }
 
-    /// Whether it did not pass and is only shown.
-    pub fn advises_against(&self) -> bool {
-        self.baseline == OnBase::Advises && self.ended_badly()
-    }
-
-    fn ended_badly(&self) -> bool {
+    /// Whether it ended and did not pass.
+    pub fn ended_badly(&self) -> bool {
         match &self.standing {
-            CheckStanding::Done(evidence) if self.kind == CheckKind::Security => fails_on_security(evidence),
+            // A scanner that reports findings fails on critical and high ones only; lower ones warn.
+            CheckStanding::Done(evidence) if self.kind == CheckKind::Security && !evidence.findings.is_empty() => {
+                evidence.findings.iter().any(|finding| finding.severity >= FindingSeverity::High)
+            }
+            CheckStanding::Done(evidence) if self.kind == CheckKind::Security => evidence.outcome.is_failure(),
             CheckStanding::Done(evidence) => evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled,
-            CheckStanding::TimedOutWaiting
-            | CheckStanding::Refused { .. }
-            | CheckStanding::NotStarted { .. }
-            | CheckStanding::Lost { .. } => true,
-            CheckStanding::Missing
-            | CheckStanding::Running { .. }
-            | CheckStanding::AwaitsApproval { .. }
-            | CheckStanding::AwaitsRelease { .. }
-            | CheckStanding::NotApplicable { .. }
-            | CheckStanding::Absent { .. }
-            | CheckStanding::Skipped { .. } => false,
+            CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. } | CheckStanding::Skipped { .. } => false,
+            _ => !self.is_open(),
         }
     }
 
@@ -111,15 +102,6 @@ impl GatheredCheck {
             _ => None,
         }
     }
-}
-
-/// A scanner that reports findings fails on critical and high ones only; lower ones warn.
-fn fails_on_security(evidence: &CheckEvidence) -> bool {
-    use crate::evidence::FindingSeverity::High;
-    if evidence.findings.is_empty() {
-        return evidence.outcome.is_failure();
-    }
-    evidence.findings.iter().any(|finding| finding.severity >= High)
 }
 
 impl HeadEvidence {
@@ -169,18 +151,6 @@ impl HeadEvidence {
 
     pub fn findings(&self) -> impl Iterator<Item = &Finding> {
         self.checks.values().filter_map(GatheredCheck::evidence).flat_map(|evidence| &evidence.findings)
-    }
-}
-
-impl HeadEvidence {
-    /// The evidence of checks that were executed here, one after the other.
-    pub fn of_checks(checks: impl IntoIterator<Item = CheckEvidence>, coverage: Option<ChangedCoverage>) -> Self {
-        let gathered = checks.into_iter().map(|check| {
-            let name = check.name.clone();
-            let (kind, baseline) = (check.kind, OnBase::Counts);
-            (name, GatheredCheck { kind, standing: CheckStanding::Done(Box::new(check)), baseline })
-        });
-        Self { checks: gathered.collect(), coverage, ..Self::default() }
     }
 }
 
@@ -304,7 +274,7 @@ fn mends(checks: &IndexMap<CheckName, GatheredCheck>, base: &BaseEvidence) -> bo
 }
 
 impl HeadEvidence {
-    /// The same, where an attempt was made of the base itself: a local loop's first.
+    /// Compares with an attempt that was made of the base itself: a local loop's first.
     pub fn compare_with_attempt_of_base(&mut self, base: Sha, attempts: &[AttemptDigest]) {
         let Some(first) = attempts.iter().find(|attempt| attempt.head_sha == base) else { return };
         let outcomes: Vec<_> = self.checks.values().filter_map(|check| check.evidence()?.tests.as_ref()).collect();

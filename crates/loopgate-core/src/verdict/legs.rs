@@ -175,7 +175,9 @@ impl<'a> Legs<'a> {
                 .into_iter()
                 .collect();
         }
-        let Some(newest) = self.newest_run(&origin.path) else { return Vec::new() };
+        let was_run = |run: &&WorkflowRun| run.progress.conclusion() != Some(Conclusion::Skipped);
+        let of_workflow = self.runs.iter().filter(|run| run.path == origin.path).filter(was_run);
+        let Some(newest) = of_workflow.max_by_key(|run| run.id) else { return Vec::new() };
         let is_its_own = newest.id == origin.run_id && newest.attempt == origin.run_attempt;
         let fails = document.checks.iter().any(|check| check.outcome.is_failure());
         if fails || run_succeeded(newest) || (origin.leg.is_some() && is_its_own) || self.is_explained(newest) {
@@ -189,7 +191,8 @@ impl<'a> Legs<'a> {
             Some(leg) => LegName::Place { job: origin.job.clone(), index: leg.index, total: leg.total },
             None => LegName::Workflow(newest.path.clone()),
         };
-        vec![(name, (end_of_run(newest), newest.url.clone()))]
+        let end = newest.progress.conclusion().map_or(LegEnd::Unknown, LegEnd::As);
+        vec![(name, (end, newest.url.clone()))]
     }
 
     /// Whether the job was cancelled, or ran out of time, that uploaded this: its steps with `if: always()` still ran, and
@@ -275,11 +278,6 @@ impl<'a> Legs<'a> {
         lost
     }
 
-    fn newest_run(&self, path: &str) -> Option<&'a WorkflowRun> {
-        let is_skipped = |run: &WorkflowRun| run.progress.conclusion() == Some(Conclusion::Skipped);
-        self.runs.iter().filter(|run| run.path == path && !is_skipped(run)).max_by_key(|run| run.id)
-    }
-
     /// Whether a run's end without success is what its evidence says.
     fn is_explained(&self, run: &WorkflowRun) -> bool {
         let of_run = |origin: &WorkflowOrigin| origin.run_id == run.id && origin.run_attempt == run.attempt;
@@ -346,10 +344,6 @@ fn loss(job: &WorkflowJob) -> Loss {
         None => LegEnd::Unknown,
     };
     (LegName::Job(job.name.clone()), (end, job.url.clone()))
-}
-
-fn end_of_run(run: &WorkflowRun) -> LegEnd {
-    run.progress.conclusion().map_or(LegEnd::Unknown, LegEnd::As)
 }
 
 fn run_succeeded(run: &WorkflowRun) -> bool {

@@ -94,7 +94,11 @@ fn of((thread, finding): &(&ReviewThread, Finding), own: &[(&ReviewThread, Findi
 /// by the end of a check run.
 fn has_spoken(snapshot: &Snapshot, app: &str) -> bool {
     let head = snapshot.pull_request.head.sha;
-    let says = |by: &Account, text: &str| is_bot_of(by, app) && !is_placeholder(app, text);
+    // A person may have the slug for a login, but not the bot's kind.
+    let is_bot = |by: &Account| by.kind == AccountKind::Bot && by.login.as_str().strip_suffix("[bot]") == Some(app);
+    let says = |by: &Account, text: &str| is_bot(by) && !is_placeholder(app, text);
+    let has_judged =
+        |check: &ExternalCheck| matches!(check.progress.conclusion(), Some(Conclusion::Success | Conclusion::Failure));
     let short = head.short();
     snapshot.reviews.items.iter().any(|review| review.commit == Some(head) && says(&review.author, &review.body))
         || snapshot.review_threads.items.iter().any(|thread| thread.app == app && thread.begun_on == Some(head))
@@ -102,25 +106,13 @@ fn has_spoken(snapshot: &Snapshot, app: &str) -> bool {
         || snapshot.checks.iter().any(|check| check.app.as_deref() == Some(app) && has_judged(check))
 }
 
-const fn has_judged(check: &ExternalCheck) -> bool {
-    matches!(check.progress.conclusion(), Some(Conclusion::Success | Conclusion::Failure))
-}
-
-/// Whether an account is an App's. A person may have the slug for a login, but not the bot's kind.
-fn is_bot_of(account: &Account, app: &str) -> bool {
-    account.kind == AccountKind::Bot && account.login.as_str().strip_suffix("[bot]") == Some(app)
-}
-
 /// Everybody who called a thread done, beside its reviewer: their rights must be known.
-pub fn resolvers(snapshot: &Snapshot) -> BTreeMap<UserId, Login> {
-    accounts(snapshot).map(|account| (account.id, account.login.clone())).collect()
-}
-
-fn accounts(snapshot: &Snapshot) -> impl Iterator<Item = &Account> {
-    snapshot.review_threads.items.iter().filter_map(|thread| match &thread.resolution {
-        Resolution::By(account) => Some(account),
+pub fn resolvers(snapshot: &Snapshot) -> BTreeMap<UserId, &Account> {
+    let by = snapshot.review_threads.items.iter().filter_map(|thread| match &thread.resolution {
+        Resolution::By(account) => Some((account.id, account)),
         _ => None,
-    })
+    });
+    by.collect()
 }
 
 /// Those of them who may: people with write who have no part in the change.
@@ -130,8 +122,7 @@ fn who_may_resolve(snapshot: &Snapshot) -> BTreeSet<UserId> {
             && snapshot.authority.has(account.id, Permission::Write) == Some(true)
             && gate::has_part_in(snapshot, account) == Some(false)
     };
-    let each: BTreeMap<UserId, &Account> = accounts(snapshot).map(|account| (account.id, account)).collect();
-    each.into_values().filter(may).map(|account| account.id).collect()
+    resolvers(snapshot).into_values().filter(may).map(|account| account.id).collect()
 }
 
 /// Takes away the findings that a person settled for the code.
@@ -181,11 +172,6 @@ static SEVERITY: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(&pattern).expect("words of a file that a test reads")
 });
 
-/// What stands among labels and says nothing: the key of a severity, and the address of a badge.
-fn no_label() -> &'static Regex {
-    pattern!(r"(?i)\A(?:(?:severity|priority)\b[*_ ]*:|https?://[^\s)]+)")
-}
-
 /// Comments, folded parts, tags and the marks of alerts.
 fn unseen() -> &'static Regex {
     pattern!(r"(?s)<!--.*?(?:-->|\z)|<details\b.*?(?:</details>|\z)|</?[a-zA-Z][^<>]{0,300}>|\[![A-Z]{3,12}\]")
@@ -229,15 +215,19 @@ impl Finding {
 /// What the labels in front of a finding say, and the text behind them. Labels are what stands between marks in few words;
 /// the first words of prose end them.
 fn labels(text: &str) -> (Option<FindingSeverity>, &str) {
+    // What stands among labels and says nothing: the key of a severity, and the address of a badge.
+    let no_label = pattern!(r"(?i)\A(?:(?:severity|priority)\b[*_ ]*:|https?://[^\s)]+)");
     let (mut severity, mut rest) = (None, text);
     for _ in 0..MOST_LABELS {
         let (mark, behind) = rest.split_at(rest.find(char::is_alphanumeric).unwrap_or(rest.len()));
         if let Some(found) = SEVERITY.captures(behind) {
-            severity = severity.max(found.get(1).and_then(|word| severity_of(word.as_str())));
+            let is_word = |words: &Vec<String>| words.iter().any(|one| one.eq_ignore_ascii_case(&found[1]));
+            let of_word = TABLE.severity.iter().find(|(_, words)| is_word(words));
+            severity = severity.max(of_word.map(|(severity, _)| *severity));
             rest = behind[found.get_match().end()..].trim_start_matches(['*', '_', ']', ')', ':']);
             continue;
         }
-        if let Some(found) = no_label().find(behind) {
+        if let Some(found) = no_label.find(behind) {
             rest = &behind[found.end()..];
             continue;
         }
@@ -255,11 +245,6 @@ fn labels(text: &str) -> (Option<FindingSeverity>, &str) {
         rest = behind[end..].trim_start_matches(['*', '_', ']']);
     }
     (severity, rest)
-}
-
-fn severity_of(word: &str) -> Option<FindingSeverity> {
-    let is_word = |words: &Vec<String>| words.iter().any(|one| one.eq_ignore_ascii_case(word));
-    TABLE.severity.iter().find(|(_, words)| is_word(words)).map(|(severity, _)| *severity)
 }
 
 #[cfg(test)]
