@@ -13,7 +13,6 @@ use super::{
     presets::Presets,
     source::Source,
 };
-use loopgate_core::policy::Activation;
 
 /// A value in force.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -70,7 +69,7 @@ pub fn effective(
     let mut settings = Vec::new();
     collect(&tree, String::new(), &mut settings);
     if let Some(enabled) = settings.iter_mut().find(|setting| setting.key == defaults::ENABLED) {
-        enabled.value = json!(policy.activation == Activation::Active);
+        enabled.value = json!(policy.is_active);
     }
     Ok(settings)
 }

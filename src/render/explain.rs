@@ -17,7 +17,7 @@ use super::{
     verdict::{self, Subject},
     warning, words,
 };
-use loopgate_core::gate::{Considered, GateReport, GateStanding, Holding, WordOutcome};
+use loopgate_core::gate::{Considered, GateReport, GateStanding, WordOutcome};
 
 /// `schema` of the document.
 const SCHEMA: &str = "loopgate.explain/v1";
@@ -152,7 +152,7 @@ fn gate_document(report: &GateReport, subject: &Subject<'_>, links: &Links) -> V
         "status": report.status(),
         "holds": report.holds,
         "closed": report.is_closed(),
-        "advisory": report.holding == Holding::Advisory,
+        "advisory": report.is_advisory,
         "why": plain_lines(&card.why.items),
         "who": words::approvers(report),
         "members": words::members(report),

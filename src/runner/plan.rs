@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use loopgate_core::{
     CheckName,
     evidence::CheckKind,
-    policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Waits},
+    policy::{CheckPolicy, CheckSource, CommandCheck, Waits},
 };
 
 /// Which of the policy's checks to run.
@@ -42,7 +42,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
     pub kind: CheckKind,
-    pub presence: CheckPresence,
+    pub is_detected: bool,
     pub command: CommandCheck,
 }
 
@@ -65,7 +65,7 @@ impl Plan {
         };
         let planned = checks.iter().filter(|(name, _)| wanted.contains(*name)).filter_map(|(name, check)| {
             let CheckSource::Command(command) = &check.source else { return None };
-            Some((name.clone(), Planned { kind: check.kind, presence: check.presence, command: command.clone() }))
+            Some((name.clone(), Planned { kind: check.kind, is_detected: check.is_detected, command: command.clone() }))
         });
         let repeats = Waits { first_wait: TimeDelta::zero(), longest_wait: TimeDelta::zero(), times: 0 };
         Ok(Self { checks: planned.collect(), root, parallel, repeats })

@@ -120,17 +120,13 @@ mod tests {
     use crate::runner::plan::{Selection, SelectionError};
     use loopgate_core::{
         evidence::CheckKind,
-        policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Waits},
+        policy::{CheckPolicy, CheckSource, CommandCheck, Waits},
     };
 
     fn check(run: &str, needs: &[&str]) -> CheckPolicy {
         let mut command = CommandCheck::new(run);
         command.needs = needs.iter().map(|need| need.parse().unwrap()).collect();
-        CheckPolicy {
-            kind: CheckKind::Custom,
-            source: CheckSource::Command(command),
-            presence: CheckPresence::Configured,
-        }
+        CheckPolicy { kind: CheckKind::Custom, source: CheckSource::Command(command), is_detected: false }
     }
 
     fn plan(checks: &[(&str, CheckPolicy)], selection: &Selection) -> Result<Plan, SelectionError> {

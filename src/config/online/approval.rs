@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::{Check, names::is_bot, people};
 use loopgate_core::{
     GateName, Login, UserId,
-    gate::{ACTIONS, Holding, Owner, holding, owner_mentions},
+    gate::{ACTIONS, Owner, is_advisory, owner_mentions},
     observed::{Account, AccountKind, Members, Permission, Standing, Unusable},
     policy::GatePolicy,
 };
@@ -21,7 +21,7 @@ struct Audience {
 impl Check<'_> {
     /// Whether enough people can approve a gate that holds.
     pub(super) fn approvable(&mut self, name: &GateName, gate: &GatePolicy) {
-        if holding(gate, self.policy.mode, &self.survey.repository, &self.survey.authority) == Holding::Advisory {
+        if is_advisory(gate, self.policy.mode, &self.survey.repository, &self.survey.authority) {
             return;
         }
         let Audience { people: able, open_ended } = self.audience(gate);

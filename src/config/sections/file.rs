@@ -27,8 +27,8 @@ use crate::config::{
 use loopgate_core::{
     GateName, Login,
     policy::{
-        Activation, ExternalRetry, GateRole, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, Policy, PolicyOrigin,
-        StateBackend, Waits, known_coding_agents,
+        ExternalRetry, GateRole, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, Policy, PolicyOrigin, StateBackend,
+        Waits, known_coding_agents,
     },
 };
 
@@ -139,10 +139,7 @@ impl File {
                 Presence::Absent => PolicyOrigin::Defaults,
             },
             overruled: Vec::new(),
-            activation: match (self.enabled, repository) {
-                (Some(true), _) | (None, Presence::Present) => Activation::Active,
-                (Some(false), _) | (None, Presence::Absent) => Activation::Off,
-            },
+            is_active: self.enabled.unwrap_or(repository == Presence::Present),
             mode: self.mode,
             retry: self.retry,
             evaluate: self.evaluate.lower(&verify, tree.at("evaluate"), cx),

@@ -21,8 +21,8 @@ use loopgate_core::{
     GateName, Login, PatternName, TeamSlug,
     observed::Permission,
     policy::{
-        ApproveBy, Approvers, ChecklistMode, ChosenRules, Exclusions, GateDefinition, GatePolicy, GateTrigger,
-        InvalidateOnPush, Period, RequestTime, RuleTier, Whole,
+        ApproveBy, Approvers, ChecklistMode, ChosenRules, Exclusions, GatePolicy, GateTrigger, InvalidateOnPush,
+        Period, RequestTime, RuleTier, Whole,
     },
     stage::Stage,
 };
@@ -179,10 +179,7 @@ impl GateSection {
         let label_place = node.written("label").unwrap_or(node.at("when").place);
         let period = |written: Option<Period>, hours| written.map_or(TimeDelta::hours(hours), |period| period.0);
         let gate = GatePolicy {
-            definition: match known.configured.contains(name) {
-                true => GateDefinition::Configured,
-                false => GateDefinition::Preset,
-            },
+            is_configured: known.configured.contains(name),
             preset: preset.map(PresetSection::lower),
             trigger,
             holds: self.blocks.map_or(Stage::Validate, |transition| transition.from),

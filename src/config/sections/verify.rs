@@ -19,8 +19,7 @@ use loopgate_core::{
     CheckName,
     evidence::CheckKind,
     policy::{
-        CheckPolicy, CheckPresence, CheckSource, CommandCheck, ExternalSource, ReadLogs, Timeout, VerifyPolicy,
-        WhenSkipped, Whole,
+        CheckPolicy, CheckSource, CommandCheck, ExternalSource, ReadLogs, Timeout, VerifyPolicy, WhenSkipped, Whole,
     },
 };
 
@@ -142,7 +141,7 @@ impl CheckSection {
             (Some(_), None) => CheckSource::Command(self.command(longest, node, cx)),
             (None, Some(_)) => CheckSource::External(self.external(node, cx)?),
         };
-        Some(CheckPolicy { kind, source, presence: CheckPresence::Configured })
+        Some(CheckPolicy { kind, source, is_detected: false })
     }
 
     fn command(self, longest: u32, node: &Node, cx: &mut Lowering) -> CommandCheck {

@@ -18,7 +18,7 @@ use crate::{
 use loopgate_core::{
     RepoName, Sha,
     observed::Content,
-    policy::{Activation, ConfigError, Policy, PolicyOrigin},
+    policy::{ConfigError, Policy, PolicyOrigin},
 };
 
 /// The repository's configuration file.
@@ -58,7 +58,7 @@ pub(super) async fn policy(
         Ok(policy) => policy.with_origin(PolicyOrigin::Base { commit: tip }),
         Err(error) => last_good(repo, tip, defaults, error).await?,
     };
-    Ok((policy.activation == Activation::Active).then_some(policy))
+    Ok(policy.is_active.then_some(policy))
 }
 
 /// The policy, with the remembered commit as its origin if that holds the same file. Most commits on a base branch do

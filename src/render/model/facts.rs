@@ -20,7 +20,7 @@ use loopgate_core::{
     deciding::{self, CheckView, NextAction, Part},
     evidence::{Compare, LogExcerpt},
     failure::{Blame, FeedbackLine},
-    gate::{EligibleApprovers, GateReport, GateStanding, Holding},
+    gate::{EligibleApprovers, GateReport, GateStanding},
     observed::{Account, AccountKind},
     policy::{ApproveBy, Policy},
     state::{AttemptDigest, CapabilityProgress, LoopState},
@@ -81,7 +81,7 @@ pub fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
         name: report.name.to_string(),
         status: report.status(),
         holds: Some(report.holds),
-        advisory: report.holding == Holding::Advisory,
+        advisory: report.is_advisory,
         // "comment_or_review" is two ways.
         approve_by: variant_name(&by).split("_or_").map(str::to_owned).collect(),
         who: who(&report.eligible),

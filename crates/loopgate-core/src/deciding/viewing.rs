@@ -13,10 +13,9 @@ use crate::{
     deciding::{AttemptRecord, CheckView, CommandReply, DecisionWord, NextAction, Provenance, View, Warning},
     escalation::{disputes, escalation_call, fix_request, senior_fixer},
     evidence::{CheckKind, Outcome},
-    gate::{GateReport, Holding, waiting},
+    gate::{GateReport, waiting},
     ids::{CheckName, Timestamp},
     observed::{Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
-    policy::CheckPresence,
     stages::walk::Walks,
     state::{AttemptDigest, GateStatus, LoopState, Rejection, RunStatus},
     verdict::{
@@ -117,7 +116,7 @@ impl Stages<'_> {
             .filter(|kind| !configured(*kind))
             .map(Warning::NoCheckOfKind)
             .collect();
-        let detected = policy.verify.checks.iter().filter(|(_, check)| check.presence == CheckPresence::Detected);
+        let detected = policy.verify.checks.iter().filter(|(_, check)| check.is_detected);
         let is_empty = |name: &CheckName| {
             let evidence = self.verification.evidence.checks.get(name).and_then(GatheredCheck::evidence);
             evidence.is_some_and(|check| check.outcome == Outcome::Passed && check.ran_no_test())
@@ -174,8 +173,7 @@ impl Stages<'_> {
         let overdue = self.verification.evidence.open().iter().filter_map(overdue).filter(|at| *at > inputs.now).min();
         let external = blocking::external_deadline(next);
         let gates = &self.inputs.assessment.gates;
-        let triggered =
-            gates.iter().any(|gate| gate.holding == Holding::Holds && gate.status() != GateStatus::NotApplicable);
+        let triggered = gates.iter().any(|gate| !gate.is_advisory && gate.status() != GateStatus::NotApplicable);
         // No event arrives when the verdict of another pull request ends, or when a stack is dissolved.
         let depends = inputs.snapshot.judged_on.is_some() || inputs.snapshot.stack.is_some();
         let again = (triggered || depends).then_some(inputs.now + GATES_ARE_READ_AGAIN);

@@ -17,7 +17,9 @@ use crate::{
 /// A gate as it governs a pull request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatePolicy {
-    pub definition: GateDefinition,
+    /// The configuration adjusts this preset, or the gate is its own: it decides whether the gate holds in each
+    /// [`Mode`](crate::policy::Mode).
+    pub is_configured: bool,
     /// What Loopgate says of the gate, if it is a preset.
     pub preset: Option<GatePreset>,
     pub trigger: GateTrigger,
@@ -47,15 +49,6 @@ impl GatePolicy {
         let slug = self.approvers.preset_team.as_ref()?;
         format!("{}/{slug}", repository.owner()).parse().ok()
     }
-}
-
-/// Where a gate's definition comes from: it decides whether the gate holds in each [`Mode`](crate::policy::Mode).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GateDefinition {
-    /// A preset the configuration does not mention.
-    Preset,
-    /// A preset the configuration adjusts, or a gate of its own.
-    Configured,
 }
 
 /// What opens a gate.

@@ -37,7 +37,9 @@ pub struct Policy {
     pub origin: PolicyOrigin,
     /// What the repository's file says although the organisation has locked it; it has no effect.
     pub overruled: Vec<ConfigError>,
-    pub activation: Activation,
+    /// Whether Loopgate writes anything on the repository: it does where the repository has a file, or the organisation's
+    /// says `enabled: true`.
+    pub is_active: bool,
     pub mode: Mode,
     pub verify: VerifyPolicy,
     /// The `loop:` section.
@@ -87,14 +89,6 @@ impl Policy {
     pub fn gate_with_role(&self, role: GateRole) -> Option<(&GateName, &GatePolicy)> {
         self.gates.iter().find(|(_, gate)| gate.has_role(role))
     }
-}
-
-/// Whether Loopgate writes anything on the repository: it does where the repository has a file, or the organisation's
-/// says `enabled: true`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Activation {
-    Active,
-    Off,
 }
 
 /// Where the policy in force comes from.

@@ -51,7 +51,8 @@ words! {
 pub struct CheckPolicy {
     pub kind: CheckKind,
     pub source: CheckSource,
-    pub presence: CheckPresence,
+    /// It was found by looking at the project; else it was written in the configuration.
+    pub is_detected: bool,
 }
 
 impl CheckPolicy {
@@ -75,13 +76,6 @@ impl CheckPolicy {
             CheckSource::Command(_) | CheckSource::External(_) => policy.evidence_timeout,
         }
     }
-}
-
-/// Whether a check was written in the configuration or found by looking at the project.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckPresence {
-    Configured,
-    Detected,
 }
 
 /// Where a check's evidence comes from.

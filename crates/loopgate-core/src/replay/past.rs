@@ -10,7 +10,7 @@ use crate::{
     evidence::{ChangedCoverage, CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Evidence},
     ids::{CheckName, Sha, Timestamp},
     observed::{CheckProgress, ExternalCheck, Lifecycle, ReceivedEvidence, Snapshot},
-    policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy, WhenSkipped},
+    policy::{CheckPolicy, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy, WhenSkipped},
     state::LoopState,
     text,
     verdict::coverage,
@@ -192,7 +192,7 @@ impl Policy {
                 when_skipped: WhenSkipped::Auto,
             });
             let kind = CheckKind::of_name(&check.name).unwrap_or(CheckKind::Custom);
-            let policy = CheckPolicy { kind, source, presence: CheckPresence::Detected };
+            let policy = CheckPolicy { kind, source, is_detected: true };
             self.verify.checks.insert(name, policy);
         }
         self

@@ -7,7 +7,6 @@ use serde::Serialize;
 use super::past::{Judged, PastPullRequest};
 use crate::{
     evidence::CheckEvidence,
-    gate::Holding,
     ids::{CheckName, GateName, Score},
     metrics::CheckUse,
     policy::{Policy, Trigger},
@@ -111,7 +110,7 @@ impl Course {
             .collect();
         let last = judged.last().map(|last| &last.decision);
         let gates = last.into_iter().flat_map(|last| &last.view.gates);
-        let holds = gates.filter(|gate| gate.holding == Holding::Holds && !gate.matches.is_empty());
+        let holds = gates.filter(|gate| !gate.is_advisory && !gate.matches.is_empty());
         let attempts = last.into_iter().flat_map(|last| &last.next.attempts);
         // Whether an approval would have come in time is not known.
         let call = |judged: &Judged| {

@@ -16,7 +16,7 @@ use crate::{
     },
     ids::{CheckName, Sha, Timestamp},
     observed::{BaseEvidence, ReceivedEvidence, Snapshot},
-    policy::{CheckPolicy, CheckPresence, CheckSource, Look, RequiredTest},
+    policy::{CheckPolicy, CheckSource, Look, RequiredTest},
     state::{AttemptDigest, Skip},
     verdict::CheckStanding,
 };
@@ -171,8 +171,7 @@ pub fn gather(
         }
         let found = match &check.source {
             CheckSource::Command(command) => {
-                let may_be_empty =
-                    !check.kind.is_of_tests() || command.allow_empty || check.presence == CheckPresence::Detected;
+                let may_be_empty = !check.kind.is_of_tests() || command.allow_empty || check.is_detected;
                 from_artifacts(snapshot, name, check.kind, may_be_empty)
             }
             CheckSource::Reviewer(source) => {

@@ -206,14 +206,14 @@ fn what_an_attempt_records_says_where_it_comes_from_and_by_what_it_was_compared(
 
 #[test]
 fn a_detected_check_that_finds_no_test_is_a_warning() {
-    let warned = |presence| {
+    let warned = |is_detected| {
         let mut story = Story::opened();
-        story.policy.verify.checks.get_mut(&name("unit")).unwrap().presence = presence;
+        story.policy.verify.checks.get_mut(&name("unit")).unwrap().is_detected = is_detected;
         let warnings = story.push(1, &[], &[]).view.warnings.clone();
         warnings.contains(&Warning::NoTests(name("unit")))
     };
-    assert!(warned(CheckPresence::Detected));
-    assert!(!warned(CheckPresence::Configured));
+    assert!(warned(true));
+    assert!(!warned(false));
 }
 
 #[test]

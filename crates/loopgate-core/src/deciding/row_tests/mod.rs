@@ -21,8 +21,8 @@ use crate::{
         Readiness, ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
     },
     policy::{
-        Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, CommandCheck, ConfigError, ExternalSource,
-        NameGlob, PolicyOrigin, Severity, Trigger, WhenSkipped,
+        Baseline, Channel, CheckPolicy, CheckSource, CommandCheck, ConfigError, ExternalSource, NameGlob, PolicyOrigin,
+        Severity, Trigger, WhenSkipped,
     },
     stage::Stage,
     stages::Blocker,
@@ -60,7 +60,7 @@ fn workflow(progress: CheckProgress) -> WorkflowRun {
 
 fn add_check(story: &mut Story, check: &str, kind: CheckKind) {
     let source = CheckSource::Command(CommandCheck::new(check));
-    story.policy.verify.checks.insert(name(check), CheckPolicy { kind, source, presence: CheckPresence::Configured });
+    story.policy.verify.checks.insert(name(check), CheckPolicy { kind, source, is_detected: false });
 }
 
 /// Evidence of one more check beside build and unit, which pass.

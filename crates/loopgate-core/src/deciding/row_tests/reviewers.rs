@@ -14,8 +14,8 @@ fn reviewed(severity: Severity) -> Story {
     let mut story = Story::opened();
     let reviewer =
         ReviewerSource { app: BOT.to_owned(), severity, at_least: Level::High, timeout: TimeDelta::minutes(15) };
-    let (kind, presence) = (CheckKind::Custom, CheckPresence::Configured);
-    let check = CheckPolicy { kind, source: CheckSource::Reviewer(reviewer), presence };
+    let (kind, is_detected) = (CheckKind::Custom, false);
+    let check = CheckPolicy { kind, source: CheckSource::Reviewer(reviewer), is_detected };
     story.policy.verify.checks.insert(name(BOT), check);
     story
 }
