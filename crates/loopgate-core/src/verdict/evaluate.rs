@@ -75,7 +75,6 @@ pub struct RuleView {
     pub description: String,
     pub severity: Severity,
     pub weight: f64,
-    pub phase: Phase,
     pub outcome: RuleOutcome,
 }
 
@@ -223,7 +222,6 @@ pub fn evaluate_phase(look: Look<'_>, evidence: &HeadEvidence, rules: &[Rule], p
                 description: rule.description.clone(),
                 severity: rule.severity,
                 weight: rule.weight,
-                phase: rule.phase,
                 outcome,
             }
         })

@@ -354,7 +354,7 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
             _ => CheckStanding::Running { url: run.url.clone() },
         };
     }
-    let legs::Spoken { documents: speaking, lost } = legs::spoken(runs, received, &documents, name);
+    let (speaking, lost) = legs::spoken(runs, received, &documents, name);
     let refused = legs::refused_since(received, &documents, name, !lost.is_empty());
     match (merged(&speaking), lost) {
         // A failure is final although other jobs brought no evidence.
