@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use crate::{
     evidence::{ChangedCoverage, FileCoverage, LineTally},
     observed::{ChangedFile, ChangedFiles, FileStatus},
-    source_files::{Syntax, is_code, is_test, language_of},
+    source_files::{Syntax, extension, is_code, is_test, language_of},
 };
 
 /// Ranges of uncovered lines listed at most; the lines of the others are counted.
@@ -109,10 +109,6 @@ fn ranges<'a>(lines: impl IntoIterator<Item = &'a u32>) -> Vec<(u32, u32)> {
         }
     }
     ranges
-}
-
-fn extension(path: &str) -> Option<&str> {
-    path.rsplit('/').next()?.rsplit_once('.').map(|(_, extension)| extension)
 }
 
 /// Added lines of the file, by their number at the head, that can be code: not blank, not a comment alone. `None` when
