@@ -61,7 +61,7 @@ impl Session<'_> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let call = render::loop_dispute(&dispute, failures);
-        let turn = Turn::disputed(&state, dispute, call, &policy, at);
+        let turn = Turn::on(&state, at).disputed(dispute, call, &policy);
         self.save(turn, None).await.map(Ok)
     }
 
@@ -95,7 +95,7 @@ impl Session<'_> {
         };
         let tree = self.workspace.worktree.tree_of(self.state.head_sha)?;
         let weakened = self.weakening(tree)?;
-        let turn = Turn::settled(&self.state, failure, outcome, person(), &weakened, Utc::now());
+        let turn = Turn::on(&self.state, Utc::now()).settled(failure, outcome, person(), &weakened);
         let turn = turn.map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))?;
         self.save(turn, None).await.map(drop)
     }

@@ -64,7 +64,7 @@ impl Session<'_> {
         {
             let found = Evaluated::PhaseA(&evaluation);
             let (state, now) = (&self.state, Utc::now());
-            let turn = Turn::evaluated(state, found, &checked.checks, &checked.edited, &policy, now);
+            let turn = Turn::on(state, now).evaluated(found, &checked.checks, &checked.edited, &policy);
             let progress = self.save_or_break(turn).await?;
             if self.state.phase == Phase::B {
                 self.phase_a = checked;
@@ -94,7 +94,7 @@ impl Session<'_> {
         let (critique, call) = (loop_critique(&decision.view), loop_call_of(&decision));
         let found = Evaluated::Head { decision: &decision, critique: &critique, call: call.as_ref() };
         let now = Utc::now();
-        let mut turn = match Turn::evaluated(&self.state, found, &checked.checks, &checked.edited, policy, now) {
+        let mut turn = match Turn::on(&self.state, now).evaluated(found, &checked.checks, &checked.edited, policy) {
             Ok(turn) => turn,
             Err(breach) => return self.break_off(loop_breach(&breach)).await,
         };

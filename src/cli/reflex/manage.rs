@@ -110,7 +110,7 @@ pub async fn stop(workspace: &LocalWorkspace, arguments: &StopArguments, format:
     let (_, never) = Interrupter::new();
     let mut session = Session::open(workspace, &alias, None, &console, never).await?;
     if !session.state.has_ended() {
-        let turn = Turn::stopped(&session.state, arguments.reason.clone(), local_workspace::person(), now);
+        let turn = Turn::on(&session.state, now).stopped(arguments.reason.clone(), local_workspace::person());
         session.save(turn, None).await?;
     }
     let state = &session.state;

@@ -69,7 +69,8 @@ pub struct Turn {
 }
 
 impl Turn {
-    pub(super) fn on(state: &LoopState, now: Timestamp) -> Self {
+    /// Begins a transition of a state.
+    pub fn on(state: &LoopState, now: Timestamp) -> Self {
         let mut state = state.clone();
         state.updated_at = now;
         Self { state, lines: Vec::new(), senior_for: None, now }
@@ -92,47 +93,44 @@ impl Turn {
     }
 
     /// A new run, confirmed.
-    pub fn begun(state: LoopState, now: Timestamp) -> Self {
-        let mut turn = Self::on(&state, now);
-        turn.state.current_step = Step::Plan;
-        let reflex = turn.reflex();
+    pub fn begun(mut self) -> Self {
+        self.state.current_step = Step::Plan;
+        let reflex = self.reflex();
         let (began_at, settings) = (reflex.began_at, reflex.settings.clone());
         let begun = LocalLoopStarted {
-            title: turn.state.title.clone(),
-            task: turn.state.task.prompt.clone(),
-            max_iterations: turn.state.max_iterations,
+            title: self.state.title.clone(),
+            task: self.state.task.prompt.clone(),
+            max_iterations: self.state.max_iterations,
             confirmed: Some(Confirmed {
-                ideal_result: turn.state.task.ideal_result.clone(),
+                ideal_result: self.state.task.ideal_result.clone(),
                 began_at,
-                base_sha: turn.state.base_sha,
+                base_sha: self.state.base_sha,
                 settings,
             }),
         };
-        turn.happened(Event::RunStarted(RunStarted::LocalLoop(Box::new(begun))), EventStatus::Ok);
-        turn
+        self.happened(Event::RunStarted(RunStarted::LocalLoop(Box::new(begun))), EventStatus::Ok);
+        self
     }
 
     /// PLAN: what this iteration will do.
     ///
     /// # Errors
     /// When the plan is empty.
-    pub fn planned(state: &LoopState, plan: Vec<String>, now: Timestamp) -> Result<Self, Breach> {
+    pub fn planned(mut self, plan: Vec<String>) -> Result<Self, Breach> {
         if plan.iter().all(|line| line.trim().is_empty()) {
             return Err(Breach::EmptyPlan);
         }
-        let mut turn = Self::on(state, now);
-        turn.happened(Event::PlanCreated { plan: plan.clone() }, EventStatus::Ok);
-        turn.state.plan = plan;
-        turn.go_to(Step::ProducePrepare);
-        Ok(turn)
+        self.happened(Event::PlanCreated { plan: plan.clone() }, EventStatus::Ok);
+        self.state.plan = plan;
+        self.go_to(Step::ProducePrepare);
+        Ok(self)
     }
 
     /// A program begins that may edit the working tree. Saved before it starts, so that edits it leaves half-made when
     /// the process dies are distinguished from what was there.
-    pub fn calling(state: &LoopState, calling: Calling, now: Timestamp) -> Self {
-        let mut turn = Self::on(state, now);
-        turn.reflex().calling = Some(calling);
-        turn
+    pub fn calling(mut self, calling: Calling) -> Self {
+        self.reflex().calling = Some(calling);
+        self
     }
 
     /// PRODUCE and PREPARE, in iteration's first half; PREPARE alone (`produced: None`) after the switch to phase B.
@@ -140,55 +138,46 @@ impl Turn {
     /// # Errors
     /// When there is no check to run at all.
     pub fn prepared(
-        state: &LoopState,
+        mut self,
         produced: Option<&Produced>,
         checks: Vec<CheckName>,
         policy: &Policy,
-        now: Timestamp,
     ) -> Result<Self, Breach> {
         // A loop without a check could only pass by chance.
         if checks.is_empty() && policy.verify.checks.is_empty() {
             return Err(Breach::NothingToRun);
         }
-        let mut turn = Self::on(state, now);
         if let Some(produced) = produced {
-            let is_new = turn.state.code_artifact.content_hash != produced.hash || turn.state.attempts.is_empty();
-            turn.state.head_sha = produced.head;
-            turn.state.code_artifact.content_hash.clone_from(&produced.hash);
+            let is_new = self.state.code_artifact.content_hash != produced.hash || self.state.attempts.is_empty();
+            self.state.head_sha = produced.head;
+            self.state.code_artifact.content_hash.clone_from(&produced.hash);
             if is_new {
                 let (head, hash) = (produced.head, produced.hash.clone());
-                turn.happened(Event::ArtifactCreated(ArtifactCreated::Produced { head, hash }), EventStatus::Ok);
+                self.happened(Event::ArtifactCreated(ArtifactCreated::Produced { head, hash }), EventStatus::Ok);
             }
         }
-        turn.happened(Event::ChecksPrepared { checks: checks.clone() }, EventStatus::Ok);
-        turn.state.prepared_checks = checks;
-        turn.go_to(Step::Evaluate);
-        Ok(turn)
+        self.happened(Event::ChecksPrepared { checks: checks.clone() }, EventStatus::Ok);
+        self.state.prepared_checks = checks;
+        self.go_to(Step::Evaluate);
+        Ok(self)
     }
 
     /// CRITIQUE: what REFINE is to mend.
     ///
     /// # Errors
     /// When a failed rule is not spoken of.
-    pub fn critiqued(
-        state: &LoopState,
-        items: &[CritiqueItem],
-        evaluation: &Evaluation,
-        now: Timestamp,
-    ) -> Result<Self, Breach> {
+    pub fn critiqued(mut self, items: &[CritiqueItem], evaluation: &Evaluation) -> Result<Self, Breach> {
         critiqued(&evaluation.failed_rules(), items)?;
-        let mut turn = Self::on(state, now);
-        turn.state.critique = Some(items.iter().map(CritiqueItem::line).collect());
-        turn.happened(Event::CritiqueDone { items: items.to_vec() }, EventStatus::Ok);
-        turn.go_to(Step::Refine);
-        Ok(turn)
+        self.state.critique = Some(items.iter().map(CritiqueItem::line).collect());
+        self.happened(Event::CritiqueDone { items: items.to_vec() }, EventStatus::Ok);
+        self.go_to(Step::Refine);
+        Ok(self)
     }
 
     /// REFINE: the tree has changed, so the next iteration begins.
-    pub fn refined(state: &LoopState, fix: FixRecord, now: Timestamp) -> Self {
-        let mut turn = Self::on(state, now);
+    pub fn refined(mut self, fix: FixRecord) -> Self {
         let refined = Event::RefinementDone {
-            previous_artifact_hash: turn.state.code_artifact.content_hash.clone(),
+            previous_artifact_hash: self.state.code_artifact.content_hash.clone(),
             by: fix.by,
             head: fix.head_sha,
             subject: fix.subject.clone(),
@@ -197,25 +186,25 @@ impl Turn {
             outside_scope: fix.outside_scope.clone(),
             cost_usd: fix.cost_usd,
         };
-        turn.happened(refined, EventStatus::Ok);
+        self.happened(refined, EventStatus::Ok);
         if fix.by != FixMaker::Person {
-            turn.state.checkpoints.push(Checkpoint {
+            self.state.checkpoints.push(Checkpoint {
                 kind: "commit".to_owned(),
                 hash: fix.head_sha,
                 message: fix.subject.clone(),
-                at: now,
+                at: self.now,
             });
         }
-        turn.go_to(Step::Plan);
-        let reflex = turn.reflex();
+        self.go_to(Step::Plan);
+        let reflex = self.reflex();
         if fix.by == FixMaker::SeniorFixer {
             reflex.senior = Senior::Used;
         }
         reflex.fixes.push(fix);
-        turn.state.iteration += 1;
-        let to = turn.state.iteration;
-        turn.happened(Event::IterationAdvanced { to }, EventStatus::Ok);
-        turn
+        self.state.iteration += 1;
+        let to = self.state.iteration;
+        self.happened(Event::IterationAdvanced { to }, EventStatus::Ok);
+        self
     }
 
     /// The fixer's call is over, with any outcome: adds what it used of the budget. Goes before the outcome.
