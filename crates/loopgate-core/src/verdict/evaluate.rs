@@ -10,7 +10,7 @@ use crate::{
     ids::{CheckName, RuleId, Score},
     observed::{ChangedFile, ChangedFiles, CodeType, FileStatus},
     policy::{CoverageTarget, Look, NameGlob, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity},
-    source_files::{is_code, is_test},
+    source_files::{TestSyntax, is_code, is_test},
     state::{EvaluationSummary, StopReason},
     verdict::{CheckStanding, LostLeg},
 };
@@ -388,10 +388,8 @@ fn tests_added(files: &[ChangedFile]) -> RuleOutcome {
     let code = files.iter().filter(changed).any(|file| is_code(&file.path) && !is_test(&file.path));
     // Languages such as Rust keep unit tests in the file they test.
     let inline_test = |file: &ChangedFile| {
-        file.added_lines().unwrap_or_default().iter().any(|(_, text)| {
-            let text = text.trim_start();
-            text.starts_with("#[test]") || text.starts_with("#[tokio::test") || text.starts_with("#[cfg(test)]")
-        })
+        let (syntax, lines) = (TestSyntax::of(&file.path), file.added_lines().unwrap_or_default());
+        syntax.is_some_and(|syntax| syntax.inline && lines.iter().any(|(_, text)| syntax.test(text).is_some()))
     };
     let test = files.iter().filter(changed).any(|file| is_test(&file.path) || inline_test(file));
     verdict(!code || test, || RuleFailure::NoTestsAdded)
