@@ -2,7 +2,7 @@
 //! rules divided by the weight of all active rules.
 
 use super::{
-    coverage::{MissingTests, TOLERATED_LOSS, TestStanding},
+    coverage::{MissingTests, TOLERATED_LOSS},
     gather::{GatheredCheck, HeadEvidence, OnBase},
 };
 use crate::{
@@ -303,8 +303,8 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
         }
         RuleCheck::RequiredTest(sort) => match evidence.required_tests.get(sort) {
             None => RuleOutcome::Unknown,
-            Some(TestStanding::There) => RuleOutcome::Passed,
-            Some(TestStanding::Missing(missing)) => failed(RuleFailure::RequiredTest(missing.clone())),
+            Some(Ok(())) => RuleOutcome::Passed,
+            Some(Err(missing)) => failed(RuleFailure::RequiredTest(missing.clone())),
         },
         RuleCheck::Findings { severity, most } => {
             let count = evidence.findings().filter(|finding| finding.severity >= *severity).count() as u64;

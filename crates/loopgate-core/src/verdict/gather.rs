@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 
 use super::{
-    coverage::{self, ImpossibleCoverage, TestStanding},
+    coverage::{self, ImpossibleCoverage, MissingTests},
     external, legs, reviewers,
 };
 use crate::{
@@ -35,7 +35,7 @@ pub struct HeadEvidence {
     /// Coverage of all lines on the base, in percent.
     pub coverage_on_base: Option<f64>,
     /// The sorts of tests of which something is known.
-    pub required_tests: BTreeMap<RequiredTest, TestStanding>,
+    pub required_tests: BTreeMap<RequiredTest, Result<(), MissingTests>>,
     /// Whether a test passes here that fails on the base: it tests the change without having come with it.
     pub mends_a_test: bool,
 }

@@ -11,19 +11,6 @@ use crate::{
     words::first_group,
 };
 
-/// What is known of a required sort of tests.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TestStanding {
-    There,
-    Missing(MissingTests),
-}
-
-impl TestStanding {
-    pub const fn is_there(&self) -> bool {
-        matches!(self, Self::There)
-    }
-}
-
 /// What is missing of a required sort of tests.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -39,7 +26,8 @@ pub enum MissingTests {
 /// Broken tests that are named at most.
 const MOST_NAMED: usize = 3;
 
-/// Judges the sorts of tests of which something is known; the others are unknown, which never fails.
+/// Judges the sorts of tests of which something is known: there, or what is missing. The others are unknown, which never
+/// fails.
 ///
 /// - `regression_test` and `original_bug_reproduction` by the proof, where one was tried;
 /// - `existing_tests_pass` by comparison with the base: none of its tests fails now, none is gone;
@@ -51,7 +39,7 @@ pub fn standings<'a>(
     head: impl IntoIterator<Item = &'a CheckEvidence>,
     base: Option<&BaseEvidence>,
     proof: Option<&RegressionTrial>,
-) -> BTreeMap<RequiredTest, TestStanding> {
+) -> BTreeMap<RequiredTest, Result<(), MissingTests>> {
     let mut standings = BTreeMap::new();
     if let Some(standing) = proof.and_then(proved) {
         standings.insert(RequiredTest::RegressionTest, standing.clone());
@@ -65,28 +53,27 @@ pub fn standings<'a>(
     {
         for (sort, patterns) in &policy.test_names {
             let is_there = names.iter().any(|name| patterns.iter().any(|pattern| pattern.matches(name)));
-            let standing = if is_there {
-                TestStanding::There
-            } else {
-                let patterns = patterns.iter().map(|pattern| pattern.as_str().to_owned()).collect();
-                TestStanding::Missing(MissingTests::Named { patterns })
-            };
+            let patterns = || patterns.iter().map(|pattern| pattern.as_str().to_owned()).collect();
+            let standing = if is_there { Ok(()) } else { Err(MissingTests::Named { patterns: patterns() }) };
             standings.entry(*sort).or_insert(standing);
         }
     }
     standings
 }
 
-fn proved(proof: &RegressionTrial) -> Option<TestStanding> {
+fn proved(proof: &RegressionTrial) -> Option<Result<(), MissingTests>> {
     match proof.verdict {
-        ProofVerdict::Proved => Some(TestStanding::There),
-        ProofVerdict::NotProved => Some(TestStanding::Missing(MissingTests::Proof { reason: proof.reason.clone() })),
+        ProofVerdict::Proved => Some(Ok(())),
+        ProofVerdict::NotProved => Some(Err(MissingTests::Proof { reason: proof.reason.clone() })),
         ProofVerdict::Unknown => None,
     }
 }
 
 /// Compares tests by their identity; a check without identities on either side is skipped.
-fn existing<'a>(head: impl IntoIterator<Item = &'a CheckEvidence>, base: &BaseEvidence) -> Option<TestStanding> {
+fn existing<'a>(
+    head: impl IntoIterator<Item = &'a CheckEvidence>,
+    base: &BaseEvidence,
+) -> Option<Result<(), MissingTests>> {
     let (mut compared, mut broken, mut gone) = (false, BTreeSet::new(), 0_usize);
     for check in head.into_iter().filter(|check| check.kind.is_of_tests()) {
         let before = base.checks.get(&check.name).and_then(|before| before.tests.as_ref());
@@ -100,10 +87,10 @@ fn existing<'a>(head: impl IntoIterator<Item = &'a CheckEvidence>, base: &BaseEv
         }
     }
     compared.then(|| match (broken.len(), gone) {
-        (0, 0) => TestStanding::There,
+        (0, 0) => Ok(()),
         (count, gone) => {
             let named = broken.into_iter().take(MOST_NAMED).collect();
-            TestStanding::Missing(MissingTests::OfBase { broken: count, named, gone })
+            Err(MissingTests::OfBase { broken: count, named, gone })
         }
     })
 }
@@ -214,12 +201,12 @@ mod tests {
     fn existing_tests_are_compared_with_the_base() {
         let missing = |broken: &[&str], gone| {
             let named = broken.iter().map(ToString::to_string).collect();
-            Some(TestStanding::Missing(MissingTests::OfBase { broken: broken.len(), named, gone }))
+            Some(Err(MissingTests::OfBase { broken: broken.len(), named, gone }))
         };
         let none = CheckEvidence::bare("unit".parse().unwrap(), CheckKind::Test, Outcome::Passed);
         let table = [
-            (unit(&[], &["a", "b"]), unit(&[], &["a", "b", "c"]), Some(TestStanding::There)),
-            (unit(&["a"], &["b"]), unit(&["a"], &["b"]), Some(TestStanding::There)),
+            (unit(&[], &["a", "b"]), unit(&[], &["a", "b", "c"]), Some(Ok(()))),
+            (unit(&["a"], &["b"]), unit(&["a"], &["b"]), Some(Ok(()))),
             (unit(&[], &["a", "b"]), unit(&["a"], &["b"]), missing(&["a"], 0)),
             (unit(&[], &["a", "b"]), unit(&[], &["a"]), missing(&[], 1)),
             (none.clone(), unit(&["a"], &[]), None),
@@ -232,7 +219,7 @@ mod tests {
         let mut part = unit(&[], &["a"]);
         let entry = TestOutcome::new(TestId::of("", "", "a"), TestState::Passed);
         part.tests = Some(TestOutcomes::new(vec![entry], OutcomesExtent::Partial));
-        assert_eq!(existing([&part], &on_base(whole)), Some(TestStanding::There));
+        assert_eq!(existing([&part], &on_base(whole)), Some(Ok(())));
     }
 
     #[test]
@@ -255,13 +242,10 @@ mod tests {
         };
         let [not, proved, unknown] = [ProofVerdict::NotProved, ProofVerdict::Proved, ProofVerdict::Unknown].map(trial);
         let judged = judge(&policy, Some(&not));
-        assert_eq!(judged[&EdgeCases], TestStanding::There);
-        assert_eq!(
-            judged[&ErrorHandling],
-            TestStanding::Missing(MissingTests::Named { patterns: vec!["fails|refuses".to_owned()] })
-        );
-        assert!(matches!(&judged[&RegressionTest], TestStanding::Missing(MissingTests::Proof { .. })));
-        assert_eq!(judge(&policy, Some(&proved))[&OriginalBugReproduction], TestStanding::There);
+        assert_eq!(judged[&EdgeCases], Ok(()));
+        assert_eq!(judged[&ErrorHandling], Err(MissingTests::Named { patterns: vec!["fails|refuses".to_owned()] }));
+        assert!(matches!(&judged[&RegressionTest], Err(MissingTests::Proof { .. })));
+        assert_eq!(judge(&policy, Some(&proved))[&OriginalBugReproduction], Ok(()));
         assert!(!judge(&policy, Some(&unknown)).contains_key(&RegressionTest));
     }
 }
