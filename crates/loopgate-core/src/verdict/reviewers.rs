@@ -16,7 +16,7 @@ use super::gather::{GatheredCheck, HeadEvidence};
 use crate::{
     evidence::{CheckEvidence, CheckKind, ErrorType, Failure, FindingSeverity, Outcome, SourceLocation},
     failure, gate,
-    ids::{CheckName, FailureId, Login, UserId},
+    ids::{CheckName, FailureId, UserId},
     observed::{
         Account, AccountKind, Completeness, Conclusion, ExternalCheck, Permission, Resolution, ReviewThread, Snapshot,
     },
