@@ -11,7 +11,8 @@ use loopgate_core::{
     gate::{Reacted, ReactionKind},
     observed::{
         Account, AccountKind, Actor, Authority, ChangedFile, ChangedFiles, Comment, Commit, Conclusion, Content,
-        FileEntry, Head, Hint, Listing, Members, Permission, Review, ReviewVerdict, Snapshot, Standing, Visibility,
+        FileEntry, Head, Hint, Listing, Members, Permission, Review, ReviewVerdict, Snapshot, Standing, Unusable,
+        Visibility,
     },
     policy::{Policy, PolicyOrigin},
     state::{GateStatus, LoopState},
