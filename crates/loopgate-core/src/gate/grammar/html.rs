@@ -116,6 +116,10 @@ mod tests {
             (&["<details =open>"], Some(ClosedDetails)),
             (&["<details x=open>"], Some(ClosedDetails)),
             (&["<details class=\"a > open\">"], Some(ClosedDetails)),
+            (&["<details class=x open>"], Some(ClosedDetails)),
+            // A quote that nothing ends.
+            (&["<b title=\"x>", "y"], Some(Html)),
+            (&["<b title=x'y>"], Some(Html)),
             (&["<details>", "</details>"], None),
             (&["<details><details open>"], Some(ClosedDetails)),
             (&["<details open><details>", "</details>"], None),
