@@ -27,8 +27,8 @@ pub(super) fn mark(lines: &mut [VisibleLine]) {
 fn introduced(lines: &[VisibleLine]) -> Option<usize> {
     let form = pattern!(
         r"(?isx) \A\s* (?:
-            (?: on\ .*[\d@].*wrote | am\ .*[\d@].*schrieb.* | am\ .*schrieb.*[\d@].* | le\ .*[\d@].*écrit\s
-              | el\ .*[\d@].*escribió | il\ .*[\d@].*scritto | em\ .*[\d@].*escreveu | op\ .*[\d@].*schreef ) :\s*\z
+            (?: on\s.*[\d@].*wrote | am\s.*[\d@].*schrieb.* | am\s.*schrieb.*[\d@].* | le\s.*[\d@].*écrit\s
+              | el\s.*[\d@].*escribió | il\s.*[\d@].*scritto | em\s.*[\d@].*escreveu | op\s.*[\d@].*schreef ) :\s*\z
           | [-—–_][-—–_\ ]* (?: original\ message | forwarded\ message | ursprüngliche\ nachricht
               | message\ d'origine | mensaje\ original ) [-—–_\ ]*\s*\z
           | (?: from | von | de | da | van ): [^\n]*\n
