@@ -156,7 +156,7 @@ impl Day {
     fn opens(&mut self, now: Timestamp) {
         let nth = self.opened;
         self.opened += 1;
-        let file = format!("src/part_{nth}.rs");
+        let file = format!("src/{}/part_{nth}.rs", nth / 50);
         let spec = PullSpec::new(&format!("Part {nth}")).branch(&format!("part-{nth}")).file(&file, "fn part() {}\n");
         let pr = self.simulator.user("alice").open_pull_request(&self.repository, spec).expect("alice may push");
         let minutes = |minutes| now + TimeDelta::minutes(minutes);
@@ -177,7 +177,7 @@ impl Day {
             Deed::Passes => Conclusion::Success,
             Deed::Repairs => {
                 let branch = self.simulator.pull_request(pr).expect("it is there").head_branch;
-                let file = format!("src/mended_{}.rs", pr.number);
+                let file = format!("src/{}/mended_{}.rs", pr.number.get() / 50, pr.number);
                 let commit = CommitSpec::new("Mend").file(&file, "fn mended() {}\n");
                 self.simulator.user("alice").push_to(&self.repository, &branch, commit).expect("alice may push");
                 return;

@@ -21,7 +21,7 @@ fn message() -> Message {
 async fn slack_gets_the_text_and_nobody_is_mentioned() {
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(ResponseTemplate::new(200)).mount(&server).await;
-    let channels = channels(&[(slack::VARIABLE, format!("{}/services/T0/B0/secret", server.uri()))]).unwrap();
+    let channels = channels(&[(SLACK, format!("{}/services/T0/B0/secret", server.uri()))]).unwrap();
     channels.send(Channel::Slack, &message()).await.unwrap();
     let requests = server.received_requests().await.unwrap();
     let sent: serde_json::Value = serde_json::from_slice(&requests[0].body).unwrap();
@@ -34,8 +34,8 @@ async fn slack_gets_the_text_and_nobody_is_mentioned() {
 async fn a_refusal_never_shows_the_address() {
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(ResponseTemplate::new(404)).mount(&server).await;
-    let there = channels(&[(slack::VARIABLE, format!("{}/services/secret", server.uri()))]).unwrap();
-    let nowhere = channels(&[(slack::VARIABLE, "http://127.0.0.1:9/services/secret".to_owned())]).unwrap();
+    let there = channels(&[(SLACK, format!("{}/services/secret", server.uri()))]).unwrap();
+    let nowhere = channels(&[(SLACK, "http://127.0.0.1:9/services/secret".to_owned())]).unwrap();
     for channels in [there, nowhere] {
         let told = channels.send(Channel::Slack, &message()).await.unwrap_err().to_string();
         assert!(!told.contains("secret") && told.starts_with("Slack"), "{told}");
@@ -74,7 +74,7 @@ async fn mail_goes_out_over_smtp() {
         heard
     });
     let set = [
-        (email::SERVER, format!("smtp://127.0.0.1:{port}")),
+        (SERVER, format!("smtp://127.0.0.1:{port}")),
         ("LOOPGATE_EMAIL_FROM", "Loopgate <loop@acme.example>".to_owned()),
         ("LOOPGATE_EMAIL_TO", "ops@acme.example, olga@acme.example".to_owned()),
     ];
@@ -89,9 +89,9 @@ async fn mail_goes_out_over_smtp() {
 #[test]
 fn wrong_settings_name_the_variable_and_hide_its_value() {
     let set = |variable, value: &str| channels(&[(variable, value.to_owned())]).err().map(|error| error.to_string());
-    assert_eq!(set(email::SERVER, "smtp://h"), Some("LOOPGATE_EMAIL_FROM is not set where Loopgate runs".to_owned()));
+    assert_eq!(set(SERVER, "smtp://h"), Some("LOOPGATE_EMAIL_FROM is not set where Loopgate runs".to_owned()));
     for value in ["secret", "ftp://secret/x"] {
-        let told = set(slack::VARIABLE, value).unwrap();
+        let told = set(SLACK, value).unwrap();
         assert!(told.starts_with("LOOPGATE_SLACK_WEBHOOK_URL cannot be used") && !told.contains("secret"), "{told}");
     }
 }

@@ -1,9 +1,14 @@
-//! What GitHub Actions gives a step about the run it is part of.
+//! What GitHub Actions gives a step about the run it is part of, and the step's outputs for those after it.
+//!
+//! Outputs may hold text from outside, so each stands between two unguessable lines: a value cannot end itself and begin an
+//! output of its own
+//! (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#multiline-strings>).
 
-use std::{env, fs, path::Path};
+use std::{env, fmt::Write as _, fs, path::Path};
 
 use serde::de::DeserializeOwned;
 use serde_json::Value;
+use sha2::{Digest as _, Sha256};
 use uuid::Uuid;
 
 use super::{CliError, online::set_here, output};
@@ -132,8 +137,85 @@ fn workflow_path(reference: &str) -> Option<String> {
     path.splitn(3, '/').nth(2).map(str::to_owned)
 }
 
+/// Writes the outputs of a decision, by its document, and where a verification left its evidence and its report, if it did.
+/// What cannot be written is reported, and changes nothing else.
+pub fn tell_decision(document: &Value, files: Option<[&Path; 2]>) {
+    tell(&decision(document, files, ActionsRun::current().map(|run| artifact_name(&run))));
+}
+
+fn decision(document: &Value, files: Option<[&Path; 2]>, artifact: Option<String>) -> Vec<(&'static str, String)> {
+    let named = ["decision", "status", "score", "attempt", "stage", "failed-rules"].map(|name| {
+        let value = match &document[name.replace('-', "_")] {
+            Value::String(word) => word.clone(),
+            Value::Array(names) => names.iter().filter_map(Value::as_str).collect::<Vec<_>>().join(","),
+            score if name == "score" => format!("{:.2}", score.as_f64().unwrap_or_default()),
+            number => number.to_string(),
+        };
+        (name, value)
+    });
+    let mut outputs = Vec::from(named);
+    if let Some([path, report]) = files {
+        outputs.extend(evidence(path, artifact));
+        outputs.push(("report-path", report.display().to_string()));
+    }
+    outputs
+}
+
+/// Writes the evidence outputs before there is any evidence: a step that is killed writes no more outputs.
+pub fn tell_evidence(path: &Path) {
+    tell(&evidence(path, ActionsRun::current().map(|run| artifact_name(&run))));
+}
+
+fn evidence(path: &Path, artifact: Option<String>) -> Vec<(&'static str, String)> {
+    let path = ("evidence-path", path.display().to_string());
+    std::iter::once(path).chain(artifact.map(|name| ("evidence-name", name))).collect()
+}
+
+/// Tells where a reconcile left states for the step that uploads them.
+pub fn tell_state_folder(folder: &Path) {
+    tell(&[("state-path", folder.display().to_string())]);
+}
+
+fn tell(outputs: &[(&str, String)]) {
+    output::append_to_file_of(
+        "GITHUB_OUTPUT",
+        "the outputs of the step",
+        &fenced(outputs, &Uuid::new_v4().to_string()),
+    );
+}
+
+/// `fence` is a text that no value holds.
+fn fenced(outputs: &[(&str, String)], fence: &str) -> String {
+    outputs.iter().fold(String::new(), |mut text, (name, value)| {
+        debug_assert!(!value.contains(fence), "a fence is random");
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{name}<<{fence}\n{value}\n{fence}\n");
+        text
+    })
+}
+
+/// `loopgate-evidence-<job>-<8 hex of the matrix's SHA-256>-<run attempt>`: unique within a run.
+///
+/// `LOOPGATE_EVIDENCE_NAME` replaces it, for a job with several verifications; the beginning stays, since reconcile
+/// looks for it.
+fn artifact_name(run: &ActionsRun) -> String {
+    const PREFIX: &str = "loopgate-evidence";
+    let plain = |text: &str| -> String {
+        text.chars().map(|c| if c.is_ascii_alphanumeric() || "-_.".contains(c) { c } else { '-' }).take(100).collect()
+    };
+    if let Some(given) = set_here("LOOPGATE_EVIDENCE_NAME") {
+        let given = plain(given.trim());
+        return if given.starts_with(PREFIX) { given } else { format!("{PREFIX}-{given}") };
+    }
+    let origin = &run.origin;
+    let matrix = Sha256::digest(origin.matrix.as_deref().unwrap_or_default().as_bytes());
+    format!("{PREFIX}-{}-{}-{}", plain(&origin.job), &hex::encode(matrix)[..8], origin.run_attempt)
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
 
     #[test]
@@ -154,5 +236,69 @@ mod tests {
             Some(".github/workflows/ci.yml")
         );
         assert_eq!(workflow_path("acme/widgets"), None);
+    }
+
+    #[test]
+    fn every_output_of_the_contract_is_told_between_fences() {
+        let document = json!({
+            "decision": "retry", "status": "in_progress", "score": 0.0, "attempt": 2, "stage": "TEST",
+            "failed_rules": ["unit", "no-secrets"],
+        });
+        let files = ["/w/loopgate-evidence/evidence.json", "/w/r.md"].map(Path::new);
+        let artifact = Some("loopgate-evidence-test-e3b0c442-1".to_owned());
+        let text = fenced(&decision(&document, Some(files), artifact), "F");
+        insta::assert_snapshot!(text, @r"
+        decision<<F
+        retry
+        F
+        status<<F
+        in_progress
+        F
+        score<<F
+        0.00
+        F
+        attempt<<F
+        2
+        F
+        stage<<F
+        TEST
+        F
+        failed-rules<<F
+        unit,no-secrets
+        F
+        evidence-path<<F
+        /w/loopgate-evidence/evidence.json
+        F
+        evidence-name<<F
+        loopgate-evidence-test-e3b0c442-1
+        F
+        report-path<<F
+        /w/r.md
+        F
+        ");
+        assert!(!fenced(&decision(&document, None, None), "F").contains("path"), "a reconcile leaves no file");
+    }
+
+    #[test]
+    fn artifacts_of_two_legs_or_attempts_never_share_a_name() {
+        let run = |job: &str, matrix: Option<&str>, run_attempt| ActionsRun {
+            origin: WorkflowOrigin {
+                path: ".github/workflows/ci.yml".into(),
+                run_id: WorkflowRunId::new(1),
+                run_attempt,
+                job: job.into(),
+                matrix: matrix.map(str::to_owned),
+                leg: None,
+            },
+            repository: "acme/widgets".parse().unwrap(),
+            head: None,
+            pull_request: None,
+            words: None,
+        };
+        let name = |job, matrix, attempt| artifact_name(&run(job, matrix, attempt));
+        assert_eq!(name("test", None, 1), "loopgate-evidence-test-e3b0c442-1");
+        assert_ne!(name("test", Some(r#"{"os":"linux"}"#), 1), name("test", Some(r#"{"os":"macos"}"#), 1));
+        assert_ne!(name("test", None, 1), name("test", None, 2));
+        assert_eq!(name("te st/..\n", None, 1), "loopgate-evidence-te-st-..--e3b0c442-1");
     }
 }

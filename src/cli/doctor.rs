@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{CommandResult, exit, online, output::Format};
 use crate::{
-    github::doctor::{Arrives, Expected, Line, Outcome, examine},
+    github::doctor::{Arrival, Expected, Line, Outcome, examine},
     render::{Diagnosis, defused},
 };
 use loopgate_core::RepoName;
@@ -27,8 +27,8 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
 fn expected() -> Expected {
     let url = |name: &str| online::variable(name).and_then(|text| text.trim().parse().ok());
     let polls = online::variable("LOOPGATE_POLL").is_some_and(|word| word.trim() == "on");
-    let arrives = if polls { Arrives::ReadFromLog } else { Arrives::Answered };
-    Expected::new(url("LOOPGATE_PUBLIC_URL"), url("LOOPGATE_WEBHOOK_PROXY"), arrives).signing(online::signer())
+    let arrival = Arrival::of(url("LOOPGATE_PUBLIC_URL"), url("LOOPGATE_WEBHOOK_PROXY"), polls);
+    Expected { arrival, signer: online::signer() }
 }
 
 fn words(lines: &[Line]) -> String {

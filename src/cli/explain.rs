@@ -11,11 +11,7 @@ use crate::{
     github::{Clock as _, Looked, Reconcile, ReconcileRequest, SystemClock},
     render,
 };
-use loopgate_core::{
-    GateName,
-    policy::{Policy, StateBackend},
-    state::history::Event,
-};
+use loopgate_core::{GateName, policy::StateBackend, state::history::Event};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -38,17 +34,15 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
         );
     }
     if let Some(gate) = &arguments.gate {
-        let rules = render::gate_rules(decision, snapshot, gate).ok_or_else(|| no_gate(gate, policy))?;
+        let rules = render::gate_rules(decision, snapshot, gate).ok_or_else(|| {
+            let known: Vec<&str> = policy.gates.keys().map(GateName::as_str).collect();
+            CliError::usage(format!("there is no gate `{gate}` here; the gates are {}", known.join(", ")))
+        })?;
         format.show(&rules, || render::gate_rules_text(&rules))?;
         return Ok(exit::of(decision.word()));
     }
-    format.show(&document(&looked), || render::plain(&render::explain(&looked.subject())))?;
+    format.show(&render::explanation(&looked.subject()), || render::plain(&render::explain(&looked.subject())))?;
     Ok(exit::of(decision.word()))
-}
-
-fn no_gate(gate: &GateName, policy: &Policy) -> CliError {
-    let known: Vec<&str> = policy.gates.keys().map(GateName::as_str).collect();
-    CliError::usage(format!("there is no gate `{gate}` here; the gates are {}", known.join(", ")))
 }
 
 /// What would be decided of a pull request now.
@@ -62,9 +56,4 @@ pub(super) async fn look(PullRequest { repository, number }: &PullRequest) -> Re
              no such pull request is shown to these credentials"
         ))
     })
-}
-
-/// Why, for programs.
-pub(super) fn document(looked: &Looked) -> serde_json::Value {
-    render::explanation(&looked.subject())
 }

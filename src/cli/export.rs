@@ -5,7 +5,11 @@ use std::str::FromStr;
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
-use super::{CliError, CommandResult, online::PullRequest, output::Format, run_source::RunSource};
+use super::{
+    CliError, CommandResult,
+    online::{PullRequest, RunSource},
+    output::Format,
+};
 use crate::{
     refs::{GitObjects, RefName, StateStore},
     render,

@@ -7,9 +7,9 @@ use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
-    online::{PullRequest, Reader},
+    online::{self, PullRequest, Reader},
     output::{self, Format},
-    run_source, working_tree,
+    working_tree,
 };
 use crate::{
     github::{Error, SystemClock, Waited},
@@ -50,7 +50,7 @@ fn until(text: &str) -> Result<Until, String> {
 
 /// A number and its unit: s, m or h; a day at most.
 fn time(text: &str) -> Result<TimeDelta, String> {
-    let time = run_source::time(text, &[('s', 1), ('m', 60), ('h', 3_600)], TimeDelta::days(1));
+    let time = online::time(text, &[('s', 1), ('m', 60), ('h', 3_600)], TimeDelta::days(1));
     time.ok_or_else(|| "write a number with its unit, s, m or h, at most 24h: 30m".to_owned())
 }
 

@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use clap::{Args, Subcommand};
+use clap::Subcommand;
 use serde::Serialize;
 use serde_json::json;
 
@@ -31,92 +31,74 @@ use loopgate_reports::{
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// What test, lint and coverage reports say: totals for each file and overall, failures with their place
-    Report(ReportArguments),
+    Report {
+        /// The reports, in any of the formats that are read; recognised by content
+        #[arg(required = true, value_name = "FILE")]
+        files: Vec<PathBuf>,
+    },
     /// The approvals, commands and near misses in a comment
-    Comment(CommentArguments),
+    Comment {
+        /// The comment's text; - reads standard input
+        #[arg(default_value = "-", value_name = "FILE")]
+        file: PathBuf,
+        /// The gates there are; the five presets unless given
+        #[arg(long, value_delimiter = ',', value_name = "NAMES")]
+        gates: Vec<GateName>,
+        /// The login Loopgate acts under
+        #[arg(long, default_value = "loopgate[bot]", value_name = "LOGIN")]
+        bot: Login,
+    },
     /// Where a loop stands, from its ref or a saved loop-state.json
-    State(StateArguments),
+    State {
+        /// A ref, an alias, the number of a pull request, or a file; - reads standard input
+        #[arg(value_name = "REF|FILE")]
+        what: Option<String>,
+    },
     /// Every setting in force, and where it was written
-    Config(ConfigArguments),
+    Config {
+        /// The repository's configuration; - reads standard input
+        #[arg(default_value = ".github/loopgate.yml", value_name = "FILE")]
+        file: PathBuf,
+        /// The organisation's defaults: loopgate.yml of its .github repository
+        #[arg(long, value_name = "FILE")]
+        organisation: Option<PathBuf>,
+    },
     /// The frames, fingerprint, cause and feedback of a failure
-    Failure(FailureArguments),
-}
-
-#[derive(Debug, Args)]
-pub struct ReportArguments {
-    /// The reports, in any of the formats that are read; recognised by content
-    #[arg(required = true, value_name = "FILE")]
-    files: Vec<PathBuf>,
-}
-
-#[derive(Debug, Args)]
-pub struct CommentArguments {
-    /// The comment's text; - reads standard input
-    #[arg(default_value = "-", value_name = "FILE")]
-    file: PathBuf,
-    /// The gates there are; the five presets unless given
-    #[arg(long, value_delimiter = ',', value_name = "NAMES")]
-    gates: Vec<GateName>,
-    /// The login Loopgate acts under
-    #[arg(long, default_value = "loopgate[bot]", value_name = "LOGIN")]
-    bot: Login,
-}
-
-#[derive(Debug, Args)]
-pub struct FailureArguments {
-    /// The failure's text, as the tool printed it; - reads standard input
-    #[arg(default_value = "-", value_name = "FILE")]
-    file: PathBuf,
-}
-
-#[derive(Debug, Args)]
-pub struct StateArguments {
-    /// A ref, an alias, the number of a pull request, or a file; - reads standard input
-    #[arg(value_name = "REF|FILE")]
-    what: Option<String>,
-}
-
-#[derive(Debug, Args)]
-pub struct ConfigArguments {
-    /// The repository's configuration; - reads standard input
-    #[arg(default_value = ".github/loopgate.yml", value_name = "FILE")]
-    file: PathBuf,
-    /// The organisation's defaults: loopgate.yml of its .github repository
-    #[arg(long, value_name = "FILE")]
-    organisation: Option<PathBuf>,
+    Failure {
+        /// The failure's text, as the tool printed it; - reads standard input
+        #[arg(default_value = "-", value_name = "FILE")]
+        file: PathBuf,
+    },
 }
 
 pub async fn run(command: &Command, format: Format) -> CommandResult {
     match command {
-        Command::Report(arguments) => report(arguments, format),
-        Command::Comment(arguments) => comment(arguments, format),
-        Command::State(arguments) => state(arguments.what.as_deref(), format).await,
-        Command::Config(arguments) => settings(arguments, format),
-        Command::Failure(arguments) => explain(arguments, format),
+        Command::Report { files } => report(files, format),
+        Command::Comment { file, gates, bot } => {
+            let gates: BTreeSet<GateName> = match gates.as_slice() {
+                [] => config::presets().gates.into_keys().collect(),
+                named => named.iter().cloned().collect(),
+            };
+            format.show_as_yaml(&gate::inspect(&output::read_text(file)?, bot, &gates))
+        }
+        Command::State { what } => state(what.as_deref(), format).await,
+        Command::Config { file, organisation } => settings(file, organisation.as_deref(), format),
+        Command::Failure { file } => explain(file, format),
     }
 }
 
-fn report(arguments: &ReportArguments, format: Format) -> CommandResult {
-    if let Some(file) = arguments.files.iter().find(|file| !file.exists() || file.is_dir()) {
+fn report(files: &[PathBuf], format: Format) -> CommandResult {
+    if let Some(file) = files.iter().find(|file| !file.exists() || file.is_dir()) {
         return Err(CliError::bad_data(format!("{} is no file", file.display())));
     }
-    format.show_as_yaml(&loopgate_reports::inspect(&arguments.files))
-}
-
-fn comment(arguments: &CommentArguments, format: Format) -> CommandResult {
-    let body = output::read_text(&arguments.file)?;
-    let gates: BTreeSet<GateName> = match arguments.gates.as_slice() {
-        [] => config::presets().gates.into_keys().collect(),
-        named => named.iter().cloned().collect(),
-    };
-    format.show_as_yaml(&gate::inspect(&body, &arguments.bot, &gates))
+    format.show_as_yaml(&loopgate_reports::inspect(files))
 }
 
 /// What is in force, one setting a line. A file that is not there counts as none: then the defaults are in force.
-fn settings(arguments: &ConfigArguments, format: Format) -> CommandResult {
-    let file = Some(&arguments.file).filter(|path| path.exists() || path.as_os_str() == "-");
-    let repository = file.map(|path| output::read_named(path)).transpose()?;
-    let organisation = arguments.organisation.as_deref().map(output::read_named).transpose()?;
+fn settings(file: &Path, organisation: Option<&Path>, format: Format) -> CommandResult {
+    let file = Some(file).filter(|path| path.exists() || path.as_os_str() == "-");
+    let [repository, organisation] = [file, organisation].map(|path| path.map(output::read_named).transpose());
+    let (repository, organisation) = (repository?, organisation?);
     let settings = config::effective(
         organisation.as_ref().map(|(name, text)| Source::new(name, text)),
         repository.as_ref().map(|(name, text)| Source::new(name, text)),
@@ -134,11 +116,11 @@ fn settings(arguments: &ConfigArguments, format: Format) -> CommandResult {
     format.show(&document, || settings.iter().map(line).collect::<String>())
 }
 
-fn explain(arguments: &FailureArguments, format: Format) -> CommandResult {
+fn explain(file: &Path, format: Format) -> CommandResult {
     let options = ReadOptions { keep: 1, ..ReadOptions::default() };
-    let (report, kept) = joblog::read_output("input", output::open(&arguments.file)?, &options);
+    let (report, kept) = joblog::read_output("input", output::open(file)?, &options);
     if kept.is_empty() {
-        return Err(CliError::bad_data(format!("{} is empty", output::shown(&arguments.file))));
+        return Err(CliError::bad_data(format!("{} is empty", output::shown(file))));
     }
     let log = Job::default().read(kept, None, &options);
     // One failure: a log may hold several, and no field of one may come from another.

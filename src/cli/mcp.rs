@@ -6,7 +6,6 @@
 
 use std::{fs, io, path::Path, sync::Arc};
 
-use clap::Args;
 use rmcp::{ServiceExt as _, model::Extensions, service::ServerInitializeError};
 use serde_json::Value;
 use tokio::{
@@ -18,16 +17,14 @@ use tokio::{
 use super::{CliError, CommandResult, dispute, exit, explain, feedback, memory, online::Reader, verify, working_tree};
 use crate::{
     mcp::{Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify},
-    render::{Currency, ReadFrom, Reading, Until},
-    runner::{self, FixerDispute, Interrupt, Interrupter},
+    render::{self, Currency, ReadFrom, Reading, Until},
+    runner::{self, FixerDispute, Interrupt},
 };
 
-#[derive(Debug, Args)]
-pub struct Arguments {}
-
 pub async fn run() -> CommandResult {
-    let (interrupter, interrupt) = Interrupter::new();
-    let session = Arc::new(Session { reader: OnceCell::new(), verifying: Arc::default(), interrupt });
+    let interrupt = Interrupt::new();
+    let session =
+        Arc::new(Session { reader: OnceCell::new(), verifying: Arc::default(), interrupt: interrupt.clone() });
     let serving = async {
         match Tools(Arc::clone(&session)).serve(streams()?).await {
             Ok(running) => running.waiting().await.map(drop).map_err(CliError::unavailable),
@@ -40,7 +37,7 @@ pub async fn run() -> CommandResult {
         ended = serving => ended.map(|()| exit::OK),
         () = runner::asked_to_stop() => Ok(exit::INTERRUPTED),
     };
-    interrupter.interrupt();
+    interrupt.cancel();
     // This waits until no verification is under way any more.
     drop(session.verifying.lock().await);
     ended
@@ -76,13 +73,8 @@ impl Session {
 
     async fn verify(&self, input: Verify, stop: Stop) -> Result<Value, CliError> {
         let guard = Arc::clone(&self.verifying).lock_owned().await;
-        let mut interrupt = self.interrupt.clone();
-        let stop = async move {
-            tokio::select! {
-                () = stop => {}
-                () = interrupt.interrupted() => {}
-            }
-        };
+        let interrupt = self.interrupt.clone();
+        let stop = async move { interrupt.run_until_cancelled(stop).await.unwrap_or_default() };
         let arguments = verify::Arguments::of(input.checks, input.base)?;
         let verified = tokio::task::spawn_blocking(move || {
             let verified = Handle::current().block_on(verify::verify(&arguments, stop));
@@ -116,10 +108,7 @@ impl Session {
                         .await?,
                 ))
             }
-            Call::Explain(input) => {
-                let looked = explain::look(&input.pull_request).await?;
-                Ok(explain::document(&looked))
-            }
+            Call::Explain(input) => Ok(render::explanation(&explain::look(&input.pull_request).await?.subject())),
             Call::Memory(input) => memory::search(input.repository.as_ref(), &input.words).await,
             Call::Dispute(input) => self.dispute(input).await,
         }

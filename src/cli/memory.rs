@@ -11,8 +11,8 @@ use serde_json::{Value, json};
 
 use super::{
     CliError, CommandResult, exit,
+    online::RunSource,
     output::{self, Format},
-    run_source::RunSource,
     working_tree,
 };
 use crate::{

@@ -5,8 +5,8 @@ use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
+    online::{RunSource, since},
     output::{self, Format},
-    run_source::{RunSource, since},
 };
 use crate::{
     github::{Clock as _, SystemClock},

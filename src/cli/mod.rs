@@ -5,7 +5,6 @@
 
 #![deny(clippy::print_stdout, clippy::print_stderr)]
 
-mod action_outputs;
 mod actions;
 mod agent_stop;
 mod check_config;
@@ -30,7 +29,6 @@ mod output;
 mod progress;
 mod reconcile;
 mod reflex;
-mod run_source;
 mod serve;
 mod setup;
 mod try_history;
@@ -114,7 +112,7 @@ enum Command {
     /// Settle a dispute on a pull request: the test is right, the code is, or neither
     Settle(dispute::SettleArguments),
     /// Answer programs that speak the Model Context Protocol, on standard input and output
-    Mcp(mcp::Arguments),
+    Mcp,
     /// Check offline, by its signed statement, whether a merge rests on what was tested and approved
     VerifyMerge(verify_merge::Arguments),
     /// Why is a pull request where it is, and who can open its gates?
@@ -247,7 +245,7 @@ async fn run(cli: Cli) -> CommandResult {
         Command::AgentStop(arguments) => agent_stop::run(&arguments).await,
         Command::Dispute(arguments) => dispute::run(&arguments, format()?).await,
         Command::Settle(arguments) => dispute::settle(&arguments, format()?).await,
-        Command::Mcp(_) => mcp::run().await,
+        Command::Mcp => mcp::run().await,
         Command::VerifyMerge(arguments) => verify_merge::run(&arguments, format()?).await,
         Command::Explain(arguments) => explain::run(&arguments, format()?).await,
         Command::Metrics(arguments) => metrics::run(&arguments, format()?).await,

@@ -20,7 +20,7 @@ use crate::{
 };
 use loopgate_core::{
     CheckName,
-    evidence::{CheckEvidence, Outcome},
+    evidence::{CheckEvidence, CheckKind, Outcome},
     policy::CheckSource,
 };
 
@@ -30,8 +30,8 @@ pub fn tell_detected(why: NothingToRun, detected: &Detected) {
         return;
     }
     let place = |project: &Project| match project.directory.as_str() {
-        "" => project.ecosystem.title().to_owned(),
-        directory => format!("{} in {directory}/", project.ecosystem.title()),
+        "" => project.ecosystem.row().title.clone(),
+        directory => format!("{} in {directory}/", project.ecosystem.row().title),
     };
     let projects = detected.projects.iter().map(place).collect::<Vec<_>>().join(", ");
     let reason = match why {
@@ -47,6 +47,9 @@ pub fn tell_detected(why: NothingToRun, detected: &Detected) {
     }
     for (name, program) in &detected.left_out {
         output::note_line(format_args!("  {name} is left out: {program} is not installed"));
+    }
+    if detected.checks.values().all(|check| check.kind != CheckKind::Test) {
+        output::note_line("  No tests were found: that these checks pass does not show that the code works.");
     }
     if matches!(why, NothingToRun::NoChecks) {
         output::note_line("`loopgate init` writes them down, to be changed.");

@@ -15,7 +15,7 @@ use chrono::{TimeDelta, Utc};
 use clap::Args;
 use tokio::time::sleep;
 
-use self::report::{Ended, ReconcileReport, Row};
+use self::report::{Ended, ReconcileReport, answered, looked};
 use super::{CliError, CommandResult, actions, exit, online::set_here, output, output::Format};
 use crate::{
     channels::Channels,
@@ -120,12 +120,12 @@ impl Run<'_> {
         let reconcile = Reconcile::new(self.github.clone()).calling(channels).keeping(artifact.clone());
         for target in &targets {
             let Some(group) = MergeGroup::of(None, target, &hints) else { continue };
-            let answered = self.answer(&reconcile, &group).await;
-            if let Ok(AnsweredGroup { result, pulls, .. }) = &answered {
+            let answer = self.answer(&reconcile, &group).await;
+            if let Ok(AnsweredGroup { result, pulls, .. }) = &answer {
                 hints.extend(result.clone().map(|result| Hint::QueueGroup(Box::new(result))));
                 found.extend(pulls.iter().map(|number| (group.repository.clone(), *number)));
             }
-            report.answered.push(Row::answered(&group, &answered.map(|answered| answered.answer)));
+            report.merge_groups.push(answered(&group, answer.map(|answer| answer.answer)));
         }
         let mut place = 0;
         while let Some((repository, number)) = found.get(place).cloned() {
@@ -141,7 +141,7 @@ impl Run<'_> {
                 found.push((repository.clone(), above));
             }
             let waits = matches!(&ended, Err(Failed { retry: Retry::At(_), .. }));
-            report.looked.push(Row::looked(&repository, number, ended));
+            report.pull_requests.push(looked(&repository, number, ended));
             if waits {
                 // GitHub asks to wait: the next pull request would meet the same.
                 report.left = found.len() - place - 1;

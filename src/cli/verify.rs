@@ -13,7 +13,6 @@ use serde_json::json;
 
 use super::{
     CliError, CommandResult,
-    action_outputs::{self, Files, Outputs},
     actions::{self, ActionsRun},
     exit,
     exit::FailOn,
@@ -25,7 +24,7 @@ use super::{
 use crate::{
     refs::LocalRepository,
     render::{self, Detail, Feedback},
-    runner::{self, Changes, Checkout, Cleanliness, Interrupt, Plan, Ran, Selection, Trial},
+    runner::{self, Changes, Checkout, Cleanliness, Interrupt, Plan, Ran, Trial},
 };
 use loopgate_core::{
     CheckName, Sha, Timestamp,
@@ -90,6 +89,9 @@ pub(super) struct Verified {
     pub feedback: Feedback,
 }
 
+/// The report for people, beside the evidence.
+const REPORT: &str = "report.md";
+
 pub async fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
     let Some(verified) = verify(arguments, runner::asked_to_stop()).await? else {
         output::note_line("interrupted: what was running has been ended");
@@ -121,16 +123,18 @@ pub(super) async fn verify(
     let (base, changes) = changes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     let base = base.as_deref();
     let mut policy = policy(arguments, &checkout.root)?;
-    let selection = match arguments.checks.as_slice() {
-        [] => Selection::All,
-        names => Selection::Only(names.iter().cloned().collect::<BTreeSet<_>>()),
-    };
-    let plan = Plan::new(&policy.verify.checks, &selection, checkout.root.clone(), arguments.jobs);
+    let named: BTreeSet<CheckName> = arguments.checks.iter().cloned().collect();
+    let only = Some(&named).filter(|named| !named.is_empty());
+    let plan = Plan::new(&policy.verify.checks, only, checkout.root.clone(), arguments.jobs);
     let plan = plan.map_err(CliError::bad_data)?.repeating(policy.retry.external_retry.commands());
-    if plan.is_empty() {
+    if plan.checks.is_empty() {
+        let lacks = match checkout.root.join(CONFIGURATION).is_file() {
+            true => "has no check with `run:`",
+            false => "is not there",
+        };
         return Err(CliError::bad_data(format!(
-            "there is no check to run here: {CONFIGURATION} has no check with `run:`, and {} is no project whose usual \
-             checks are known. Add a check with `run:` under verify.checks.",
+            "there is no check to run here: {CONFIGURATION} {lacks}, and {} is no project whose usual checks are known. Add \
+             a check with `run:` under verify.checks.",
             checkout.root.display()
         )));
     }
@@ -148,7 +152,7 @@ pub(super) async fn verify(
     // However this process ends, what is left does not look like the evidence of something that did.
     let mut evidence = unfinished(&checkout, &plan, changes.as_ref());
     let path = write(&evidence, &directory)?;
-    action_outputs::tell_evidence(&path);
+    actions::tell_evidence(&path);
     // Nor like its verdict.
     let _ = std::fs::remove_file(directory.join(feedback::FILE));
     execute(&plan, trials.as_ref(), policy.verify.analyzer.as_deref(), stop, &mut evidence).await;
@@ -168,7 +172,7 @@ pub(super) async fn verify(
     }
     let summary = render::job_summary(&decision, &snapshot, &policy);
     output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
-    tell_outputs(&decision, &path, &summary)?;
+    output::write(&path.with_file_name(REPORT), &summary)?;
     let feedback = render::feedback_document(&decision, &snapshot, &policy);
     let tree = if actions::is_here() { None } else { working_tree::tree(&checkout.root, &arguments.evidence) };
     let feedback = tree.into_iter().fold(feedback, Feedback::of_tree);
@@ -233,30 +237,30 @@ async fn execute(
     evidence: &mut Evidence,
 ) {
     let observer = progress::observer();
-    let interrupt = Interrupt::at(stop);
+    let (interrupt, _watch) = runner::interrupt_at(stop);
     let (mut ran, environment) =
         tokio::join!(runner::run(plan, interrupt.clone(), observer), runner::environment(plan));
     let nothing = ChangedFiles::Complete(Vec::new());
     let files = trials.map_or(&nothing, |trials| trials.of.files);
-    if let Some(command) = analyzer.filter(|_| !interrupt.is_interrupted()) {
+    if let Some(command) = analyzer.filter(|_| !interrupt.is_cancelled()) {
         ask_analyzer(command, &plan.root, files, &mut ran, interrupt.clone()).await;
     }
-    if let Some(Trials { of, proof, as_they_were, burn_in }) = trials.filter(|_| !interrupt.is_interrupted()) {
+    if let Some(Trials { of, proof, as_they_were, burn_in }) = trials.filter(|_| !interrupt.is_cancelled()) {
         if *proof {
             output::note_line("running the tests of this change on the base and on the head");
             evidence.regression_proof = Some(runner::prove(of, interrupt.clone()).await);
         }
-        if let Some(head) = as_they_were.filter(|_| !interrupt.is_interrupted()) {
+        if let Some(head) = as_they_were.filter(|_| !interrupt.is_cancelled()) {
             evidence.base_tests = runner::base_tests(of, plan, head, interrupt.clone(), progress::observer()).await;
         }
-        if *burn_in > 0 && !interrupt.is_interrupted() {
+        if *burn_in > 0 && !interrupt.is_cancelled() {
             evidence.burn_in = runner::burn_in(of, *burn_in, interrupt.clone()).await;
             render::not_repeated(&evidence.burn_in).iter().for_each(output::note_line);
         }
     }
     evidence.coverage = ran.coverage.map(|reports| coverage::measure(files, &reports));
     (evidence.checks, evidence.environment, evidence.ended_at) = (ran.checks, environment, Utc::now());
-    if !interrupt.is_interrupted() {
+    if !interrupt.is_cancelled() {
         evidence.extent = EvidenceExtent::Whole;
     }
 }
@@ -270,16 +274,17 @@ fn read_base(path: &Path) -> Result<BaseEvidence, CliError> {
 
 /// The evidence of checks none of which has run yet.
 fn unfinished(checkout: &Checkout, plan: &Plan, changes: Option<&Changes>) -> Evidence {
-    let cancelled = |(name, kind): (&CheckName, CheckKind)| CheckEvidence::bare(name.clone(), kind, Outcome::Cancelled);
     let run = ActionsRun::current();
     let repository = run.as_ref().map_or_else(|| working_tree::repository_name(checkout), |run| run.repository.clone());
     let head = run.as_ref().and_then(|run| run.head).unwrap_or(checkout.head);
+    let checks = plan.checks.iter();
+    let checks = checks.map(|(name, planned)| CheckEvidence::bare(name.clone(), planned.kind, Outcome::Cancelled));
     Evidence {
         base_sha: changes.map(|changes| changes.merge_base),
         pull_request: run.as_ref().and_then(|run| run.pull_request),
         workflow: run.map(|run| run.origin),
         extent: EvidenceExtent::Interrupted,
-        ..working_tree::evidence(repository, head, checkout.tree, plan.kinds().map(cancelled).collect())
+        ..working_tree::evidence(repository, head, checkout.tree, checks.collect())
     }
 }
 
@@ -338,59 +343,37 @@ fn decided(snapshot: &Snapshot, policy: &Policy) -> Decision {
 
 fn report(verified: &Verified, format: FormatChoice) -> Result<(), CliError> {
     let Verified { snapshot, policy, evidence, decision, path, .. } = verified;
+    let (view, report) = (&decision.view, path.with_file_name(REPORT));
+    let document = json!({
+        "schema": "loopgate.verify/v1",
+        "decision": decision.word(),
+        "status": decision.next.status,
+        "stage": view.evidence_stage,
+        "score": view.evaluation.score,
+        "attempt": view.attempt,
+        "failed_rules": view.evaluation.failed_rules(),
+        "warnings": view.evaluation.warnings(),
+        "notes": render::notes(decision, snapshot),
+        "feedback": render::feedback(&view.feedback, policy.retry.feedback_max_length),
+        "checks": evidence.checks,
+        "burn_in": evidence.burn_in,
+        "evidence_path": path,
+    });
+    actions::tell_decision(&document, Some([path, &report]));
     match format {
-        FormatChoice::Github => {
-            output::text(render::annotation_commands(&decision.view));
-            Ok(())
-        }
+        FormatChoice::Github => output::text(render::annotation_commands(view)),
         FormatChoice::Human => {
             let detail = match output::loudness() {
                 Loudness::Verbose => Detail::Whole,
                 Loudness::Quiet | Loudness::Usual => Detail::Usual,
             };
-            let report = render::terminal_report(decision, snapshot, policy, detail, output::colour());
-            if actions::is_here() {
-                output::text(actions::silenced(&report))
-            } else {
-                output::text(report)
-            }
-            output::line(format_args!("Report: {}", path.with_file_name("report.md").display()));
+            let text = render::terminal_report(decision, snapshot, policy, detail, output::colour());
+            output::text(if actions::is_here() { actions::silenced(&text) } else { text });
+            output::line(format_args!("Report: {}", report.display()));
             output::line(format_args!("Evidence: {}", path.display()));
-            Ok(())
         }
-        FormatChoice::Json => output::json(&json!({
-            "schema": "loopgate.verify/v1",
-            "decision": decision.word(),
-            "status": decision.next.status,
-            "stage": decision.view.evidence_stage,
-            "score": decision.view.evaluation.score,
-            "attempt": decision.view.attempt,
-            "failed_rules": decision.view.evaluation.failed_rules(),
-            "warnings": decision.view.evaluation.warnings(),
-            "notes": render::notes(decision, snapshot),
-            "feedback": render::feedback(&decision.view.feedback, policy.retry.feedback_max_length),
-            "checks": evidence.checks,
-            "burn_in": evidence.burn_in,
-            "evidence_path": path,
-        })),
+        FormatChoice::Json => output::json(&document)?,
     }
-}
-
-/// The outputs of the step, and the report that one of them points at, beside the evidence.
-fn tell_outputs(decision: &Decision, evidence: &Path, summary: &str) -> Result<(), CliError> {
-    let report = evidence.with_file_name("report.md");
-    output::write(&report, summary)?;
-    let evaluation = &decision.view.evaluation;
-    let outputs = Outputs {
-        decision: decision.word(),
-        status: decision.next.status,
-        score: evaluation.score,
-        attempt: decision.view.attempt,
-        stage: decision.view.evidence_stage,
-        failed_rules: evaluation.failed_rules(),
-        files: Some(Files { evidence, report: &report }),
-    };
-    outputs.tell();
     Ok(())
 }
 

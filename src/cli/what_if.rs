@@ -7,9 +7,8 @@ use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
-    online::{self, Online},
+    online::{self, Online, since},
     output::{self, Format},
-    run_source::since,
     try_history::{read_each, with_remedy},
     working_tree,
 };

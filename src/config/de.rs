@@ -7,16 +7,15 @@ use serde::{
     Deserializer,
     de::{
         self, DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, Unexpected, Visitor,
-        value::StrDeserializer,
+        value::{MapAccessDeserializer, MapDeserializer, StrDeserializer},
     },
     forward_to_deserialize_any,
 };
 
 use super::{
+    leaf::SHORT_OR,
     node::{Entry, Kind, Map, Node},
-    place::Place,
     problem::Problem,
-    wrappers::SHORT_OR,
 };
 
 /// Makes a type of the file from a tree.
@@ -115,22 +114,37 @@ impl<'de> Deserializer<'de> for &'de Node {
         let result = match &self.kind {
             kind if name == SHORT_OR => {
                 let variant = if matches!(kind, Kind::Map(_) | Kind::Null) { "Long" } else { "Short" };
-                visitor.visit_enum(Variant { key: variant, place: self.place, value: self })
+                let alone = MapDeserializer::new(std::iter::once((variant, self)));
+                visitor.visit_enum(MapAccessDeserializer::new(alone))
             }
-            Kind::Text(word) => visitor.visit_enum(Word(word)),
+            Kind::Text(word) => {
+                let word: StrDeserializer<'_, Problem> = word.as_str().into_deserializer();
+                visitor.visit_enum(word)
+            }
             Kind::Map(map) => match (map.first(), map.get_index(1)) {
-                (Some((key, entry)), None) => visitor.visit_enum(Variant { key, place: entry.key, value: &entry.node }),
+                (Some(_), None) => visitor.visit_enum(MapAccessDeserializer::new(self.entries(&[])?)),
                 (Some(first), Some(second)) => Err(two_at_once(first, second, variants)),
                 (None, _) => Err(Problem::invalid_type(self.unexpected(), &OneOf(variants))),
             },
             _ => Err(Problem::invalid_type(self.unexpected(), &OneOf(variants))),
         };
-        result.map_err(|problem| problem.at(self.place))
+        result.map_err(|problem| match &self.kind {
+            Kind::Text(word) if name != SHORT_OR && variants.contains(&word.as_str()) => {
+                Problem::wrong(self.place, format!("`{word}` needs a value"))
+                    .hint(format!("write it as a key: `{word}: …`"))
+            }
+            _ => problem.at(self.place),
+        })
+    }
+
+    /// Only a word of an enumeration that stands as a key asks for nothing.
+    fn deserialize_unit<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Problem> {
+        Err(Problem::custom("this word takes no value; write it alone").at(self.place))
     }
 
     forward_to_deserialize_any! {
-        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit unit_struct tuple
-        tuple_struct identifier ignored_any
+        bool i8 i16 i32 i64 i128 u8 u16 u32 u64 u128 f32 f64 char str string bytes byte_buf unit_struct tuple tuple_struct
+        identifier ignored_any
     }
 }
 
@@ -200,80 +214,10 @@ impl<'de> de::MapAccess<'de> for Entries<'de> {
     }
 }
 
-/// A variant of an enumeration that stands alone.
-struct Word<'de>(&'de str);
+impl<'de> IntoDeserializer<'de, Problem> for &'de Node {
+    type Deserializer = Self;
 
-impl<'de> de::EnumAccess<'de> for Word<'de> {
-    type Error = Problem;
-    type Variant = Self;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, Self), Problem> {
-        let word: StrDeserializer<'_, Problem> = self.0.into_deserializer();
-        Ok((seed.deserialize(word)?, self))
-    }
-}
-
-impl<'de> de::VariantAccess<'de> for Word<'de> {
-    type Error = Problem;
-
-    fn unit_variant(self) -> Result<(), Problem> {
-        Ok(())
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, Problem> {
-        Err(self.lacks_value())
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Problem> {
-        Err(self.lacks_value())
-    }
-
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], _: V) -> Result<V::Value, Problem> {
-        Err(self.lacks_value())
-    }
-}
-
-impl Word<'_> {
-    fn lacks_value(&self) -> Problem {
-        let word = self.0;
-        Problem::custom(format!("`{word}` needs a value")).hint(format!("write it as a key: `{word}: …`"))
-    }
-}
-
-/// A variant of an enumeration with its value.
-struct Variant<'de> {
-    key: &'de str,
-    place: Place,
-    value: &'de Node,
-}
-
-impl<'de> de::EnumAccess<'de> for Variant<'de> {
-    type Error = Problem;
-    type Variant = &'de Node;
-
-    fn variant_seed<V: DeserializeSeed<'de>>(self, seed: V) -> Result<(V::Value, &'de Node), Problem> {
-        let key: StrDeserializer<'_, Problem> = self.key.into_deserializer();
-        let variant = seed.deserialize(key).map_err(|problem| problem.about_key().at(self.place))?;
-        Ok((variant, self.value))
-    }
-}
-
-impl<'de> de::VariantAccess<'de> for &'de Node {
-    type Error = Problem;
-
-    fn unit_variant(self) -> Result<(), Problem> {
-        Err(Problem::custom("this word takes no value; write it alone").at(self.place))
-    }
-
-    fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, seed: T) -> Result<T::Value, Problem> {
-        seed.deserialize(self).map_err(|problem| problem.at(self.place))
-    }
-
-    fn tuple_variant<V: Visitor<'de>>(self, _: usize, visitor: V) -> Result<V::Value, Problem> {
-        self.deserialize_seq(visitor)
-    }
-
-    fn struct_variant<V: Visitor<'de>>(self, _: &'static [&'static str], visitor: V) -> Result<V::Value, Problem> {
-        self.deserialize_map(visitor)
+    fn into_deserializer(self) -> Self {
+        self
     }
 }

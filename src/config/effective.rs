@@ -6,11 +6,11 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    defaults, layer,
-    load::{ConfigErrors, Sources, load},
+    layer,
+    load::{ConfigErrors, Layers, load},
     node::{Kind, Node},
-    place::Layer,
-    presets::Presets,
+    presets::{ENABLED, Presets, defaults},
+    problem::Layer,
     source::Source,
 };
 
@@ -59,16 +59,12 @@ pub fn effective(
     repository: Option<Source<'_>>,
 ) -> Result<Vec<Setting>, ConfigErrors> {
     let policy = load(organisation, repository)?.policy;
-    let presets = Presets::builtin();
-    let builtin = layer::merged(defaults::tree().clone(), presets.tree.clone(), &mut Vec::new());
-    // Valid a moment ago, and read in the same way.
-    let sources = Sources { builtin: presets.source, organisation, repository };
-    let [organisation, repository] = sources.trees().unwrap_or_default();
-    let tree = layer::layered(builtin, organisation, repository).tree;
+    let builtin = layer::merged(defaults().clone(), Presets::builtin().tree.clone(), &mut Vec::new());
+    let tree = Layers::read(&builtin, organisation, repository)?.tree;
 
     let mut settings = Vec::new();
     collect(&tree, String::new(), &mut settings);
-    if let Some(enabled) = settings.iter_mut().find(|setting| setting.key == defaults::ENABLED) {
+    if let Some(enabled) = settings.iter_mut().find(|setting| setting.key == ENABLED) {
         enabled.value = json!(policy.is_active);
     }
     Ok(settings)

@@ -2,45 +2,17 @@
 //! file on top. Maps are merged key by key; everything else is replaced.
 
 use super::{
-    keys,
     node::{Entry, Kind, Map, Node},
     problem::{Problem, shorten},
+    schema,
 };
 use loopgate_core::GateName;
 
-/// The layers as one tree.
-pub(super) struct Layered {
-    pub tree: Node,
-    /// Gates that a file speaks of, not only the presets.
-    pub configured_gates: Vec<GateName>,
-    /// What the repository wrote and the organisation does not allow it to; it has no effect.
-    pub overruled: Vec<Problem>,
-}
-
-/// Puts the layers on each other.
-pub(super) fn layered(builtin: Node, organisation: Option<Node>, mut repository: Option<Node>) -> Layered {
-    let overruled = match (&organisation, &mut repository) {
-        (Some(organisation), Some(repository)) => take_locked(organisation, repository),
-        _ => Vec::new(),
-    };
-    // From the top down, so that a gate that is `off` for the organisation and written by the repository stands on
-    // the preset, not on the word.
-    let written = match (organisation, repository) {
-        (Some(organisation), Some(repository)) => Some(merged(organisation, repository, &mut Vec::new())),
-        (one, other) => one.or(other),
-    };
-    let configured_gates = written
-        .iter()
-        .filter_map(|written| written.get("gates")?.node.as_map())
-        .flatten()
-        .filter(|(_, entry)| !matches!(entry.node.kind, Kind::Null))
-        .filter_map(|(name, _)| name.parse().ok())
-        .collect();
-    let tree = match written {
-        Some(written) => merged(builtin, written, &mut Vec::new()),
-        None => builtin,
-    };
-    Layered { tree, configured_gates, overruled }
+/// The gates that a tree speaks of.
+pub(super) fn configured_gates(written: &Node) -> Vec<GateName> {
+    let gates = written.get("gates").and_then(|gates| gates.node.as_map()).into_iter().flatten();
+    let gates = gates.filter(|(_, entry)| !matches!(entry.node.kind, Kind::Null));
+    gates.filter_map(|(name, _)| name.parse().ok()).collect()
 }
 
 /// One tree on another. `path` leads from the root to both, and is as before when this returns.
@@ -79,7 +51,7 @@ fn is_one_thing(path: &[String], above: &Map) -> bool {
 pub(super) fn unknown_locks(organisation: &Node) -> Vec<Problem> {
     let unknown = locks(organisation).iter().filter_map(|lock| {
         let path = lock.as_text()?;
-        let known_there = keys::unknown_part(path)?;
+        let known_there = schema::unknown_part(path)?;
         let problem = Problem::wrong(lock.place, format!("there is no key `{}` to lock", shorten(path)));
         Some(problem.hint(known_there))
     });
@@ -106,7 +78,7 @@ fn locks(organisation: &Node) -> &[Node] {
 }
 
 /// Takes out of the repository's tree what the organisation has locked.
-fn take_locked(organisation: &Node, repository: &mut Node) -> Vec<Problem> {
+pub(super) fn take_locked(organisation: &Node, repository: &mut Node) -> Vec<Problem> {
     let taken = locks(organisation).iter().filter_map(Node::as_text).filter_map(|path| {
         let entry = repository.take(whole_of(path))?;
         let problem = Problem::unreadable(entry.key, format!("`{}` is locked by the organisation", shorten(path)));

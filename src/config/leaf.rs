@@ -1,16 +1,16 @@
-//! Single values as they are written in the file alone, each checked on its own.
+//! Values as they are written in the file alone, each checked on its own, and shapes that serde's data model has no word for.
 
-use std::{borrow::Cow, fmt};
+use std::borrow::Cow;
 
-use schemars::{Schema, json_schema};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
-    de::{self, Unexpected, Visitor},
+    de::{self, Unexpected},
 };
 
 use loopgate_core::{Login, config_value, policy::ConfigValue, schema_of, stage::Stage};
 
-config_value!([] Transition, [] Handle, [] EnvName);
+config_value!([] Transition, [] Handle, [] EnvName, [] EnvValue, [] Off);
 
 /// `true`, for conditions that are only ever written to be asked for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -49,36 +49,42 @@ schema_of!([] Version, json_schema!({ "const": 1 }));
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct EnvValue(pub String);
 
-impl<'de> Deserialize<'de> for EnvValue {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Scalar;
-        impl Visitor<'_> for Scalar {
-            type Value = String;
+impl ConfigValue for EnvValue {
+    fn expected() -> Cow<'static, str> {
+        "text".into()
+    }
 
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("text")
-            }
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        Some(Self(match found {
+            Unexpected::Str(text) if !text.contains('\0') => text.to_owned(),
+            Unexpected::Signed(value) => value.to_string(),
+            Unexpected::Bool(value) => value.to_string(),
+            _ => return None,
+        }))
+    }
 
-            fn visit_str<E: de::Error>(self, text: &str) -> Result<String, E> {
-                match text.contains('\0') {
-                    true => Err(E::custom("an environment variable cannot hold a NUL character")),
-                    false => Ok(text.to_owned()),
-                }
-            }
-
-            fn visit_i64<E: de::Error>(self, value: i64) -> Result<String, E> {
-                Ok(value.to_string())
-            }
-
-            fn visit_bool<E: de::Error>(self, value: bool) -> Result<String, E> {
-                Ok(value.to_string())
-            }
-        }
-        deserializer.deserialize_any(Scalar).map(Self)
+    fn schema() -> Schema {
+        json_schema!({ "type": ["string", "integer", "boolean"] })
     }
 }
 
-schema_of!([] EnvValue, json_schema!({ "type": ["string", "integer", "boolean"] }));
+/// The word `off`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Off;
+
+impl ConfigValue for Off {
+    fn expected() -> Cow<'static, str> {
+        "`off` or keys with values".into()
+    }
+
+    fn read(found: Unexpected<'_>) -> Option<Self> {
+        (found == Unexpected::Str("off")).then_some(Self)
+    }
+
+    fn schema() -> Schema {
+        json_schema!({ "const": "off" })
+    }
+}
 
 /// An account that is mentioned, with or without its `@`.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,6 +160,48 @@ impl ConfigValue for EnvName {
         json_schema!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" })
     }
 }
+
+/// A list that must not be empty, because an empty list would silently match nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct NonEmpty<T>(pub Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for NonEmpty<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let items = Vec::deserialize(deserializer)?;
+        if items.is_empty() {
+            return Err(de::Error::custom("an empty list matches nothing\nwrite at least one, or leave out the key"));
+        }
+        Ok(Self(items))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for NonEmpty<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("NonEmpty_{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": generator.subschema_for::<T>(), "minItems": 1 })
+    }
+}
+
+/// The name by which the tree's deserializer knows [`ShortOr`]: it says which of both stands there.
+pub(super) const SHORT_OR: &str = "ShortOr";
+
+// Keys with values, or a shorter way to write them. A doc comment would become the description of each such key.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[schemars(untagged, inline)]
+pub(super) enum ShortOr<S, L> {
+    Short(S),
+    Long(L),
+}
+
+/// A section that can be switched off with one word.
+pub(super) type OffOr<T> = ShortOr<Off, T>;
 
 #[cfg(test)]
 mod tests {

@@ -1,19 +1,22 @@
 //! From texts to a policy, or to everything that is wrong with them.
 
+use std::collections::HashSet;
+
 use super::{
-    collect_errors::{self, MOST_ERRORS},
-    keys,
-    layer::{self, Layered},
+    de, layer,
     lower::Lowering,
-    node::Node,
-    place::{Layer, Place},
+    node::{Kind, Node},
     presets::Presets,
-    problem::{Hint, Problem},
-    sections::{file::Presence, gates::KnownGates},
+    problem::{Hint, Layer, Place, Problem, What},
+    schema,
+    sections::{file::File, gates::KnownGates},
     source::Source,
     suggest, yaml,
 };
-use loopgate_core::policy::{ConfigError, Policy};
+use loopgate_core::{
+    GateName,
+    policy::{ConfigError, Policy},
+};
 
 /// A policy, and what is worth a look although it is accepted.
 #[derive(Clone, Debug, PartialEq)]
@@ -54,31 +57,17 @@ pub(super) fn load_on(
     organisation: Option<Source<'_>>,
     repository: Option<Source<'_>>,
 ) -> Result<LoadedPolicy, ConfigErrors> {
-    let sources = Sources { builtin: presets.source, organisation, repository };
-    let trees = sources.trees().map_err(|problem| sources.errors(vec![problem], None))?;
-    let [organisation, repository_tree] = trees;
-
-    if let Some(tree) = &organisation {
-        // Alone, lest what the repository writes over it hides that it is wrong.
-        collect_errors::typed(tree).map_err(|problems| sources.errors(problems, Some(tree)))?;
-        let problems = layer::unknown_locks(tree);
-        if !problems.is_empty() {
-            return Err(sources.errors(problems, Some(tree)));
-        }
-    }
-    let Layered { tree, configured_gates, overruled } =
-        layer::layered(presets.tree.clone(), organisation, repository_tree);
-    let file = collect_errors::typed(&tree).map_err(|problems| sources.errors(problems, Some(&tree)))?;
-    let presence = if repository.is_some() { Presence::Present } else { Presence::Absent };
+    let layers = Layers::read(&presets.tree, organisation, repository)?;
+    let file = typed(&layers.tree).map_err(|problems| layers.errors(problems))?;
+    let known = KnownGates { presets: &presets.gates, configured: &layers.configured_gates };
     let mut cx = Lowering::default();
-    let mut policy =
-        file.lower(presence, KnownGates { presets: &presets.gates, configured: &configured_gates }, &tree, &mut cx);
+    let mut policy = file.lower(repository.is_some(), known, &layers.tree, &mut cx);
     if !cx.problems.is_empty() {
-        return Err(sources.errors(cx.problems, Some(&tree)));
+        return Err(layers.errors(cx.problems));
     }
-    let told = |problems: Vec<Problem>| problems.into_iter().map(|problem| sources.error(&problem, Some(&tree)));
-    policy.overruled = told(overruled).collect();
-    let warnings = policy.overruled.iter().cloned().chain(told(cx.warnings)).collect();
+    let told = |problems: &[Problem]| Vec::from_iter(problems.iter().map(|problem| layers.error(problem)));
+    policy.overruled = told(&layers.overruled);
+    let warnings = [policy.overruled.clone(), told(&cx.warnings)].concat();
     Ok(LoadedPolicy { policy, warnings })
 }
 
@@ -97,34 +86,68 @@ impl ConfigErrors {
     }
 }
 
-/// The texts, to quote from.
-#[derive(Clone, Copy)]
-pub(super) struct Sources<'a> {
-    pub builtin: Source<'static>,
-    pub organisation: Option<Source<'a>>,
+/// The texts, to quote from, and what they say together.
+pub(super) struct Layers<'a> {
+    organisation: Option<Source<'a>>,
     pub repository: Option<Source<'a>>,
+    pub tree: Node,
+    /// Gates that a file speaks of, not only the presets.
+    configured_gates: Vec<GateName>,
+    /// What the repository wrote and the organisation does not allow it to; it has no effect.
+    overruled: Vec<Problem>,
 }
 
-impl Sources<'_> {
-    /// The organisation's file and the repository's as trees.
-    pub fn trees(&self) -> Result<[Option<Node>; 2], Problem> {
+impl<'a> Layers<'a> {
+    /// Reads an organisation's file and a repository's on top of what is built in.
+    ///
+    /// # Errors
+    /// When one of them cannot be read, or the organisation's is wrong: alone, lest what the repository writes over it
+    /// hides that.
+    pub fn read(
+        builtin: &Node,
+        organisation: Option<Source<'a>>,
+        repository: Option<Source<'a>>,
+    ) -> Result<Self, ConfigErrors> {
+        let (configured_gates, overruled) = (Vec::new(), Vec::new());
+        let mut layers = Self { organisation, repository, tree: builtin.clone(), configured_gates, overruled };
         let read = |source: Option<Source<'_>>, layer| source.map(|source| yaml::read(source, layer)).transpose();
-        Ok([read(self.organisation, Layer::Organisation)?, read(self.repository, Layer::Repository)?])
+        let read = |source, layer| read(source, layer).map_err(|problem| layers.errors(vec![problem]));
+        let (organisation, mut repository) =
+            (read(organisation, Layer::Organisation)?, read(repository, Layer::Repository)?);
+        if let Some(tree) = &organisation {
+            let problems = typed(tree).err().unwrap_or_else(|| layer::unknown_locks(tree));
+            if !problems.is_empty() {
+                layers.tree = tree.clone();
+                return Err(layers.errors(problems));
+            }
+            layers.overruled = repository.as_mut().map(|own| layer::take_locked(tree, own)).unwrap_or_default();
+        }
+        // From the top down, so that a gate that is `off` for the organisation and written by the repository stands on
+        // the preset, not on the word.
+        let written = match (organisation, repository) {
+            (Some(organisation), Some(repository)) => Some(layer::merged(organisation, repository, &mut Vec::new())),
+            (one, other) => one.or(other),
+        };
+        if let Some(written) = written {
+            layers.configured_gates = layer::configured_gates(&written);
+            layers.tree = layer::merged(layers.tree, written, &mut Vec::new());
+        }
+        Ok(layers)
     }
 
-    fn errors(&self, mut problems: Vec<Problem>, tree: Option<&Node>) -> ConfigErrors {
+    fn errors(&self, mut problems: Vec<Problem>) -> ConfigErrors {
         // One sentence for each place: what is wrong with a word is often wrong in several ways.
         problems.sort_by_key(|problem| problem.place);
         problems.dedup_by_key(|problem| problem.place);
         problems.truncate(MOST_ERRORS);
-        ConfigErrors(problems.iter().map(|problem| self.error(problem, tree)).collect())
+        ConfigErrors(problems.iter().map(|problem| self.error(problem)).collect())
     }
 
-    pub fn error(&self, problem: &Problem, tree: Option<&Node>) -> ConfigError {
+    pub fn error(&self, problem: &Problem) -> ConfigError {
         let place = problem.place.unwrap_or(Place::start(Layer::Repository));
-        let path = tree.and_then(|tree| tree.path_of(place)).unwrap_or_default();
+        let path = self.tree.path_of(place).unwrap_or_default();
         let source = match place.layer {
-            Layer::Builtin => Some(self.builtin),
+            Layer::Builtin => Some(Source::new("config/presets", "")),
             Layer::Organisation => self.organisation,
             Layer::Repository => self.repository,
         };
@@ -137,9 +160,76 @@ impl Sources<'_> {
 fn words_of(hint: &Hint) -> String {
     match hint {
         Hint::Said(words) => words.clone(),
-        Hint::Misplaced { key, known } => match keys::home_of(key) {
+        Hint::Misplaced { key, known } => match schema::home_of(key) {
             Some(path) => format!("did you mean `{path}`?"),
             None => suggest::among(key, known),
         },
+    }
+}
+
+/// More than anybody fixes at once.
+const MOST_ERRORS: usize = 20;
+
+/// Maps and lists that something was taken out of, each with the key where its value did not fit: that this is missing is
+/// our doing. An unknown key may be any that is missing.
+type Torn = HashSet<(Place, Option<String>)>;
+
+/// The tree as a file, or all that does not fit: each misfit is taken out, and the rest is tried again.
+fn typed(tree: &Node) -> Result<File, Vec<Problem>> {
+    let mut next = match de::from_node(tree) {
+        Ok(file) => return Ok(file),
+        Err(problem) => Some(problem),
+    };
+    let (mut rest, mut problems, mut torn) = (tree.clone(), Vec::new(), Torn::new());
+    // Every misfit takes one round, and perhaps two more for what misses it.
+    for _ in 0..3 * MOST_ERRORS {
+        let Some(problem) = next else { break };
+        let place = problem.place.unwrap_or(rest.place);
+        let is_ours = match &problem.what {
+            What::UnknownKey(_) => false,
+            What::MissingKey(key) => torn.contains(&(place, None)) || torn.contains(&(place, Some((*key).to_owned()))),
+            _ => torn.iter().any(|(map, _)| *map == place),
+        };
+        let is_key = matches!(problem.what, What::UnknownKey(_));
+        if !is_ours && problems.len() < MOST_ERRORS {
+            problems.push(problem);
+        }
+        if !(rest.take_out(place, is_key, &mut torn) || rest.take_out(place, true, &mut torn)) {
+            break;
+        }
+        next = de::from_node::<File>(&rest).err();
+    }
+    Err(problems)
+}
+
+impl Node {
+    /// Takes out each value that stands at a place, or each whose key does; false where there is none.
+    fn take_out(&mut self, place: Place, is_key: bool, torn: &mut Torn) -> bool {
+        let here = self.place;
+        let mut found = false;
+        match &mut self.kind {
+            Kind::List(items) => {
+                let before = items.len();
+                items.retain(|item| is_key || item.place != place);
+                if items.len() < before {
+                    found = true;
+                    torn.insert((here, None));
+                }
+                items.iter_mut().for_each(|item| found |= item.take_out(place, is_key, torn));
+            }
+            Kind::Map(map) => {
+                map.retain(|key, entry| {
+                    let stays = place != if is_key { entry.key } else { entry.node.place };
+                    if !stays {
+                        found = true;
+                        torn.insert((here, Some(key.clone()).filter(|_| !is_key)));
+                    }
+                    stays
+                });
+                map.values_mut().for_each(|entry| found |= entry.node.take_out(place, is_key, torn));
+            }
+            _ => {}
+        }
+        found
     }
 }

@@ -1,9 +1,8 @@
 //! What the sections share while they become a policy: the problems found so far, and matchers within limits.
 
 use super::{
-    node::Node,
-    place::Place,
-    problem::{Problem, shorten},
+    node::{Kind, Node},
+    problem::{Place, Problem, shorten},
 };
 use loopgate_core::policy::{NameGlob, PathGlobs, Pattern};
 
@@ -34,13 +33,17 @@ impl Lowering {
         None
     }
 
-    /// A limit on how many of something there are, so that what is done for each stays little; `place` is where the
-    /// first too many stands.
-    pub fn at_most(&mut self, limit: usize, place: Option<Place>, what: &str) -> bool {
-        if let Some(place) = place {
-            self.refuse(Problem::wrong(place, format!("more than {limit} {what}")));
+    /// A limit on how many of something there are, so that what is done for each stays little.
+    pub fn at_most(&mut self, limit: usize, node: &Node, what: &str) -> bool {
+        let beyond = match &node.kind {
+            Kind::List(items) => items.get(limit),
+            Kind::Map(map) => map.get_index(limit).map(|(_, entry)| &entry.node),
+            _ => None,
+        };
+        if let Some(beyond) = beyond {
+            self.refuse(Problem::wrong(beyond.place, format!("more than {limit} {what}")));
         }
-        place.is_none()
+        beyond.is_none()
     }
 
     /// Globs over paths, and those over paths that never match (written with a leading `!`). `node` is their list in the

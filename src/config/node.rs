@@ -4,7 +4,7 @@
 use indexmap::IndexMap;
 use serde_json::{Value, json};
 
-use super::{place::Place, problem::shorten};
+use super::problem::{Place, shorten};
 
 /// A value, and where it was written.
 #[derive(Clone, Debug, PartialEq)]
@@ -35,11 +35,6 @@ pub(super) struct Entry {
 }
 
 impl Node {
-    /// A configuration in which nothing is written.
-    pub fn empty(place: Place) -> Self {
-        Self { place, kind: Kind::Map(Map::new()) }
-    }
-
     pub fn as_map(&self) -> Option<&Map> {
         match &self.kind {
             Kind::Map(map) => Some(map),
@@ -118,42 +113,21 @@ impl Node {
     /// The dotted path of a place as people would say it, `gates.security.label`: of the value that stands there, or
     /// of the map that holds the key that stands there.
     pub fn path_of(&self, place: Place) -> Option<String> {
-        let mut path = Path::default();
-        self.find(place, &mut path).then_some(path.0)
-    }
-
-    fn find(&self, place: Place, path: &mut Path) -> bool {
-        if self.place == place {
-            return true;
-        }
+        let join = |segment: &str, rest: String| match rest.is_empty() || rest.starts_with('[') {
+            true => format!("{segment}{rest}"),
+            false => format!("{segment}.{rest}"),
+        };
         match &self.kind {
-            Kind::List(items) => items
-                .iter()
-                .enumerate()
-                .any(|(index, item)| path.inside(&format!("[{index}]"), |path| item.find(place, path))),
-            Kind::Map(map) => map
-                .iter()
-                .any(|(key, entry)| entry.key == place || path.inside(key, |path| entry.node.find(place, path))),
-            _ => false,
+            _ if self.place == place => Some(String::new()),
+            Kind::List(items) => {
+                let mut items = items.iter().enumerate();
+                items.find_map(|(index, item)| Some(join(&format!("[{index}]"), item.path_of(place)?)))
+            }
+            Kind::Map(map) => map.iter().find_map(|(key, entry)| match entry.key == place {
+                true => Some(String::new()),
+                false => Some(join(&shorten(key), entry.node.path_of(place)?)),
+            }),
+            _ => None,
         }
-    }
-}
-
-/// A path that grows while something is looked for, and shrinks where it was not found.
-#[derive(Default)]
-struct Path(String);
-
-impl Path {
-    fn inside(&mut self, segment: &str, look: impl FnOnce(&mut Self) -> bool) -> bool {
-        let before = self.0.len();
-        if before > 0 && !segment.starts_with('[') {
-            self.0.push('.');
-        }
-        self.0.push_str(&shorten(segment));
-        let found = look(self);
-        if !found {
-            self.0.truncate(before);
-        }
-        found
     }
 }

@@ -1,4 +1,5 @@
-//! The gates every repository starts with: `config/presets/` has one file for each, with the gate and its rules.
+//! What is built in. The gates every repository starts with: `config/presets/` has one file for each, with the gate and its
+//! rules. The defaults of all keys.
 
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -10,11 +11,10 @@ use serde::Deserialize;
 
 use super::{
     de,
+    leaf::ShortOr,
     node::{Entry, Kind, Map, Node},
-    place::{Layer, Place},
-    problem::Problem,
+    problem::{Layer, Place, Problem},
     source::Source,
-    wrappers::ShortOr,
     yaml,
 };
 use loopgate_core::{
@@ -41,8 +41,6 @@ const API: [&str; 4] = ["public-contract", "route-file", "route", "controller"];
 /// What lies below every configuration.
 #[derive(Debug)]
 pub(super) struct Presets {
-    /// What messages quote: of the presets none.
-    pub source: Source<'static>,
     /// The gates as a configuration of the lowest layer.
     pub tree: Node,
     /// What only the presets say of gates.
@@ -134,7 +132,7 @@ impl Presets {
         let place = Place::start(Layer::Builtin);
         let gates_entry = Entry { key: place, node: Node { place, kind: Kind::Map(entries) } };
         let tree = Node { place, kind: Kind::Map(Map::from_iter([("gates".to_owned(), gates_entry)])) };
-        Ok(Self { source: Source::new("config/presets", ""), tree, gates, rules: Arc::new(RuleBook::new(rules)) })
+        Ok(Self { tree, gates, rules: Arc::new(RuleBook::new(rules)) })
     }
 
     /// The rules of a preset, as they come; none of a gate that has none.
@@ -196,6 +194,19 @@ fn path_condition(written: Vec<String>) -> Result<RuleCondition, impl std::fmt::
     let (globs, words): (Vec<String>, Vec<String>) = written.into_iter().partition(|one| one.contains(['/', '*', '.']));
     let globs: Result<Vec<NameGlob>, _> = globs.iter().map(|glob| NameGlob::path(glob)).collect();
     globs.map(|globs| RuleCondition::Path { globs: PathGlobs::new(globs), words })
+}
+
+/// The one key whose default depends on which files there are.
+pub(super) const ENABLED: &str = "enabled";
+
+/// Every key that has a default, with its default, as a person would write it: `config/loopgate.example.yml`. Tests hold the
+/// example against the defaults of the core, which are the ones in force.
+pub(super) fn defaults() -> &'static Node {
+    static TREE: LazyLock<Node> = LazyLock::new(|| {
+        let example = Source::new("config/loopgate.example.yml", include_str!("../../config/loopgate.example.yml"));
+        yaml::read(example, Layer::Builtin).expect("the example is part of the program, and tests read it")
+    });
+    &TREE
 }
 
 #[cfg(test)]

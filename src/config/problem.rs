@@ -4,7 +4,40 @@ use std::fmt;
 
 use serde::de;
 
-use super::{place::Place, suggest};
+use super::suggest;
+
+/// Which text something was written in; a later layer lies on top of an earlier one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[repr(u8)]
+pub enum Layer {
+    /// The presets that come with Loopgate.
+    Builtin,
+    /// The organisation's defaults.
+    Organisation,
+    /// The repository's own file.
+    Repository,
+}
+
+/// Where something was written. Lines and columns count from 1, columns in characters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Place {
+    pub layer: Layer,
+    pub line: u32,
+    pub column: u32,
+}
+
+impl Place {
+    /// Files are capped, so that lines and columns fit.
+    pub fn at(layer: Layer, line: usize, column: usize) -> Self {
+        let small = |n: usize| u32::try_from(n).unwrap_or(u32::MAX);
+        Self { layer, line: small(line), column: small(column) }
+    }
+
+    /// Where a text begins.
+    pub const fn start(layer: Layer) -> Self {
+        Self { layer, line: 1, column: 1 }
+    }
+}
 
 /// One thing that is wrong, at a place.
 #[derive(Clone, Debug, PartialEq)]
@@ -123,6 +156,10 @@ impl de::Error for Problem {
                 | de::Unexpected::Float(_),
                 "text",
             ) => Some("put it in quotes".to_owned()),
+            (de::Unexpected::Bool(true), "`off` or keys with values") => {
+                Some("leave it out to keep the defaults".to_owned())
+            }
+            (de::Unexpected::Bool(false), "`off` or keys with values") => Some("write `off`".to_owned()),
             (de::Unexpected::Str("yes" | "Yes" | "on" | "On"), "`true` or `false`") => Some("write `true`".to_owned()),
             (de::Unexpected::Str("no" | "No" | "off" | "Off"), "`true` or `false`") => Some("write `false`".to_owned()),
             (de::Unexpected::Str(text), "a number") if text.parse::<f64>().is_ok() => {
@@ -138,20 +175,13 @@ impl de::Error for Problem {
     }
 
     fn unknown_variant(variant: &str, expected: &'static [&'static str]) -> Self {
-        if let Some(instead) = instead_of(variant) {
-            return Self::placeless(What::UnknownWord(variant.to_owned()), Some(instead.to_owned()));
-        }
         Self::placeless(What::UnknownWord(variant.to_owned()), Some(suggest::among(variant, expected)))
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        let is_like_none = suggest::nearest(field, expected.iter().copied()).is_empty();
-        // Other sections may get keys of their own that are called so.
-        let instead = instead_of(field).filter(|_| field != "words" || expected.contains(&"globs"));
-        let hint = match instead {
-            Some(instead) => Hint::Said(instead.to_owned()),
-            None if is_like_none => Hint::Misplaced { key: field.to_owned(), known: expected },
-            None => Hint::Said(suggest::among(field, expected)),
+        let hint = match suggest::nearest(field, expected.iter().copied()).is_empty() {
+            true => Hint::Misplaced { key: field.to_owned(), known: expected },
+            false => Hint::Said(suggest::among(field, expected)),
         };
         Self { place: None, what: What::UnknownKey(field.to_owned()), hint: Some(hint) }
     }
@@ -159,18 +189,6 @@ impl de::Error for Problem {
     fn missing_field(field: &'static str) -> Self {
         Self::placeless(What::MissingKey(field), None)
     }
-}
-
-/// What to write instead of a key of gates that earlier versions had.
-fn instead_of(key: &str) -> Option<&'static str> {
-    Some(match key {
-        "same_file" => "write `all`, or a gate for each condition: files are not asked one by one any more",
-        "words" => "write `globs`, for example `\"**/*session*/**\"`",
-        "unless" | "code_only" => "leave it out: no line is excused. A narrower pattern or `except` names fewer lines",
-        "split_words" | "with_context" => "leave it out, and write a pattern for the line as it stands",
-        "skip_own_name" => "leave it out: a name that means yourselves is left out of the patterns",
-        _ => return None,
-    })
 }
 
 /// serde's words for Rust's types are not our readers' words.

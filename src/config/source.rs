@@ -1,9 +1,6 @@
 //! The texts that make up a configuration.
 
-use super::{
-    place::{Layer, Place},
-    problem::Problem,
-};
+use super::problem::{Layer, Place, Problem};
 use loopgate_core::policy::ConfigError;
 
 /// A larger file of somebody is refused unread.

@@ -5,13 +5,11 @@
 
 use std::collections::HashMap;
 
-use saphyr_parser::{Event, Parser, ScalarStyle, Span};
+use saphyr_parser::{Event, Marker, Parser, ScalarStyle, Span, StrInput};
 
 use super::{
     node::{Entry, Kind, Map, Node},
-    place::{Layer, Place},
-    problem::{Problem, shorten},
-    scalar::{self, TooLarge},
+    problem::{Layer, Place, Problem, shorten},
     source::Source,
 };
 
@@ -30,10 +28,9 @@ pub(super) fn read(source: Source<'_>, layer: Layer) -> Result<Node, Problem> {
     let text = source.checked(layer)?;
     // Spaces after the last line break say nothing; the parser would take them for a line of a block scalar.
     let text = Some(text.trim_end_matches(' ')).filter(|trimmed| trimmed.ends_with(['\n', '\r'])).unwrap_or(text);
-    let builder = Builder { layer, text, open: Vec::new(), anchors: HashMap::new(), unfolded: 0, root: None };
-    let Some(node) = builder.run()? else {
-        return Ok(Node::empty(Place::start(layer)));
-    };
+    let events = Parser::new_from_str(text);
+    let node = Reader { layer, text, events, anchors: HashMap::new(), unfolded: 0 }.document()?;
+    let node = node.unwrap_or(Node { place: Place::start(layer), kind: Kind::Map(Map::new()) });
     match node.kind {
         Kind::Map(_) | Kind::Null => Ok(node),
         _ => {
@@ -42,14 +39,161 @@ pub(super) fn read(source: Source<'_>, layer: Layer) -> Result<Node, Problem> {
     }
 }
 
-/// A whole value, aliases unfolded.
-#[derive(Clone)]
-struct Value {
-    node: Node,
-    /// Levels below this one.
-    height: usize,
-    /// Bytes.
-    weight: usize,
+/// Reads values from events, each with what it holds. Levels are bounded, so that it may call itself.
+struct Reader<'a> {
+    layer: Layer,
+    text: &'a str,
+    events: Parser<'a, StrInput<'a>>,
+    /// Whole values, aliases unfolded.
+    anchors: HashMap<usize, Node>,
+    /// Bytes of all that aliases stand for.
+    unfolded: usize,
+}
+
+impl<'a> Reader<'a> {
+    fn document(mut self) -> Result<Option<Node>, Problem> {
+        let mut root = None;
+        while let Some((event, span)) = self.next_event()? {
+            match event {
+                Event::DocumentStart(_) if root.is_some() => {
+                    let problem = Problem::unreadable(self.place(&span.start), "a second YAML document starts here");
+                    return Err(problem.hint("a configuration is one document; remove the `---`"));
+                }
+                Event::Nothing
+                | Event::StreamStart
+                | Event::StreamEnd
+                | Event::DocumentStart(_)
+                | Event::DocumentEnd => {}
+                event => root = Some(self.value(event, span, 0)?),
+            }
+        }
+        Ok(root)
+    }
+
+    fn next_event(&mut self) -> Result<Option<(Event<'a>, Span)>, Problem> {
+        self.events.next().transpose().map_err(|error| unreadable(self.place(error.marker()), error.info()))
+    }
+
+    /// The value that begins with an event, inside so many collections.
+    fn value(&mut self, event: Event<'a>, span: Span, depth: usize) -> Result<Node, Problem> {
+        let place = self.place(&span.start);
+        let (anchor, kind) = match event {
+            Event::Scalar(_, _, _, Some(_)) | Event::SequenceStart(_, Some(_)) | Event::MappingStart(_, Some(_)) => {
+                let problem = Problem::unreadable(place, "YAML tags (`!…`) mean nothing here");
+                return Err(problem.hint("quote a text that begins with `!`"));
+            }
+            Event::SequenceStart(..) | Event::MappingStart(..) if depth >= MAX_DEPTH => return Err(too_deep(place)),
+            Event::Scalar(text, style, anchor, None) => {
+                let kind = resolve(self.without_added_break(&text, style, span), style);
+                (anchor, kind.ok_or_else(|| Problem::unreadable(place, "this number is too large"))?)
+            }
+            Event::SequenceStart(anchor, None) => (anchor, Kind::List(self.items(depth + 1)?)),
+            Event::MappingStart(anchor, None) => (anchor, Kind::Map(self.entries(depth + 1)?)),
+            Event::Alias(anchor) => return self.alias(anchor, place, depth),
+            // The parser ends only what it has begun.
+            _ => (0, Kind::Null),
+        };
+        let node = Node { place, kind };
+        if anchor != 0 {
+            self.anchors.insert(anchor, node.clone());
+        }
+        Ok(node)
+    }
+
+    fn items(&mut self, depth: usize) -> Result<Vec<Node>, Problem> {
+        let mut items = Vec::new();
+        while let Some((event, span)) = self.next_event()?.filter(|(event, _)| *event != Event::SequenceEnd) {
+            items.push(self.value(event, span, depth)?);
+        }
+        Ok(items)
+    }
+
+    fn entries(&mut self, depth: usize) -> Result<Map, Problem> {
+        let mut map = Map::new();
+        while let Some((event, span)) = self.next_event()?.filter(|(event, _)| *event != Event::MappingEnd) {
+            let key = self.place(&span.start);
+            let name = match &event {
+                Event::Scalar(text, ..) => text.to_string(),
+                Event::Alias(_) => return Err(Problem::unreadable(key, "a key must be written out, not an alias")),
+                _ => return Err(Problem::unreadable(key, "a key must be a word, not a list or a map")),
+            };
+            self.value(event, span, depth)?;
+            if let Some(first) = map.get(&name) {
+                let problem = Problem::unreadable(key, format!("the key `{}` is written twice", shorten(&name)));
+                return Err(problem.hint(format!("the first is on line {}", first.key.line)));
+            }
+            let Some((event, span)) = self.next_event()? else { break };
+            map.insert(name, Entry { key, node: self.value(event, span, depth)? });
+        }
+        with_merge_key(map)
+    }
+
+    /// What an alias stands for.
+    fn alias(&mut self, anchor: usize, place: Place, depth: usize) -> Result<Node, Problem> {
+        let Some(node) = self.anchors.get(&anchor) else {
+            return Err(Problem::unreadable(place, "this alias stands inside the value it refers to"));
+        };
+        let (height, bytes) = size(node);
+        self.unfolded = self.unfolded.saturating_add(bytes);
+        if self.unfolded > MAX_UNFOLDED {
+            let problem = Problem::unreadable(place, "the aliases up to here unfold to more than 4 MiB");
+            return Err(problem.hint("write fewer aliases of aliases"));
+        }
+        if depth + height > MAX_DEPTH { Err(too_deep(place)) } else { Ok(node.clone()) }
+    }
+
+    /// The parser ends each block scalar with a line break, also one whose last line has none because the whole text
+    /// ends there.
+    fn without_added_break<'t>(&self, scalar: &'t str, style: ScalarStyle, span: Span) -> &'t str {
+        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
+        if is_block && !self.text.ends_with(['\n', '\r']) && span.end.index() >= self.text.chars().count() {
+            scalar.strip_suffix('\n').unwrap_or(scalar)
+        } else {
+            scalar
+        }
+    }
+
+    /// The parser counts lines from 1 and columns from 0.
+    fn place(&self, marker: &Marker) -> Place {
+        Place::at(self.layer, marker.line(), marker.col().saturating_add(1))
+    }
+}
+
+/// What a scalar means, by the core schema of YAML 1.2, in which numbers are decimal here: quoted and block scalars are text,
+/// a plain one is what it looks like. None for a whole number that no setting can hold.
+fn resolve(text: &str, style: ScalarStyle) -> Option<Kind> {
+    let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
+    let is_whole = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    let infinity = if text.starts_with('-') { f64::NEG_INFINITY } else { f64::INFINITY };
+    Some(match (text, digits) {
+        _ if style != ScalarStyle::Plain => Kind::Text(text.to_owned()),
+        ("" | "~" | "null" | "Null" | "NULL", _) => Kind::Null,
+        ("true" | "True" | "TRUE", _) => Kind::Bool(true),
+        ("false" | "False" | "FALSE", _) => Kind::Bool(false),
+        (".nan" | ".NaN" | ".NAN", _) => Kind::Float(f64::NAN),
+        (_, ".inf" | ".Inf" | ".INF") => Kind::Float(infinity),
+        // `007` is text: a number has one way to be written.
+        _ if is_whole && digits.len() > 1 && digits.starts_with('0') => Kind::Text(text.to_owned()),
+        _ if is_whole => Kind::Whole(text.parse().ok()?),
+        _ => match text.parse() {
+            Ok(number) if f64::is_finite(number) => Kind::Float(number),
+            _ => Kind::Text(text.to_owned()),
+        },
+    })
+}
+
+/// The levels of a value, and its bytes.
+fn size(node: &Node) -> (usize, usize) {
+    let sum = |(height, bytes): (usize, usize), (below, more): (usize, usize)| (height.max(below + 1), bytes + more);
+    match &node.kind {
+        Kind::Text(text) => (0, VALUE_COST + text.len()),
+        Kind::List(items) => items.iter().map(size).fold((1, VALUE_COST), sum),
+        Kind::Map(map) => {
+            let keys = map.keys().map(|key| VALUE_COST + key.len()).sum::<usize>();
+            map.values().map(|entry| size(&entry.node)).fold((1, VALUE_COST + keys), sum)
+        }
+        _ => (0, VALUE_COST),
+    }
 }
 
 /// `<<: *anchor` and `<<: [*a, *b]`: their keys stand in for those that are not written here.
@@ -67,162 +211,6 @@ fn with_merge_key(mut map: Map) -> Result<Map, Problem> {
         }
     }
     Ok(map)
-}
-
-/// A collection whose end has not been seen.
-struct Open {
-    at: Place,
-    anchor: usize,
-    items: Items,
-    height: usize,
-    weight: usize,
-}
-
-enum Items {
-    List(Vec<Node>),
-    /// `key` waits for its value.
-    Map {
-        done: Map,
-        key: Option<(String, Place)>,
-    },
-}
-
-struct Builder<'a> {
-    layer: Layer,
-    text: &'a str,
-    open: Vec<Open>,
-    anchors: HashMap<usize, Value>,
-    /// Bytes of all that aliases stand for.
-    unfolded: usize,
-    root: Option<Node>,
-}
-
-impl Builder<'_> {
-    fn run(mut self) -> Result<Option<Node>, Problem> {
-        let mut documents = 0;
-        for event in Parser::new_from_str(self.text) {
-            let (event, span) = event.map_err(|error| {
-                let place = self.place_of(error.marker().line(), error.marker().col());
-                unreadable(place, error.info())
-            })?;
-            if matches!(event, Event::DocumentStart(_)) {
-                documents += 1;
-                if documents > 1 {
-                    let problem = Problem::unreadable(self.place(span), "a second YAML document starts here");
-                    return Err(problem.hint("a configuration is one document; remove the `---`"));
-                }
-            }
-            self.event(event, span)?;
-        }
-        Ok(self.root)
-    }
-
-    fn event(&mut self, event: Event<'_>, span: Span) -> Result<(), Problem> {
-        let at = self.place(span);
-        match event {
-            Event::Scalar(_, _, _, Some(_)) | Event::SequenceStart(_, Some(_)) | Event::MappingStart(_, Some(_)) => {
-                Err(Problem::unreadable(at, "YAML tags (`!…`) mean nothing here")
-                    .hint("quote a text that begins with `!`"))
-            }
-            Event::Scalar(text, style, anchor, None) => {
-                let text = self.without_added_break(&text, style, span);
-                let kind = scalar::resolve(text, style)
-                    .map_err(|TooLarge| Problem::unreadable(at, "this number is too large"))?;
-                let value = Value { node: Node { place: at, kind }, height: 0, weight: VALUE_COST + text.len() };
-                self.value(value, anchor, Some(text), at)
-            }
-            Event::SequenceStart(anchor, None) => self.enter(at, anchor, Items::List(Vec::new())),
-            Event::MappingStart(anchor, None) => self.enter(at, anchor, Items::Map { done: Map::new(), key: None }),
-            Event::SequenceEnd | Event::MappingEnd => self.leave(),
-            Event::Alias(anchor) => {
-                let Some(value) = self.anchors.get(&anchor) else {
-                    return Err(Problem::unreadable(at, "this alias stands inside the value it refers to"));
-                };
-                self.unfolded = self.unfolded.saturating_add(value.weight);
-                if self.unfolded > MAX_UNFOLDED {
-                    let problem = Problem::unreadable(at, "the aliases up to here unfold to more than 4 MiB");
-                    return Err(problem.hint("write fewer aliases of aliases"));
-                }
-                self.value(value.clone(), 0, None, at)
-            }
-            Event::Nothing | Event::StreamStart | Event::StreamEnd | Event::DocumentStart(_) | Event::DocumentEnd => {
-                Ok(())
-            }
-        }
-    }
-
-    /// The parser ends each block scalar with a line break, also one whose last line has none because the whole text
-    /// ends there.
-    fn without_added_break<'t>(&self, scalar: &'t str, style: ScalarStyle, span: Span) -> &'t str {
-        let is_block = matches!(style, ScalarStyle::Literal | ScalarStyle::Folded);
-        if is_block && !self.text.ends_with(['\n', '\r']) && span.end.index() >= self.text.chars().count() {
-            scalar.strip_suffix('\n').unwrap_or(scalar)
-        } else {
-            scalar
-        }
-    }
-
-    fn enter(&mut self, at: Place, anchor: usize, items: Items) -> Result<(), Problem> {
-        if let Some(Open { items: Items::Map { key: None, .. }, .. }) = self.open.last() {
-            return Err(Problem::unreadable(at, "a key must be a word, not a list or a map"));
-        }
-        if self.open.len() >= MAX_DEPTH {
-            return Err(too_deep(at));
-        }
-        self.open.push(Open { at, anchor, items, height: 0, weight: VALUE_COST });
-        Ok(())
-    }
-
-    fn leave(&mut self) -> Result<(), Problem> {
-        // The parser closes only what it has opened.
-        let Some(open) = self.open.pop() else { return Ok(()) };
-        let kind = match open.items {
-            Items::List(items) => Kind::List(items),
-            Items::Map { done, .. } => Kind::Map(with_merge_key(done)?),
-        };
-        let value = Value { node: Node { place: open.at, kind }, height: open.height, weight: open.weight };
-        self.value(value, open.anchor, None, open.at)
-    }
-
-    /// A whole value was read: it is a key or an item of the innermost open collection, or the document.
-    fn value(&mut self, value: Value, anchor: usize, text: Option<&str>, at: Place) -> Result<(), Problem> {
-        if self.open.len() + value.height > MAX_DEPTH {
-            return Err(too_deep(at));
-        }
-        if anchor != 0 {
-            self.anchors.insert(anchor, value.clone());
-        }
-        let Some(open) = self.open.last_mut() else {
-            self.root = Some(value.node);
-            return Ok(());
-        };
-        open.height = open.height.max(value.height + 1);
-        open.weight = open.weight.saturating_add(value.weight);
-        match &mut open.items {
-            Items::List(items) => items.push(value.node),
-            Items::Map { done, key } => match (key.take(), text) {
-                (Some((key, place)), _) => drop(done.insert(key, Entry { key: place, node: value.node })),
-                (None, None) => return Err(Problem::unreadable(at, "a key must be written out, not an alias")),
-                (None, Some(text)) => {
-                    if let Some(first) = done.get(text) {
-                        let problem = Problem::unreadable(at, format!("the key `{}` is written twice", shorten(text)));
-                        return Err(problem.hint(format!("the first is on line {}", first.key.line)));
-                    }
-                    *key = Some((text.to_owned(), at));
-                }
-            },
-        }
-        Ok(())
-    }
-
-    fn place(&self, span: Span) -> Place {
-        self.place_of(span.start.line(), span.start.col())
-    }
-
-    /// The parser counts lines from 1 and columns from 0.
-    fn place_of(&self, line: usize, column: usize) -> Place {
-        Place::at(self.layer, line, column.saturating_add(1))
-    }
 }
 
 fn too_deep(at: Place) -> Problem {

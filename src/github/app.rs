@@ -64,7 +64,7 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`].
     pub async fn installations(&self) -> Result<Vec<InstallationId>, Error> {
-        let all = self.list::<Vec<Installation>>("/app/installations", MOST_PAGES).await?.items;
+        let all = self.list::<Installation>("/app/installations", MOST_PAGES).await?.items;
         Ok(all.into_iter().filter(|it| it.suspended_at.is_none()).map(|it| it.id).collect())
     }
 

@@ -9,7 +9,8 @@ use std::{
 
 use chrono::TimeDelta;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::json;
 use tokio::sync::Mutex;
 
 use super::{Error, Secret};
@@ -152,11 +153,8 @@ impl AppCredentials {
     /// Issued a minute in the past for clocks that differ, and good for nine minutes of the ten that GitHub allows
     /// (<https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>).
     pub(super) fn jwt(&self, now: Timestamp) -> Result<Secret, Error> {
-        let claims = Claims {
-            iat: (now - TimeDelta::seconds(60)).timestamp(),
-            exp: (now + TimeDelta::minutes(9)).timestamp(),
-            iss: self.name.to_string(),
-        };
+        let (issued, expires) = (now - TimeDelta::seconds(60), now + TimeDelta::minutes(9));
+        let claims = json!({ "iat": issued.timestamp(), "exp": expires.timestamp(), "iss": self.name.to_string() });
         let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
         let key = keys.first().expect("not empty: checked when read");
         jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, key)
@@ -182,13 +180,6 @@ impl fmt::Debug for AppCredentials {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("AppCredentials").field("name", &self.name).finish_non_exhaustive()
     }
-}
-
-#[derive(Serialize)]
-struct Claims {
-    iat: i64,
-    exp: i64,
-    iss: String,
 }
 
 /// An installation's token, as `POST /app/installations/{id}/access_tokens` answers. It lives an hour.

@@ -21,7 +21,7 @@ use std::{
 };
 
 use bytes::Bytes;
-use http::{Method, StatusCode, header};
+use http::{Method, StatusCode};
 use serde::{
     Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -37,7 +37,7 @@ pub(super) use self::{
 };
 use self::{limits::Limit, stale::StaleReads};
 use super::{
-    Clock, Credentials, Error, MemoryCache, ResponseCache, SystemClock, Usage,
+    Clock, Credentials, Error, MemoryCache, ResponseCache, Secret, SystemClock, Usage,
     auth::TokenSlot,
     budget::{Budget, PointsLimit, Quota, SharedBudget},
     error::OrAbsent as _,
@@ -67,12 +67,9 @@ pub struct Github {
 struct Hub {
     transport: Transport,
     credentials: Credentials,
-    cache: Arc<dyn ResponseCache>,
-    clock: Arc<dyn Clock>,
-    patience: Patience,
+    setup: Setup,
     meter: Meter,
     health: Health,
-    points: PointsLimit,
     shared_budget: OnceLock<Arc<dyn SharedBudget>>,
 }
 
@@ -101,14 +98,29 @@ impl Github {
     ///
     /// # Errors
     /// When no HTTP client can be set up, for example without any trusted certificates.
-    pub fn new(api: ApiUrl, credentials: Credentials, setup: Setup) -> Result<Self, Error> {
-        let Setup { cache, clock, patience, points } = setup;
+    pub fn new(api: ApiUrl, credentials: Credentials, mut setup: Setup) -> Result<Self, Error> {
         let transport = Transport::new(api)?;
-        let points = if transport.is_hosted() { PointsLimit::On } else { points };
-        let (meter, health) = (Meter::default(), Health::default());
-        let shared_budget = OnceLock::new();
-        let hub = Hub { transport, credentials, cache, clock, patience, meter, health, points, shared_budget };
-        Ok(Self { hub: Arc::new(hub), clients: Arc::default(), identity: Arc::default() })
+        if transport.is_hosted() {
+            setup.points = PointsLimit::On;
+        }
+        Ok(Self::over(transport, credentials, setup))
+    }
+
+    fn over(transport: Transport, credentials: Credentials, setup: Setup) -> Self {
+        let (meter, health, shared_budget) = (Meter::default(), Health::default(), OnceLock::new());
+        let hub = Hub { transport, credentials, setup, meter, health, shared_budget };
+        Self { hub: Arc::new(hub), clients: Arc::default(), identity: Arc::default() }
+    }
+
+    /// A client that acts for the bearer of another token. It keeps no answer, and repeats no request.
+    pub(super) fn bearing(&self, token: Secret) -> Client {
+        let setup = Setup {
+            cache: Arc::new(MemoryCache::new(0)),
+            clock: self.hub.setup.clock.clone(),
+            patience: Patience { retries: 0, ..Patience::default() },
+            points: PointsLimit::Off,
+        };
+        Self::over(self.hub.transport.clone(), Credentials::Token(token), setup).client(None)
     }
 
     /// The client of an installation; every caller gets the same one. Without an installation, or with a plain token,
@@ -119,7 +131,9 @@ impl Github {
             Credentials::Token(_) | Credentials::Job { .. } | Credentials::Nobody(_) => None,
         };
         let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
-        clients.entry(installation).or_insert_with(|| Client::new(self.hub.clone(), installation)).clone()
+        let app = clients.entry(None).or_insert_with(|| Client::new(self.hub.clone(), None)).clone();
+        let Some(id) = installation else { return app };
+        clients.entry(installation).or_insert_with(|| Client::new(self.hub.clone(), Some((id, app)))).clone()
     }
 
     /// Books what is taken of GitHub's limits there from now on, with other processes. The first one stays.
@@ -142,17 +156,17 @@ impl Github {
     }
 
     pub fn usage(&self) -> Usage {
-        self.hub.meter.usage()
+        self.hub.meter.counts().usage
     }
 
     /// Answers so far, by [`STATUSES`](super::STATUSES).
     pub fn answers(&self) -> [u64; super::STATUSES.len()] {
-        self.hub.meter.answers()
+        self.hub.meter.counts().answers
     }
 
     /// What was done for whom.
     pub fn spending(&self) -> Spending {
-        self.hub.meter.spending()
+        self.hub.meter.counts().spending
     }
 
     /// What each installation has left of its hour, as far as it was asked for anything in it.
@@ -182,7 +196,7 @@ impl Github {
     }
 
     pub fn now(&self) -> Timestamp {
-        self.hub.clock.now()
+        self.hub.setup.clock.now()
     }
 }
 
@@ -195,6 +209,8 @@ pub struct Client {
 struct Shared {
     hub: Arc<Hub>,
     installation: Option<InstallationId>,
+    /// Asks for the installation's tokens.
+    app: Option<Client>,
     token: TokenSlot,
     reading: Semaphore,
     writing: Semaphore,
@@ -206,14 +222,16 @@ struct Shared {
 }
 
 impl Client {
-    fn new(hub: Arc<Hub>, installation: Option<InstallationId>) -> Self {
+    fn new(hub: Arc<Hub>, installation: Option<(InstallationId, Self)>) -> Self {
+        let (installation, app) = installation.unzip();
         Self {
             shared: Arc::new(Shared {
                 installation,
+                app,
                 token: TokenSlot::default(),
                 reading: Semaphore::new(READS_AT_ONCE),
                 writing: Semaphore::new(WRITES_AT_ONCE),
-                budget: Mutex::new(Budget::new(hub.points)),
+                budget: Mutex::new(Budget::new(hub.setup.points)),
                 place_left: Notify::new(),
                 hub,
                 limit: Mutex::default(),
@@ -227,7 +245,7 @@ impl Client {
     }
 
     pub fn now(&self) -> Timestamp {
-        self.shared.hub.clock.now()
+        self.shared.hub.setup.clock.now()
     }
 
     /// Reads a JSON document, conditionally when it was read before.
@@ -235,7 +253,7 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`].
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
-        Ok(self.get_page(path).await?.content)
+        Ok(self.get_page(path, parse).await?.content)
     }
 
     /// Reads a JSON document without keeping it.
@@ -243,14 +261,14 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`].
     pub(crate) async fn fetch<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
-        Ok(self.fetch_page(path).await?.content)
+        Ok(self.fetch_page(path, parse).await?.content)
     }
 
     /// One page of a list, without keeping it.
-    pub(super) async fn fetch_page<T: DeserializeOwned>(&self, path: &str) -> Result<Page<T>, Error> {
+    pub(super) async fn fetch_page<T>(&self, path: &str, parse: Parse<T>) -> Result<Page<T>, Error> {
         let request = Outgoing::read(path, Accept::Json, JSON_LIMIT);
         let answer = self.read(&request).await?.or_redirected(path)?;
-        let links = answer.headers.get(header::LINK).and_then(|links| links.to_str().ok()).map(str::to_owned);
+        let links = answer.header("link").map(str::to_owned);
         Ok(Page { links, content: parse(path, &answer.body)? })
     }
 
@@ -261,24 +279,6 @@ impl Client {
     pub(crate) async fn exists(&self, path: &str) -> Result<bool, Error> {
         let answer = self.read(&Outgoing::read(path, Accept::Json, JSON_LIMIT)).await.or_absent()?;
         answer.map(|answer| answer.or_redirected(path)).transpose().map(|answer| answer.is_some())
-    }
-
-    /// Where a download redirects to, followed without our token (archives: the address is signed and lives a minute).
-    ///
-    /// # Errors
-    /// Every kind of [`Error`]; [`Error::TooLarge`] above `limit` bytes.
-    pub(crate) async fn download(&self, path: &str, limit: usize) -> Result<Bytes, Error> {
-        let request = Outgoing::read(path, Accept::Json, limit);
-        let answer = self.read(&request).await?;
-        let Some(location) = answer.location().filter(|_| answer.is_redirect()) else {
-            return Ok(answer.body);
-        };
-        self.shared.hub.meter.read();
-        match self.shared.hub.transport.fetch_elsewhere(location, limit).await {
-            Ok(answer) if answer.status.is_success() => Ok(answer.body),
-            Ok(answer) => Err(unavailable(path, &format!("the download answered {}", answer.status.as_u16()))),
-            Err(broken) => Err(error_of(broken, path, limit)),
-        }
     }
 
     /// Sends a change.
@@ -355,6 +355,9 @@ impl Shared {
         self.budget.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// Reads what the body of an answer holds.
+pub(super) type Parse<T> = fn(&str, &[u8]) -> Result<T, Error>;
 
 /// One page of an answer and its `Link` header.
 pub(super) struct Page<T> {

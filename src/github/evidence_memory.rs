@@ -11,7 +11,7 @@ use std::sync::{
     atomic::{AtomicUsize, Ordering},
 };
 
-use tokio::sync::{OnceCell, OwnedSemaphorePermit, Semaphore};
+use tokio::sync::{OnceCell, Semaphore, SemaphorePermit};
 
 /// Bytes of evidence that each look may hold: 32 looks at a time are 64 MiB.
 const LIGHT: usize = 2 << 20;
@@ -19,34 +19,22 @@ const LIGHT: usize = 2 << 20;
 /// request (16 MiB each), three archives (8 MiB each) and one unpacked document (16 MiB): 88 MiB.
 const HEAVY_LOOKS: usize = 2;
 
+static HEAVY: Semaphore = Semaphore::const_new(HEAVY_LOOKS);
+
 tokio::task_local! {
     static SHARE: Arc<Share>;
 }
 
-/// The memory for evidence of one process.
-pub(super) struct EvidenceMemory {
-    heavy: Arc<Semaphore>,
-}
-
-/// What one look uses of it.
+/// What one look uses of the process's memory for evidence.
+#[derive(Default)]
 struct Share {
-    heavy: Arc<Semaphore>,
-    permit: OnceCell<OwnedSemaphorePermit>,
+    permit: OnceCell<SemaphorePermit<'static>>,
     held: AtomicUsize,
 }
 
-impl Default for EvidenceMemory {
-    fn default() -> Self {
-        Self { heavy: Arc::new(Semaphore::new(HEAVY_LOOKS)) }
-    }
-}
-
-impl EvidenceMemory {
-    /// Runs a look with a share of its own. All that it reads must be dropped by its end.
-    pub async fn shared<T>(&self, look: impl Future<Output = T>) -> T {
-        let share = Share { heavy: self.heavy.clone(), permit: OnceCell::new(), held: AtomicUsize::new(0) };
-        SHARE.scope(Arc::new(share), look).await
-    }
+/// Runs a look with a share of its own. All that it reads must be dropped by its end.
+pub(super) async fn shared<T>(look: impl Future<Output = T>) -> T {
+    SHARE.scope(Arc::default(), look).await
 }
 
 /// Waits until the look that asks may hold so many bytes more. Outside of a look, in a process of one turn, nothing is
@@ -54,9 +42,8 @@ impl EvidenceMemory {
 pub(super) async fn room_for(bytes: usize) {
     let Ok(share) = SHARE.try_with(Arc::clone) else { return };
     if share.held.fetch_add(bytes, Ordering::Relaxed).saturating_add(bytes) > LIGHT {
-        let permit = async || share.heavy.clone().acquire_owned().await;
         // The semaphore is never closed.
-        share.permit.get_or_try_init(permit).await.ok();
+        share.permit.get_or_try_init(|| HEAVY.acquire()).await.ok();
     }
 }
 
@@ -68,10 +55,9 @@ mod tests {
 
     #[tokio::test]
     async fn heavy_looks_wait_for_each_other_and_light_ones_for_nobody() {
-        let memory = EvidenceMemory::default();
         let ended: [Semaphore; HEAVY_LOOKS] = std::array::from_fn(|_| Semaphore::new(0));
         let heavy = |ended| {
-            memory.shared(async move {
+            shared(async move {
                 room_for(LIGHT).await;
                 room_for(1).await;
                 // The same look asks again, as for its base, and for two at a time.
@@ -80,11 +66,11 @@ mod tests {
             })
         };
         let [one, two] = &ended;
-        let (first, second, third) = (heavy(one), heavy(two), memory.shared(room_for(LIGHT + 1)));
+        let (first, second, third) = (heavy(one), heavy(two), shared(room_for(LIGHT + 1)));
         pin_mut!(first, second, third);
         assert!(first.as_mut().now_or_never().is_none() && second.as_mut().now_or_never().is_none());
         assert!(third.as_mut().now_or_never().is_none(), "both permits are held");
-        assert!(memory.shared(room_for(LIGHT)).now_or_never().is_some(), "a light look goes on");
+        assert!(shared(room_for(LIGHT)).now_or_never().is_some(), "a light look goes on");
         one.add_permits(1);
         first.await;
         third.await;

@@ -19,7 +19,7 @@ use super::{
     observe::read_pull,
     path,
     retry::Repeat,
-    wire::{CheckRun, CheckRuns, User},
+    wire::{CheckRun, User},
 };
 use crate::{
     refs::{RefName, RefsError, Retry, StateStore},
@@ -106,7 +106,7 @@ impl FeedbackReader {
             FeedbackSeen { head, ended, feedback: document, from }
         };
         let runs = format!("{repo}/commits/{head}/check-runs");
-        let runs = self.client.list::<CheckRuns>(&runs, MOST_PAGES).await.or_refused()?.map(|runs| runs.items);
+        let runs = self.client.list::<CheckRun>(&runs, MOST_PAGES).await.or_refused()?.map(|runs| runs.items);
         let ours =
             |run: &CheckRun| OwnCheck::named(&run.name).is_some() && run.bot().is_some_and(|bot| self.may_be(&bot));
         let runs: Option<Vec<CheckRun>> = runs.map(|runs| runs.into_iter().filter(ours).collect());
@@ -115,8 +115,7 @@ impl FeedbackReader {
             return Ok(seen((ReadFrom::CheckRun, document)));
         }
         let comments = format!("{repo}/issues/{}/comments", self.number);
-        let comments =
-            self.client.list::<Vec<Comment>>(&comments, MOST_PAGES).await.or_refused()?.map(|list| list.items);
+        let comments = self.client.list::<Comment>(&comments, MOST_PAGES).await.or_refused()?.map(|list| list.items);
         if let Some(document) = comments.as_ref().and_then(|comments| self.in_comments(comments, &speakers)) {
             return Ok(seen((ReadFrom::StatusComment, document)));
         }
@@ -208,7 +207,17 @@ impl FeedbackReader {
 
     async fn in_state(&self) -> Result<Option<Feedback>, Error> {
         let objects = GithubObjects::new(self.client.clone(), self.repository.clone());
-        match self.state_of(&objects).await {
+        let read = async {
+            let store = StateStore::new(&objects, RefName::pull_request(self.number));
+            let run = store.load_at(store.tip().await?).await?;
+            let (Some(tip), Some(state)) = (run.tip, run.intact()) else { return Ok(None) };
+            let attempt = match state.attempts.last() {
+                Some(last) => store.recorded_attempt(tip, last.number).await?,
+                None => None,
+            };
+            Ok(Some(Feedback::of_state(state, attempt.as_ref())))
+        };
+        match read.await {
             Ok(document) => Ok(document),
             // As with the other two: not to be read.
             Err(RefsError::Refused(_)) => Ok(None),
@@ -220,16 +229,5 @@ impl FeedbackReader {
                 Err(Error::Unavailable { path: "the state ref".to_owned(), message: error.to_string(), retry_at })
             }
         }
-    }
-
-    async fn state_of(&self, objects: &GithubObjects) -> Result<Option<Feedback>, RefsError> {
-        let store = StateStore::new(objects, RefName::pull_request(self.number));
-        let run = store.load_at(store.tip().await?).await?;
-        let (Some(tip), Some(state)) = (run.tip, run.intact()) else { return Ok(None) };
-        let attempt = match state.attempts.last() {
-            Some(last) => store.recorded_attempt(tip, last.number).await?,
-            None => None,
-        };
-        Ok(Some(Feedback::of_state(state, attempt.as_ref())))
     }
 }

@@ -47,8 +47,9 @@ impl Reconcile {
         }
         let us = self.github.identity(&client).await?;
         pull_request.base.scope = scope;
-        let nothing = ObservedSurface::of_nothing(job.repository.clone(), pull_request);
-        let observed = ObservedSurface { check_runs, us: us.bot_id, ..nothing };
+        let repository = job.repository.clone();
+        let observed =
+            ObservedSurface { repository, pull_request, check_runs, us: us.bot_id, ..ObservedSurface::default() };
         let failure = CheckRunPlan::Completed(Conclusion::Failure);
         let wished = Surface { verify: Some(failure), ..Surface::default() };
         let texts = Rendered::of_check_runs(render::given_up(times), render::given_up(times));

@@ -10,8 +10,7 @@ use std::collections::BTreeSet;
 use super::{
     Client, Error, Failed, Looked, ObservedSurface, Reconcile, ReconcileRequest,
     error::OrAbsent as _,
-    paging::wrapped_pages,
-    path, plan,
+    evidence_memory, path, plan,
     webhook::Target,
     wire::{GitCommit, ListedCommit},
 };
@@ -86,17 +85,17 @@ impl Reconcile {
     /// # Errors
     /// [`Failed`] when GitHub does not answer or asks to wait.
     pub async fn merge_group(&self, group: &MergeGroup, now: Timestamp) -> Result<AnsweredGroup, Failed> {
-        self.memory.shared(Box::pin(self.answer_group(group, now))).await
+        evidence_memory::shared(Box::pin(self.answer_group(group, now))).await
     }
 
     async fn answer_group(&self, group: &MergeGroup, now: Timestamp) -> Result<AnsweredGroup, Failed> {
         let client = self.github.client(group.installation);
-        let Some(entries) = entries(&client, group).await.or_absent()? else { return Ok(AnsweredGroup::DORMANT) };
+        let Some((mut result, unnamed)) = entries(&client, group, now).await.or_absent()? else {
+            return Ok(AnsweredGroup::DORMANT);
+        };
         let (mut members, mut looks) = (Vec::new(), Vec::new());
-        let made_at = entries.made_at.unwrap_or(now);
-        let mut result = QueueGroup::without_evidence(group.head, entries.tree, entries.numbers.clone(), made_at);
-        let mut pulls: BTreeSet<PrNumber> = entries.numbers.iter().copied().collect();
-        for number in entries.numbers.iter().copied() {
+        let mut pulls: BTreeSet<PrNumber> = result.entries.iter().copied().collect();
+        for number in result.entries.clone() {
             let (installation, repository) = (group.installation, group.repository.clone());
             let job = ReconcileRequest { installation, repository, number, hints: Vec::new() };
             let Some(mut looked) = self.peek(&job, now).await? else { continue };
@@ -113,16 +112,12 @@ impl Reconcile {
             }
         }
         let Some(first) = looks.first() else { return Ok(AnsweredGroup::DORMANT) };
-        let unknown: Vec<Sha> = entries
-            .unnamed
-            .iter()
-            .filter(|commit| {
-                // The message is what a rebase keeps.
-                let mut known = looks.iter().flat_map(|look: &Snapshot| &look.commits.items);
-                !known.any(|known| known.message.trim() == commit.commit.message.trim())
-            })
-            .map(|c| c.sha)
-            .collect();
+        let is_known = |commit: &ListedCommit| {
+            // The message is what a rebase keeps.
+            let mut known = looks.iter().flat_map(|look: &Snapshot| &look.commits.items);
+            known.any(|known| known.message.trim() == commit.commit.message.trim())
+        };
+        let unknown: Vec<Sha> = unnamed.iter().filter(|commit| !is_known(commit)).map(|commit| commit.sha).collect();
         let [(verify, verify_text), (gates, gates_text)] = render::merge_group(&members, &unknown);
         let texts = Rendered::of_check_runs(verify_text, gates_text);
         let observed = self.group_surface(&client, group, first).await?;
@@ -175,52 +170,42 @@ impl Reconcile {
         let check_runs = self.observer.own_check_runs(client.repo(&group.repository), group.head).await?;
         let mut pull_request = of.pull_request.clone();
         pull_request.head.sha = group.head;
-        let nothing = ObservedSurface::of_nothing(group.repository.clone(), pull_request);
-        Ok(ObservedSurface { check_runs, us: of.app.bot_id, ..nothing })
+        let (repository, us) = (group.repository.clone(), of.app.bot_id);
+        Ok(ObservedSurface { repository, pull_request, check_runs, us, ..ObservedSurface::default() })
     }
 }
 
-wrapped_pages! {
-    Compared.commits of ListedCommit;
-}
-
-/// The pull requests of a group, and the commits that name none.
-struct Entries {
-    /// The tree of the group's head.
-    tree: Option<Sha>,
-    /// When the queue made the group's head.
-    made_at: Option<Timestamp>,
-    numbers: Vec<PrNumber>,
-    unnamed: Vec<ListedCommit>,
-}
-
-/// Finds the pull requests between a group's base and its head, oldest first.
+/// Finds the pull requests between a group's base and its head, oldest first, and the commits that name none.
 ///
 /// GitHub names each in the message of its merge or squash commit; rebased commits keep their own messages, and there
 /// only the queue's branch names the last of them. What is named counts only if it is open and into this base.
-async fn entries(client: &Client, group: &MergeGroup) -> Result<Entries, Error> {
+async fn entries(
+    client: &Client,
+    group: &MergeGroup,
+    now: Timestamp,
+) -> Result<(QueueGroup, Vec<ListedCommit>), Error> {
     let MergeGroup { repository, head, base, base_ref, head_ref, .. } = group;
     let compare = format!("{}/compare/{base}...{head}", path::repo(repository));
     let branch = base_ref.strip_prefix("refs/heads/").unwrap_or(base_ref);
     let (commits, open) = futures::try_join!(
-        client.list::<Compared>(&compare, MOST_PAGES),
+        client.list::<ListedCommit>(&compare, MOST_PAGES),
         client.open_pull_requests(repository, Some(branch))
     )?;
     let named = |number: Option<u64>| number.map(PrNumber::new).filter(|number| open.contains(number));
     let of_head = commits.items.iter().find(|commit| commit.sha == *head).map(|listed| &listed.commit);
     let (tree, made_at) = (of_head.map(|commit| commit.tree.sha), of_head.and_then(GitCommit::made_at));
-    let mut entries = Entries { tree, made_at, numbers: Vec::new(), unnamed: Vec::new() };
+    let (mut numbers, mut unnamed) = (Vec::new(), Vec::new());
     for commit in first_parents(&commits.items, *head, *base) {
         match named(number_in(&commit.commit.message)) {
-            Some(number) => entries.numbers.push(number),
-            None => entries.unnamed.push(commit.clone()),
+            Some(number) => numbers.push(number),
+            None => unnamed.push(commit.clone()),
         }
     }
-    entries.numbers.extend(head_ref.as_deref().and_then(number_in_branch).and_then(|number| named(Some(number))));
-    entries.numbers.sort_unstable();
-    entries.numbers.dedup();
-    entries.numbers.truncate(MOST_MEMBERS);
-    Ok(entries)
+    numbers.extend(head_ref.as_deref().and_then(number_in_branch).and_then(|number| named(Some(number))));
+    numbers.sort_unstable();
+    numbers.dedup();
+    numbers.truncate(MOST_MEMBERS);
+    Ok((QueueGroup::without_evidence(*head, tree, numbers, made_at.unwrap_or(now)), unnamed))
 }
 
 /// The commits that the queue made, from the head down to the base.

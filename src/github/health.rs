@@ -4,9 +4,8 @@
 
 use std::sync::{Mutex, PoisonError};
 
+use super::transport::Incoming;
 use chrono::{DateTime, TimeDelta};
-use http::{HeaderMap, header};
-
 use loopgate_core::Timestamp;
 
 /// GitHub takes tokens that were signed up to this long ahead of its own clock
@@ -15,51 +14,38 @@ const CLOCKS_DIFFER_BY: TimeDelta = TimeDelta::seconds(60);
 
 /// The health as of the last answers.
 #[derive(Debug, Default)]
-pub(super) struct Health(Mutex<Known>);
-
-#[derive(Debug, Clone, Default)]
-struct Known {
+pub(super) struct Health {
     /// Why GitHub does not take what our key signs.
-    key_refused: Option<String>,
+    key_refused: Mutex<Option<String>>,
     /// GitHub's time less ours.
-    ahead: TimeDelta,
+    ahead: Mutex<TimeDelta>,
 }
 
 impl Health {
     /// Notes the `Date` of an answer that came at `now`.
-    pub(super) fn answered(&self, headers: &HeaderMap, now: Timestamp) {
-        let date = headers.get(header::DATE).and_then(|date| date.to_str().ok());
-        if let Some(date) = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok()) {
-            self.know(|known| known.ahead = date.to_utc() - now);
+    pub(super) fn answered(&self, answer: &Incoming, now: Timestamp) {
+        if let Some(date) = answer.header("date").and_then(|date| DateTime::parse_from_rfc2822(date).ok()) {
+            *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = date.to_utc() - now;
         }
     }
 
     /// Notes whether a token that our key signed was taken.
     pub(super) fn signed(&self, taken: Result<(), String>) {
-        self.know(|known| known.key_refused = taken.err());
-    }
-
-    fn know(&self, change: impl FnOnce(&mut Known)) {
-        change(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner));
-    }
-
-    fn known(&self) -> Known {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        *self.key_refused.lock().unwrap_or_else(PoisonError::into_inner) = taken.err();
     }
 
     /// # Errors
     /// What is wrong with the key, in one line.
     pub(super) fn key(&self) -> Result<(), String> {
-        match self.known().key_refused {
-            None => Ok(()),
-            Some(message) => Err(format!("GitHub does not take the App's key ({message}): has it been replaced?")),
-        }
+        let refused = self.key_refused.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let told = |message| format!("GitHub does not take the App's key ({message}): has it been replaced?");
+        refused.map_or(Ok(()), |message| Err(told(message)))
     }
 
     /// # Errors
     /// What is wrong with the clock, in one line.
     pub(super) fn clock(&self) -> Result<(), String> {
-        let ahead = self.known().ahead;
+        let ahead = *self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
         if ahead.abs() <= CLOCKS_DIFFER_BY {
             return Ok(());
         }
@@ -84,7 +70,9 @@ mod tests {
             ("yesterday", Some("this machine is 3600 s ahead of GitHub: set its clock")),
             ("Fri, 15 Jan 2027 08:00:00 GMT", None),
         ] {
-            health.answered(&[(header::DATE, date.parse().unwrap())].into_iter().collect(), now);
+            let headers = [(http::header::DATE, date.parse().unwrap())].into_iter().collect();
+            let (status, body) = (http::StatusCode::OK, bytes::Bytes::new());
+            health.answered(&Incoming { status, headers, body }, now);
             assert_eq!(health.clock().err().as_deref(), said, "{date}");
         }
     }

@@ -13,7 +13,7 @@ use chrono::TimeDelta;
 use futures::future::join_all;
 
 use super::{Client, Error, Observation, ReconcileRequest, Repo, objects::told, observe::pushed_between, path};
-use crate::refs::{MemoryNotes, MemoryStore, RefsError, Retry};
+use crate::refs::{MemoryNotes, MemoryStore, RefsError};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
     deciding::{Decision, MemoryAnswers, NextAction},
@@ -117,15 +117,15 @@ impl DebugMemory {
         let since = questions.changed_since.map(|from| PushedSince::of(from, snapshot, decision, client.now()));
         let change = match &since {
             Some(since) => since.ask(client.repo(&snapshot.repository)).await,
-            None => Ok(Answer::Known(None)),
+            None => Ok(None),
         };
-        if let (Some(since), Err(_) | Ok(Answer::InDoubt)) = (since, &change) {
+        if let (Some(since), Err(_)) = (since, &change) {
             self.with(&snapshot.repository, |of| put(&mut of.unanswered, &decision.next.run_id, since));
         }
         let found = match (questions.look_up, policy.state) {
             (false, _) => Ok(MemoryAnswers::default()),
             (true, StateBackend::Ref) => match self.cards(client, snapshot, policy).await {
-                Ok(memory) => Ok(look_up(client, snapshot, policy, decision, &memory).await),
+                Ok(memory) => Ok(look_up(client, observation, decision, &memory).await),
                 Err(error) => Err(error),
             },
             // Where no ref may be written there is none to read, and a comment has no room for more.
@@ -137,8 +137,7 @@ impl DebugMemory {
         for error in errors.into_iter().flatten() {
             tracing::info!(error, "the debug memory could not be asked");
         }
-        let change = change.ok().and_then(Answer::known);
-        decision.remember(MemoryAnswers { change, ..found.unwrap_or_default() });
+        decision.remember(MemoryAnswers { change: change.unwrap_or_default(), ..found.unwrap_or_default() });
     }
 
     /// The cards. Where there were none a moment ago, and none were written here since, there are none now.
@@ -241,13 +240,9 @@ impl DebugMemory {
             let since = self.with(repo.name, |of| of.unanswered.get(&line.session_id).cloned());
             let Some(since) = since.filter(|since| since.to == line.head_sha) else { continue };
             match since.ask(repo).await {
-                Ok(Answer::Known(change)) => line.fix_applied = change.map(|(fix, _)| fix),
-                Ok(Answer::InDoubt) if now < since.asked_until => {
-                    let message = "GitHub shows no comparison for the moment".to_owned();
-                    return Err(RefsError::Fault { message, retry: Retry::WhenAnswered });
-                }
+                Ok(change) => line.fix_applied = change.map(|(fix, _)| fix),
                 Err(error) if now < since.asked_until => return Err(told(error)),
-                Ok(Answer::InDoubt) | Err(_) => {}
+                Err(_) => {}
             }
             self.with(repo.name, |of| of.unanswered.remove(&line.session_id));
         }
@@ -267,32 +262,20 @@ impl PushedSince {
         }
     }
 
-    async fn ask(&self, repo: Repo<'_>) -> Result<Answer, Error> {
+    /// What was pushed, as far as it is the pull request's own; none where GitHub does not show it. A first refusal, which
+    /// is not confirmed yet, is no answer.
+    async fn ask(&self, repo: Repo<'_>) -> Result<Option<(AppliedFix, Vec<ChangedFile>)>, Error> {
         let doubts = repo.doubts();
         let Some((mut files, subjects)) = pushed_between(repo, self.from, self.to).await? else {
-            return Ok(if repo.doubts() > doubts { Answer::InDoubt } else { Answer::Known(None) });
+            let (path, message) = (repo.path("compare"), "it shows no comparison for the moment".to_owned());
+            let in_doubt = Error::Unavailable { path, message, retry_at: None };
+            return if repo.doubts() > doubts { Err(in_doubt) } else { Ok(None) };
         };
         files.retain(|file| self.own.contains(&file.path));
         let is_failing = |file: &&ChangedFile| self.failing.contains(&file.path);
         let failing: BTreeSet<String> = files.iter().filter(is_failing).map(|file| file.path.clone()).collect();
         let described = subjects.iter().rev().take(3).rev().map(String::as_str).collect::<Vec<_>>().join("; ");
-        Ok(Answer::Known(Some((AppliedFix::of(self.to, &described, &files, &failing), files))))
-    }
-}
-
-/// What was pushed, as far as it is the pull request's own; none where GitHub does not show it.
-enum Answer {
-    Known(Option<(AppliedFix, Vec<ChangedFile>)>),
-    /// A first refusal, not confirmed yet.
-    InDoubt,
-}
-
-impl Answer {
-    fn known(self) -> Option<(AppliedFix, Vec<ChangedFile>)> {
-        match self {
-            Self::Known(change) => change,
-            Self::InDoubt => None,
-        }
+        Ok(Some((AppliedFix::of(self.to, &described, &files, &failing), files)))
     }
 }
 
@@ -300,8 +283,7 @@ impl Answer {
 /// unchanged memory costs one conditional request.
 async fn look_up(
     client: &Client,
-    snapshot: &Snapshot,
-    policy: &Policy,
+    Observation { snapshot, policy, .. }: &Observation,
     decision: &mut Decision,
     memory: &Memory,
 ) -> MemoryAnswers {

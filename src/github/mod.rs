@@ -76,7 +76,7 @@ pub use repo::Repo;
 pub use resolve::ListedPull;
 pub use retry::Patience;
 pub use secret::Secret;
-pub use storage::{StateArtifact, StateArtifactError};
+pub use storage::StateArtifact;
 pub use transport::ApiUrl;
 pub use usage::{STATUSES, Spending, Usage};
 pub use visitor::{SignIn, Visitor};

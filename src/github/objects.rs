@@ -158,8 +158,7 @@ impl GithubObjects {
     }
 
     async fn commit(&self, sha: Sha) -> Result<GitCommit, RefsError> {
-        let path = self.path(format_args!("commits/{sha}"));
-        let commit = self.client.get_immutable_json(&path).await.map_err(told)?;
+        let commit = self.client.repo(&self.repository).git_commit(sha).await.map_err(told)?;
         commit.ok_or_else(|| RefsError::Refused(format!("commit {} is gone", sha.short())))
     }
 }
@@ -230,7 +229,7 @@ impl GitObjects for GithubObjects {
 
     async fn refs(&self, below: &str) -> Result<Vec<(RefName, Sha)>, RefsError> {
         let path = self.path(format_args!("matching-refs/loopgate/{below}"));
-        let found = match self.client.list::<Vec<Reference>>(&path, MOST_PAGES_OF_REFS).await {
+        let found = match self.client.list::<Reference>(&path, MOST_PAGES_OF_REFS).await {
             Ok(found) => found.items,
             // As in `read_ref`.
             Err(Error::Rejected { status: 409, .. }) => Vec::new(),

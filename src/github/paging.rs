@@ -1,20 +1,30 @@
 //! Lists over several pages.
 
-use serde::de::DeserializeOwned;
+use serde::{Deserialize, de::DeserializeOwned};
 
-use super::{Client, Error, client::Page};
+use super::{
+    Client, Error,
+    client::{Page, parse},
+};
 use loopgate_core::observed::{Completeness, Listing};
 
-/// The shape of one page of a list.
-pub(crate) trait PageOf: DeserializeOwned {
-    type Item;
-    fn items(self) -> Vec<Self::Item>;
-}
-
-impl<T: DeserializeOwned> PageOf for Vec<T> {
-    type Item = T;
-    fn items(self) -> Vec<T> {
-        self
+/// The entries of a page, which may stand in an object.
+fn entries<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<Vec<T>, Error> {
+    #[derive(Deserialize)]
+    struct Wrapped<T> {
+        #[serde(alias = "artifacts", alias = "check_runs", alias = "check_suites", alias = "commits")]
+        #[serde(
+            alias = "installations",
+            alias = "jobs",
+            alias = "repositories",
+            alias = "statuses",
+            alias = "workflow_runs"
+        )]
+        entries: Vec<T>,
+    }
+    match body.trim_ascii_start() {
+        [b'[', ..] => parse(path, body),
+        _ => parse(path, body).map(|Wrapped { entries }| entries),
     }
 }
 
@@ -30,21 +40,20 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`], when any of the pages has one.
-    pub(crate) async fn list<P: PageOf>(&self, path: &str, most: usize) -> Result<Listing<P::Item>, Error> {
+    pub(crate) async fn list<T: DeserializeOwned>(&self, path: &str, most: usize) -> Result<Listing<T>, Error> {
         let joint = if path.contains('?') { '&' } else { '?' };
         let path = &format!("{path}{joint}per_page={PER_PAGE}");
-        let Page { mut links, content } = self.get_page::<P>(path).await?;
-        let mut items = content.items();
+        let Page { mut links, content: mut items } = self.get_page(path, entries).await?;
         let mut read = 1;
         // The number of pages is in the first one's links: the others can be asked for side by side.
         if let Some(last) = link(links.as_deref(), "last").and_then(page_number) {
             for batch in (2..=last.min(most)).collect::<Vec<_>>().chunks(AT_ONCE) {
                 let asked = batch.iter().map(|page| async move {
                     let path = format!("{path}&page={page}");
-                    self.get_page::<P>(&path).await
+                    self.get_page(&path, entries).await
                 });
                 for page in futures::future::try_join_all(asked).await? {
-                    items.extend(page.content.items());
+                    items.extend(page.content);
                     links = page.links;
                     read += 1;
                 }
@@ -61,12 +70,11 @@ impl Client {
             if read >= most {
                 return Ok(Listing { items, completeness: Completeness::Incomplete });
             }
-            let page = self.get_page::<P>(&next).await?;
-            let more = page.content.items();
-            if more.is_empty() {
+            let page = self.get_page(&next, entries).await?;
+            if page.content.is_empty() {
                 return Ok(Listing::complete(items));
             }
-            items.extend(more);
+            items.extend(page.content);
             links = page.links;
             read += 1;
         }
@@ -85,7 +93,7 @@ impl Client {
     ) -> Result<Listing<T>, Error> {
         let (mut items, mut next) = (Vec::new(), format!("{path}?per_page={PER_PAGE}"));
         for _ in 0..most {
-            let page = self.fetch_page::<Vec<T>>(&next).await?;
+            let page = self.fetch_page(&next, entries).await?;
             for item in page.content {
                 if is_past(&item) {
                     return Ok(Listing::complete(items));
@@ -105,13 +113,13 @@ impl Client {
     ///
     /// # Errors
     /// As there.
-    pub(crate) async fn list_with_created<P: PageOf<Item: DeserializeOwned>>(
+    pub(crate) async fn list_with_created<T: DeserializeOwned>(
         &self,
         path: &str,
         most: usize,
-        id: impl Fn(&P::Item) -> u64,
-    ) -> Result<Listing<P::Item>, Error> {
-        let mut listing = self.list::<P>(path, most).await?;
+        id: impl Fn(&T) -> u64,
+    ) -> Result<Listing<T>, Error> {
+        let mut listing = self.list(path, most).await?;
         listing.items.retain(|item| !self.is_gone_from(path, id(item)));
         let unlisted = self.unlisted(path, |created| listing.items.iter().any(|item| id(item) == created));
         listing.items.extend(unlisted);
@@ -133,20 +141,3 @@ fn page_number(link: &str) -> Option<usize> {
     let (_, query) = link.split_once('?')?;
     query.split('&').find_map(|pair| pair.strip_prefix("page=")?.parse().ok())
 }
-
-/// Pages that wrap their list in an object.
-macro_rules! wrapped_pages {
-    ($($seen:vis $page:ident . $field:ident of $item:ty;)*) => {$(
-        #[derive(serde::Deserialize)]
-        $seen struct $page {
-            $seen $field: Vec<$item>,
-        }
-        impl $crate::github::paging::PageOf for $page {
-            type Item = $item;
-            fn items(self) -> Vec<$item> {
-                self.$field
-            }
-        }
-    )*};
-}
-pub(crate) use wrapped_pages;

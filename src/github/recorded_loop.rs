@@ -139,7 +139,7 @@ impl LoopReader {
 /// The commits of a state ref, newest first.
 async fn saved_states(repo: Repo<'_>, tip: Sha) -> Result<Vec<SavedState>, RefsError> {
     let path = repo.path(format!("commits?sha={tip}"));
-    let listed = repo.list::<Vec<ListedCommit>>(&path, MOST_PAGES).await.or_absent().map_err(told)?;
+    let listed = repo.list::<ListedCommit>(&path, MOST_PAGES).await.or_absent().map_err(told)?;
     let saved = |ListedCommit { sha, commit, .. }: ListedCommit| {
         let subject = commit.message.lines().next().unwrap_or_default().to_owned();
         Some(SavedState { sha, at: commit.made_at()?, subject })

@@ -6,7 +6,6 @@ use serde::Deserialize;
 use super::{
     Client, Error,
     error::OrAbsent as _,
-    paging::wrapped_pages,
     path,
     webhook::Target,
     wire::{InStack, ObjectRef, Side, SideRepository, User, WireRun, account},
@@ -43,10 +42,6 @@ impl ListedPull {
     pub(super) fn governed_by(&self) -> &str {
         self.stack.as_ref().map_or(&self.base.branch, |stack| &stack.base.branch)
     }
-}
-
-wrapped_pages! {
-    pub(super) Repositories.repositories of SideRepository;
 }
 
 impl Client {
@@ -89,7 +84,7 @@ impl Client {
     pub(super) async fn open_with_head(&self, repository: &RepoName, head: Sha) -> Result<Vec<ListedPull>, Error> {
         let path = format!("{}/commits/{head}/pulls", path::repo(repository));
         // 422 is the answer for a commit that is not there.
-        let found = match self.list::<Vec<ListedPull>>(&path, 3).await.or_absent() {
+        let found = match self.list::<ListedPull>(&path, 3).await.or_absent() {
             Ok(found) => found.map(|listing| listing.items).unwrap_or_default(),
             Err(Error::Rejected { status: 422, .. }) => Vec::new(),
             Err(error) => return Err(error),
@@ -100,7 +95,7 @@ impl Client {
         }
         // Of a commit that only a fork has, that list is empty, so those that changed lately are looked through.
         let path = format!("{}/pulls?state=open&sort=updated&direction=desc", path::repo(repository));
-        let lately = self.list::<Vec<ListedPull>>(&path, LATELY_CHANGED).await?;
+        let lately = self.list::<ListedPull>(&path, LATELY_CHANGED).await?;
         Ok(concerned(lately.items, repository, head))
     }
 
@@ -115,7 +110,7 @@ impl Client {
         since: Timestamp,
     ) -> Result<Vec<PrNumber>, Error> {
         let path = format!("{}/pulls?state=closed&sort=updated&direction=desc", path::repo(repository));
-        let lately = self.list::<Vec<ListedPull>>(&path, 1).await?.items.into_iter();
+        let lately = self.list::<ListedPull>(&path, 1).await?.items.into_iter();
         let ended = lately.filter(|pull| pull.head.sha == head && pull.closed_at.is_some_and(|at| at >= since));
         Ok(ended.map(|pull| pull.number).collect())
     }
@@ -137,7 +132,7 @@ impl Client {
     /// Every kind of [`Error`].
     pub async fn open_pulls_by_update(&self, repository: &RepoName) -> Result<Listing<ListedPull>, Error> {
         let path = format!("{}/pulls?state=open&sort=updated&direction=desc", path::repo(repository));
-        self.list::<Vec<ListedPull>>(&path, MOST_PAGES).await
+        self.list::<ListedPull>(&path, MOST_PAGES).await
     }
 
     /// When a workflow run was created, by GitHub's clock: when the event that started it happened. None if there is no
@@ -159,7 +154,7 @@ impl Client {
     /// # Errors
     /// Every kind of [`Error`].
     pub async fn repositories(&self) -> Result<Vec<RepoName>, Error> {
-        let found = self.list::<Repositories>("/installation/repositories", MOST_PAGES).await?;
+        let found = self.list::<SideRepository>("/installation/repositories", MOST_PAGES).await?;
         Ok(found.items.into_iter().filter_map(|repository| repository.full_name).collect())
     }
 }

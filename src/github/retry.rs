@@ -8,10 +8,10 @@
 use std::time::Duration;
 
 use chrono::TimeDelta;
-use http::{HeaderMap, StatusCode};
+use http::StatusCode;
 use serde::Deserialize;
 
-use super::Error;
+use super::{Error, transport::Incoming};
 use loopgate_core::Timestamp;
 
 /// Whether sending a request a second time does no harm.
@@ -48,7 +48,6 @@ impl Patience {
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum RetryDecision {
     Success,
-    NotModified,
     /// 401: the token may have been revoked; once, with a new one.
     RenewToken(Error),
     /// Once more after a pause, if the request may be repeated; else it failed with this.
@@ -60,31 +59,26 @@ pub(crate) enum RetryDecision {
 const LONGEST_WAIT: TimeDelta = TimeDelta::minutes(65);
 
 /// Reads an answer. `strikes` counts the secondary limits met in a row, for the waiting time that GitHub leaves to us.
-pub(crate) fn judge(
-    path: &str,
-    status: StatusCode,
-    headers: &HeaderMap,
-    body: &[u8],
-    strikes: u32,
-    now: Timestamp,
-) -> RetryDecision {
-    let path = || path.to_owned();
-    if status.is_success() {
+pub(crate) fn judge(path: &str, answer: &Incoming, strikes: u32, now: Timestamp) -> RetryDecision {
+    let (path, status) = (|| path.to_owned(), answer.status);
+    if status.is_success() || status == StatusCode::NOT_MODIFIED {
         return RetryDecision::Success;
     }
-    let message = message_of(status, body);
+    let message = message_of(answer);
     match status.as_u16() {
-        304 => RetryDecision::NotModified,
         401 => RetryDecision::RenewToken(Error::Unauthorized { message }),
-        403 | 429 => match limited_until(status, headers, &message, strikes, now) {
+        403 | 429 => match limited_until(answer, &message, strikes, now) {
             Some(until) => RetryDecision::Failed(Error::RateLimited { until }),
             None => {
-                RetryDecision::Failed(Error::Forbidden { path: path(), needs: accepted_permissions(headers), message })
+                // GitHub names what an endpoint asks for, alternatives separated by `;`.
+                let needs = answer.header("x-accepted-github-permissions").filter(|needs| !needs.is_empty());
+                let needs = needs.map(|needs| needs.chars().take(200).collect());
+                RetryDecision::Failed(Error::Forbidden { path: path(), needs, message })
             }
         },
         404 | 410 => RetryDecision::Failed(Error::NotFound { path: path() }),
         408 | 500.. => {
-            let retry_at = seconds(headers, "retry-after").map(|wait| now + wait.min(LONGEST_WAIT));
+            let retry_at = retry_after(answer).map(|wait| now + wait.min(LONGEST_WAIT));
             let error =
                 Error::Unavailable { path: path(), message: format!("{}: {message}", status.as_u16()), retry_at };
             // Somebody who names a time does not want to be asked before it.
@@ -95,52 +89,36 @@ pub(crate) fn judge(
 }
 
 /// When a 403 or 429 is a rate limit: the moment it ends.
-fn limited_until(
-    status: StatusCode,
-    headers: &HeaderMap,
-    message: &str,
-    strikes: u32,
-    now: Timestamp,
-) -> Option<Timestamp> {
-    let wait = if let Some(wait) = seconds(headers, "retry-after") {
+fn limited_until(answer: &Incoming, message: &str, strikes: u32, now: Timestamp) -> Option<Timestamp> {
+    let wait = if let Some(wait) = retry_after(answer) {
         wait
-    } else if header(headers, "x-ratelimit-remaining") == Some("0") {
-        let reset = header(headers, "x-ratelimit-reset")?.parse().ok()?;
+    } else if answer.header("x-ratelimit-remaining") == Some("0") {
+        let reset = answer.header("x-ratelimit-reset")?.parse().ok()?;
         Timestamp::from_timestamp(reset, 0)? - now
     } else {
         // "Otherwise, wait for at least one minute"; and longer each time it continues. Secondary limits often come
         // without any header; only their message distinguishes them from a missing permission.
         let message = message.to_ascii_lowercase();
         let told = message.contains("rate limit") || message.contains("abuse detection");
-        (told || status == StatusCode::TOO_MANY_REQUESTS).then(|| TimeDelta::minutes(1 << strikes.min(4)))?
+        (told || answer.status == StatusCode::TOO_MANY_REQUESTS).then(|| TimeDelta::minutes(1 << strikes.min(4)))?
     };
     Some(now + wait.clamp(TimeDelta::seconds(1), LONGEST_WAIT))
 }
 
-fn header<'h>(headers: &'h HeaderMap, name: &str) -> Option<&'h str> {
-    headers.get(name)?.to_str().ok()
-}
-
-fn seconds(headers: &HeaderMap, name: &str) -> Option<TimeDelta> {
-    TimeDelta::try_seconds(header(headers, name)?.trim().parse().ok()?)
-}
-
-/// GitHub names what an endpoint asks for, alternatives separated by `;`.
-fn accepted_permissions(headers: &HeaderMap) -> Option<String> {
-    let needs = header(headers, "x-accepted-github-permissions")?;
-    (!needs.is_empty()).then(|| needs.chars().take(200).collect())
+fn retry_after(answer: &Incoming) -> Option<TimeDelta> {
+    TimeDelta::try_seconds(answer.header("retry-after")?.trim().parse().ok()?)
 }
 
 /// GitHub's own words, with the codes of a validation error: `Validation Failed: already_exists (name)`.
-fn message_of(status: StatusCode, body: &[u8]) -> String {
+fn message_of(answer: &Incoming) -> String {
     #[derive(Deserialize)]
     struct Answer {
         message: Option<String>,
         #[serde(default)]
         errors: serde_json::Value,
     }
-    let Ok(Answer { message, errors }) = serde_json::from_slice(body) else {
-        return status.canonical_reason().unwrap_or("no message").to_owned();
+    let Ok(Answer { message, errors }) = serde_json::from_slice(&answer.body) else {
+        return answer.status.canonical_reason().unwrap_or("no message").to_owned();
     };
     let mut text = message.unwrap_or_default();
     for error in errors.as_array().into_iter().flatten().take(3) {
@@ -164,7 +142,8 @@ mod tests {
 
     fn verdict(status: u16, headers: &[(&'static str, &str)], body: &str, strikes: u32) -> RetryDecision {
         let headers = headers.iter().map(|(name, value)| (name.parse().unwrap(), value.parse().unwrap())).collect();
-        judge("/x", StatusCode::from_u16(status).unwrap(), &headers, body.as_bytes(), strikes, now())
+        let (status, body) = (StatusCode::from_u16(status).unwrap(), body.to_owned().into());
+        judge("/x", &Incoming { status, headers, body }, strikes, now())
     }
 
     fn limited(seconds: i64) -> RetryDecision {
@@ -205,7 +184,7 @@ mod tests {
     #[test]
     fn other_answers() {
         assert_eq!(verdict(204, &[], "", 0), RetryDecision::Success);
-        assert_eq!(verdict(304, &[], "", 0), RetryDecision::NotModified);
+        assert_eq!(verdict(304, &[], "", 0), RetryDecision::Success);
         assert!(matches!(verdict(401, &[], r#"{"message":"Bad credentials"}"#, 0), RetryDecision::RenewToken(_)));
         assert!(matches!(verdict(404, &[], "", 0), RetryDecision::Failed(Error::NotFound { .. })));
         assert!(matches!(

@@ -53,10 +53,6 @@ impl ApiUrl {
     pub fn as_str(&self) -> &str {
         &self.0
     }
-
-    fn is_public(&self) -> bool {
-        *self == Self::default()
-    }
 }
 
 impl Default for ApiUrl {
@@ -98,6 +94,13 @@ pub(crate) struct Incoming {
     pub body: Bytes,
 }
 
+impl Incoming {
+    /// A header, as far as it is text.
+    pub(crate) fn header(&self, name: &str) -> Option<&str> {
+        self.headers.get(name)?.to_str().ok()
+    }
+}
+
 /// Why there is no answer.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Broken {
@@ -124,13 +127,13 @@ pub(crate) struct Transport {
 
 impl Transport {
     pub(crate) fn is_public(&self) -> bool {
-        self.api.is_public()
+        self.api == ApiUrl::default()
     }
 
     /// Whether GitHub runs it: for everybody, or for one enterprise.
     pub(crate) fn is_hosted(&self) -> bool {
         let host = self.api.0.parse::<Uri>().ok().and_then(|uri| uri.host().map(str::to_owned));
-        self.api.is_public() || host.is_some_and(|host| host.ends_with(".ghe.com"))
+        self.is_public() || host.is_some_and(|host| host.ends_with(".ghe.com"))
     }
 
     /// Must be called within a tokio runtime.
@@ -199,14 +202,13 @@ impl Transport {
         let answer = self.octocrab.send(ready.map(Into::into)).await.map_err(|error| broken(&error))?;
         // The limit is for what was asked for; an error answer must be readable.
         let is_error = !answer.status().is_success();
-        collected(answer, if is_error { request.limit.max(MOST_ERROR_BYTES) } else { request.limit }).await
-    }
-
-    /// Asks an address elsewhere, without our token.
-    async fn get_elsewhere(&self, address: &str) -> Result<Answer, Broken> {
-        let request = Request::get(address).body(octocrab::OctoBody::empty());
-        let request = request.map_err(|error| Broken::NeverSent(error.to_string()))?;
-        self.octocrab.send(request).await.map_err(|error| broken(&error))
+        let limit = if is_error { request.limit.max(MOST_ERROR_BYTES) } else { request.limit };
+        let (parts, body) = answer.into_parts();
+        match Limited::new(body, limit).collect().await {
+            Ok(whole) => Ok(Incoming { status: parts.status, headers: parts.headers, body: whole.to_bytes() }),
+            Err(error) if error.is::<LengthLimitError>() => Err(Broken::TooLarge),
+            Err(error) => Err(Broken::Unclear(innermost(error.as_ref()))),
+        }
     }
 
     /// Whether an address outside the API may be asked: over https; over http on loopback alone, where the API is there too.
@@ -227,7 +229,10 @@ impl Transport {
         address: &str,
         mut each: impl FnMut(&[u8]) -> bool,
     ) -> Result<(StatusCode, Option<String>), Broken> {
-        let (parts, mut body) = self.get_elsewhere(address).await?.into_parts();
+        let request = Request::get(address).body(octocrab::OctoBody::empty());
+        let request = request.map_err(|error| Broken::NeverSent(error.to_string()))?;
+        let answer = self.octocrab.send(request).await.map_err(|error| broken(&error))?;
+        let (parts, mut body) = answer.into_parts();
         let location = parts.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
         while parts.status.is_success() {
             match body.frame().await {
@@ -241,23 +246,6 @@ impl Transport {
             }
         }
         Ok((parts.status, location))
-    }
-
-    /// Reads a pre-signed address elsewhere, as archive downloads are redirected to: without our token.
-    pub(crate) async fn fetch_elsewhere(&self, address: &str, limit: usize) -> Result<Incoming, Broken> {
-        collected(self.get_elsewhere(address).await?, limit).await
-    }
-}
-
-type Answer = http::Response<http_body_util::combinators::BoxBody<Bytes, octocrab::Error>>;
-
-/// An answer with its body, of at most `limit` bytes.
-async fn collected(answer: Answer, limit: usize) -> Result<Incoming, Broken> {
-    let (parts, body) = answer.into_parts();
-    match Limited::new(body, limit).collect().await {
-        Ok(whole) => Ok(Incoming { status: parts.status, headers: parts.headers, body: whole.to_bytes() }),
-        Err(error) if error.is::<LengthLimitError>() => Err(Broken::TooLarge),
-        Err(error) => Err(Broken::Unclear(innermost(error.as_ref()))),
     }
 }
 

@@ -85,11 +85,7 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     }
 
     fn insert(&self, key: K, answer: Answer<V>) {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
-            known.clear();
-        }
-        known.insert(key, answer);
+        put(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), key, answer);
     }
 
     /// Changes what is known, or what stands for nothing known.
@@ -98,17 +94,11 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
         V: Default,
     {
         let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if known.len() >= MOST {
-            known.clear();
-        }
-        let until = now + LIFE;
-        let new = || Answer { value: V::default(), until, is_sure: true };
-        let answer = known.entry(key).or_insert_with(new);
-        if answer.until <= now {
-            *answer = new();
-        }
-        answer.until = until;
-        change(&mut answer.value)
+        let answer = known.remove(&key).filter(|answer| now < answer.until);
+        let mut value = answer.map(|answer| answer.value).unwrap_or_default();
+        let changed = change(&mut value);
+        put(&mut known, key, Answer { value, until: now + LIFE, is_sure: true });
+        changed
     }
 
     pub(crate) fn remove(&self, key: &K) {
@@ -119,6 +109,13 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     pub(crate) fn clear(&self) {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
     }
+}
+
+fn put<K: Ord, V>(known: &mut BTreeMap<K, Answer<V>>, key: K, answer: Answer<V>) {
+    if known.len() >= MOST {
+        known.clear();
+    }
+    known.insert(key, answer);
 }
 
 #[cfg(test)]

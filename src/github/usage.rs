@@ -2,7 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use http::StatusCode;
+use http::{Method, StatusCode};
 
 use super::work_class::WorkClass;
 
@@ -32,62 +32,36 @@ pub struct Spending {
 pub(crate) struct Meter(Mutex<Counts>);
 
 #[derive(Debug, Default)]
-struct Counts {
-    usage: Usage,
-    answers: [u64; STATUSES.len()],
-    spending: Spending,
+pub(crate) struct Counts {
+    pub usage: Usage,
+    /// By [`STATUSES`].
+    pub answers: [u64; STATUSES.len()],
+    pub spending: Spending,
 }
 
 impl Meter {
-    fn counts(&self) -> MutexGuard<'_, Counts> {
+    pub(crate) fn counts(&self) -> MutexGuard<'_, Counts> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    pub(crate) fn read(&self) {
-        self.counts().usage.total += 1;
-    }
-
-    pub(crate) fn write(&self) {
+    pub(crate) fn sent(&self, method: &Method) {
         let usage = &mut self.counts().usage;
         usage.total += 1;
-        usage.writes += 1;
-    }
-
-    pub(crate) fn not_modified(&self) {
-        self.counts().usage.not_modified += 1;
-    }
-
-    pub(crate) fn deferred(&self, class: WorkClass) {
-        self.counts().spending.deferred[class as usize] += 1;
-    }
-
-    pub(crate) fn spending(&self) -> Spending {
-        self.counts().spending
+        usage.writes += u64::from(method != Method::GET);
     }
 
     pub(crate) fn answered(&self, class: WorkClass, status: StatusCode) {
         let mut counts = self.counts();
         counts.spending.spent[class as usize] += u64::from(status != StatusCode::NOT_MODIFIED);
-        let first = match status.as_u16() {
-            200..=299 => "2xx",
-            304 => "304",
-            300..=399 => "3xx",
-            403 => "403",
-            429 => "429",
-            400..=499 => "4xx",
-            _ => "5xx",
+        let place = match status.as_u16() {
+            200..=299 => 0,
+            304 => 1,
+            300..=399 => 2,
+            403 => 3,
+            429 => 4,
+            400..=499 => 5,
+            _ => 6,
         };
-        for (_, count) in STATUSES.iter().zip(&mut counts.answers).filter(|(status, _)| **status == first) {
-            *count += 1;
-        }
-    }
-
-    /// Answers by [`STATUSES`].
-    pub(crate) fn answers(&self) -> [u64; STATUSES.len()] {
-        self.counts().answers
-    }
-
-    pub(crate) fn usage(&self) -> Usage {
-        self.counts().usage
+        counts.answers[place] += 1;
     }
 }

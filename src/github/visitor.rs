@@ -12,30 +12,29 @@ use std::{
 use bytes::Bytes;
 use chrono::TimeDelta;
 use http::{Method, StatusCode};
-use serde::{Deserialize, de::DeserializeOwned};
+use serde::Deserialize;
 use url::Url;
 
 use super::{
     ApiUrl, Error, Github, Secret,
     app::Installation,
     client::{error_of, parse},
-    resolve::Repositories,
-    transport::{Accept, Incoming, Outgoing, Transport},
+    error::OrAbsent as _,
+    transport::{Accept, Outgoing, Transport},
+    wire::SideRepository,
 };
 use loopgate_core::{Login, RepoName, UserId, observed::Actor};
 
 /// Requests for repositories whenever rights are asked for; what lies beyond is not shown.
 const MOST_PAGES: usize = 30;
-const PER_PAGE: usize = 100;
-/// Bytes of an answer at most: GitHub describes a repository in 6 KB.
-const LIMIT: usize = 4 << 20;
+/// Bytes of the answer to a code at most.
+const LIMIT: usize = 1 << 20;
 /// How long a token lives at most, also where the App's tokens never end.
 const LONGEST: TimeDelta = TimeDelta::hours(8);
 
 /// The App as people sign in with it.
 pub struct SignIn {
     github: Github,
-    api: Transport,
     web: Transport,
     web_url: ApiUrl,
     /// Where GitHub sends the browser back to.
@@ -65,21 +64,15 @@ struct Exchanged {
     expires_in: Option<i64>,
 }
 
-#[derive(Deserialize)]
-struct Installations {
-    installations: Vec<Installation>,
-}
-
 impl SignIn {
     /// Must be called within a tokio runtime.
     ///
     /// # Errors
-    /// [`Error::Setup`] where one of the addresses is none, or no HTTP client can be set up.
-    pub fn new(github: Github, (api, web): (&Url, &Url), callback: String, secret: Secret) -> Result<Self, Error> {
-        let (api, web_url) = (ApiUrl::parse(api.as_str())?, ApiUrl::parse(web.as_str())?);
-        let (api, web) = (Transport::new(api)?, Transport::new(web_url.clone())?);
-        let secret = RwLock::new(secret);
-        Ok(Self { github, api, web, web_url, callback, secret, client_id: OnceLock::new() })
+    /// [`Error::Setup`] where the address is none, or no HTTP client can be set up.
+    pub fn new(github: Github, web: &Url, callback: String, secret: Secret) -> Result<Self, Error> {
+        let web_url = ApiUrl::parse(web.as_str())?;
+        let web = Transport::new(web_url.clone())?;
+        Ok(Self { github, web, web_url, callback, secret: RwLock::new(secret), client_id: OnceLock::new() })
     }
 
     /// Goes by this secret from now on.
@@ -119,14 +112,22 @@ impl SignIn {
             "client_id": client_id, "client_secret": secret.expose(), "code": code,
             "redirect_uri": self.callback, "code_verifier": verifier,
         });
+        let path = "/login/oauth/access_token";
         let request = Outgoing {
             method: Method::POST,
             body: Some(Bytes::from(asked.to_string())),
-            ..Outgoing::read("/login/oauth/access_token", Accept::Plain, LIMIT)
+            ..Outgoing::read(path, Accept::Plain, LIMIT)
         };
-        let Exchanged { access_token, expires_in } = parsed(&request, &sent(&self.web, &request, None).await?)?;
+        // Once: a person waiting at a browser can reload the page.
+        let sent = self.web.send(&self.web.address(path)?, &request, None).await;
+        let answer = sent.map_err(|broken| error_of(broken, path, LIMIT))?;
+        if answer.status != StatusCode::OK {
+            let (path, status, message) = (path.to_owned(), answer.status.as_u16(), String::new());
+            return Err(Error::Rejected { path, status, message });
+        }
+        let Exchanged { access_token, expires_in } = parse(path, &answer.body)?;
         let Some(token) = access_token else { return Ok(None) };
-        let Actor { id, login } = self.read("/user", &token).await?;
+        let Actor { id, login } = self.github.bearing(token.clone()).fetch("/user").await?;
         let lives = expires_in.and_then(TimeDelta::try_seconds).unwrap_or(LONGEST).min(LONGEST);
         Ok(Some(Visitor { id, login, token, lives }))
     }
@@ -138,57 +139,22 @@ impl SignIn {
     /// # Errors
     /// [`Error::Unauthorized`] where the token is not taken any more; others when GitHub does not answer.
     pub async fn repositories(&self, token: &Secret) -> Result<BTreeSet<RepoName>, Error> {
-        let path = format!("/user/installations?per_page={PER_PAGE}");
-        let Installations { installations } = self.read(&path, token).await?;
+        let client = self.github.bearing(token.clone());
+        let installations = client.list::<Installation>("/user/installations", 1).await?.items;
         let (mut seen, mut pages) = (BTreeSet::new(), 0);
         for installation in installations.iter().filter(|it| it.suspended_at.is_none()) {
-            for page in 1.. {
-                let path =
-                    format!("/user/installations/{}/repositories?per_page={PER_PAGE}&page={page}", installation.id);
-                let request = Outgoing::read(&path, Accept::Json, LIMIT);
-                let answer = sent(&self.api, &request, Some(token)).await?;
-                // It is gone, or its organisation wants another sign-in first
-                // (<https://docs.github.com/en/rest/authentication/authenticating-to-the-rest-api#authenticating-with-a-personal-access-token>).
-                let is_hidden = answer.status == StatusCode::NOT_FOUND
-                    || answer.status == StatusCode::FORBIDDEN && answer.headers.contains_key("x-github-sso");
-                if is_hidden {
-                    break;
-                }
-                let Repositories { repositories } = parsed(&request, &answer)?;
-                let is_last = repositories.len() < PER_PAGE;
-                seen.extend(repositories.into_iter().filter_map(|repository| repository.full_name));
-                pages += 1;
-                if pages == MOST_PAGES {
-                    return Ok(seen);
-                }
-                if is_last {
-                    break;
-                }
+            if pages >= MOST_PAGES {
+                break;
             }
+            let path = format!("/user/installations/{}/repositories", installation.id);
+            // It is gone, or its organisation wants another sign-in first
+            // (<https://docs.github.com/en/rest/authentication/authenticating-to-the-rest-api#authenticating-with-a-personal-access-token>).
+            let Some(listed) = client.list::<SideRepository>(&path, MOST_PAGES - pages).await.or_refused()? else {
+                continue;
+            };
+            pages += listed.items.len() / 100 + 1;
+            seen.extend(listed.items.into_iter().filter_map(|repository| repository.full_name));
         }
         Ok(seen)
-    }
-
-    async fn read<T: DeserializeOwned>(&self, path: &str, token: &Secret) -> Result<T, Error> {
-        let request = Outgoing::read(path, Accept::Json, LIMIT);
-        parsed(&request, &sent(&self.api, &request, Some(token)).await?)
-    }
-}
-
-/// Sends a request once. It is not repeated: a person waiting at a browser can reload the page.
-async fn sent(transport: &Transport, request: &Outgoing<'_>, token: Option<&Secret>) -> Result<Incoming, Error> {
-    let address = transport.address(request.target)?;
-    let sent = transport.send(&address, request, token).await;
-    sent.map_err(|broken| error_of(broken, request.target, request.limit))
-}
-
-fn parsed<T: DeserializeOwned>(request: &Outgoing<'_>, answer: &Incoming) -> Result<T, Error> {
-    match answer.status {
-        StatusCode::OK => parse(request.target, &answer.body),
-        StatusCode::UNAUTHORIZED => Err(Error::Unauthorized { message: "a visitor's token".to_owned() }),
-        status => {
-            let (path, message) = (request.target.to_owned(), String::new());
-            Err(Error::Rejected { path, status: status.as_u16(), message })
-        }
     }
 }

@@ -1,9 +1,9 @@
 //! Shapes that several answers of the API share. Only the fields that are used; unknown values are tolerated.
 
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::json;
+use serde_json::{Value, json};
 
-use super::{Client, Error, Repo, error::OrAbsent as _, paging::wrapped_pages};
+use super::{Client, Error, Repo, error::OrAbsent as _, transport::GRAPHQL};
 use loopgate_core::{
     AppId, CheckRunId, Login, PrNumber, RepoName, Sha, Timestamp, UserId, WorkflowRunId,
     observed::{Account, AccountKind},
@@ -44,18 +44,10 @@ impl From<User> for Account {
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct InStack {
     /// The branch that the stack lands on, whatever the layer itself targets.
-    pub base: BranchHead,
+    pub base: Side,
 }
 
-/// A branch and its head.
-#[derive(Debug, Clone, Deserialize)]
-pub(super) struct BranchHead {
-    #[serde(rename = "ref")]
-    pub branch: String,
-    pub sha: Sha,
-}
-
-/// The head or the base of a pull request.
+/// The head or the base of a pull request, or the base of a stack.
 #[derive(Debug, Clone, Deserialize)]
 pub(super) struct Side {
     pub sha: Sha,
@@ -76,8 +68,6 @@ pub(super) struct SideRepository {
 /// A commit, or another object of git, by its id.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ObjectRef {
-    /// GraphQL's word for it is `oid`.
-    #[serde(alias = "oid")]
     pub sha: Sha,
 }
 
@@ -225,15 +215,15 @@ pub(super) struct Team {
 }
 
 /// The App that made a post.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct App {
     pub id: AppId,
     pub slug: Option<String>,
 }
 
-/// `GET …/commits/{sha}/check-runs`
+/// A check run, or the execution of a job, which is one
 /// (<https://docs.github.com/en/rest/checks/runs#list-check-runs-for-a-git-reference>).
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct CheckRun {
     pub id: CheckRunId,
     pub name: String,
@@ -245,20 +235,29 @@ pub(super) struct CheckRun {
     pub external_id: Option<String>,
     pub app: Option<App>,
     pub output: Option<CheckOutput>,
+    /// Of a job.
+    pub run_attempt: Option<u32>,
+    #[serde(default)]
+    pub steps: Vec<WireStep>,
+}
+
+#[derive(Serialize, Deserialize)]
+pub(super) struct WireStep {
+    #[serde(default)]
+    pub name: String,
+    pub status: Option<String>,
+    pub conclusion: Option<String>,
+    pub started_at: Option<Timestamp>,
+    pub completed_at: Option<Timestamp>,
 }
 
 /// What a check run shows.
-#[derive(Deserialize)]
+#[derive(Serialize, Deserialize)]
 pub(super) struct CheckOutput {
     pub title: Option<String>,
     pub summary: Option<String>,
     pub text: Option<String>,
     pub annotations_count: Option<u64>,
-}
-
-wrapped_pages! {
-    pub(super) Artifacts.artifacts of Artifact;
-    pub(super) CheckRuns.check_runs of CheckRun;
 }
 
 /// A workflow run (<https://docs.github.com/en/rest/actions/workflow-runs>).
@@ -288,20 +287,9 @@ pub(super) struct Artifact {
     pub expired: bool,
     pub created_at: Option<Timestamp>,
     pub expires_at: Option<Timestamp>,
-    pub workflow_run: Option<UploadingRun>,
-}
-
-/// The run that uploaded an artifact.
-#[derive(Serialize, Deserialize)]
-pub(super) struct UploadingRun {
-    pub id: WorkflowRunId,
-}
-
-/// A list of GraphQL, without what may not be seen.
-#[derive(Deserialize)]
-pub(super) struct Nodes<T> {
-    #[serde(default = "Vec::new")]
-    pub nodes: Vec<Option<T>>,
+    /// The run that uploaded it.
+    #[serde(default)]
+    pub workflow_run: Value,
 }
 
 /// An account as GraphQL shows it.
@@ -312,22 +300,21 @@ pub(super) struct GraphqlAccount {
     pub login: Login,
 }
 
-/// GitHub's answer to `query($ids: [ID!]!)` for the nodes with these ids; empty where GitHub refuses.
+impl GraphqlAccount {
+    /// The account at a part of an answer, if there is one.
+    pub fn at(node: &Value) -> Option<Self> {
+        Self::deserialize(node).ok()
+    }
+}
+
+/// The nodes with these ids, as GitHub answers `query($ids: [ID!]!)`; empty where GitHub refuses.
 ///
 /// # Errors
 /// Every error that is no refusal.
-pub(super) async fn graphql_nodes<T: DeserializeOwned>(
-    client: &Client,
-    query: &str,
-    ids: &[&str],
-) -> Result<Vec<T>, Error> {
-    #[derive(Deserialize)]
-    struct Answer<T> {
-        data: Option<Nodes<T>>,
-    }
+pub(super) async fn graphql_nodes(client: &Client, query: &str, ids: &[&str]) -> Result<Vec<Value>, Error> {
     let question = json!({ "query": query, "variables": { "ids": ids } });
-    let answer = client.graphql::<Answer<T>>(&question).await.or_refused()?.and_then(|answer| answer.data);
-    Ok(answer.into_iter().flat_map(|data| data.nodes).flatten().collect())
+    let answer: Value = client.graphql(&question).await.or_refused()?.unwrap_or_default();
+    Ok(nodes(&answer["data"]).cloned().collect())
 }
 
 /// What a query about one pull request answers; nothing where GitHub refuses. The query takes `$owner`, `$name`, `$number`
@@ -341,27 +328,26 @@ pub(super) async fn graphql_pull<T: DeserializeOwned>(
     query: &str,
     before: Option<&str>,
 ) -> Result<Option<T>, Error> {
-    #[derive(Deserialize)]
-    struct Answer<T> {
-        data: Option<Data<T>>,
-    }
-    #[derive(Deserialize)]
-    struct Data<T> {
-        repository: Option<Holder<T>>,
-    }
-    #[derive(Deserialize)]
-    struct Holder<T> {
-        #[serde(rename = "pullRequest")]
-        pull_request: Option<T>,
-    }
     let (owner, name) = (repo.name.owner(), repo.name.name());
     let mut variables = json!({ "owner": owner, "name": name, "number": number });
     if let Some(before) = before {
         variables["before"] = before.into();
     }
     let question = json!({ "query": query, "variables": variables });
-    let answer = repo.graphql::<Answer<T>>(&question).await.or_refused()?;
-    Ok(answer.and_then(|answer| answer.data?.repository?.pull_request))
+    let answer: Value = repo.graphql(&question).await.or_refused()?.unwrap_or_default();
+    let unreadable =
+        |error: serde_json::Error| Error::Unreadable { path: GRAPHQL.to_owned(), message: error.to_string() };
+    Option::deserialize(&answer["data"]["repository"]["pullRequest"]).map_err(unreadable)
+}
+
+/// The nodes of a list of GraphQL, without what may not be seen.
+pub(super) fn nodes(list: &Value) -> impl DoubleEndedIterator<Item = &Value> {
+    list["nodes"].as_array().into_iter().flatten().filter(|node| !node.is_null())
+}
+
+/// The account at a part of an answer, or GitHub's placeholder for one that is gone.
+pub(super) fn account_at(user: &Value) -> Account {
+    account(User::deserialize(user).ok())
 }
 
 /// The account, or GitHub's placeholder for one that is gone.

@@ -22,24 +22,22 @@ mod objects;
 mod packed;
 mod recover;
 mod run_lines;
-mod runs;
 mod seal;
 mod store;
 mod subject;
 
 #[cfg(test)]
-pub(crate) mod fake;
+pub(crate) mod fixtures;
 
-pub use archive::{ARCHIVE, all_runs, archive_entry, archived};
-pub use attempt::AttemptFile;
+pub use archive::{ARCHIVE, all_runs, archive_entry, archived, each_run, recorded_attempts};
+pub use attempt::attempt_document;
 pub use local::LocalRepository;
 pub use memory::{MemoryNotes, MemoryStore};
 pub use name::RefName;
 pub use objects::{GitObjects, ListObjects, NewCommit, RefsError, Retry};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
 pub use run_lines::RunLines;
-pub use runs::{each_run, recorded_attempts};
 pub use seal::{Seal, SealOf};
 pub(crate) use store::HISTORY_FILE;
-pub use store::{LoadedRun, Remembered, Save, StateStore};
+pub use store::{LoadedRun, Save, StateStore};
 pub use subject::{loop_subject, subject};

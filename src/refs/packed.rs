@@ -145,7 +145,7 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::*;
-    use crate::refs::fake::sample_state;
+    use crate::refs::fixtures::sample_state;
 
     fn packed(status: RunStatus, reason: Option<StopReason>) -> String {
         let mut state = LoopState { status, ..sample_state() };

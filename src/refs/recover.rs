@@ -3,14 +3,10 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{
-    GitObjects, RefsError, StateStore,
-    attempt::Digested,
-    store::{HISTORY_FILE, HISTORY_LIMIT, Unusable},
-};
+use super::{GitObjects, RefsError, StateStore, attempt::Digested, store::Unusable};
 use crate::render::loop_call;
 use loopgate_core::{
-    Sha, Timestamp,
+    Sha,
     deciding::new_run::workflow_id,
     reflex,
     state::{
@@ -59,15 +55,15 @@ pub(super) async fn salvage<G: GitObjects>(
     tip: Sha,
     unusable: Unusable,
 ) -> Result<Damaged, RefsError> {
-    let is_history_believed = !store.is_sealing() && !matches!(unusable, Unusable::Foreign);
+    let is_history_believed = store.seal.is_none() && !matches!(unusable, Unusable::Foreign);
     let (why, mut basis) = match unusable {
         Unusable::Foreign => ("the saved state is that of another pull request".to_owned(), Basis::New),
         Unusable::Unsealed(state) => (UNSEALED.to_owned(), Basis::Stripped(Box::new(stripped(*state)))),
         Unusable::Broken(why) => (why, Basis::New),
     };
-    let lines = if is_history_believed { history(store, tip).await? } else { Vec::new() };
+    let lines = if is_history_believed { store.history(tip).await? } else { Vec::new() };
     let attempts = attempts(store, tip, &lines).await?;
-    let is_of_local_loop = store.is_of_local_loop();
+    let is_of_local_loop = store.name.number().is_none();
     let is_of_the_run = |state: &LoopState| {
         let last = lines.last();
         last.is_none_or(|last| state.run_id == last.run_id && state.reflex.is_some() == is_of_local_loop)
@@ -78,7 +74,7 @@ pub(super) async fn salvage<G: GitObjects>(
         commit = parent;
         match store.state_at(commit).await? {
             Ok(state) if is_of_the_run(&state) => {
-                let known = if lines.is_empty() { 0 } else { history(store, commit).await?.len() };
+                let known = if lines.is_empty() { 0 } else { store.history(commit).await?.len() };
                 basis = Basis::Older { state: Box::new(state), commit, known };
                 break;
             }
@@ -89,12 +85,6 @@ pub(super) async fn salvage<G: GitObjects>(
         }
     }
     Ok(Damaged { why, basis, lines, attempts, is_of_local_loop })
-}
-
-/// The lines of the history in a commit; none where it is too large to be ours.
-async fn history<G: GitObjects>(store: &StateStore<'_, G>, commit: Sha) -> Result<Vec<HistoryLine>, RefsError> {
-    let bytes = store.objects.read_own(commit, HISTORY_FILE, HISTORY_LIMIT).await?;
-    Ok(readable_lines(&bytes.unwrap_or_default()))
 }
 
 /// A state without what grants something: attempts and answers stay, so nothing is spent or answered twice.
@@ -132,23 +122,16 @@ fn last_run(lines: &[HistoryLine]) -> impl Iterator<Item = &HistoryLine> {
     lines.iter().filter(move |line| Some(&line.run_id) == last)
 }
 
-/// The lines that are lines of a history.
-pub(super) fn readable_lines(bytes: &[u8]) -> Vec<HistoryLine> {
-    let lines = bytes.split(|byte| *byte == b'\n');
-    lines.filter_map(|line| serde_json::from_slice(line).ok()).collect()
-}
-
 impl Damaged {
-    /// The state to go on from, and a sentence for people about the recovery.
-    pub(super) fn rebuild(&self, begin: impl FnOnce() -> LoopState) -> (LoopState, String) {
-        let state = match &self.basis {
+    /// The state to go on from.
+    pub(super) fn rebuild(&self, begin: impl FnOnce() -> LoopState) -> LoopState {
+        match &self.basis {
             Basis::Older { state, known, .. } => {
                 led_on(state.as_ref().clone(), self.lines.get(*known..).unwrap_or_default(), &self.attempts)
             }
             Basis::Stripped(state) => state.as_ref().clone(),
             Basis::New => replay(begin(), &self.lines, &self.attempts),
-        };
-        (state, self.to_string())
+        }
     }
 
     /// The beginning of the local loop, from the history.
@@ -194,7 +177,14 @@ fn led_on(mut state: LoopState, since: &[HistoryLine], attempts: &[AttemptDigest
 /// is left out: then people are asked again.
 fn retell(state: &mut LoopState, line: &HistoryLine) {
     match &line.event {
-        Event::ArtifactCreated(seen) => state.first_seen_heads.extend(observation(seen, line.ts)),
+        Event::ArtifactCreated(ArtifactCreated::HeadSeen { head, base, gates, merge_base, at, .. }) => {
+            let (base, gates, merge_base) = (base.clone(), gates.clone(), *merge_base);
+            state.first_seen_heads.push(HeadObservation { sha: *head, at: *at, gates, base, merge_base });
+        }
+        Event::ArtifactCreated(ArtifactCreated::Head { head }) => {
+            let seen = HeadObservation { sha: *head, at: line.ts, ..HeadObservation::default() };
+            state.first_seen_heads.push(seen);
+        }
         Event::CheckSkipped(skip) => state.skips.push(skip.clone()),
         Event::Disputed(dispute) => {
             state.disputes.retain(|known| (known.failure, known.source) != (dispute.failure, dispute.source));
@@ -246,23 +236,6 @@ fn answered(state: &mut LoopState, source: Asked, answer: Answer) {
     match state.answered.iter_mut().find(|known| known.source == source) {
         Some(known) => known.answers.push(answer),
         None => state.answered.push(Answered { source, answers: vec![answer] }),
-    }
-}
-
-/// When a head was first seen.
-fn observation(created: &ArtifactCreated, written: Timestamp) -> Option<HeadObservation> {
-    match created {
-        ArtifactCreated::HeadSeen { head, base, gates, merge_base, at, .. } => Some(HeadObservation {
-            sha: *head,
-            at: *at,
-            gates: gates.clone(),
-            base: base.clone(),
-            merge_base: *merge_base,
-        }),
-        ArtifactCreated::Head { head } => {
-            Some(HeadObservation { sha: *head, at: written, gates: Default::default(), base: None, merge_base: None })
-        }
-        ArtifactCreated::Produced { .. } => None,
     }
 }
 

@@ -126,7 +126,7 @@ mod tests {
     use super::*;
     use crate::refs::{
         GitObjects,
-        fake::{FakeObjects, sample_state},
+        fixtures::{FakeObjects, sample_state},
     };
 
     fn line(run: &str, ended_at: Timestamp) -> RunLine {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 use super::{
     GitObjects, NewCommit, RefName, RefsError,
     archive::archived,
-    attempt::{self, AttemptFile},
+    attempt,
     recover::{self, Damaged},
     seal::{self, SealOf},
 };
@@ -15,6 +15,7 @@ use loopgate_core::{
     Sha, Timestamp,
     evidence::CheckEvidence,
     metrics::RunLine,
+    replay::RecordedAttempt,
     state::{
         LOOP_STATE_SCHEMA, LoopState,
         history::{Event, EventStatus, HistoryLine, LocalLoopStarted, Resumed},
@@ -36,8 +37,8 @@ const ARTIFACT_LIMIT: usize = 1 << 20;
 #[derive(Debug, Clone)]
 pub struct StateStore<'g, G> {
     pub(super) objects: &'g G,
-    name: RefName,
-    seal: Option<SealOf>,
+    pub(super) name: RefName,
+    pub(super) seal: Option<SealOf>,
 }
 
 /// Why a state cannot be used as it stands.
@@ -55,46 +56,30 @@ pub(super) enum Unusable {
 pub struct LoadedRun {
     /// The commit it was read from; none when the ref does not exist.
     pub tip: Option<Sha>,
-    pub remembered: Remembered,
-}
-
-/// What is left of earlier reconciles.
-#[derive(Debug)]
-pub enum Remembered {
-    /// There is no ref: a new run.
-    Nothing,
-    State(Box<LoopState>),
-    /// The state is missing or unusable.
-    Damaged(Box<Damaged>),
+    /// The state, if it is whole.
+    pub whole: Option<Box<LoopState>>,
+    /// What is left of a state that is missing or unusable.
+    pub damaged: Option<Box<Damaged>>,
 }
 
 impl LoadedRun {
     /// The state to go on from, and how it was recovered if it had to be. `begin` makes the state of a new run.
     pub fn state(&self, begin: impl FnOnce() -> LoopState) -> (LoopState, Option<String>) {
-        match &self.remembered {
-            Remembered::Nothing => (begin(), None),
-            Remembered::State(state) => (state.as_ref().clone(), None),
-            Remembered::Damaged(damaged) => {
-                let (state, how) = damaged.rebuild(begin);
-                (state, Some(how))
-            }
+        match (&self.whole, &self.damaged) {
+            (Some(state), _) => (state.as_ref().clone(), None),
+            (None, Some(damaged)) => (damaged.rebuild(begin), Some(damaged.to_string())),
+            (None, None) => (begin(), None),
         }
     }
 
     /// How the local loop began, if its state is damaged and its history records it.
     pub fn begun(&self) -> Option<&LocalLoopStarted> {
-        match &self.remembered {
-            Remembered::Damaged(damaged) => damaged.begun(),
-            Remembered::Nothing | Remembered::State(_) => None,
-        }
+        self.damaged.as_ref()?.begun()
     }
 
     /// The state as it was found, if it was whole.
     pub fn intact(&self) -> Option<&LoopState> {
-        match &self.remembered {
-            Remembered::State(state) => Some(state),
-            Remembered::Nothing | Remembered::Damaged(_) => None,
-        }
+        self.whole.as_deref()
     }
 }
 
@@ -104,7 +89,8 @@ pub struct Save<'a> {
     pub state: &'a LoopState,
     /// To be appended to the history.
     pub lines: &'a [HistoryLine],
-    pub attempt: Option<AttemptFile>,
+    /// The document of an attempt, and where it stands.
+    pub attempt: Option<(String, String)>,
     /// The rendered report of the last evaluation, in Markdown.
     pub artifact: &'a str,
     /// The subject of the commit.
@@ -126,14 +112,6 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// A store that seals what it saves and distrusts what is not sealed.
     pub fn sealed(self, seal: Option<SealOf>) -> Self {
         Self { seal, ..self }
-    }
-
-    pub(super) const fn is_sealing(&self) -> bool {
-        self.seal.is_some()
-    }
-
-    pub(super) fn is_of_local_loop(&self) -> bool {
-        self.name.number().is_none()
     }
 
     /// Reads the state, or what can be saved of it.
@@ -160,14 +138,14 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// As there.
     pub async fn load_at(&self, tip: Option<Sha>) -> Result<LoadedRun, RefsError> {
-        let Some(tip) = tip else {
-            return Ok(LoadedRun { tip: None, remembered: Remembered::Nothing });
-        };
-        let remembered = match self.state_at(tip).await? {
-            Ok(state) => Remembered::State(Box::new(state)),
-            Err(why) => Remembered::Damaged(Box::new(recover::salvage(self, tip, why).await?)),
-        };
-        Ok(LoadedRun { tip: Some(tip), remembered })
+        let Some(at) = tip else { return Ok(LoadedRun { tip, whole: None, damaged: None }) };
+        Ok(match self.state_at(at).await? {
+            Ok(state) => LoadedRun { tip, whole: Some(Box::new(state)), damaged: None },
+            Err(why) => {
+                let damaged = recover::salvage(self, at, why).await?;
+                LoadedRun { tip, whole: None, damaged: Some(Box::new(damaged)) }
+            }
+        })
     }
 
     /// The state in a commit, or why it is unusable.
@@ -204,13 +182,15 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         }
     }
 
-    /// The lines of the history in a commit that can be read; none when there is no such file.
+    /// The lines of the history in a commit that can be read; none where there is no such file, or where it is larger than
+    /// ours.
     ///
     /// # Errors
-    /// When the git database does not answer, or the file is larger than 8 MiB.
+    /// When the git database does not answer.
     pub async fn history(&self, commit: Sha) -> Result<Vec<HistoryLine>, RefsError> {
-        let bytes = self.objects.read_file(commit, HISTORY_FILE, HISTORY_LIMIT).await?.unwrap_or_default();
-        Ok(recover::readable_lines(&bytes))
+        let bytes = self.objects.read_own(commit, HISTORY_FILE, HISTORY_LIMIT).await?.unwrap_or_default();
+        let lines = bytes.split(|byte| *byte == b'\n');
+        Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
     }
 
     /// The checks of an attempt as its document keeps them, shortened; none when it has none that can be read.
@@ -218,7 +198,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     /// # Errors
     /// When the git database does not answer.
     pub async fn recorded_checks(&self, commit: Sha, attempt: u32) -> Result<Vec<CheckEvidence>, RefsError> {
-        let read: Option<attempt::AttemptChecks> = self.recorded_attempt(commit, attempt).await?;
+        let read: Option<RecordedAttempt> = self.recorded_attempt(commit, attempt).await?;
         Ok(read.map(|read| read.checks).unwrap_or_default())
     }
 
@@ -285,7 +265,9 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             (Some(_), Some(tip)) if self.statement(tip).await?.is_some() => None,
             (statement, _) => statement,
         };
-        if loaded.intact().is_some_and(|before| is_same(before, save.state))
+        // Equal in everything but the time of the last change.
+        let is_same = |before: &LoopState| before == &LoopState { updated_at: before.updated_at, ..save.state.clone() };
+        if loaded.intact().is_some_and(is_same)
             && save.lines.is_empty()
             && save.attempt.is_none()
             && statement.is_none()
@@ -293,13 +275,16 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
             return Ok(None);
         }
         let mut files = vec![(STATE_FILE.to_owned(), self.document(save.state)?)];
-        let lines = self.lines_to_append(loaded, save);
+        let mut lines = save.lines.to_vec();
+        if let Some(damaged) = &loaded.damaged {
+            // A recovery is noted in the history too, before whatever came after it.
+            let note = Event::Resumed(Resumed::Recovered { recovered: damaged.to_string() });
+            lines.insert(0, HistoryLine::of(save.state, save.state.updated_at, note, EventStatus::Fail));
+        }
         if !lines.is_empty() {
             files.push((HISTORY_FILE.to_owned(), self.appended(loaded.tip, &lines).await?));
         }
-        if let Some(attempt) = &save.attempt {
-            files.push((attempt.path(), attempt.text().to_owned()));
-        }
+        files.extend(save.attempt.clone());
         files.push((ARTIFACT_FILE.to_owned(), save.artifact.to_owned()));
         files.extend(statement.map(|text| (STATEMENT_FILE.to_owned(), text.to_owned())));
         let commit = NewCommit { parent: loaded.tip, files: &files, subject: save.subject, ..NewCommit::default() };
@@ -354,16 +339,6 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         document(&value)
     }
 
-    /// A recovery is noted in the history too, before whatever came after it.
-    fn lines_to_append(&self, loaded: &LoadedRun, save: &Save<'_>) -> Vec<HistoryLine> {
-        let mut lines = save.lines.to_vec();
-        if let Remembered::Damaged(damaged) = &loaded.remembered {
-            let note = Event::Resumed(Resumed::Recovered { recovered: damaged.to_string() });
-            lines.insert(0, HistoryLine::of(save.state, save.state.updated_at, note, EventStatus::Fail));
-        }
-        lines
-    }
-
     /// The history with lines appended. What stands there stays byte for byte; a history too large to have been
     /// written by us is left to the older commits, and a new one begun.
     async fn appended(&self, tip: Option<Sha>, lines: &[HistoryLine]) -> Result<String, RefsError> {
@@ -381,11 +356,6 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         }
         Ok(text)
     }
-}
-
-/// Equal in everything but the time of the last change.
-fn is_same(before: &LoopState, after: &LoopState) -> bool {
-    before == &LoopState { updated_at: before.updated_at, ..after.clone() }
 }
 
 pub(super) fn document(value: &impl Serialize) -> Result<String, RefsError> {

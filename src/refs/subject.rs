@@ -8,18 +8,12 @@ use loopgate_core::{
         DistanceToSuccess, LoopState, RunStatus, Step, StopReason,
         history::{Completed, Escalated, Event, Failed, HistoryLine, Stopped},
     },
+    text,
 };
 
 /// One line about a decision: `attempt 2: retry — 1 failed rule (unit)`.
 pub fn subject(decision: &Decision) -> String {
-    let failed = decision.view.evaluation.failed_rules();
-    let names: Vec<_> = failed.iter().take(3).map(|rule| rule.as_str()).collect();
-    let rules = match (failed.len(), names.join(", ")) {
-        (0, _) => String::new(),
-        (1, names) => format!(" — 1 failed rule ({names})"),
-        (count @ 2..=3, names) => format!(" — {count} failed rules ({names})"),
-        (count, names) => format!(" — {count} failed rules ({names}, …)"),
-    };
+    let rules = failed_rules(&decision.view.evaluation.failed_rules());
     let what = match &decision.action {
         NextAction::Complete => return format!("complete: merged after attempt {}", decision.view.attempt),
         NextAction::Stopped => {
@@ -81,7 +75,7 @@ fn told(state: &LoopState, line: &HistoryLine) -> String {
         Event::PhaseSwitched { .. } => {
             format!("phase A passes, {}", state.evaluation.as_ref().map_or(Score::ZERO, |evaluation| evaluation.score))
         }
-        Event::EvaluationDone { score, failed_rules, .. } => failed(*score, failed_rules),
+        Event::EvaluationDone { score, failed_rules: rules, .. } => format!("fail, {score}{}", failed_rules(rules)),
         Event::CritiqueDone { items } => format!("critique, {}", count(items.len(), "item")),
         Event::RefinementDone { subject, .. } => one_line(subject),
         Event::PhaseError { step, why, .. } => format!("{} went wrong, once more: {}", step.as_str(), one_line(why)),
@@ -93,18 +87,20 @@ fn told(state: &LoopState, line: &HistoryLine) -> String {
             reason,
             distance_to_success: DistanceToSuccess { score, blocking_rule_ids, .. },
         }) => {
-            format!("stopped, {}: {}", reason.as_str(), failed(*score, blocking_rule_ids))
+            format!("stopped, {}: fail, {score}{}", reason.as_str(), failed_rules(blocking_rule_ids))
         }
         Event::Escalated(Escalated::LocalLoop { trigger, .. }) => format!("escalate, {}", trigger.as_str()),
         other => other.name(),
     }
 }
 
-fn failed(score: Score, rules: &[RuleId]) -> String {
-    let names = rules.iter().take(3).map(ToString::to_string).collect::<Vec<_>>().join(", ");
+/// ` — 2 failed rules (unit, lint)`; of more than three the first three.
+fn failed_rules(rules: &[RuleId]) -> String {
+    let names = rules.iter().take(3).map(RuleId::as_str).collect::<Vec<_>>().join(", ");
     match rules.len() {
-        0 => format!("fail, {score}"),
-        many => format!("fail, {score} — {} ({names})", count(many, "failed rule")),
+        0 => String::new(),
+        many @ 1..=3 => format!(" — {} ({names})", count(many, "failed rule")),
+        many => format!(" — {} ({names}, …)", count(many, "failed rule")),
     }
 }
 
@@ -114,7 +110,7 @@ fn count(n: usize, one: &str) -> String {
 
 fn one_line(text: &str) -> String {
     let plain: String = text.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-    plain.split_whitespace().collect::<Vec<_>>().join(" ").chars().take(100).collect()
+    text::one_line(&plain, 100)
 }
 
 #[cfg(test)]

@@ -51,29 +51,26 @@ pub fn plural(n: impl TryInto<u64>, one: &str, many: &str) -> String {
 }
 
 /// `a`, `a and b`, `a, b and c`.
-pub fn and(items: &[String]) -> String {
+pub fn and(items: impl IntoIterator<Item: ToString>) -> String {
     series(items, "and")
 }
 
 /// `a`, `a or b`, `a, b or c`.
-pub fn or(items: &[String]) -> String {
+pub fn or(items: impl IntoIterator<Item: ToString>) -> String {
     series(items, "or")
 }
 
-fn series(items: &[String], word: &str) -> String {
-    match items {
-        [] => String::new(),
-        [only] => only.clone(),
-        [most @ .., last] => format!("{} {word} {last}", most.join(", ")),
-    }
+fn series(items: impl IntoIterator<Item: ToString>, word: &str) -> String {
+    let mut items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    let last = items.pop().unwrap_or_default();
+    if items.is_empty() { last } else { format!("{} {word} {last}", items.join(", ")) }
 }
 
 /// The first few of many: `a, b and 3 more`.
-pub fn few(items: &[String], most: usize) -> String {
-    match items.get(..most) {
-        Some(first) if items.len() > most => format!("{} and {} more", first.join(", "), items.len() - most),
-        _ => and(items),
-    }
+pub fn few(items: impl IntoIterator<Item: ToString>, most: usize) -> String {
+    let mut items: Vec<String> = items.into_iter().map(|item| item.to_string()).collect();
+    let more = items.split_off(items.len().min(most)).len();
+    if more > 0 { format!("{} and {more} more", items.join(", ")) } else { and(items) }
 }
 
 #[cfg(test)]
@@ -98,10 +95,10 @@ mod tests {
     #[test]
     fn lists() {
         let items = |names: &[&str]| names.iter().map(ToString::to_string).collect::<Vec<_>>();
-        assert_eq!(and(&items(&["a"])), "a");
-        assert_eq!(and(&items(&["a", "b", "c"])), "a, b and c");
-        assert_eq!(or(&items(&["a", "b"])), "a or b");
-        assert_eq!(few(&items(&["a", "b", "c", "d"]), 2), "a, b and 2 more");
-        assert_eq!(few(&items(&["a", "b"]), 2), "a and b");
+        assert_eq!(and(items(&["a"])), "a");
+        assert_eq!(and(items(&["a", "b", "c"])), "a, b and c");
+        assert_eq!(or(items(&["a", "b"])), "a or b");
+        assert_eq!(few(items(&["a", "b", "c", "d"]), 2), "a, b and 2 more");
+        assert_eq!(few(items(&["a", "b"]), 2), "a and b");
     }
 }

@@ -1,14 +1,24 @@
-//! Annotations of the verify check: failures and uncovered lines, where they stand in the diff.
+//! Failures and uncovered lines where they stand in the diff: as annotations of the verify check, and as the workflow
+//! commands that the runner of GitHub Actions reads in a step's log; and texts in which it is to read none.
+//!
+//! The runner takes a line for a command that begins with `::`, behind any blanks, or has `##[` anywhere
+//! (`ActionCommand.cs` of actions/runner), so a log of somebody's test can set outputs and forge annotations. Logs are
+//! therefore printed between `::stop-commands::TOKEN` and `::TOKEN::`, short texts with the marks taken apart.
 
 use std::collections::BTreeSet;
 
 use serde::Serialize;
 
 use super::{
-    failure_card::{Said, told_lines},
-    sanitize::{block, clip, clip_lines, line, path_in_address},
+    block, clip, clip_lines,
+    failure_card::{Said, causes, told_lines},
+    line,
+    sanitize::path_in_address,
+    word, words,
 };
-use loopgate_core::{deciding::View, failure::Blame, observed::AnnotationLevel, verdict::FailureView};
+use loopgate_core::{
+    deciding::View, failure::Blame, observed::AnnotationLevel, policy::ConfigError, verdict::FailureView,
+};
 
 /// At most so many are sent, in batches of 50, as many as GitHub takes at once.
 const MOST: usize = 200;
@@ -58,14 +68,14 @@ fn failure(view: &FailureView) -> Option<CheckAnnotation> {
 }
 
 /// The check, the test where there is one, and the failure's id.
-pub(super) fn title(view: &FailureView) -> String {
+fn title(view: &FailureView) -> String {
     let test = view.failure.test_name.as_deref().filter(|name| !name.trim().is_empty());
     let test = test.map(|name| format!(": {name}")).unwrap_or_default();
     format!("{} ({})", clip(&line(&format!("{}{test}", view.check)), 190), view.cause)
 }
 
 /// The tool's message, and our lines about it.
-pub(super) fn message(view: &FailureView) -> String {
+fn message(view: &FailureView) -> String {
     let said = clip_lines(&block(&view.failure.reported()), 20);
     let told: Vec<String> = told_lines(view, &mut Said::new()).collect();
     clip(format!("{said}\n\n{}", told.join("\n")).trim(), MESSAGE).into_owned()
@@ -91,6 +101,97 @@ pub fn parse_range(range: &str) -> Option<(&str, u32, u32)> {
     let (first, last) = lines.split_once('-').unwrap_or((lines, lines));
     let (first, last) = (first.parse().ok()?, last.parse().ok()?);
     (first >= 1 && last >= first && !file.is_empty()).then_some((file, first, last))
+}
+
+/// Annotations of one level that GitHub shows of a step ("Setting up annotations": 10 errors and 10 warnings).
+const MOST_OF_STEP: usize = 10;
+
+/// One line per annotation: errors for what fails, warnings for what the change is not to blame for and for changed
+/// lines no test executes.
+pub fn annotation_commands(view: &View) -> String {
+    let (placed, left_out) = annotations(view);
+    let placed = placed.iter().map(|one| {
+        let CheckAnnotation { path, start_line, end_line, level, title, message } = one;
+        let (path, title) = (property(path), property(title));
+        let properties = format!("file={path},line={start_line},endLine={end_line},title={title}");
+        (*level == AnnotationLevel::Failure, body(&properties, message))
+    });
+    let titled = |title: &str, message: &str| body(&format!("title={}", property(title)), message);
+    let nowhere = causes(&view.failures).into_iter().map(|cause| cause.first);
+    let nowhere = nowhere.filter(|view| view.failure.location().is_none());
+    let nowhere = nowhere.map(|view| (view.blame == Blame::PrCode, titled(&title(view), &message(view))));
+    let unexplained = view.checks.iter().filter_map(|check| {
+        let outcome = words::evidence(check)?.outcome;
+        let is_explained = view.failures.iter().any(|failure| failure.check == check.name);
+        let said = || (true, titled(check.name.as_str(), word("outcome", outcome.as_str())));
+        (outcome.is_failure() && !is_explained).then(said)
+    });
+    let all = placed.chain(nowhere).chain(unexplained);
+    let (errors, warnings): (Vec<_>, Vec<_>) = all.partition(|(is_error, _)| *is_error);
+    // The most severe come first, so what was left out is milder than what is there.
+    let (more_errors, more_warnings) = if warnings.is_empty() { (left_out, 0) } else { (0, left_out) };
+    commands("error", &errors, more_errors) + &commands("warning", &warnings, more_warnings)
+}
+
+/// The same of what is wrong in a configuration, all of it: a file has few such places.
+pub fn configuration_commands(errors: &[ConfigError], warnings: &[ConfigError]) -> String {
+    let all = |level: &str, problems: &[ConfigError]| -> String {
+        let command = |problem: &ConfigError| {
+            let ConfigError { file, line, column, message, hint, .. } = problem;
+            let hint = hint.as_ref().map(|hint| format!("\n{hint}")).unwrap_or_default();
+            let place = format!("file={},line={line},col={column}", property(file));
+            format!("::{level}{}\n", body(&place, &format!("{message}{hint}")))
+        };
+        problems.iter().map(command).collect()
+    };
+    all("error", errors) + &all("warning", warnings)
+}
+
+/// One annotation of a step that could not do its work, without the end of its line.
+pub fn error_command(message: &str) -> String {
+    format!("::error{}", body("title=Loopgate", message))
+}
+
+fn commands(level: &str, all: &[(bool, String)], more: usize) -> String {
+    let shown = if all.len() + more > MOST_OF_STEP { MOST_OF_STEP - 1 } else { all.len() };
+    let mut lines: String = all.iter().take(shown).map(|(_, body)| format!("::{level}{body}\n")).collect();
+    let rest = all.len() + more - shown.min(all.len());
+    if rest > 0 {
+        lines.push_str(&format!("::{level}::{rest} more; the summary of the job lists them\n"));
+    }
+    lines
+}
+
+/// What follows the level of a command: its properties and its text.
+fn body(properties: &str, text: &str) -> String {
+    format!(" {properties}::{}", data(text))
+}
+
+/// The text of a command.
+fn data(text: &str) -> String {
+    text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
+}
+
+/// The value of a command's property.
+fn property(text: &str) -> String {
+    data(text).replace(':', "%3A").replace(',', "%2C")
+}
+
+/// A log in which the runner reads no command. `token` must be new and unguessable: text that holds it can turn the
+/// commands on again.
+pub fn silenced(text: &str, token: &str) -> String {
+    let end = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+    format!("::stop-commands::{token}\n{text}{end}::{token}::\n")
+}
+
+/// A short text of which no line is a command. The marks are taken apart visibly: the runner overlooks invisible
+/// characters when it compares.
+pub fn defused(text: &str) -> String {
+    let line = |line: &str| {
+        let line = line.replace("##[", "## [");
+        if line.trim_start().starts_with("::") { line.replacen("::", ": :", 1) } else { line }
+    };
+    text.split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -150,6 +251,94 @@ mod tests {
         assert_eq!(parse_range("src/a.rs:10"), Some(("src/a.rs", 10, 10)));
         for wrong in ["src/a.rs", "a:0-1", "a:3-2", ":1", "a:x", "a:99999999999"] {
             assert_eq!(parse_range(wrong), None, "{wrong}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod workflow_tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::render::fixtures;
+
+    /// Whether the runner takes the line for a command.
+    fn is_command(line: &str) -> bool {
+        let line = line.trim_start();
+        line.contains("##[") || line.strip_prefix("::").is_some_and(|rest| rest.contains("::"))
+    }
+
+    #[test]
+    fn what_is_wrong_in_a_configuration_stands_at_its_place() {
+        let problem = |message: &str, hint: Option<&str>| ConfigError {
+            file: "a,b:c.yml".into(),
+            line: 3,
+            column: 5,
+            message: message.into(),
+            hint: hint.map(str::to_owned),
+            snippet: String::new(),
+        };
+        let told = configuration_commands(&[problem("100%\n::error::no", Some("yes"))], &[problem("hm", None)]);
+        insta::assert_snapshot!(told, @"
+        ::error file=a%2Cb%3Ac.yml,line=3,col=5::100%25%0A::error::no%0Ayes
+        ::warning file=a%2Cb%3Ac.yml,line=3,col=5::hm
+        ");
+        assert_eq!(error_command("one\ntwo"), "::error title=Loopgate::one%0Atwo");
+    }
+
+    #[test]
+    fn annotations_of_a_failing_run() {
+        insta::assert_snapshot!(annotation_commands(&fixtures::first_failure().view), @"
+        ::error file=src/auth/token.rs,line=10,endLine=10,title=unit%3A auth%3A%3Arejects_expired (01010101)::assertion `left == right` failed%0A  left: Ok(())%0A right: Err(Expired)%0A%0ADo: Compare with `expiry <= now` and reject%0AWhy: A token is invalid from the second it expires%0ACause: `is_valid` accepts a token in the second it expires%0AReproduce: cargo test auth::rejects_expired
+        ::warning file=src/auth/token.rs,line=10,endLine=11,title=not covered by tests::These added lines are not executed by any test.
+        ");
+    }
+
+    #[test]
+    fn a_failure_without_place_and_a_check_without_failure_are_told_too() {
+        let mut view = fixtures::first_failure().view;
+        view.coverage = None;
+        view.failures[0].failure.source = None;
+        view.failures[0].failure.test_file = None;
+        assert!(
+            annotation_commands(&view)
+                .starts_with("::error title=unit%3A auth%3A%3Arejects_expired (01010101)::assertion")
+        );
+        view.failures.clear();
+        assert_eq!(annotation_commands(&view), "::error title=unit::failed\n");
+    }
+
+    #[test]
+    fn what_github_would_not_show_is_counted() {
+        let mut view = fixtures::first_failure().view;
+        view.failures = (1..=300).map(fixtures::failure_in_line).collect();
+        let lines = annotation_commands(&view);
+        assert_eq!(lines.lines().filter(|line| line.starts_with("::error file=")).count(), 9);
+        assert!(lines.contains("\n::error::292 more; the summary of the job lists them\n"), "{lines}");
+        assert_eq!(lines.lines().count(), 10);
+    }
+
+    #[test]
+    fn hostile_texts_forge_nothing() {
+        let mut view = fixtures::first_failure().view;
+        view.failures[0].failure.test_name = Some("a,line=1::\n::set-output name=decision::proceed".into());
+        view.failures[0].failure.error_message = "x\r\n::add-mask::y\n##[error]z %0A::stop-commands::q".into();
+        let lines = annotation_commands(&view);
+        assert_eq!(lines.lines().count(), 2, "{lines}");
+        assert!(lines.lines().all(|line| line.starts_with("::error file=") || line.starts_with("::warning file=")));
+        assert!(lines.contains("title=unit%3A a%2Cline=1%3A%3A %3A%3Aset-output"), "{lines}");
+    }
+
+    #[test]
+    fn a_log_is_silenced() {
+        assert_eq!(silenced("::error::x\nlast", "t0k3n"), "::stop-commands::t0k3n\n::error::x\nlast\n::t0k3n::\n");
+    }
+
+    proptest! {
+        #[test]
+        fn a_defused_text_holds_no_command(text in "(::|##\\[|[ \\na#\\[:\\]\u{2060}]){0,20}") {
+            let defused = defused(&text);
+            prop_assert!(!defused.split('\n').any(is_command), "{defused:?}");
         }
     }
 }

@@ -1,44 +1,29 @@
-//! Longer answers to commands that ask: help, status, history, explain, memory, lint-config. They stand collapsed in
-//! the status comment, so that commands never cause a chain of replies.
+//! The answers to commands, a sentence each. Those that ask (help, status, history, explain, memory, lint-config) get a
+//! longer one, collapsed in the status comment, so that commands never cause a chain of replies.
 
 use std::collections::BTreeSet;
 
-use minijinja::{context, value::Serde};
-use serde::Serialize;
+use minijinja::{Value, context, value::Serde};
 
 use super::{
-    configuration,
-    handoff::attempt_row,
-    links::Links,
-    memory,
-    messages::{self, word},
-    refusal,
-    sanitize::{Markdown, code, short_text},
-    summary, templates,
-    verdict::Subject,
-    words,
+    Links, Markdown, Subject, attempt_row, code, memory, messages, refusal, short_text, summary, templates, warning,
+    word, words,
 };
 use loopgate_core::{
     commands::Verb,
+    deciding::CommandReply,
     gate::{Considered, GateReport, GateStanding, WordOutcome},
     policy::PolicyOrigin,
     stages::Blocker,
-    state::AnswerOutcome,
+    state::{AnswerOutcome, Asked, CommandRefusal},
     verdict::{RuleOutcome, RuleView},
 };
-
-/// One collapsed answer.
-#[derive(Clone, Debug, Serialize)]
-pub struct LongAnswer {
-    pub command: &'static str,
-    pub body: Markdown,
-}
 
 type Answer = fn(&Subject<'_>) -> String;
 
 /// The commands that ask, and what answers them.
 const QUESTIONS: [(Verb, Answer); 6] = [
-    (Verb::Help, |_| templates::render("help.md", &())),
+    (Verb::Help, |_| templates::render("help.md", context! {})),
     (Verb::Status, status),
     (Verb::History, history),
     (Verb::Explain, explain),
@@ -47,7 +32,7 @@ const QUESTIONS: [(Verb, Answer); 6] = [
 ];
 
 /// One answer for each question asked on this head, however often it was asked.
-pub fn answers(subject: &Subject<'_>) -> impl Iterator<Item = LongAnswer> {
+pub fn answers(subject: &Subject<'_>) -> impl Iterator<Item = Value> {
     let is_asked = |verb: Verb| {
         let is_question =
             |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Shown | AnswerOutcome::Searched { .. });
@@ -55,7 +40,7 @@ pub fn answers(subject: &Subject<'_>) -> impl Iterator<Item = LongAnswer> {
         answers.any(|answer| is_question(&answer.outcome) && answer.verb == verb.as_str())
     };
     let asked = QUESTIONS.into_iter().filter(move |(verb, _)| is_asked(*verb));
-    asked.map(|(verb, answer)| LongAnswer { command: verb.usage(), body: Markdown::ours(answer(subject)) })
+    asked.map(|(verb, answer)| context! { command => verb.usage(), body => Markdown::ours(answer(subject)) })
 }
 
 /// What was searched for in the debug memory; the newest three searches.
@@ -98,7 +83,7 @@ fn history(subject: &Subject<'_>) -> String {
     }
     let hidden = attempts.len().saturating_sub(20);
     let rows = attempts.iter().skip(hidden).map(|attempt| {
-        context! { when => words::moment(attempt.at), ..Serde(attempt_row(attempt, &links)) }
+        context! { when => words::moment(attempt.at), ..attempt_row(attempt, &links) }
     });
     let everything = summary::state_place(subject).how_to_read(subject.decision.next.pull_request);
     messages::markdown("history", &"table", context! { rows => rows.collect::<Vec<_>>(), everything }).into_string()
@@ -159,7 +144,7 @@ pub(super) fn considered(word: &Considered, gate: &GateReport, subject: &Subject
 
 fn lint(subject: &Subject<'_>) -> String {
     let policy = subject.policy;
-    if let Some(note) = configuration::note(&subject.decision.view.origin) {
+    if let Some(note) = warning::configuration_note(&subject.decision.view.origin) {
         return note.into_string();
     }
     let origin = &subject.decision.view.origin;
@@ -176,16 +161,48 @@ fn lint(subject: &Subject<'_>) -> String {
     messages::markdown("configuration", &"valid", beside).into_string()
 }
 
+/// Whether a command was carried out, and what it led to.
+pub(super) fn line(reply: &CommandReply) -> Markdown {
+    let answer = &reply.answer;
+    let carried_out = |outcome: &AnswerOutcome| messages::markdown("answer", outcome, context! {});
+    let (icon, sentence) = match &answer.outcome {
+        AnswerOutcome::Refused(refusal) => ("😕", refused(refusal)),
+        AnswerOutcome::NothingToRun { .. } => ("😕", carried_out(&answer.outcome)),
+        done => ("👍", carried_out(done)),
+    };
+    let said = match (&reply.source, &answer.outcome) {
+        (Asked::ByButton { .. }, _) => match word("button", &answer.verb) {
+            "" => "pressed *a button*".to_owned(),
+            label => format!("pressed *{label}*"),
+        },
+        (_, AnswerOutcome::Refused(CommandRefusal::UnknownCommand { typed, .. })) => {
+            format!("wrote {}", code(&format!("/loop {typed}")))
+        }
+        (_, AnswerOutcome::Refused(CommandRefusal::Usage { .. })) => "wrote a command".to_owned(),
+        _ => format!("wrote {}", code(&format!("/loop {}", answer.verb))),
+    };
+    Markdown::ours(format!("{icon} {} {said}: {sentence}", words::person(&answer.by)))
+}
+
+/// Why a command was not carried out, for a terminal.
+pub fn refused_command(refusal: &CommandRefusal) -> String {
+    super::plain(refused(refusal).as_str())
+}
+
+fn refused(refusal: &CommandRefusal) -> Markdown {
+    messages::markdown("command_refusal", refusal, context! {})
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::render::fixtures;
     use loopgate_core::{
         CommentId,
-        deciding::{CommandReply, Decision},
+        deciding::Decision,
         memory::ToldFix,
         observed::Snapshot,
-        state::{Answer, Asked, WordSource},
+        state::{Answer, WordSource},
     };
 
     fn asked(decision: &mut Decision, snapshot: &Snapshot, verb: Verb) -> String {
@@ -203,9 +220,9 @@ mod tests {
             vec![CommandReply { source: Asked::InWords(WordSource::Comment(CommentId::new(7))), answer }; 2];
         let policy = fixtures::policy();
         let subject = Subject { decision, snapshot, policy: &policy };
-        let answers: Vec<LongAnswer> = answers(&subject).collect();
+        let answers: Vec<Value> = answers(&subject).collect();
         assert_eq!(answers.len(), 1, "asked twice, answered once");
-        answers[0].body.as_str().replace("https://github.com/acme/widgets", "…")
+        answers[0].get_attr("body").unwrap().to_string().replace("https://github.com/acme/widgets", "…")
     }
 
     fn remembered() -> ToldFix {
@@ -235,9 +252,71 @@ mod tests {
 
     #[test]
     fn help_names_every_verb() {
-        let help = templates::render("help.md", &());
+        let help = templates::render("help.md", context! {});
         for verb in Verb::ALL {
             assert!(help.contains(&format!("`/loop {verb}")), "{verb}");
         }
+    }
+}
+
+#[cfg(test)]
+mod reply_tests {
+    use std::collections::BTreeSet;
+
+    use super::*;
+    use loopgate_core::{
+        CheckRunId, CommentId, Sha,
+        state::{Answer, WordSource},
+    };
+
+    fn said(verb: &str, outcome: AnswerOutcome) -> String {
+        answered(Asked::InWords(WordSource::Comment(CommentId::new(1))), verb, outcome)
+    }
+
+    fn pressed(verb: &str, outcome: AnswerOutcome) -> String {
+        answered(Asked::ByButton { check_run: CheckRunId::new(4), button: verb.to_owned() }, verb, outcome)
+    }
+
+    fn answered(source: Asked, verb: &str, outcome: AnswerOutcome) -> String {
+        let answer = Answer {
+            by: "mallory".parse().expect("a login"),
+            verb: verb.to_owned(),
+            outcome,
+            head_sha: Sha::from_bytes([1; 20]),
+        };
+        line(&CommandReply { source, answer }).into_string()
+    }
+
+    #[test]
+    fn answers_say_what_came_of_it_and_what_to_write_instead() {
+        use CommandRefusal as R;
+        let unit = BTreeSet::from(["unit".parse().expect("a name")]);
+        let typo = R::UnknownCommand { typed: "resme".to_owned(), nearest: Some("resume".to_owned()) };
+        let check = R::UnknownCheck { check: "lit".parse().expect("a name"), nearest: "lint".parse().ok() };
+        insta::assert_snapshot!(
+            [
+                said("resume", AnswerOutcome::Resumed),
+                said("resume", AnswerOutcome::Refused(R::NeedsWrite)),
+                said("?", AnswerOutcome::Refused(typo)),
+                said("skip", AnswerOutcome::Refused(check)),
+                said("skip", AnswerOutcome::Skipped { check: "lint".parse().expect("a name") }),
+                said("retry", AnswerOutcome::RunAgain { checks: unit.clone() }),
+                said("run", AnswerOutcome::Underway { checks: unit.clone() }),
+                said("run", AnswerOutcome::NothingToRun { checks: unit }),
+                pressed("skip", AnswerOutcome::Refused(R::NeedsReason { check: "lint".parse().expect("a name") })),
+            ]
+            .join("\n"),
+            @r#"
+            👍 mallory wrote `/loop resume`: a new streak begins with the next push; the total of failures stays.
+            😕 mallory wrote `/loop resume`: not carried out, because it takes write access to this repository.
+            😕 mallory wrote `/loop resme`: there is no such command. Did you mean `/loop resume`?
+            😕 mallory wrote `/loop skip`: there is no check `lit`. Did you mean `lint`?
+            👍 mallory wrote `/loop skip`: `lint` is skipped from now on; it stays visible here.
+            👍 mallory wrote `/loop retry`: asked GitHub to run `unit` again on this commit.
+            👍 mallory wrote `/loop run`: nothing to do: `unit` runs, or was asked for a moment ago.
+            😕 mallory wrote `/loop run`: nothing that brings `unit` has run on this commit, so there is nothing to run again; push, or start the workflow by hand.
+            😕 mallory pressed *Skip*: skipping takes a reason: write `/loop skip lint --reason "…"`.
+            "#
+        );
     }
 }

@@ -5,11 +5,7 @@ use std::collections::BTreeMap;
 
 use minijinja::{Value, context};
 
-use super::{
-    fit::Shown,
-    messages,
-    sanitize::{Markdown, clip, clip_lines, code, fence, short_text},
-};
+use super::{Markdown, Shown, clip, clip_lines, code, fence, messages, short_text};
 use loopgate_core::{
     evidence::{BaseTestRun, ProofEnd},
     observed::{ReceivedEvidence, Snapshot},

@@ -1,52 +1,40 @@
-//! Why a person is called, and the one question put to them. Names from outside stand in these texts as they are; who
-//! shows them makes them safe.
+//! Why a person is called, the one question put to them, and disputed failures: what is disputed, who was said to be
+//! right, and what follows. Names and reasons from outside stand in these texts as they are; who shows them makes them
+//! safe.
 
-use super::{
-    disputes,
-    messages::{self, word_or_else},
-    words,
-};
+use minijinja::context;
+use serde_json::{Value, json};
+
+use super::{messages, words};
 use loopgate_core::{
     attempts::{AttemptsEnd, Cause},
     deciding::Decision,
     escalation::{EscalationView, Question},
-    state::history::{Escalated, Event, HistoryLine},
+    state::{
+        Dispute, DisputeEnd, Settlement,
+        history::{Escalated, Event, HistoryLine},
+    },
 };
-use minijinja::{Value, context};
 
 /// What was recognised, by the cause itself.
 pub(super) fn cause_in_words(cause: &Cause) -> String {
-    let beside = match cause {
-        Cause::Disputed { first, .. } => {
-            context! { subject => disputes::subject(first), claim => disputes::claim(first) }
-        }
-        _ => context! {},
-    };
-    messages::plain("cause", cause, beside)
+    messages::plain("cause", cause, context! {})
 }
 
 /// Whether the sentence adds to the cause's name and the failures beside it.
 pub(super) const fn says_more(cause: &Cause) -> bool {
-    use AttemptsEnd::{Rejected, UsedUp};
-    match cause {
-        Cause::CircularFailure { .. }
-        | Cause::TotalFailures { .. }
-        | Cause::Stagnation
-        | Cause::ExternalDependencyDown { .. }
-        | Cause::BudgetExhausted { .. }
-        | Cause::GateTimeout { .. }
-        | Cause::ManyDisputes { .. }
-        | Cause::UnknownErrorType { .. } => true,
-        Cause::MaxAttemptsReached { reason } => matches!(reason, Rejected { .. } | UsedUp { .. }),
+    !matches!(
+        cause,
         Cause::SecurityIssueFound
-        | Cause::Disputed { .. }
-        | Cause::Tampering { .. }
-        | Cause::RegressionDetected { .. }
-        | Cause::SameError { .. }
-        | Cause::TimeoutExceeded { .. }
-        | Cause::CoverageThresholdUnmet { .. }
-        | Cause::NoChange => false,
-    }
+            | Cause::Disputed { .. }
+            | Cause::Tampering { .. }
+            | Cause::RegressionDetected { .. }
+            | Cause::SameError { .. }
+            | Cause::TimeoutExceeded { .. }
+            | Cause::CoverageThresholdUnmet { .. }
+            | Cause::NoChange
+            | Cause::MaxAttemptsReached { reason: AttemptsEnd::NotRetried { .. } }
+    )
 }
 
 /// The lines of the history as they are saved: a call for a human says in words what was recognised.
@@ -71,7 +59,7 @@ pub(super) fn recognised(escalation: &EscalationView) -> String {
 
 /// The question to a person.
 pub(super) fn question(question: &Question) -> String {
-    messages::plain("question", question, beside(question))
+    messages::plain("question", question, context! {})
 }
 
 /// The answers that the question offers, in their order.
@@ -84,8 +72,7 @@ pub(super) fn options(question: &Question) -> Vec<String> {
 
 /// The answers if `settle` is the command by which a person says who is right.
 pub(super) fn options_by(question: &Question, settle: &str) -> Vec<String> {
-    let beside = context! { settle, ..beside(question) };
-    lines(&messages::plain("answers", question, beside))
+    lines(&messages::plain("answers", question, context! { settle }))
 }
 
 /// The lines of an entry that has several.
@@ -93,16 +80,38 @@ pub(super) fn lines(entry: &str) -> Vec<String> {
     entry.lines().map(|line| line.trim().to_owned()).collect()
 }
 
-fn beside(question: &Question) -> Value {
-    match question {
-        Question::Disputed { dispute, .. } => {
-            context! { subject => disputes::subject(dispute), claim => disputes::claim(dispute) }
-        }
-        Question::OfRun { about, .. } => context! {
-            of_run_question => word_or_else("question_of_run", about.as_str()),
-            of_run_answers => word_or_else("answers_of_run", about.as_str()),
-        },
-        Question::WhoDecides | Question::WhichSide { .. } => context! {},
+/// How to dispute a failure with an account of one's own; `words` are those of the command.
+pub fn dispute_to_say(words: &str) -> Value {
+    json!({
+        "said_in": "nowhere", "comment": format!("/loop dispute {words}"), "line": format!("Loopgate-Dispute: {words}"),
+        "do": "Nothing was written: this server has no token of yours for GitHub. Post `comment` on the pull request with \
+               your own account, or put `line` into the message of the next commit that you push.",
+    })
+}
+
+/// What fails: its test, else its check.
+pub(super) fn subject(dispute: &Dispute) -> &str {
+    dispute.test.as_deref().unwrap_or(dispute.check.as_str())
+}
+
+/// "bob settled it: the test is right."
+pub(super) fn settled(dispute: &Dispute) -> String {
+    match &dispute.end {
+        Some(DisputeEnd::Settled { outcome, by, .. }) => format!("{by} settled it: {}.", who_is_right(outcome)),
+        Some(DisputeEnd::Mended { .. }) => "A push fixed it and left the test as it was.".to_owned(),
+        None => "It is not settled yet.".to_owned(),
+    }
+}
+
+pub(super) fn who_is_right(outcome: &Settlement) -> String {
+    messages::plain("settlement", outcome, context! {})
+}
+
+/// What a fixer or author does next.
+pub(super) fn to_do(dispute: &Dispute) -> String {
+    match &dispute.end {
+        Some(DisputeEnd::Settled { outcome, .. }) => messages::plain("settlement_to_do", outcome, context! {}),
+        Some(DisputeEnd::Mended { .. }) | None => "Wait until it is settled.".to_owned(),
     }
 }
 

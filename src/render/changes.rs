@@ -2,15 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use minijinja::{Value, context};
+use minijinja::context;
 
-use super::{
-    annotations::parse_range,
-    links::Links,
-    messages,
-    sanitize::{Markdown, code},
-    words,
-};
+use super::{Links, Markdown, annotations::parse_range, code, messages, words};
 use loopgate_core::{
     deciding::View,
     evidence::{Against, ChangedCoverage, Compare, TestId},
@@ -28,7 +22,11 @@ pub fn coverage_line(view: &View, links: &Links) -> Option<Markdown> {
 }
 
 fn measured(coverage: &ChangedCoverage, links: &Links) -> Markdown {
-    let uncovered = coverage.uncovered.iter().map(|range| Value::from(range_link(range, links)));
+    // `file:first-last`, linked.
+    let uncovered = coverage.uncovered.iter().map(|range| match parse_range(range) {
+        Some((file, first, last)) => links.lines(file, first, last),
+        None => code(range),
+    });
     let beside = context! {
         // Rounded down: 100 % means all of it.
         percent => coverage.changed_percent().map(|percent| format!("{:.0}", percent.floor())),
@@ -38,14 +36,6 @@ fn measured(coverage: &ChangedCoverage, links: &Links) -> Markdown {
         unmeasured => coverage.unmeasured.clone(),
     };
     messages::markdown("coverage", &"line", beside)
-}
-
-/// `file:first-last`, linked.
-fn range_link(range: &str, links: &Links) -> Markdown {
-    match parse_range(range) {
-        Some((file, first, last)) => links.lines(file, first, last),
-        None => code(range),
-    }
 }
 
 /// The sentence, without its stop; none when nothing changed.

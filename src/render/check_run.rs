@@ -1,22 +1,16 @@
-//! The texts of `loopgate / verify` and `loopgate / gates`.
+//! The texts of `loopgate / verify` and `loopgate / gates`: on a pull request's head, and on the commit of a merge group,
+//! where they say which pull requests are in it, and how each stands.
 
-use minijinja::context;
+use minijinja::{context, value::Serde};
 use serde::Serialize;
 
 use super::{
+    Brevity, GateCard, LIMIT, Links, Shown, Subject,
     annotations::{CheckAnnotation, annotations},
-    configuration, explain, fit,
-    gate_card::{self, GateCard, GateList},
-    links::Links,
-    messages,
-    sanitize::{clip, code, line},
-    status::{self, StatusModel},
-    templates,
-    verdict::{self, Subject},
-    words,
+    clip, code, explain, gate_card, line, messages, status, templates, verdict, warning, words,
 };
 use loopgate_core::{
-    CheckName, PrNumber, Sha,
+    CheckName, GateName, PrNumber, Sha,
     commands::Button,
     deciding::{CheckRunPlan, CheckView, Decision, NextAction, View},
     evidence::{CheckKind, CheckResults},
@@ -57,19 +51,19 @@ pub struct CheckAction {
     pub identifier: String,
 }
 
-pub(super) fn verify(subject: &Subject<'_>, model: StatusModel) -> CheckRunText {
+pub(super) fn verify(subject: &Subject<'_>) -> CheckRunText {
     let view = &subject.decision.view;
     let (annotations, not_annotated) = annotations(view);
     CheckRunText {
         title: title(layered(subject, OwnCheck::Verify, verify_title(subject))),
-        summary: status::check_summary(subject, model, not_annotated).unwrap_or_else(|| title(verify_title(subject))),
-        text: configuration::check_text(&view.origin),
+        summary: status::check_summary(subject, not_annotated).unwrap_or_else(|| title(verify_title(subject))),
+        text: warning::configuration_text(&view.origin),
         annotations,
         actions: actions(subject.decision),
     }
 }
 
-pub(super) fn title(words: String) -> String {
+fn title(words: String) -> String {
     clip(&line(&words), TITLE).into_owned()
 }
 
@@ -148,25 +142,21 @@ fn verify_title(subject: &Subject<'_>) -> String {
             format!("Score {} of {} in phase {phase:?}", view.evaluation.score, view.evaluation.threshold)
         }
         (_, Some(Blocker::Configuration)) => "The configuration could not be read".to_owned(),
-        _ if !failing.is_empty() => failed_title(subject, &failing),
-        _ => passed_title(view),
+        _ if !failing.is_empty() => {
+            let tests = tests(view, |results| results.failed + results.errors);
+            let model = context! { attempt => subject.attempt(), failing => words::checks(&failing), tests };
+            messages::plain("check_title", &"failed", model)
+        }
+        _ => {
+            let model = context! { checks => view.checks.len(), tests => tests(view, |results| results.passed) };
+            messages::plain("check_title", &"passed", model)
+        }
     }
-}
-
-fn failed_title(subject: &Subject<'_>, failing: &[CheckName]) -> String {
-    let tests = tests(&subject.decision.view, |results| results.failed + results.errors);
-    let model = context! { attempt => subject.attempt(), failing => words::checks(failing), tests };
-    messages::plain("check_title", &"failed", model)
 }
 
 /// How many tests of all checks are counted so.
 fn tests(view: &View, count: fn(CheckResults) -> u64) -> u64 {
     view.checks.iter().filter_map(|check| words::evidence(check)?.results).map(count).sum()
-}
-
-fn passed_title(view: &View) -> String {
-    let model = context! { checks => view.checks.len(), tests => tests(view, |results| results.passed) };
-    messages::plain("check_title", &"passed", model)
 }
 
 /// Retry, Skip and Explain, while the head fails and somebody can press them.
@@ -201,7 +191,7 @@ pub(super) fn gates(subject: &Subject<'_>) -> CheckRunText {
     CheckRunText {
         title: title(layered(subject, OwnCheck::Gates, gates_title(&view.gates))),
         summary: gates_summary(subject),
-        text: configuration::check_text(&view.origin).or_else(|| explain::gates_text(subject)),
+        text: warning::configuration_text(&view.origin).or_else(|| explain::gates_text(subject)),
         annotations: Vec::new(),
         actions: Vec::new(),
     }
@@ -222,16 +212,115 @@ fn gates_title(gates: &[GateReport]) -> String {
 fn gates_summary(subject: &Subject<'_>) -> String {
     let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
     let (shown, quiet): (Vec<_>, Vec<_>) = view.gates.iter().partition(|gate| GateCard::is_worth_showing(gate));
-    let closed = view.gates.iter().any(GateReport::is_closed);
-    let model = GateList {
-        verdict: match (closed, shown.is_empty()) {
-            (true, _) => "A gate is not approved yet. The people named below decide.",
-            (false, true) => "Nothing in this pull request needs a gate.",
-            (false, false) => "No gate stands in the way.",
-        },
-        gates: fit::Shown::first(60, shown, |gate| GateCard::new(gate, subject, &links)),
-        unmatched: status::unmatched(subject),
-        quiet: gate_card::quiet(&quiet, &links),
+    let verdict = match (view.gates.iter().any(GateReport::is_closed), shown.is_empty()) {
+        (true, _) => "A gate is not approved yet. The people named below decide.",
+        (false, true) => "Nothing in this pull request needs a gate.",
+        (false, false) => "No gate stands in the way.",
     };
-    templates::fitted("check_run/gates.md", model, fit::LIMIT).unwrap_or_else(|| gates_title(&view.gates))
+    let model = |brevity: Brevity| {
+        let cards = shown.iter().map(|gate| GateCard::new(gate, subject, &links));
+        context! {
+            verdict,
+            gates => Shown::first(brevity.of(60, 0), cards, |card| card),
+            unmatched => status::unmatched(subject),
+            quiet => gate_card::quiet(&quiet, &links),
+        }
+    };
+    templates::fitted("check_run/gates.md", LIMIT, model).unwrap_or_else(|| gates_title(&view.gates))
+}
+
+/// One pull request of a merge group.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GroupMember {
+    pub number: PrNumber,
+    /// Gates that are closed now.
+    pub closed: Vec<GateName>,
+    pub verify: CheckRunPlan,
+    pub verified_by: VerifiedBy,
+}
+
+/// Whose evidence verifies a member.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum VerifiedBy {
+    /// The group's commit has been tested itself.
+    Group,
+    /// It has not, so the pull request's own head counts.
+    PullRequest,
+}
+
+/// The texts of `loopgate / verify` and `loopgate / gates`, and how each ends. `unknown` are commits of the group
+/// whose pull request is not known.
+pub fn merge_group(members: &[GroupMember], unknown: &[Sha]) -> [(CheckRunPlan, CheckRunText); 2] {
+    let verified = |member: &GroupMember| match (member.verify, member.verified_by) {
+        (CheckRunPlan::Completed(Conclusion::Success), _) => "good",
+        (CheckRunPlan::InProgress, VerifiedBy::Group) => "running",
+        // Nothing more will come for this group: a queue must not wait for it.
+        (CheckRunPlan::InProgress, VerifiedBy::PullRequest) | (CheckRunPlan::Completed(_), _) => "bad",
+    };
+    let gated = |member: &GroupMember| if member.closed.is_empty() { "good" } else { "bad" };
+    [text("verify", members, verified, unknown), text("gates", members, gated, unknown)]
+}
+
+/// How a check ends by the state of each member, and what it says. A queue throws out what ends in any other way than
+/// success.
+fn text(
+    check: &str,
+    members: &[GroupMember],
+    state: impl Fn(&GroupMember) -> &'static str,
+    unknown: &[Sha],
+) -> (CheckRunPlan, CheckRunText) {
+    let of_state = |wanted: &str| -> Vec<String> {
+        members.iter().filter(|member| state(member) == wanted).map(|member| format!("#{}", member.number)).collect()
+    };
+    let line = |member: &GroupMember| {
+        let GroupMember { number, closed, verified_by, .. } = member;
+        context! { number => number.get(), state => state(member), verified_by => Serde(verified_by), closed => Serde(closed) }
+    };
+    let lines: Vec<_> = members.iter().map(line).collect();
+    let (good, bad, running) = (of_state("good"), of_state("bad"), of_state("running"));
+    let plan = match (bad.is_empty() && unknown.is_empty(), running.is_empty()) {
+        (false, _) => CheckRunPlan::Completed(Conclusion::Failure),
+        (true, false) => CheckRunPlan::InProgress,
+        (true, true) => CheckRunPlan::Completed(Conclusion::Success),
+    };
+    let unknown: Vec<String> = unknown.iter().take(20).map(Sha::short).collect();
+    let model = context! { check, members => lines, unknown, good, bad, running };
+    let summary = messages::markdown("merge_group", &"summary", model.clone()).into_string();
+    let title = title(messages::plain("merge_group", &"title", model));
+    (plan, CheckRunText { title, summary, ..CheckRunText::default() })
+}
+
+#[cfg(test)]
+mod merge_group_tests {
+    use super::*;
+
+    const SUCCESS: CheckRunPlan = CheckRunPlan::Completed(Conclusion::Success);
+
+    fn member(number: u64, closed: &[&str], verify: CheckRunPlan, verified_by: VerifiedBy) -> GroupMember {
+        let closed = closed.iter().map(|gate| gate.parse().unwrap()).collect();
+        GroupMember { number: PrNumber::new(number), closed, verify, verified_by }
+    }
+
+    fn said(members: &[GroupMember], unknown: &[Sha]) -> String {
+        let texts =
+            merge_group(members, unknown).map(|(plan, text)| format!("{plan:?} — {}\n{}", text.title, text.summary));
+        texts.join("\n")
+    }
+
+    #[test]
+    fn a_group_is_as_good_as_its_worst_member() {
+        use VerifiedBy::{Group, PullRequest};
+        let good = member(12, &[], SUCCESS, Group);
+        let own = member(13, &[], SUCCESS, PullRequest);
+        let waits = member(14, &["security", "deploy"], CheckRunPlan::InProgress, Group);
+        let silent = member(15, &[], CheckRunPlan::InProgress, PullRequest);
+        let groups = [
+            said(&[good.clone(), own], &[]),
+            said(&[good.clone(), waits], &[]),
+            said(&[good.clone(), silent], &[]),
+            said(&[good], &[Sha::from_bytes([0xab; 20])]),
+        ];
+        insta::assert_snapshot!("merge_groups", groups.join("\n\n"));
+    }
 }

@@ -1,29 +1,13 @@
 //! A check in a line: outcome, tests, duration, link.
 
-use serde::Serialize;
+use minijinja::{Value, context};
 
-use super::{
-    links::Links,
-    messages::{self, word},
-    sanitize::{Markdown, short_text},
-    words,
-};
+use super::{Links, Markdown, code, messages, short_text, word, words};
 use loopgate_core::{
     deciding::CheckView,
     evidence::{CheckEvidence, CheckResults, Outcome, ReportQuality},
     verdict::{CheckStanding, gather::OnBase},
 };
-
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct CheckRow {
-    pub name: String,
-    pub outcome: Markdown,
-    pub tests: String,
-    pub duration: String,
-    pub link: Markdown,
-    /// What readers must know about it beside its outcome: a broken report, a skip's reason.
-    pub note: Option<Markdown>,
-}
 
 /// Whether nothing has to be said of it but that it passes.
 pub fn passes(check: &CheckView) -> bool {
@@ -37,69 +21,59 @@ pub fn passed_head(passed: usize, others: usize) -> String {
     format!("{} passed", words::count(passed, if others == 0 { "check" } else { "other check" }))
 }
 
-pub fn row(check: &CheckView, links: &Links) -> CheckRow {
-    if let CheckStanding::Done(evidence) = &check.standing {
-        return ended(check, evidence, links);
+/// What `parts/check.md` shows.
+pub fn row(check: &CheckView, links: &Links) -> Value {
+    let evidence = words::evidence(check);
+    let tests = match evidence {
+        Some(CheckEvidence { results: Some(results), .. }) => tests(results),
+        Some(evidence) if evidence.has_unread_tests() => "not read".to_owned(),
+        _ => String::new(),
+    };
+    let label = evidence.map_or_else(|| word("standing_link", &messages::variant_name(&check.standing)), |_| "log");
+    context! {
+        name => check.name.as_str(),
+        outcome => Markdown::ours(outcome(check)),
+        tests,
+        duration => evidence.map(|evidence| evidence.duration_ms).filter(|ms| *ms > 0).map(words::duration),
+        link => url(&check.standing).map(|url| links.to(label, url)),
+        note => note(check),
     }
-    let standing = messages::variant_name(&check.standing);
-    let outcome = Markdown::ours(format!("{} {}", word("standing_sign", &standing), word("standing", &standing)));
-    let note = match &check.standing {
+}
+
+/// What readers must know about it beside its outcome: a broken report, a skip's reason.
+fn note(check: &CheckView) -> Option<Markdown> {
+    Some(match &check.standing {
+        CheckStanding::Done(evidence) => return note_on(evidence),
         CheckStanding::Skipped { by, reason } => {
-            Some(Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200))))
+            Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200)))
         }
-        CheckStanding::Absent { minutes } => Some(Markdown::ours(format!("it said nothing for {minutes} min"))),
-        CheckStanding::AwaitsRelease { job, cause, .. } => Some(short_text(&words::skipped_job(job, cause), 300)),
-        CheckStanding::Lost { legs } => Some(short_text(&messages::lost_jobs(legs), 300)),
-        CheckStanding::Refused { reason } => Some(short_text(reason, 300)),
-        _ => None,
-    };
-    let link = url(&check.standing).map(|url| links.to(word("standing_link", &standing), url)).unwrap_or_default();
-    CheckRow { name: check.name.to_string(), outcome, link, note, ..CheckRow::default() }
+        CheckStanding::Absent { minutes } => Markdown::ours(format!("it said nothing for {minutes} min")),
+        CheckStanding::AwaitsRelease { job, cause, .. } => short_text(&words::skipped_job(job, cause), 300),
+        CheckStanding::Lost { legs } => short_text(&messages::lost_jobs(legs), 300),
+        CheckStanding::Refused { reason } => short_text(reason, 300),
+        _ => return None,
+    })
 }
 
-/// The page of the job or run that a check without an outcome waits for.
-fn url(standing: &CheckStanding) -> Option<&str> {
-    match standing {
-        CheckStanding::Running { url }
-        | CheckStanding::AwaitsApproval { url }
-        | CheckStanding::AwaitsRelease { url, .. }
-        | CheckStanding::NotApplicable { url, .. }
-        | CheckStanding::NotStarted { url, .. } => url.as_deref(),
-        CheckStanding::Lost { legs } => legs.iter().find_map(|leg| leg.url.as_deref()),
-        _ => None,
+fn note_on(evidence: &CheckEvidence) -> Option<Markdown> {
+    if let Some(report) = evidence.reports.iter().find(|report| report.quality == ReportQuality::Invalid) {
+        let why = report.notes.first().map_or("it is no report", String::as_str);
+        let (path, why) = (code(&report.path), short_text(why, 200));
+        return Some(Markdown::ours(format!("the report {path} could not be read: {why}")));
     }
+    if let Some(because) = &evidence.skipped_because {
+        return Some(short_text(because, 200));
+    }
+    let untold = evidence.reports.iter().find(|report| report.format.is_none() && evidence.has_unread_tests())?;
+    Some(short_text(untold.notes.first()?, 300))
 }
 
-fn ended(check: &CheckView, evidence: &CheckEvidence, links: &Links) -> CheckRow {
-    let tests = match &evidence.results {
-        Some(results) => tests(results),
-        None if evidence.has_unread_tests() => "not read".to_owned(),
-        None => String::new(),
+/// How it stands or ended, with a sign.
+pub fn outcome(check: &CheckView) -> String {
+    let Some(evidence) = words::evidence(check) else {
+        let standing = messages::variant_name(&check.standing);
+        return format!("{} {}", word("standing_sign", &standing), word("standing", &standing));
     };
-    let duration = if evidence.duration_ms > 0 { words::duration(evidence.duration_ms) } else { String::new() };
-    let link = evidence.url.as_deref().map(|url| links.to("log", url)).unwrap_or_default();
-    let unreadable = evidence.reports.iter().find(|report| report.quality == ReportQuality::Invalid);
-    let note = match (unreadable, &evidence.skipped_because) {
-        (Some(report), _) => {
-            let why = report.notes.first().map_or("it is no report", String::as_str);
-            Some(Markdown::ours(format!(
-                "the report {} could not be read: {}",
-                super::sanitize::code(&report.path),
-                short_text(why, 200)
-            )))
-        }
-        (None, Some(because)) => Some(short_text(because, 200)),
-        (None, None) if evidence.has_unread_tests() => {
-            let told = evidence.reports.iter().find(|report| report.format.is_none());
-            told.and_then(|report| report.notes.first()).map(|note| short_text(note, 300))
-        }
-        (None, None) => None,
-    };
-    let (name, outcome) = (check.name.to_string(), Markdown::ours(outcome(check, evidence)));
-    CheckRow { name, outcome, tests, duration, link, note }
-}
-
-fn outcome(check: &CheckView, evidence: &CheckEvidence) -> String {
     if check.baseline == OnBase::Advises && evidence.outcome.is_failure() {
         let open = evidence.failures.len() + usize::try_from(evidence.failures_not_kept).unwrap_or(usize::MAX);
         return format!("⚠️ {}", words::count(open, "open finding"));
@@ -108,6 +82,20 @@ fn outcome(check: &CheckView, evidence: &CheckEvidence) -> String {
     let blame = check.blame.filter(|_| failed).and_then(words::blame);
     let blame = blame.map(|blame| format!(" ({blame})")).unwrap_or_default();
     format!("{}{blame}", words::outcome(evidence.outcome))
+}
+
+/// The page of its job or run, or of the one that it waits for.
+fn url(standing: &CheckStanding) -> Option<&str> {
+    match standing {
+        CheckStanding::Done(evidence) => evidence.url.as_deref(),
+        CheckStanding::Running { url }
+        | CheckStanding::AwaitsApproval { url }
+        | CheckStanding::AwaitsRelease { url, .. }
+        | CheckStanding::NotApplicable { url, .. }
+        | CheckStanding::NotStarted { url, .. } => url.as_deref(),
+        CheckStanding::Lost { legs } => legs.iter().find_map(|leg| leg.url.as_deref()),
+        _ => None,
+    }
 }
 
 /// `8 of 10 passed, 1 flaky, 1 skipped`.

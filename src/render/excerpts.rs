@@ -2,12 +2,9 @@
 
 use std::fmt::Write as _;
 
-use serde::Serialize;
+use minijinja::{Value, context, value::Serde};
 
-use super::{
-    fit::Shown,
-    sanitize::{Markdown, address, fence},
-};
+use super::{Markdown, Shown, address, fence};
 use loopgate_core::{
     CheckName,
     deciding::Decision,
@@ -79,22 +76,14 @@ pub(super) fn quoted(text: &str) -> String {
     })
 }
 
-/// What `parts/excerpts.md` shows of one.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct ExcerptCard {
-    #[serde(flatten)]
-    pub excerpt: LogExcerpt,
-    pub lines: Markdown,
-}
-
-/// The excerpts as comments and check runs show them.
-pub(super) fn cards(decision: &Decision) -> Shown<ExcerptCard> {
-    Shown::first(MOST_EXCERPTS, excerpts(decision), |Excerpt { excerpt, .. }| {
+/// The excerpts as `parts/excerpts.md` shows them, `most` of them.
+pub(super) fn cards(decision: &Decision, most: usize) -> Shown<Value> {
+    Shown::first(most, excerpts(decision), |Excerpt { excerpt, .. }| {
         let fenced = fence("text", &quoted(&excerpt.text)).into_string();
         // Cleaning took the breaks out of other bots' commands again.
         let lines: Vec<_> = fenced.lines().map(without_commands).collect();
         let (lines, log) = (Markdown::ours(lines.join("\n")), excerpt.log.as_deref().and_then(address));
-        ExcerptCard { excerpt: LogExcerpt { log, ..excerpt }, lines }
+        context! { lines, ..Serde(LogExcerpt { log, ..excerpt }) }
     })
 }
 

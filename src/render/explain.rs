@@ -1,112 +1,92 @@
 //! The long answer: why a pull request is where it is, why each gate is closed, and who can open it. `loopgate explain`
-//! shows all of it, the text of `loopgate / gates` the part about gates.
+//! shows all of it, the text of `loopgate / gates` the part about gates, `loopgate explain --gate` which rules found
+//! something, and how to turn each of them off.
 
-use serde::Serialize;
+use minijinja::{context, value::Serde};
 use serde_json::{Value, json};
 
 use super::{
-    answers,
-    fit::{LIMIT, Shown},
-    gate_card::{self, GateCard, GateList},
-    handoff::attempt_row,
-    links::Links,
-    model::Document,
-    plain::plain,
-    sanitize::{Markdown, code},
-    steps, templates,
-    verdict::{self, Subject},
-    warning, words,
+    Brevity, Document, GateCard, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table, code,
+    gate_card, line, messages, plain, steps, templates, verdict, warning, words,
 };
-use loopgate_core::gate::{Considered, GateReport, GateStanding, WordOutcome};
+use loopgate_core::{
+    deciding::CheckView,
+    gate::{Considered, GateReport, GateStanding, MatchReason, RuleEvidence, TriggerMatch, WordOutcome},
+    state::AttemptDigest,
+};
 
 /// `schema` of the document.
 const SCHEMA: &str = "loopgate.explain/v1";
 
 /// The text of `loopgate / gates`; `None` if no gate applies and no comment names one.
 pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
-    let gates = explained(subject, &Links::of(subject.snapshot), |_| Vec::new());
-    let model = GateList { verdict: "", gates, unmatched: Shown::default(), quiet: Markdown::default() };
-    if model.gates.items.is_empty() {
+    if !subject.decision.view.gates.iter().any(GateCard::is_worth_showing) {
         return None;
     }
-    templates::fitted("check_run/gates_explained.md", model, LIMIT)
+    let model = |brevity| context! { gates => explained(subject, brevity, |_| Vec::new()) };
+    templates::fitted("check_run/gates_explained.md", LIMIT, model)
 }
 
 /// `members` names those of the teams, where the one who asks has the right to read them.
-fn explained(subject: &Subject<'_>, links: &Links, members: fn(&GateReport) -> Vec<String>) -> Shown<GateCard> {
+fn explained(subject: &Subject<'_>, brevity: Brevity, members: fn(&GateReport) -> Vec<String>) -> Shown<GateCard> {
+    let links = Links::of(subject.snapshot);
     let mut shown: Vec<_> =
         subject.decision.view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate)).collect();
     // What stands in the way comes first.
     shown.sort_by_key(|gate| !gate.is_closed());
-    Shown::first(100, shown, |gate| {
+    Shown::first(brevity.of(100, 4), shown, |gate| {
         let is_open = matches!(gate.standing, GateStanding::Open);
         let members = if is_open { members(gate) } else { Vec::new() };
-        GateCard { members, ..GateCard::explained(gate, subject, links) }
+        GateCard { members, ..GateCard::explained(gate, subject, &links, brevity) }
     })
-}
-
-/// `explain.md`.
-#[derive(Serialize)]
-pub(super) struct Page {
-    pub icon: &'static str,
-    pub verdict: String,
-    stage_line: Markdown,
-    pub next: Vec<Markdown>,
-    stage: &'static str,
-    held: Markdown,
-    evidence_stage: &'static str,
-    evidence_held: Markdown,
-    phase: String,
-    score: String,
-    threshold: String,
-    checks: Shown<Markdown>,
-    pub rules: Shown<Markdown>,
-    gates: Shown<GateCard>,
-    quiet: Markdown,
-    attempts: Shown<Markdown>,
-    pub warnings: Shown<Markdown>,
-}
-
-impl Page {
-    pub fn of(subject: &Subject<'_>) -> Self {
-        let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
-        let verdict = verdict::verdict(subject);
-        let quiet: Vec<&GateReport> = view.gates.iter().filter(|gate| !GateCard::is_worth_showing(gate)).collect();
-        Self {
-            icon: verdict.icon,
-            verdict: verdict.words,
-            stage_line: Markdown::ours(verdict::stage_line(view.stage)),
-            next: steps::next_steps(subject),
-            stage: view.stage.as_str(),
-            held: answers::hold(view.held_by.as_ref(), subject),
-            evidence_stage: view.evidence_stage.as_str(),
-            evidence_held: answers::hold(view.evidence_held_by.as_ref(), subject),
-            phase: format!("{:?}", view.evaluation.phase),
-            score: view.evaluation.score.to_string(),
-            threshold: view.evaluation.threshold.to_string(),
-            checks: Shown::first(200, &view.checks, |check| {
-                let row = super::check_table::row(check, &links);
-                Markdown::ours(format!("{} ({}): {}", code(check.name.as_str()), check.kind.as_str(), row.outcome))
-            }),
-            rules: Shown::first(200, &view.evaluation.rules, |rule| answers::rule_line(rule, 300)),
-            // On the command line the one who asks has that right.
-            gates: explained(subject, &links, words::members),
-            quiet: gate_card::quiet(&quiet, &links),
-            attempts: Shown::first(50, subject.decision.next.attempts.iter().rev(), |attempt| {
-                let row = attempt_row(attempt, &links);
-                Markdown::ours(format!(
-                    "Attempt {}, {}: {}, score {}. {}",
-                    row.number, row.head, row.outcome, row.score, row.summary
-                ))
-            }),
-            warnings: Shown::first(50, &view.warnings, |one| warning::sentence(one, &links)),
-        }
-    }
 }
 
 /// Why a pull request is where it is, and who can open its gates: Markdown.
 pub fn page(subject: &Subject<'_>) -> String {
-    templates::render("explain.md", &Page::of(subject))
+    let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
+    let verdict = verdict::verdict(subject);
+    let quiet: Vec<&GateReport> = view.gates.iter().filter(|gate| !GateCard::is_worth_showing(gate)).collect();
+    let check = |check: &CheckView| {
+        let outcome = check_table::outcome(check);
+        Markdown::ours(format!("{} ({}): {outcome}", code(check.name.as_str()), check.kind.as_str()))
+    };
+    let model = context! {
+        icon => verdict.icon,
+        verdict => verdict.words,
+        stage_line => Markdown::ours(verdict::stage_line(view.stage)),
+        next => steps::next_steps(subject),
+        stage => view.stage.as_str(),
+        held => answers::hold(view.held_by.as_ref(), subject),
+        evidence_stage => view.evidence_stage.as_str(),
+        evidence_held => answers::hold(view.evidence_held_by.as_ref(), subject),
+        phase => format!("{:?}", view.evaluation.phase),
+        score => view.evaluation.score.to_string(),
+        threshold => view.evaluation.threshold.to_string(),
+        checks => Shown::first(200, &view.checks, check),
+        rules => rules(subject),
+        // On the command line the one who asks has that right.
+        gates => explained(subject, Brevity::NONE, words::members),
+        quiet => gate_card::quiet(&quiet, &links),
+        attempts => attempts(subject, &links),
+        warnings => warnings(subject, &links),
+    };
+    templates::render("explain.md", model)
+}
+
+/// Each rule with what it weighs and how it ended.
+pub(super) fn rules(subject: &Subject<'_>) -> Vec<Markdown> {
+    subject.decision.view.evaluation.rules.iter().take(200).map(|rule| answers::rule_line(rule, 300)).collect()
+}
+
+/// What must be known although it decides nothing.
+pub(super) fn warnings(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
+    subject.decision.view.warnings.iter().take(50).map(|one| warning::sentence(one, links)).collect()
+}
+
+/// The attempts, the newest first.
+fn attempts(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
+    let line = |attempt: &AttemptDigest| messages::markdown("attempt", &"line", attempt_row(attempt, links));
+    subject.decision.next.attempts.iter().rev().take(50).map(line).collect()
 }
 
 /// Markdown as plain texts, a line each.
@@ -116,26 +96,26 @@ pub(super) fn plain_lines(items: &[Markdown]) -> Vec<String> {
 
 /// The page for programs: `loopgate.explain/v1`.
 pub fn document(subject: &Subject<'_>) -> Value {
-    let (view, links, page) = (&subject.decision.view, Links::of(subject.snapshot), Page::of(subject));
+    let (view, links, verdict) = (&subject.decision.view, Links::of(subject.snapshot), verdict::verdict(subject));
     json!({
         "schema": SCHEMA,
-        "verdict": format!("{} {}", page.icon, page.verdict),
-        "next": plain_lines(&page.next),
+        "verdict": format!("{} {}", verdict.icon, verdict.words),
+        "next": plain_lines(&steps::next_steps(subject)),
         "stage": view.stage,
-        "held_by": plain(page.held.as_str()),
+        "held_by": plain(answers::hold(view.held_by.as_ref(), subject).as_str()),
         // How far it would come without gates.
         "evidence_stage": view.evidence_stage,
-        "evidence_held_by": plain(page.evidence_held.as_str()),
-        "rules": plain_lines(&page.rules.items),
+        "evidence_held_by": plain(answers::hold(view.evidence_held_by.as_ref(), subject).as_str()),
+        "rules": plain_lines(&rules(subject)),
         "gates": view.gates.iter().map(|report| gate_document(report, subject, &links)).collect::<Vec<_>>(),
-        "attempts": plain_lines(&page.attempts.items),
-        "warnings": plain_lines(&page.warnings.items),
+        "attempts": plain_lines(&attempts(subject, &links)),
+        "warnings": plain_lines(&warnings(subject, &links)),
         "status": Document::of(subject),
     })
 }
 
 fn gate_document(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Value {
-    let card = GateCard::explained(report, subject, links);
+    let card = GateCard::explained(report, subject, links, Brevity::NONE);
     let word = |word: &Considered| {
         json!({
             "by": word.by, "at": word.at, "url": word.url, "word": word.word,
@@ -164,6 +144,53 @@ fn gate_document(report: &GateReport, subject: &Subject<'_>, links: &Links) -> V
     })
 }
 
+/// `loopgate.gate_rules/v1`: what the rules and conditions of one gate found.
+pub(super) fn gate_rules(report: &GateReport, links: &Links) -> Value {
+    let all = || report.matches.iter().chain(&report.suspects);
+    let is_rule = |found: &&TriggerMatch| matches!(found.reason, MatchReason::Rule { .. });
+    let condition = |found: &TriggerMatch| plain(gate_card::reason(found, links).as_str());
+    json!({
+        "schema": "loopgate.gate_rules/v1",
+        "gate": report.name,
+        "applies": !report.matches.is_empty(),
+        // What was looked at.
+        "files": report.looked_at.0,
+        "changed_lines": report.looked_at.1,
+        "rules": all().filter_map(|found| rule(report, found)).collect::<Vec<_>>(),
+        // What else opens the gate, in words: conditions of the configuration, labels, findings.
+        "conditions": all().filter(|found| !is_rule(found)).map(condition).collect::<Vec<_>>(),
+    })
+}
+
+/// A place that a rule found.
+fn rule(report: &GateReport, found: &TriggerMatch) -> Option<Value> {
+    let MatchReason::Rule { id, says, tier, evidence, .. } = &found.reason else { return None };
+    let excerpt = match evidence {
+        RuleEvidence::Path => String::new(),
+        RuleEvidence::AddedLine(text) => format!("+{text}"),
+        RuleEvidence::RemovedLine(text) => format!("-{text}"),
+        RuleEvidence::Named(text) | RuleEvidence::NewFolder(text) => text.clone(),
+    };
+    Some(json!({
+        "rule": id,
+        "tier": tier,
+        "says": says,
+        "file": line(found.file.as_deref().unwrap_or_default()),
+        // At the head; at the base for a line that is removed.
+        "line": found.line,
+        // The line, the dependency or the folder; empty if the path itself is meant.
+        "excerpt": line(&excerpt),
+        // What the configuration says to turn the rule off.
+        "turn_off": format!("gates: {{ {}: {{ rules: {{ {id}: off }} }} }}", report.name),
+        "document": format!("docs/rules.md#{id}"),
+    }))
+}
+
+/// The document for a terminal.
+pub fn gate_rules_text(document: &Value) -> String {
+    messages::text("gate_rules.txt", Serde(document).into())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -190,5 +217,38 @@ mod tests {
         let policy = fixtures::policy();
         let text = gates_text(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy }).unwrap();
         assert!(text.len() <= LIMIT && text.contains("older words"), "{}", text.len());
+    }
+}
+
+#[cfg(test)]
+mod gate_rules_tests {
+    use super::*;
+    use crate::render::fixtures::{gate, ruled, security_gate, snapshot};
+    use loopgate_core::stage::Stage;
+
+    #[test]
+    fn each_rule_says_its_line_and_how_to_turn_it_off() {
+        let links = Links::of(&snapshot());
+        let open = gate_rules_text(&gate_rules(&security_gate(GateStanding::Open), &links));
+        insta::assert_snapshot!(open, @r"
+        The gate security applies. Looked at 1 file, 1 changed line.
+
+        src/auth/token.rs
+          a file about sign-in, rights, … changes
+          rule auth-path (opens), docs/rules.md#auth-path
+          to turn it off: gates: { security: { rules: { auth-path: off } } }
+
+        src/auth/token.rs:10
+          a password, key or token is handled: +// password reset tokens share this path
+          rule credential (opens), docs/rules.md#credential
+          to turn it off: gates: { security: { rules: { credential: off } } }
+        ");
+        let mut shut = gate("security", Stage::Validate, GateStanding::NotApplicable);
+        shut.looked_at = (14, 310);
+        let text = gate_rules_text(&gate_rules(&shut, &links));
+        assert_eq!(text, "The gate security does not apply. 14 files, 310 changed lines: no rule.\n");
+        shut.suspects = vec![ruled("src/a.rs", Some(3), "session", "a session is handled", RuleEvidence::Path)];
+        let text = gate_rules_text(&gate_rules(&shut, &links));
+        assert!(text.contains("one suspect alone") && text.contains("src/a.rs:3"), "{text}");
     }
 }

@@ -15,6 +15,7 @@ const TIMEOUT: std::ops::RangeInclusive<u64> = 5..=600;
 /// The document of a run, from its state and the documents of its attempts (`attempts/NNN.json`), oldest first.
 pub fn executable_feedback(state: &LoopState, attempts: &[Value]) -> Value {
     let mut notes = Vec::new();
+    let has_ended = !matches!(state.status, RunStatus::InProgress | RunStatus::Passed | RunStatus::Escalated);
     let mut document = json!({
         "workflow_id": state.workflow_id,
         "agent": agent(state, &mut notes),
@@ -28,17 +29,13 @@ pub fn executable_feedback(state: &LoopState, attempts: &[Value]) -> Value {
         "debug_memory_ref": format!(".aiwg/ralph/debug-memory/{}.json", state.run_id),
         "timestamps": {
             "started_at": state.created_at,
-            "completed_at": ended(state).then_some(state.updated_at),
+            "completed_at": has_ended.then_some(state.updated_at),
             "last_attempt_at": state.attempts.last().map(|attempt| attempt.at),
         },
     });
     notes.push(format!("debug_memory_ref: the memory is in {} of the repository", state.debug_memory_ref));
     document["notes"] = json!(notes);
     without_nulls(document)
-}
-
-const fn ended(state: &LoopState) -> bool {
-    !matches!(state.status, RunStatus::InProgress | RunStatus::Passed | RunStatus::Escalated)
 }
 
 fn agent(state: &LoopState, notes: &mut Vec<String>) -> Value {
@@ -65,7 +62,8 @@ fn code_artifact(state: &LoopState, notes: &mut Vec<String>) -> Value {
 }
 
 fn execution_config(state: &LoopState, attempts: &[Value], notes: &mut Vec<String>) -> Value {
-    let (mut config, configured) = (snake_case(&state.execution_config), state.execution_config.timeout_seconds);
+    let mut config = snake_case(&state.execution_config);
+    let configured = config["timeout_seconds"].as_u64().unwrap_or_default();
     let timeout = configured.clamp(*TIMEOUT.start(), *TIMEOUT.end());
     if timeout != configured {
         notes.push(format!("execution_config.timeout_seconds: {configured} in the configuration"));

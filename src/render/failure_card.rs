@@ -6,20 +6,16 @@ use std::{
     collections::{BTreeMap, BTreeSet},
 };
 
-use serde::Serialize;
+use minijinja::{Value, context};
 
 use super::{
-    disputes,
-    fit::Shown,
-    links::{Links, place},
-    sanitize::{Markdown, clip, clip_lines, code, fence, short_text},
-    words,
+    Brevity, Links, Markdown, Shown, Subject, causes, clip, clip_lines, code, fence, place, short_text, words,
 };
 use loopgate_core::{
     CheckName,
-    deciding::View,
+    deciding::{NextAction, View},
     evidence::Failure,
-    failure::Blame,
+    failure::{Blame, FeedbackLine, cut_at_sentence},
     untrusted::without_secrets,
     verdict::{EvaluationVerdict, FailureView, FeedbackFact, feedback::sentence},
 };
@@ -158,57 +154,24 @@ pub(super) fn explained(view: &FailureView) -> Option<&str> {
     (!repeats).then_some(problem)
 }
 
-/// What `parts/failures.md` shows of one cause.
-#[derive(Clone, Debug, Serialize)]
-pub struct FailureCard {
-    pub title: String,
-    pub id: String,
-    pub place: Option<Markdown>,
-    /// The same without a link.
-    pub at: Option<String>,
-    pub check: String,
-    /// "flaky", "fails on the base too": why it is not held against the pull request.
-    pub blame: Option<&'static str>,
-    pub others: Option<Markdown>,
-    pub message: Option<Markdown>,
-    pub sides: Option<[Markdown; 2]>,
-    pub told: Vec<(&'static str, Markdown)>,
-    pub trace: Option<Markdown>,
-}
-
-/// One thing to do that no failure stands for: a reviewer's words, a rule.
-#[derive(Clone, Debug, Serialize)]
-pub struct Todo {
-    pub whence: Markdown,
-    pub what: Markdown,
-}
-
-/// Causes of a head's failures and other feedback, the most telling first.
-#[derive(Clone, Debug, Default, Serialize)]
-pub struct Failures {
-    pub cards: Shown<FailureCard>,
-    pub todos: Shown<Todo>,
-    /// Failures the tools reported without keeping their texts.
-    pub not_kept: u64,
-}
-
-impl Failures {
-    pub fn of(view: &View, links: &Links, most: usize) -> Self {
-        let mut said = Said::new();
-        Self {
-            cards: Shown::first(most, &causes(&view.failures), |cause| card(cause, links, &mut said)),
-            todos: Shown::first(most, view.feedback.iter().filter_map(|fact| todo(fact, view)), |todo| todo),
-            not_kept: view.checks.iter().filter_map(words::evidence).map(|evidence| evidence.failures_not_kept).sum(),
-        }
-    }
-
-    /// Traces go first: a reader who needs one finds it in the log. Returns whether there was one.
-    pub fn drop_traces(&mut self) -> bool {
-        self.cards.items.iter_mut().filter_map(|card| card.trace.take()).count() > 0
+/// Causes of a head's failures and other feedback, the most telling first, as `parts/failures.md` shows them.
+pub(super) fn cards(subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Value {
+    let view = &subject.decision.view;
+    // Traces go first: a reader who needs one finds it in the log.
+    let (has_traces, most) = if brevity.0 < 2 { (true, 20) } else { (false, brevity.of(10, 8)) };
+    // What was put off stands with what stays behind after the merge.
+    let is_open = subject.decision.action != NextAction::Complete;
+    let todos = view.feedback.iter().filter(|_| is_open).filter_map(|fact| todo(fact, view));
+    let mut said = Said::new();
+    context! {
+        cards => Shown::first(most, &causes(&view.failures), |cause| card(cause, links, &mut said, has_traces)),
+        todos => Shown::first(brevity.of(20, 2), todos, |todo| todo),
+        // Failures the tools reported without keeping their texts.
+        not_kept => view.checks.iter().filter_map(words::evidence).map(|evidence| evidence.failures_not_kept).sum::<u64>(),
     }
 }
 
-fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>) -> FailureCard {
+fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>, has_traces: bool) -> Value {
     let view = cause.first;
     let failure = &view.failure;
     let told = told(view, said).into_iter().map(|(label, words)| match label {
@@ -216,18 +179,20 @@ fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>) -> FailureCar
         _ => (label, words::sentence(&without_secrets(words), 400)),
     });
     let remembered = super::memory::line(view).map(|line| (REMEMBERED, line));
-    FailureCard {
-        place: failure.location().map(|(file, line)| links.place(file, line)),
-        id: view.cause.to_string(),
-        title: title(view),
-        at: failure.location().map(|(file, line)| place(file, line)),
-        check: view.check.to_string(),
-        blame: words::blame(view.blame),
-        others: cause.others(|name| code(name).into_string()).map(Markdown::ours),
-        message: Some(message(view)).filter(|said| !said.is_empty()).map(|said| fence("text", &clip_lines(&said, 15))),
-        sides: sides(view).map(|sides| sides.map(|side| code(&side))),
-        told: told.chain(remembered).collect(),
-        trace: trace(failure),
+    context! {
+        place => failure.location().map(|(file, line)| links.place(file, line)),
+        id => view.cause.to_string(),
+        title => title(view),
+        // The place without a link.
+        at => failure.location().map(|(file, line)| place(file, line)),
+        check => view.check.to_string(),
+        // "flaky", "fails on the base too": why it is not held against the pull request.
+        blame => words::blame(view.blame),
+        others => cause.others(|name| code(name).into_string()).map(Markdown::ours),
+        message => Some(message(view)).filter(|said| !said.is_empty()).map(|said| fence("text", &clip_lines(&said, 15))),
+        sides => sides(view).map(|sides| sides.map(|side| code(&side))),
+        told => told.chain(remembered).collect::<Vec<_>>(),
+        trace => trace(failure).filter(|_| has_traces),
     }
 }
 
@@ -243,24 +208,60 @@ fn trace(failure: &Failure) -> Option<Markdown> {
 }
 
 /// What no card says: a rule's one thing to do, a person's words. A rule that holds nothing up is optional.
-fn todo(fact: &FeedbackFact, view: &View) -> Option<Todo> {
-    let optional = matches!(view.evaluation.verdict, EvaluationVerdict::Passed(_));
-    Some(match fact {
+fn todo(fact: &FeedbackFact, view: &View) -> Option<Value> {
+    let (whence, what) = match fact {
         FeedbackFact::Failure(_) => return None,
         FeedbackFact::Rule { id, why, .. } => {
-            let fix = words::fix(why);
-            let fix = if optional { format!("optional: {fix}") } else { fix };
-            Todo { whence: code(id.as_str()), what: short_text(&sentence(&fix), 400) }
+            let is_optional = matches!(view.evaluation.verdict, EvaluationVerdict::Passed(_));
+            let fix = format!("{}{}", if is_optional { "optional: " } else { "" }, words::fix(why));
+            (code(id.as_str()), short_text(&sentence(&fix), 400))
         }
         FeedbackFact::Settled(dispute) => {
-            let what = format!("{} {}", disputes::settled(dispute), disputes::to_do(dispute));
-            Todo { whence: code(disputes::subject(dispute)), what: short_text(&what, 400) }
+            let what = format!("{} {}", causes::settled(dispute), causes::to_do(dispute));
+            (code(causes::subject(dispute)), short_text(&what, 400))
         }
         FeedbackFact::Objection { by, of, words: objection } => {
             let whence = Markdown::ours(format!("{} ({})", words::person(by), words::place_of(of)));
-            Todo { whence, what: Markdown::ours(format!("“{}”", short_text(objection, 400))) }
+            (whence, Markdown::ours(format!("“{}”", short_text(objection, 400))))
         }
-    })
+    };
+    Some(context! { whence, what })
+}
+
+/// Each item in words: where, what, do what, why. What is observed and what is to be done are at most `most` characters
+/// each, cut at a sentence: reviewers may write a page.
+pub fn feedback(items: &[FeedbackFact], most: usize) -> Vec<FeedbackLine> {
+    let cut = |line: FeedbackLine| FeedbackLine {
+        problem: cut_at_sentence(&line.problem, most),
+        action: cut_at_sentence(&line.action, most),
+        ..line
+    };
+    items.iter().map(|item| cut(line(item))).collect()
+}
+
+fn line(item: &FeedbackFact) -> FeedbackLine {
+    let (location, problem, action, reason) = match item {
+        FeedbackFact::Failure(line) => return line.clone(),
+        FeedbackFact::Rule { id, description, why } => (
+            id.to_string(),
+            format!("The rule “{description}” does not hold."),
+            sentence(&words::fix(why)),
+            "It counts in the score that the loop asks for.",
+        ),
+        FeedbackFact::Settled(dispute) => (
+            causes::subject(dispute).to_owned(),
+            causes::settled(dispute),
+            causes::to_do(dispute),
+            "It was disputed, and settled by a person.",
+        ),
+        FeedbackFact::Objection { by, of, words: objection } => (
+            format!("@{by} ({})", words::place_of(of)),
+            objection.clone(),
+            "Change what is objected to and push, or answer them and ask for another look.".to_owned(),
+            "Their objection stands until they approve or revoke it.",
+        ),
+    };
+    FeedbackLine { id: None, location, problem, action, reason: reason.to_owned(), reproduce: None }
 }
 
 #[cfg(test)]

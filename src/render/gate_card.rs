@@ -6,14 +6,7 @@ use minijinja::{Value, context};
 use serde::Serialize;
 
 use super::{
-    answers,
-    fit::{Shorten, Shown},
-    links::Links,
-    messages::{self, word},
-    refusal,
-    sanitize::{Markdown, address, short_text},
-    verdict::Subject,
-    words,
+    Brevity, Links, Markdown, Shown, Subject, address, answers, linked, messages, refusal, short_text, word, words,
 };
 use loopgate_core::{
     GateName, Login,
@@ -44,27 +37,6 @@ pub struct GateCard {
     pub words: Shown<Markdown>,
     /// The members of the teams, where only somebody with the right to know asked.
     pub members: Vec<String>,
-}
-
-/// Gates, those in the way first where they are explained.
-#[derive(Serialize)]
-pub struct GateList {
-    pub verdict: &'static str,
-    pub gates: Shown<GateCard>,
-    pub unmatched: Shown<Markdown>,
-    pub quiet: Markdown,
-}
-
-impl Shorten for GateList {
-    /// Old words first, then places, then whole gates.
-    fn shorten(&mut self) -> bool {
-        let mut is_shorter = false;
-        for gate in &mut self.gates.items {
-            is_shorter |=
-                gate.words.items.len() > 3 && gate.words.halve() || gate.why.items.len() > 4 && gate.why.halve();
-        }
-        is_shorter || self.gates.halve()
-    }
 }
 
 /// How approvals of a gate are given, by the policy in force.
@@ -98,12 +70,14 @@ impl GateCard {
     }
 
     /// With all that is known of it.
-    pub fn explained(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
+    pub fn explained(report: &GateReport, subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Self {
         let words = report.considered.iter().rev();
         Self {
-            why: why(report, links, MOST_PLACES),
+            why: why(report, links, brevity.of(MOST_PLACES, 0).max(4)),
             notes: notes(report, links),
-            words: Shown::first(MOST_WORDS, words, |word| answers::considered(word, report, subject)),
+            words: Shown::first(brevity.of(MOST_WORDS, 0).max(3), words, |word| {
+                answers::considered(word, report, subject)
+            }),
             ..Self::new(report, subject, links)
         }
     }
@@ -121,22 +95,19 @@ fn standing(report: &GateReport, links: &Links) -> (&'static str, Markdown) {
         GateStanding::NotApplicable => ("➖", "not_applicable", context! {}),
         GateStanding::Open => (if advisory { "ℹ️" } else { "🔒" }, "open", context! { advisory }),
         GateStanding::Approved { by } => {
-            let approved =
-                |one: &Approval| Markdown::ours(format!("{} on {}", linked(&one.by, &one.url), links.commit(one.head)));
-            let approvers: Vec<Value> = by.iter().map(approved).map(Value::from).collect();
+            let approved = |one: &Approval| {
+                let person = linked(words::person(&one.by), address(&one.url));
+                Markdown::ours(format!("{person} on {}", links.commit(one.head)))
+            };
+            let approvers: Vec<Markdown> = by.iter().map(approved).collect();
             ("✅", "approved", context! { approvers })
         }
         GateStanding::Rejected(objection) => {
-            let person = Markdown::ours(linked(&objection.by, &objection.url));
+            let person = linked(words::person(&objection.by), address(&objection.url));
             ("❌", "rejected", context! { person, quoted => short_text(&objection.words, 300) })
         }
     };
     (icon, messages::markdown("gate_standing", &variant, beside))
-}
-
-fn linked(who: &Login, url: &str) -> String {
-    let name = words::person(who);
-    address(url).map_or_else(|| name.to_string(), |url| format!("[{name}]({url})"))
 }
 
 /// "bob or carol (team acme/security) comments `security approved`."
@@ -192,7 +163,7 @@ pub fn quiet(gates: &[&GateReport], links: &Links) -> Markdown {
         Some(suspect) => format!("{} (one suspect: {})", report.name, reason(suspect, links)),
         None => report.name.to_string(),
     };
-    Markdown::ours(words::few(&gates.iter().map(named).collect::<Vec<_>>(), 20))
+    Markdown::ours(words::few(gates.iter().map(named), 20))
 }
 
 /// What stands in the way beside a missing word: owners who are yet to approve, names that cannot, a team that is not
@@ -201,7 +172,7 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
     let eligible = &report.eligible;
     let say = |variant: &str, beside: Value| messages::markdown("gate_note", &variant, beside);
     let owners = (!report.awaiting_owners.is_empty()).then(|| {
-        let files = report.awaiting_owners.iter().map(|file| Value::from(links.in_diff(file, None, false)));
+        let files = report.awaiting_owners.iter().map(|file| links.in_diff(file, None, false));
         say("owners", context! { files => files.collect::<Vec<_>>() })
     });
     let absent = eligible.absent_preset_team.as_ref().map(|absent| {
@@ -213,7 +184,7 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
         say("unusable", context! { name => unusable.name.as_str(), why })
     });
     let unknown = (!eligible.unattributed.is_empty()).then(|| {
-        let commits = eligible.unattributed.iter().map(|sha| Value::from(links.commit(*sha)));
+        let commits = eligible.unattributed.iter().map(|sha| links.commit(*sha));
         let (commits, must_name_head) = (commits.collect::<Vec<_>>(), eligible.must_name_head);
         say("unknown", context! { commits, must_name_head, name => report.name.as_str() })
     });

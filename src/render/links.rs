@@ -85,7 +85,8 @@ pub fn place(file: &str, line: Option<u32>) -> String {
     }
 }
 
-fn linked(label: Markdown, url: Option<String>) -> Markdown {
+/// A label that leads there, if the address is known.
+pub fn linked(label: Markdown, url: Option<String>) -> Markdown {
     match url {
         Some(url) => Markdown::ours(format!("[{label}]({url})")),
         None => label,

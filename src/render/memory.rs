@@ -6,10 +6,7 @@ use std::collections::BTreeSet;
 use minijinja::{context, value::Serde};
 use serde_json::{Value, json};
 
-use super::{
-    disputes, messages,
-    sanitize::{Markdown, clip, code, short_text},
-};
+use super::{Markdown, causes, clip, code, messages, short_text};
 use loopgate_core::{
     PrNumber,
     memory::{Card, MatchOutcome, Memory, MemoryMatch, Offers, Rate, Recurring, Settled, Tier, ToldFix},
@@ -87,7 +84,7 @@ fn say(part: &str, beside: minijinja::Value) -> Markdown {
 /// "olga settled in #12, where it was disputed, that the test is right"; names and words of others as `foreign` has them.
 pub(super) fn settled(word: &Settled, foreign: impl Fn(&str) -> String) -> String {
     let place = word.pull_request.map_or_else(|| "a local loop".to_owned(), |number| format!("#{number}"));
-    let (by, verdict) = (foreign(word.by.as_str()), foreign(&disputes::verdict(&word.outcome)));
+    let (by, verdict) = (foreign(word.by.as_str()), foreign(&causes::who_is_right(&word.outcome)));
     format!("{by} settled in {place}, where it was disputed, that {verdict}")
 }
 

@@ -13,11 +13,7 @@ use minijinja::{
 };
 use serde::Serialize;
 
-use super::{
-    amounts,
-    sanitize::{self, Markdown},
-    templates,
-};
+use super::{Markdown, amounts, sanitize, templates};
 
 /// Every entry by `section/variant`.
 static CATALOGUE: LazyLock<BTreeMap<String, String>> = LazyLock::new(|| {
@@ -139,7 +135,7 @@ fn lost(legs: &Value) -> String {
     };
     let legs = legs.try_iter().into_iter().flatten();
     let told = legs.map(|leg| format!("{} {}", part(&leg, "name", "leg_name"), part(&leg, "end", "leg_end")));
-    format!("{} without evidence", amounts::few(&told.collect::<Vec<_>>(), MOST_LEGS))
+    format!("{} without evidence", amounts::few(told, MOST_LEGS))
 }
 
 /// [`lost`] of jobs as they are.

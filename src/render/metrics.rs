@@ -1,16 +1,10 @@
-//! What runs came to, for a terminal and as CSV. The chart is in [`chart`](super::metrics_chart).
+//! What runs came to, for a terminal, as CSV and as a picture.
 
 use std::fmt::Write as _;
 
-use minijinja::value::Serde;
+use minijinja::{Value, context, value::Serde};
 
-use super::{
-    messages::{self, variant_name, word},
-    reflex::table,
-    sanitize::line,
-    terminal::{Colour, Paint},
-    words,
-};
+use super::{Colour, Paint, escape_html, line, messages, reflex::table, variant_name, word, words};
 use loopgate_core::metrics::{Compared, Estimate, Figure, Group, Interval, Measured, Metric, Report, Target};
 
 /// The report on a window: the five metrics against their targets first.
@@ -51,7 +45,7 @@ pub fn metrics(of: &str, report: &Report, colour: Colour) -> String {
 }
 
 /// `21 Oct to 21 Nov 2026, 42 runs, 3 of them open`.
-pub(super) fn span(report: &Report) -> String {
+fn span(report: &Report) -> String {
     let day = |at: loopgate_core::Timestamp| at.format("%-d %b %Y").to_string();
     let open = if report.open > 0 { format!(", {} of them open", report.open) } else { String::new() };
     format!("{} to {}, {}{open}", day(report.window.from), day(report.window.to), words::count(report.runs, "run"))
@@ -76,14 +70,14 @@ fn measured(it: &Measured) -> Vec<String> {
 }
 
 /// `> 70 %`
-pub(super) fn target(it: &Measured) -> String {
+fn target(it: &Measured) -> String {
     match it.target {
         Target::Above(least) => format!("> {}", rounded(it.metric, least)),
         Target::Below(most) => format!("< {}", rounded(it.metric, most)),
     }
 }
 
-pub(super) const fn verdict(it: &Measured) -> &'static str {
+const fn verdict(it: &Measured) -> &'static str {
     match it.met {
         Some(true) => "met",
         Some(false) => "missed",
@@ -92,7 +86,7 @@ pub(super) const fn verdict(it: &Measured) -> &'static str {
 }
 
 /// `63.6 %`, `1.60`; a dash where nothing is known.
-pub(super) fn value(metric: Metric, value: Option<f64>) -> String {
+fn value(metric: Metric, value: Option<f64>) -> String {
     match (metric, value) {
         (_, None) => "–".to_owned(),
         (Metric::AverageAttempts, Some(value)) => format!("{value:.2}"),
@@ -114,7 +108,7 @@ fn bar(metric: Metric, value: Option<f64>) -> char {
 }
 
 /// The value that fills a chart.
-pub(super) const fn ceiling(metric: Metric) -> f64 {
+const fn ceiling(metric: Metric) -> f64 {
     match metric {
         Metric::AverageAttempts => 4.0,
         _ => 1.0,
@@ -185,6 +179,41 @@ pub(super) fn cell(raw: &str) -> String {
     let text = line(raw).replace('"', "\"\"");
     let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
     format!("\"{text}\"")
+}
+
+/// The five metrics as an SVG picture, by `metrics_svg.txt`: a row for each, with its parts of the window as bars and its
+/// target as a dashed line. Every number stands there as text, so that nothing depends on colour; nothing in it runs.
+pub fn metrics_svg(of: &str, report: &Report) -> String {
+    let model = context! {
+        title => escape_html(&line(of)),
+        span => escape_html(&span(report)),
+        height => 64 + 112 * report.metrics.len(),
+        rows => report.metrics.iter().map(chart_row).collect::<Vec<_>>(),
+    };
+    messages::text("metrics_svg.txt", model)
+}
+
+fn chart_row(it: &Measured) -> Value {
+    let metric = it.metric;
+    let points = it.trend.iter().map(|point| {
+        // Without the unit, which the row says already.
+        let label = point.value.map_or_else(|| "–".to_owned(), |value| rounded(metric, value).replace(" %", ""));
+        context! { value => point.value, label }
+    });
+    let ends = it.trend.first().zip(it.trend.last());
+    let (Target::Above(aim) | Target::Below(aim)) = it.target;
+    context! {
+        name => metric.as_str().replace('_', " "),
+        value => escape_html(&value(metric, it.value)),
+        met => escape_html(&format!("target {}: {}", target(it), verdict(it))),
+        before => escape_html(&format!("before {}", value(metric, it.before))),
+        // A value beyond the chart raises the chart.
+        most => it.trend.iter().filter_map(|point| point.value).fold(ceiling(metric), f64::max),
+        aim,
+        points => points.collect::<Vec<_>>(),
+        from => ends.map(|(first, _)| first.from.format("%-d %b").to_string()),
+        to => ends.map(|(_, last)| last.from.format("%-d %b").to_string()),
+    }
 }
 
 #[cfg(test)]

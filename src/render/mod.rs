@@ -2,46 +2,34 @@
 //!
 //! Everything here is pure: a decision, its snapshot and policy go in, text comes out. Longer texts live in
 //! `config/templates/`, single sentences in one named function each. Whatever came from outside passes through
-//! [`sanitize`] on its way, and every text obeys GitHub's size limit by saying less, not by being cut ([`fit`]).
+//! [`sanitize`] on its way, and every text obeys GitHub's size limit by saying less, not by being cut ([`templates`]).
 
 mod amounts;
 mod annotations;
-mod announcement;
 mod answers;
 mod base_tests;
 mod causes;
 mod changes;
 mod check_run;
 mod check_table;
-mod configuration;
 mod dashboard;
 #[cfg(test)]
 mod decided_tests;
-mod disputes;
 mod escalation;
 mod excerpts;
 mod explain;
 mod export;
 mod failure_card;
-mod feedback;
-mod feedback_text;
-mod fit;
-mod fix_request;
 #[cfg(test)]
 mod fixtures;
 mod gate_card;
-mod gate_request;
-mod gate_rules;
-mod handoff;
 #[cfg(test)]
 mod hostile_tests;
 mod iteration;
 mod links;
 mod memory;
-mod merge_group;
 mod messages;
 mod metrics;
-mod metrics_chart;
 mod model;
 mod plain;
 #[cfg(test)]
@@ -49,7 +37,6 @@ mod post_tests;
 mod posts;
 mod reflex;
 mod refusal;
-mod reply;
 mod sanitize;
 mod status;
 mod steps;
@@ -58,13 +45,10 @@ mod templates;
 mod terminal;
 #[cfg(test)]
 mod tests;
-mod traces;
 mod tried;
 mod verdict;
 mod warning;
-mod what_if;
 mod words;
-mod workflow;
 
 use loopgate_core::{
     CommentId,
@@ -73,49 +57,57 @@ use loopgate_core::{
     policy::Policy,
 };
 
-pub use annotations::CheckAnnotation;
-pub use announcement::Announcement;
-pub use causes::history_lines;
-pub use check_run::{CheckAction, CheckRunText, SharedVerdict, add_shared, given_up, superseded, switched_off};
+// What the files of this room write with.
+use self::{
+    gate_card::{GateCard, approve_by},
+    links::{Links, linked, place},
+    messages::{markdown, variant_name, word},
+    model::Document,
+    sanitize::{Markdown, address, block, clip, clip_lines, code, escape_html, fence, line, short_line, short_text},
+    summary::attempt_row,
+    templates::{Brevity, Shown},
+    terminal::Paint,
+};
+pub use annotations::{CheckAnnotation, annotation_commands, configuration_commands, defused, error_command, silenced};
+pub use answers::refused_command;
+pub use causes::{dispute_to_say, history_lines};
+pub use check_run::{
+    CheckAction, CheckRunText, GroupMember, SharedVerdict, VerifiedBy, add_shared, given_up, merge_group, superseded,
+    switched_off,
+};
 pub use dashboard::{
     Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow, Filter, Frame,
     LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, OpenLoop, Operations, Overview, Page, Queue,
     RecordedLoop, Repositories, STYLE, SavedState, TokenRow, TokensPage, Verdict as CheckVerdict, age, shortened,
     work_class,
 };
-pub use disputes::dispute_to_say;
-pub use explain::{document as explanation, page as explain};
+pub use explain::{document as explanation, gate_rules_text, page as explain};
 pub use export::executable_feedback;
-pub use feedback::feedback;
-pub use feedback_text::{feedback_text, held_up_text, waiting_text};
-pub use fit::LIMIT;
-pub use fix_request::Dispatch;
-pub use gate_rules::gate_rules_text;
+pub use failure_card::feedback;
 pub use iteration::iteration_answer;
 pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats};
-pub use merge_group::{GroupMember, VerifiedBy, merge_group};
 pub use messages::text;
-pub use metrics::{metrics, metrics_csv};
-pub use metrics_chart::metrics_svg;
-pub use model::{Currency, Ended, Feedback, FixTask, ReadFrom, Reading, Until, json_text};
+pub use metrics::{metrics, metrics_csv, metrics_svg};
+pub use model::{
+    Currency, Ended, Feedback, FixTask, ReadFrom, Reading, Traces, Until, feedback_text, held_up_text, json_text,
+    waiting_text,
+};
 pub use plain::{folded, plain};
+pub use posts::{Announcement, Dispatch};
 pub use reflex::{
     FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_dispute, loop_exhausted, loop_fewer_tests,
     loop_fix_message, loop_history, loop_iteration, loop_list, loop_plan, loop_refusal, loop_report, loop_status,
     loop_verdict, status_word as loop_status_word,
 };
-pub use reply::refused_command;
 pub use sanitize::{block as plain_block, line as plain_line, percent_encoded};
 pub use status::{STATUS_MARKER, job_summary};
 pub use summary::Iteration;
+pub use templates::LIMIT;
 pub use terminal::{Colour, Detail, report as terminal_report};
-pub use traces::Traces;
-pub use tried::{Trial, Tried, trial, trial_page, tried};
+pub use tried::{Trial, Tried, trial, trial_page, tried, what_if};
 pub use verdict::Subject;
 pub use warning::{not_repeated, notes};
-pub use what_if::what_if;
 pub use words::{label_description, moment};
-pub use workflow::{annotation_commands, configuration_commands, defused, error_command, silenced};
 
 /// Every text of one pull request.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -153,17 +145,16 @@ pub fn pull_request(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -
 /// `.github/loopgate/escalation.md` on the base branch.
 pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Policy, own: Option<&str>) -> Rendered {
     let subject = verdict::Subject { decision, snapshot, policy };
-    let model = status::StatusModel::of(&subject);
     let posts = decision.surface.posts.iter().map(|post| (post.clone(), posts::text_of(&subject, post, own))).collect();
     Rendered {
-        verify: check_run::verify(&subject, model.clone()),
+        verify: check_run::verify(&subject),
         gates: check_run::gates(&subject),
         posts,
         restored: posts::restored(&subject, own),
-        artifact: status::artifact(&subject, model.clone()),
-        announcement: announcement::announcement(&subject),
-        dispatch: decision.surface.fix.and_then(|fix| fix_request::dispatch(&subject, fix)),
-        status_comment: status::comment(&subject, model),
+        artifact: status::artifact(&subject),
+        announcement: posts::announcement(&subject),
+        dispatch: decision.surface.fix.and_then(|fix| posts::dispatch(&subject, fix)),
+        status_comment: status::comment(&subject),
     }
 }
 
@@ -174,7 +165,7 @@ pub fn gate_rules(
     gate: &loopgate_core::GateName,
 ) -> Option<serde_json::Value> {
     let report = decision.view.gates.iter().find(|report| report.name == *gate)?;
-    Some(gate_rules::document(report, &links::Links::of(snapshot)))
+    Some(explain::gate_rules(report, &links::Links::of(snapshot)))
 }
 
 /// What stands between a head and ready, for the one who fixes it: `loopgate.feedback/v1`.

@@ -2,15 +2,7 @@
 
 use std::cmp::Reverse;
 
-use super::{
-    fit::Shown,
-    gate_card::approve_by,
-    links::Links,
-    messages,
-    sanitize::{Markdown, code, text},
-    verdict::Subject,
-    words,
-};
+use super::{Links, Markdown, Shown, Subject, address, approve_by, code, linked, messages, sanitize::text, words};
 use loopgate_core::{
     GateName, Sha,
     gate::{AnswerExtent, Considered, GateReport, PhraseProblem, Refusal, Word},
@@ -32,12 +24,6 @@ impl<'a> Gate<'a> {
         let approve_by = approve_by(subject.policy, &report.name);
         Self { report, approve_by, head: subject.snapshot.pull_request.head.sha, links }
     }
-
-    /// A link to what was pushed since, in brackets.
-    fn since(&self, old: Sha) -> String {
-        let label = format!("`{}…{}`", old.short(), self.head.short());
-        self.links.since(old).map(|url| format!(" ([{label}]({url}))")).unwrap_or_default()
-    }
 }
 
 /// The line under a gate about one word that does not count.
@@ -47,11 +33,7 @@ pub fn line(word: &Considered, refusal: &Refusal, gate: &Gate<'_>) -> Markdown {
         WordSource::Review(_) => "review",
         WordSource::Inline(_) => "comment on the diff",
     };
-    let what = match super::sanitize::address(&word.url) {
-        Some(url) => format!("[{what}]({url})"),
-        None => what.to_owned(),
-    };
-    let by = words::person(&word.by);
+    let (what, by) = (linked(Markdown::ours(what), address(&word.url)), words::person(&word.by));
     Markdown::ours(format!("{by}’s {what} does not count: {}", sentence(word, refusal, &by, gate)))
 }
 
@@ -116,11 +98,16 @@ fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>
         }
         _ => format!("comment {words} anew"),
     };
-    let since = match refusal {
-        Refusal::DiffChanged { seen } | Refusal::DiffUnread { seen, .. } => gate.since(*seen),
-        Refusal::ReviewStale { seen } => seen.map(|seen| gate.since(seen)).unwrap_or_default(),
-        _ => String::new(),
+    let seen = match refusal {
+        Refusal::DiffChanged { seen } | Refusal::DiffUnread { seen, .. } => Some(*seen),
+        Refusal::ReviewStale { seen } => *seen,
+        _ => None,
     };
+    // A link to what was pushed since, in brackets.
+    let since = seen.and_then(|seen| {
+        let url = gate.links.since(seen)?;
+        Some(Markdown::ours(format!(" ([`{}…{}`]({url}))", seen.short(), gate.head.short())))
+    });
     let nearest = match refusal {
         Refusal::Phrase(PhraseProblem::UnknownGate { nearest: Some(nearest), .. }) => exact(nearest, word.meant),
         _ => String::new(),
@@ -132,7 +119,7 @@ fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>
         again => Markdown::ours(again),
         meant => if word.meant == Word::Approve { "approve" } else { "no" },
         with_head => code(&format!("{name} approved {head}")),
-        since => Markdown::ours(since),
+        since,
         is_other => !word.by_approver,
         takes_review_only => gate.approve_by == ApproveBy::Review,
         nearest_words => nearest,

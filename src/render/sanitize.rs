@@ -234,7 +234,8 @@ fn break_markers(text: String) -> String {
 fn escape_prose(line: &str) -> String {
     let chars: Vec<char> = line.chars().collect();
     let mut out = String::with_capacity(line.len() + line.len() / 8);
-    let list_mark = list_mark_end(&chars);
+    // Where the number of an ordered-list mark at the very beginning ends: `12.`, `3)`.
+    let list_mark = Some(chars.iter().take_while(|c| c.is_ascii_digit()).count()).filter(|digits| *digits > 0);
     let hashes = hash_breaks(&chars);
     for (i, &c) in chars.iter().enumerate() {
         let (before, from) = chars.split_at(i);
@@ -269,12 +270,6 @@ fn escape_prose(line: &str) -> String {
         }
     }
     out
-}
-
-/// Where the number of an ordered-list mark at the very beginning ends: `12.`, `3)`.
-fn list_mark_end(chars: &[char]) -> Option<usize> {
-    let digits = chars.iter().take_while(|c| c.is_ascii_digit()).count();
-    (digits > 0).then_some(digits)
 }
 
 /// Whether what follows a colon makes it an emoji shortcode: `rocket:`.

@@ -1,20 +1,15 @@
 //! What happens next and by whom.
 
-use minijinja::{Value, context};
+use minijinja::{Value, context, value::Serde};
 
-use super::{
-    messages,
-    sanitize::{Markdown, address, code, short_text},
-    verdict::{Subject, fails_on_the_base},
-    words,
-};
+use super::{Markdown, Subject, address, code, linked, messages, short_text, verdict::fails_on_the_base, words};
 use loopgate_core::{
     CheckName,
     deciding::{NextAction, View},
     escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
     observed::Stack,
-    policy::{CheckSource, GateRole},
+    policy::{CheckSource, GateRole, Trigger},
     stages::Blocker,
     state::RunStatus,
     verdict::{CheckStanding, external},
@@ -27,9 +22,7 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
         NextAction::Complete => Vec::new(),
         NextAction::Stopped => stopped_steps(subject),
         NextAction::Retry { .. } => retry_steps(subject),
-        NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => {
-            super::escalation::resume_steps(subject, *cause)
-        }
+        NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => resume_steps(subject, *cause),
         NextAction::WaitForEvidence { missing } => evidence_steps(subject, missing),
         NextAction::WaitForRunApproval { .. } => vec![run_approval_step(subject)],
         // Who opens it, and how, stands with the gate.
@@ -42,19 +35,45 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
         NextAction::WaitForMerge if !subject.decision.surface.waits_for.is_empty() => Vec::new(),
         NextAction::WaitForMerge => vec![step("merge", context! {})],
     };
-    steps.extend(subject.snapshot.stack.as_ref().filter(|stack| stack.position > 0).map(layer_step));
+    if let Some(Stack { position, size, beneath, .. }) = subject.snapshot.stack.as_ref().filter(|it| it.position > 0) {
+        let on = beneath.last().map(|layer| layer.number.get());
+        steps.push(step("layer", context! { position, size, on }));
+    }
     steps.into_iter().map(Markdown::ours).collect()
+}
+
+/// How the loop goes on after a person was called.
+pub(super) fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
+    let branch = subject.snapshot.pull_request.head.branch.as_str();
+    let say = |name: &str| step(name, context! { branch });
+    let mut steps = match cause {
+        Trigger::Tampering => vec![say("tampering_meant"), say("tampering_not_meant")],
+        // The answers of the question are the ways on.
+        Trigger::Disputed => vec![say("disputed")],
+        Trigger::SecurityIssueFound | Trigger::AmbiguousRequirement => {
+            let is_gated =
+                cause == Trigger::SecurityIssueFound && subject.policy.gate_with_role(GateRole::Security).is_some();
+            vec![say("answer"), step("resume_by", context! { is_gated })]
+        }
+        Trigger::ExternalDependencyDown => {
+            let checks: Vec<_> = subject.policy.verify.checks.keys().cloned().collect();
+            silent_step(subject, &checks).into_iter().chain([say("service_is_back")]).collect()
+        }
+        Trigger::GateTimeout => Vec::new(),
+        Trigger::TimeoutExceeded => vec![say("code_hangs"), say("check_is_slow")],
+        _ => {
+            let (total, limit) = (subject.decision.next.failures.total, subject.policy.retry.total_failures);
+            let most = subject.decision.view.max_attempts;
+            vec![say("push_a_fix"), step("resume", context! { total, most, is_last => total >= limit })]
+        }
+    };
+    steps.push(say("give_up"));
+    steps
 }
 
 /// The sentence of this name, Markdown.
 pub(super) fn step(name: &str, beside: Value) -> String {
     messages::markdown("step", &name, beside).into_string()
-}
-
-/// Where it is in its stack.
-fn layer_step(stack: &Stack) -> String {
-    let on = stack.beneath.last().map(|layer| layer.number.get());
-    step("layer", context! { position => stack.position, size => stack.size, on })
 }
 
 fn stopped_steps(subject: &Subject<'_>) -> Vec<String> {
@@ -86,25 +105,15 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
     }
     let left = most.saturating_sub(failures.count);
     let called = words::asked(subject.policy);
-    if let Some(step) = senior_step(subject, &called) {
-        return vec![step];
+    let turn = subject.decision.view.fixing.as_ref();
+    if let (Some(Whom::Senior), Some(call)) = (turn.map(|turn| turn.whom), &subject.decision.next.senior) {
+        let until = words::moment(senior_fixer::deadline(call, subject.policy));
+        return vec![step("senior", context! { why => words::trigger(call.trigger), until, called })];
     }
-    later_step(subject).into_iter().chain(what_if_it_fails(subject, left, &called)).collect()
-}
-
-/// What the senior fixer has, and until when.
-fn senior_step(subject: &Subject<'_>, called: &str) -> Option<String> {
-    subject.decision.view.fixing.as_ref().filter(|turn| turn.whom == Whom::Senior)?;
-    let call = subject.decision.next.senior.as_ref()?;
-    let until = words::moment(senior_fixer::deadline(call, subject.policy));
-    Some(step("senior", context! { why => words::trigger(call.trigger), until, called }))
-}
-
-/// When the fixer is asked, if `loop.backoff` makes it wait.
-fn later_step(subject: &Subject<'_>) -> Option<String> {
-    let turn = subject.decision.view.fixing.as_ref()?;
-    let is_asked = subject.decision.surface.fix.is_some();
-    (!is_asked).then(|| step("later", context! { at => words::moment(turn.at) }))
+    // When the fixer is asked, if `loop.backoff` makes it wait.
+    let waits = turn.filter(|_| subject.decision.surface.fix.is_none());
+    let later = waits.map(|turn| step("later", context! { at => words::moment(turn.at) }));
+    later.into_iter().chain(what_if_it_fails(subject, left, &called)).collect()
 }
 
 fn what_if_it_fails(subject: &Subject<'_>, left: u32, called: &str) -> Option<String> {
@@ -158,7 +167,7 @@ fn run_approval_step(subject: &Subject<'_>) -> String {
     if let Some(gate) = security.filter(|_| !subject.decision.surface.approve_runs.is_empty()) {
         let head = subject.snapshot.pull_request.head.sha;
         let here = gate.approvals.iter().filter(|approval| approval.head == head);
-        let by: Vec<Value> = here.map(|approval| words::person(&approval.by).into()).collect();
+        let by: Vec<Markdown> = here.map(|approval| words::person(&approval.by)).collect();
         return step("runs_approved", context! { by, gate => gate.name.as_str() });
     }
     let url = subject.snapshot.held_runs.iter().find_map(|run| run.url.as_deref().and_then(address));
@@ -169,12 +178,9 @@ fn run_approval_step(subject: &Subject<'_>) -> String {
 /// Which runs have ended and brought nothing, where a check waits for what they were to bring.
 pub(super) fn silent_step(subject: &Subject<'_>, missing: &[CheckName]) -> Option<String> {
     silences(subject, missing).then_some(())?;
-    let runs: Vec<Value> = external::silent_runs(subject.snapshot)
-        .map(|run| match run.url.as_deref().and_then(address) {
-            Some(url) => Markdown::ours(format!("[{}]({url})", code(&run.path))).into(),
-            None => code(&run.path).into(),
-        })
-        .collect();
+    let runs = external::silent_runs(subject.snapshot);
+    let runs = runs.map(|run| linked(code(&run.path), run.url.as_deref().and_then(address)));
+    let runs: Vec<Markdown> = runs.collect();
     Some(step("silent", context! { runs }))
 }
 
@@ -209,8 +215,7 @@ fn start_step(subject: &Subject<'_>, missing: &[CheckName]) -> Option<Vec<String
 fn outside_step(view: &View) -> String {
     match &view.next_rerun {
         Some(next) => {
-            let checks: Vec<String> = next.checks.iter().map(ToString::to_string).collect();
-            let at = words::moment(next.at);
+            let (checks, at) = (Serde(&next.checks), words::moment(next.at));
             step("rerun_at", context! { checks, at, nth => next.nth, times => next.times })
         }
         None if !view.reruns.is_empty() => step("rerun_asked", context! {}),

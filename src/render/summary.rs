@@ -1,18 +1,14 @@
 //! The iteration summary: one exact form for terminal, job summary and comment.
 
-use minijinja::{context, value::Serde};
+use minijinja::{Value, context, value::Serde};
 use serde::Serialize;
 
-use super::{
-    messages,
-    sanitize::{self, Markdown},
-    verdict::Subject,
-    words,
-};
+use super::{Links, Markdown, Subject, messages, sanitize, short_text, words};
 use loopgate_core::{
     PrNumber, RuleId, Score,
     observed::Commit,
     policy::{Phase, Severity, StateBackend},
+    state::{AttemptDigest, LoopState, VerificationResult},
     verdict::{Evaluation, EvaluationVerdict, FailureView, RuleFailure, RuleOutcome, RuleView},
 };
 
@@ -46,25 +42,37 @@ impl Iteration {
         }
         let checks = next.prepared_checks.iter().map(ToString::to_string).collect::<Vec<_>>();
         let plan = if next.plan.is_empty() { checks } else { next.plan.clone() };
+        let place = if subject.is_single() { "none is kept".to_owned() } else { state_place(subject).in_plain_words() };
         Some(Self {
             number: view.attempt,
             // A later streak counts on: 4/4 then, never 4/3.
             max: next.max_iterations.max(view.attempt),
-            phase: view.evaluation.phase,
-            score: view.evaluation.score,
-            passes: view.evaluation.passed(),
             plan,
-            hash: next.code_artifact.content_hash.clone(),
-            changed: changed(subject),
-            failed: view.evaluation.failed_rules(),
-            warnings: view.evaluation.warnings(),
-            artifact: if subject.is_single() {
-                "none is kept".to_owned()
-            } else {
-                state_place(subject).in_plain_words()
-            },
-            issues: issues(&view.evaluation, &view.failures),
+            ..Self::new(next, &view.evaluation, &view.failures, (changed(subject), place))
         })
+    }
+
+    /// The iteration that a state is in: what changed, and where the state is kept, beside how it was evaluated.
+    pub(super) fn new(
+        state: &LoopState,
+        evaluation: &Evaluation,
+        failures: &[FailureView],
+        (changed, artifact): (Vec<String>, String),
+    ) -> Self {
+        Self {
+            number: state.iteration,
+            max: state.max_iterations,
+            phase: evaluation.phase,
+            score: evaluation.score,
+            passes: evaluation.passed(),
+            plan: state.plan.clone(),
+            hash: state.code_artifact.content_hash.clone(),
+            changed,
+            failed: evaluation.failed_rules(),
+            warnings: evaluation.warnings(),
+            artifact,
+            issues: issues(evaluation, failures),
+        }
     }
 
     /// The summary's lines, without colour and without control characters.
@@ -102,7 +110,7 @@ pub(super) fn failed(evaluation: &Evaluation) -> Vec<(&RuleView, &RuleFailure)> 
 
 /// What to do about each failed rule. Of a check that named its failures, what the first of them needs: that the check
 /// is to pass is no news.
-pub(super) fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(String, String)> {
+fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(String, String)> {
     let issue = |(rule, why): (&RuleView, &RuleFailure)| {
         let first = failures.iter().find(|failure| failure.check.as_str() == rule.id.as_str());
         let named = first.map(|failure| failure.told.action.clone()).filter(|action| !action.is_empty());
@@ -182,6 +190,23 @@ pub(super) fn commits_between<'a>(
 
 pub(super) fn subject_line(commit: &Commit) -> String {
     commit.message.lines().next().unwrap_or_default().trim().to_owned()
+}
+
+/// One row of a table of attempts.
+pub(super) fn attempt_row(attempt: &AttemptDigest, links: &Links) -> Value {
+    let outcome = match (attempt.result, attempt.blame.and_then(words::blame)) {
+        (VerificationResult::Pass, _) if attempt.weakened => "⚠️ passed, weakens tests",
+        (VerificationResult::Pass, _) => "✅ passed",
+        (VerificationResult::Fail, None) => "❌ failed",
+        (VerificationResult::Fail, Some(_)) => "➖ failed, not its fault",
+    };
+    context! {
+        number => attempt.number,
+        head => links.commit(attempt.head_sha),
+        outcome,
+        score => attempt.score.to_string(),
+        summary => short_text(&attempt.summary, 200),
+    }
 }
 
 #[cfg(test)]

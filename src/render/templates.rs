@@ -2,6 +2,9 @@
 //!
 //! Every string a template prints is escaped as prose unless it is a [`Markdown`](super::sanitize::Markdown) already,
 //! so a forgotten filter in a template shows a backslash too many and never lets anything through.
+//!
+//! A text that is longer than GitHub takes is made again with less, by whole items, the least important first: nothing is
+//! ever cut inside a fence, a tag or a table.
 
 use std::borrow::Cow;
 
@@ -12,12 +15,10 @@ use minijinja::{
 use serde::Serialize;
 
 use super::{
-    amounts,
+    Markdown, amounts,
     excerpts::quoted,
-    fit::{Shorten, fit},
     messages::{MARKDOWN, rendered},
-    metrics,
-    sanitize::{self, Markdown},
+    metrics, sanitize,
 };
 use loopgate_core::{Timestamp, untrusted::quote};
 
@@ -36,15 +37,13 @@ pub(super) fn add_filters(environment: &mut Environment<'static>, show: fn(&str)
     environment.add_filter("code", |text: String| sanitize::code(&text));
     environment.add_filter("summary_code", |text: String| sanitize::summary_code(&text));
     environment.add_filter("codes", |names: Vec<String>, most: usize| {
-        let names: Vec<String> = names.iter().map(|name| sanitize::code(name).into_string()).collect();
-        Markdown::ours(amounts::few(&names, most))
+        Markdown::ours(amounts::few(names.iter().map(|name| sanitize::code(name)), most))
     });
-    environment.add_filter("listed", move |items: Vec<Value>| Markdown::ours(amounts::and(&each(items))));
+    environment.add_filter("listed", move |items: Vec<Value>| Markdown::ours(amounts::and(each(items))));
     environment
-        .add_filter("few", move |items: Vec<Value>, most: usize| Markdown::ours(amounts::few(&each(items), most)));
+        .add_filter("few", move |items: Vec<Value>, most: usize| Markdown::ours(amounts::few(each(items), most)));
     environment.add_filter("pulls", |numbers: Vec<u64>| {
-        let numbers: Vec<String> = numbers.iter().map(|number| format!("#{number}")).collect();
-        Markdown::ours(amounts::few(&numbers, 5))
+        Markdown::ours(amounts::few(numbers.iter().map(|number| format!("#{number}")), 5))
     });
     environment.add_filter("short", |text: String, most: usize| sanitize::short_text(&text, most));
     environment.add_filter("clip", |text: String, most: usize| sanitize::clip(&text, most).into_owned());
@@ -94,14 +93,74 @@ fn escape(out: &mut Output<'_>, _state: &mut State<'_, '_>, value: &Value) -> Re
 }
 
 /// Renders an embedded template.
-pub(super) fn render(name: &str, model: &impl Serialize) -> String {
-    tidy(&rendered(&MARKDOWN, name, Serde(model).into()))
+pub(super) fn render(name: &str, model: Value) -> String {
+    tidy(&rendered(&MARKDOWN, name, model))
 }
 
-/// Renders an embedded template of a model that is shortened until the text is at most `limit` bytes. None when even its
-/// shortest form is longer.
-pub(super) fn fitted(name: &str, mut model: impl Shorten + Serialize, limit: usize) -> Option<String> {
-    fit(&mut model, limit, |model| render(name, model))
+/// UTF-8 bytes of a comment or of one check-run text (GitHub takes 65,535 characters).
+pub const LIMIT: usize = 65_000;
+/// So many steps leave nothing of any list.
+const STEPS: usize = 16;
+
+/// How much less than everything a text shows, in steps.
+#[derive(Clone, Copy, Debug)]
+pub struct Brevity(pub usize);
+
+impl Brevity {
+    pub const NONE: Self = Self(0);
+
+    /// How many of at most `most` items are left, where each step beyond the first `spared` leaves out half of them.
+    pub const fn of(self, most: usize, spared: usize) -> usize {
+        most >> self.0.saturating_sub(spared)
+    }
+}
+
+/// Renders an embedded template, with as little brevity as makes the text at most `limit` bytes. `None` if even the
+/// shortest is longer.
+pub(super) fn fitted(name: &str, limit: usize, model: impl Fn(Brevity) -> Value) -> Option<String> {
+    let text = |step| Some(render(name, model(Brevity(step)))).filter(|text| text.len() <= limit);
+    if let Some(whole) = text(0) {
+        return Some(whole);
+    }
+    // What is long takes time to make, so that the step is searched for by halves.
+    let (mut shown, mut steps) = (None, 1..STEPS);
+    while !steps.is_empty() {
+        let step = steps.start.midpoint(steps.end);
+        match text(step) {
+            Some(fits) => (shown, steps.end) = (Some(fits), step),
+            None => steps.start = step + 1,
+        }
+    }
+    shown
+}
+
+/// A list of which only the beginning may be shown; `omitted` says how many are not.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct Shown<T> {
+    pub items: Vec<T>,
+    pub omitted: usize,
+}
+
+impl<T> Shown<T> {
+    /// The first `most` of them, made with `show`; the others are only counted.
+    pub fn first<R>(most: usize, raw: impl IntoIterator<Item = R>, show: impl FnMut(R) -> T) -> Self {
+        let mut raw = raw.into_iter();
+        let items = raw.by_ref().take(most).map(show).collect();
+        Self { items, omitted: raw.count() }
+    }
+
+    /// Leaves out all but the first `most`.
+    pub fn keep(mut self, most: usize) -> Self {
+        self.omitted += self.items.len().saturating_sub(most);
+        self.items.truncate(most);
+        self
+    }
+}
+
+impl<T: Serialize> From<Shown<T>> for Value {
+    fn from(shown: Shown<T>) -> Self {
+        Serde(shown).into()
+    }
 }
 
 /// Runs of empty lines, which conditional sections leave behind, become one; fenced blocks keep theirs.

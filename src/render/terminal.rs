@@ -3,14 +3,9 @@
 use minijinja::{context, value::Serde};
 
 use super::{
-    check_table,
+    Iteration, Subject, block, check_table, clip, clip_lines,
     failure_card::{self, Cause, Said},
-    links::place,
-    messages::{self, word},
-    sanitize::{block, clip, clip_lines, line},
-    summary::Iteration,
-    verdict::{self, Subject},
-    warning, words,
+    line, messages, place, verdict, warning, word, words,
 };
 use loopgate_core::{
     deciding::{CheckView, Decision},

@@ -1,8 +1,8 @@
 //! The one line that says how it stands and who acts.
 
-use minijinja::{Value, context};
+use minijinja::{Value, context, value::Serde};
 
-use super::{causes, feedback::feedback, messages, sanitize::short_line, steps::silences, words};
+use super::{causes, failure_card::feedback, messages, short_line, steps::silences, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction, View},
@@ -102,10 +102,6 @@ impl Subject<'_> {
         self.decision.view.checks.iter().find(|check| check.name == *name)
     }
 
-    fn checks_pass(&self) -> bool {
-        self.decision.view.evidence_stage >= Stage::Document
-    }
-
     pub(super) fn stopped_by_a_person(&self) -> bool {
         self.decision.next.stop.reason == Some(StopReason::UserStop)
     }
@@ -167,8 +163,7 @@ pub(super) const fn has_passed(action: &NextAction) -> bool {
 
 /// ", with 2 warnings: lint and docs", after "Passed".
 pub(super) fn with_warnings(view: &View) -> String {
-    let names: Vec<String> = view.evaluation.warnings().iter().map(ToString::to_string).collect();
-    say("warnings", context! { names })
+    say("warnings", context! { names => Serde(view.evaluation.warnings()) })
 }
 
 fn merged(subject: &Subject<'_>) -> (&'static str, String) {
@@ -213,7 +208,7 @@ fn retry(subject: &Subject<'_>) -> String {
 fn failing(subject: &Subject<'_>) -> String {
     let view = &subject.decision.view;
     let failing = words::failing(view);
-    let rules: Vec<String> = view.evaluation.failed_rules().iter().map(ToString::to_string).collect();
+    let rules = view.evaluation.failed_rules();
     match (failing.as_slice(), &view.evidence_held_by) {
         ([], Some(Blocker::Evaluation(_))) if !rules.is_empty() => words::and(&rules),
         ([], Some(Blocker::Evaluation(phase))) => format!("the score is too low in phase {phase:?}"),
@@ -225,8 +220,7 @@ fn failing(subject: &Subject<'_>) -> String {
 fn blocked(subject: &Subject<'_>, cause: Trigger) -> String {
     let (called, who): (Vec<&Recipient>, _) = match &subject.decision.view.escalation {
         Some(escalation) if !escalation.recipients.is_empty() => {
-            let names: Vec<String> = escalation.recipients.iter().map(words::recipient).collect();
-            (escalation.recipients.iter().collect(), words::few(&names, 3))
+            (escalation.recipients.iter().collect(), words::few(escalation.recipients.iter().map(words::recipient), 3))
         }
         _ => (subject.policy.escalation.notify.iter().collect(), words::called(subject.policy)),
     };
@@ -268,7 +262,10 @@ fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
     let who = subject.gate(gate).map_or_else(|| "its approvers".to_owned(), words::approvers);
     let closed = subject.decision.view.gates.iter().filter(|gate| gate.is_closed());
     let closed: Vec<String> = closed.map(|gate| gate.name.to_string()).collect();
-    say("gated", context! { passes => subject.checks_pass(), closed, gate => gate.as_str(), who })
+    say(
+        "gated",
+        context! { passes => subject.decision.view.evidence_stage >= Stage::Document, closed, gate => gate.as_str(), who },
+    )
 }
 
 /// Nothing stands in the way. A check that did not apply, or was absent, has not passed, so not all is green.

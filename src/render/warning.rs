@@ -1,18 +1,15 @@
-//! What people must know although it decides nothing.
+//! What people must know although it decides nothing, and what is wrong in `.github/loopgate.yml`: where, and what governs
+//! meanwhile.
 
-use super::{
-    links::Links,
-    messages,
-    plain::plain,
-    sanitize::{Markdown, line},
-    words,
-};
+use minijinja::{context, value::Serde};
+
+use super::{Links, Markdown, code, fence, line, messages, plain, templates, words};
 use loopgate_core::{
     deciding::{Decision, Warning},
     evidence::{RepeatedTest, RepetitionGap},
     observed::{CheckScope, OwnCheck, Snapshot},
+    policy::PolicyOrigin,
 };
-use minijinja::context;
 
 /// The warnings to show where the checks run although they decide nothing, as plain text. Only some checks may have
 /// been asked for, so the warning that there is none of a kind is left out.
@@ -46,10 +43,41 @@ pub fn not_repeated(tests: &[RepeatedTest]) -> Vec<String> {
         let tests = tests.iter().filter(|test| test.gap == Some(gap));
         let names: Vec<String> = tests.map(|test| line(&test.test)).collect();
         let why = messages::word("repetition_gap", &messages::variant_name(&gap));
-        let said = || format!("not run again as often as asked for: {}: {why}", words::few(&names, 5));
+        let said = || format!("new tests that were not repeated often enough: {}: {why}", words::few(&names, 5));
         (!names.is_empty()).then(said)
     };
     [RepetitionGap::NotAlone, RepetitionGap::Broken, RepetitionGap::OutOfTime].into_iter().filter_map(said).collect()
+}
+
+/// One paragraph for the status comment; `None` while the file is fine.
+pub fn configuration_note(origin: &PolicyOrigin) -> Option<Markdown> {
+    let error = origin.error()?;
+    let hint = error.hint.as_deref().map(as_sentence);
+    Some(messages::markdown("configuration", &"note", context! { hint, governs => governs(origin), ..Serde(error) }))
+}
+
+/// What is in force instead of the broken file.
+fn governs(origin: &PolicyOrigin) -> Markdown {
+    let commit = match origin {
+        PolicyOrigin::LastGood { commit, .. } => Some(code(&commit.short())),
+        _ => None,
+    };
+    messages::markdown("configuration", &"governs", context! { commit })
+}
+
+/// A hint may or may not be a whole sentence.
+fn as_sentence(hint: &str) -> Markdown {
+    let hint = words::sentence(hint, 200).into_string();
+    let mut letters = hint.chars();
+    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+    Markdown::ours(first + letters.as_str())
+}
+
+/// The text of the check run about a broken configuration.
+pub fn configuration_text(origin: &PolicyOrigin) -> Option<String> {
+    let error = origin.error()?;
+    let (file, frame) = (code(&error.file), fence("text", &error.to_string()));
+    Some(templates::render("check_run/configuration.md", context! { file, frame, governs => governs(origin) }))
 }
 
 #[cfg(test)]
@@ -124,8 +152,23 @@ mod tests {
         let alone = repeated(0, Some(RepetitionGap::NotAlone));
         let late = repeated(1, Some(RepetitionGap::OutOfTime));
         insta::assert_snapshot!(not_repeated(&[late.clone(), steady, alone, late]).join("\n"), @r"
-        not run again as often as asked for: test_total: it is not known how to run one test alone there
-        not run again as often as asked for: test_total and test_total: a quarter of the check's time limit was used up
+        new tests that were not repeated often enough: test_total: it is not known how to run one test alone there
+        new tests that were not repeated often enough: test_total and test_total: a quarter of the check's time limit was used up
         ");
+    }
+}
+
+#[cfg(test)]
+mod configuration_tests {
+    use super::*;
+    use crate::render::fixtures;
+
+    #[test]
+    fn the_note_says_what_governs() {
+        let origin = fixtures::broken_configuration().view.origin;
+        insta::assert_snapshot!(configuration_note(&origin).unwrap(), @"`.github/loopgate.yml` is wrong on the base branch, line 14, column 5: unknown key `aproach`. Did you mean `approve_by`? Until it is fixed, the last good configuration (commit `b1b1b1b1`) governs.");
+        let PolicyOrigin::LastGood { broken_at, error, .. } = origin else { unreachable!() };
+        insta::assert_snapshot!(configuration_note(&PolicyOrigin::Presets { broken_at, error }).unwrap(), @"`.github/loopgate.yml` is wrong on the base branch, line 14, column 5: unknown key `aproach`. Did you mean `approve_by`? Until it is fixed, the presets govern, since no earlier version of it is valid.");
+        assert_eq!(configuration_note(&PolicyOrigin::Defaults), None);
     }
 }

@@ -3,10 +3,7 @@
 use std::collections::BTreeSet;
 
 pub use super::amounts::{and, count, duration, few, moment, or, plural, span, times};
-use super::{
-    messages::{self, word},
-    sanitize::{Markdown, code, short_text, text},
-};
+use super::{Markdown, code, messages, sanitize::text, short_text, word};
 use loopgate_core::{
     CheckName, Login, TeamSlug,
     deciding::{CheckView, LabelMeaning, NextAction, Part, View},
@@ -33,12 +30,12 @@ pub fn sentence(raw: &str, most: usize) -> Markdown {
 
 /// Names of checks as plain words.
 pub fn checks(names: &[CheckName]) -> String {
-    few(&names.iter().map(ToString::to_string).collect::<Vec<_>>(), 4)
+    few(names, 4)
 }
 
 /// Names of checks as code.
 pub fn checks_code(names: &[CheckName]) -> Markdown {
-    Markdown::ours(few(&names.iter().map(|name| code(name.as_str()).into_string()).collect::<Vec<_>>(), 6))
+    Markdown::ours(few(names.iter().map(|name| code(name.as_str())), 6))
 }
 
 /// An account's name, never as a mention.
@@ -129,8 +126,7 @@ pub fn approvers(gate: &GateReport) -> String {
 /// Who of the teams that can open a gate may approve it: "acme/security: bob and carol".
 pub fn members(gate: &GateReport) -> Vec<String> {
     let named = |(team, members): (&TeamSlug, &BTreeSet<Login>)| {
-        let names: Vec<String> = members.iter().map(ToString::to_string).collect();
-        let who = if names.is_empty() { "no one who may approve here".to_owned() } else { few(&names, 20) };
+        let who = if members.is_empty() { "no one who may approve here".to_owned() } else { few(members, 20) };
         format!("{team}: {who}")
     };
     gate.eligible.teams.iter().map(named).collect()
@@ -146,17 +142,16 @@ pub fn place_of(objection: &RejectedIn) -> String {
 
 /// Those who are called when a trigger names no recipient, in plain words.
 pub fn called(policy: &Policy) -> String {
-    let who: Vec<String> = policy.escalation.notify.iter().map(recipient).collect();
-    if who.is_empty() { "the maintainers".to_owned() } else { few(&who, 4) }
+    let who = &policy.escalation.notify;
+    if who.is_empty() { "the maintainers".to_owned() } else { few(who.iter().map(recipient), 4) }
 }
 
 /// What happens when the attempts are used up: who is asked, if the configuration names somebody.
 pub fn asked(policy: &Policy) -> String {
-    let who: Vec<String> = policy.escalation.notify.iter().map(recipient).collect();
-    match who.as_slice() {
+    match policy.escalation.notify.as_slice() {
         [] => "the loop stops until a maintainer decides".to_owned(),
-        [one] => format!("{one} is asked"),
-        _ => format!("{} are asked", few(&who, 4)),
+        [one] => format!("{} is asked", recipient(one)),
+        who => format!("{} are asked", few(who.iter().map(recipient), 4)),
     }
 }
 

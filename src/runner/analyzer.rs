@@ -4,16 +4,16 @@
 //! and kept with the failure as advice: blame, retries and gates are decided without it, so one that is wrong, slow or
 //! hostile costs good advice and a minute, nothing else.
 
-use std::{collections::BTreeMap, io::Read as _, path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::{Value, json};
 
 use super::{
     command::{self, CommandLine},
     interrupt::Interrupt,
 };
 use loopgate_core::{
-    CheckName,
     evidence::{Analysis, CheckEvidence, Failure},
     failure::{Changes, analyse_all},
 };
@@ -21,23 +21,6 @@ use loopgate_core::{
 const TIMEOUT: Duration = Duration::from_secs(60);
 /// Failures it is asked about; the rest keep the rules' own analysis.
 const MOST_ASKED: usize = 50;
-/// Bytes of its answer that are read.
-const ANSWER_LIMIT: u64 = 1 << 20;
-
-#[derive(Serialize)]
-struct AnalyzerRequest<'a> {
-    schema: &'static str,
-    failures: Vec<AskedFailure<'a>>,
-}
-
-#[derive(Serialize)]
-struct AskedFailure<'a> {
-    id: usize,
-    check: &'a CheckName,
-    failure: &'a Failure,
-    /// What the rules made of it.
-    analysis: Analysis,
-}
 
 #[derive(Deserialize)]
 struct AnalyzerResponse {
@@ -62,27 +45,20 @@ pub async fn ask(
     changes: &Changes,
     interrupt: Interrupt,
 ) -> Result<usize, String> {
-    let question = question(checks, changes);
-    if question.failures.is_empty() {
+    let failures = question(checks, changes);
+    if failures.is_empty() {
         return Ok(0);
     }
     let line = CommandLine {
-        input: serde_json::to_vec(&question).map_err(|error| error.to_string())?,
+        input: json!({ "schema": "loopgate.analyzer/v1", "failures": failures }).to_string().into_bytes(),
         ..CommandLine::new(command, root, TIMEOUT)
     };
-    let read = |output: command::OutputReader| {
-        let mut text = Vec::new();
-        let mut output = output.take(ANSWER_LIMIT);
-        // Output that cannot be read is no answer, which is an error below.
-        let _ = output.read_to_end(&mut text);
-        let _ = std::io::copy(&mut output.into_inner(), &mut std::io::sink());
-        text
-    };
-    let finished = command::run(line, interrupt, read, |_| {}).await;
+    let finished = command::run(line, interrupt, |_| (), |_| {}).await;
     if let Some(why) = finished.ending.problem("it", TIMEOUT) {
         return Err(why);
     }
-    let analyses = answer(&finished.read.unwrap_or_default())?;
+    // Of a longer output the middle is missing, which is no answer.
+    let analyses = answer(&format!("{}{}", finished.output.head, finished.output.tail))?;
     let failing = checks.iter_mut().filter(|check| check.outcome.is_failure());
     let mut asked: Vec<&mut Failure> = failing.flat_map(|check| &mut check.failures).take(MOST_ASKED).collect();
     let kept = analyses.len();
@@ -93,22 +69,24 @@ pub async fn ask(
     Ok(kept)
 }
 
-fn question<'a>(checks: &'a [CheckEvidence], changes: &Changes) -> AnalyzerRequest<'a> {
+/// The failures it is asked about, each with what the rules made of it.
+fn question(checks: &[CheckEvidence], changes: &Changes) -> Vec<Value> {
     let failing = checks.iter().filter(|check| check.outcome.is_failure());
     let all = failing.flat_map(|check| {
         let analysed = check.failures.iter().zip(analyse_all(&check.failures, changes));
-        analysed.map(|(failure, analysis)| (&check.name, failure, analysis))
+        analysed.map(|(failure, analysis)| json!({ "check": check.name, "failure": failure, "analysis": analysis }))
     });
-    let asked = all.take(MOST_ASKED).enumerate();
-    let asked = asked.map(|(id, (check, failure, analysis))| AskedFailure { id, check, failure, analysis });
-    AnalyzerRequest { schema: "loopgate.analyzer/v1", failures: asked.collect() }
+    let numbered = |(id, mut asked): (usize, Value)| {
+        asked["id"] = id.into();
+        asked
+    };
+    all.take(MOST_ASKED).enumerate().map(numbered).collect()
 }
 
-fn answer(output: &[u8]) -> Result<BTreeMap<usize, Analysis>, String> {
-    let text = String::from_utf8_lossy(output);
+fn answer(text: &str) -> Result<BTreeMap<usize, Analysis>, String> {
     let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
     let read =
-        serde_json::from_str::<AnalyzerResponse>(&text).or_else(|_| serde_json::from_str::<AnalyzerResponse>(last));
+        serde_json::from_str::<AnalyzerResponse>(text).or_else(|_| serde_json::from_str::<AnalyzerResponse>(last));
     let answer = read.map_err(|error| format!("its answer is not what was agreed on: {error}"))?;
     let named = |explained: ExplainedFailure| (explained.id, explained.analysis.bounded());
     Ok(answer.analyses.into_iter().take(MOST_ASKED).map(named).collect())
@@ -117,7 +95,6 @@ fn answer(output: &[u8]) -> Result<BTreeMap<usize, Analysis>, String> {
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::runner::Interrupter;
     use loopgate_core::evidence::{CheckKind, Outcome};
 
     async fn asked(command: &str) -> (Result<usize, String>, CheckEvidence) {
@@ -125,7 +102,7 @@ mod tests {
         let mut check = CheckEvidence::bare("unit".parse().unwrap(), CheckKind::Test, Outcome::Failed);
         let message = "expected 4, got 5".to_owned();
         check.failures = vec![Failure { error_message: message, ..Failure::default() }; 2];
-        let (_keep, interrupt) = Interrupter::new();
+        let interrupt = Interrupt::new();
         let mut checks = [check];
         let result = ask(command, folder.path(), &mut checks, &Changes::default(), interrupt).await;
         let [check] = checks;

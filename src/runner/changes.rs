@@ -50,10 +50,7 @@ impl Changes {
     /// remote's default branch, else `main` or `master`. None where there is no such branch, or it is what is checked
     /// out.
     pub fn against(directory: &Path, base: Option<&str>) -> Option<Self> {
-        let candidates = match base {
-            Some(base) => candidates(base).into(),
-            None => default_branches(directory)?,
-        };
+        let candidates = base.map_or_else(|| USUAL_BASES.map(str::to_owned).into(), |base| Vec::from(candidates(base)));
         let merge_base =
             candidates.iter().find_map(|branch| git(directory, &["merge-base", "--end-of-options", branch, "HEAD"]))?;
         let merge_base: Sha = merge_base.parse().ok()?;
@@ -80,21 +77,14 @@ pub enum NoBase {
     Apart(String),
 }
 
-/// The branches there are of those a change usually is made for, the likeliest first.
-fn default_branches(directory: &Path) -> Option<Vec<String>> {
-    const LIKELY: [&str; 5] = [
-        "refs/remotes/origin/HEAD",
-        "refs/remotes/origin/main",
-        "refs/remotes/origin/master",
-        "refs/heads/main",
-        "refs/heads/master",
-    ];
-    let mut question = vec!["for-each-ref", "--format=%(refname)"];
-    question.extend(LIKELY);
-    let existing = git(directory, &question)?;
-    let exists = |branch: &&str| existing.lines().any(|line| line == *branch);
-    Some(LIKELY.iter().copied().filter(exists).map(str::to_owned).collect())
-}
+/// The branches a change usually is made for, the likeliest first.
+const USUAL_BASES: [&str; 5] = [
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+    "refs/heads/main",
+    "refs/heads/master",
+];
 
 /// What a git command prints, without the line's end; none where it fails.
 pub(super) fn git(directory: &Path, arguments: &[&str]) -> Option<String> {

@@ -24,7 +24,7 @@ use loopgate_core::{
 };
 use loopgate_reports::{
     self, Coverage, OutcomesMode, Pattern, PatternError, ReadOptions, Report,
-    joblog::{Job, Kept},
+    joblog::{self, Kept},
 };
 
 /// Failures kept of one check; the rest are counted.
@@ -44,13 +44,19 @@ fn pattern(command: &CommandCheck) -> Option<Result<Pattern, PatternError>> {
     command.report_pattern.as_ref().map(|pattern| Pattern::new(pattern.as_str()))
 }
 
-/// The check a command was run for.
-pub struct Ran<'a> {
+/// One check, to be run once or more.
+#[derive(Clone, Copy)]
+pub struct Job<'a> {
     pub name: &'a CheckName,
     pub planned: &'a Planned,
-    /// The directory the command ran in, and the top of the repository.
-    pub directory: &'a Path,
+    /// The top of the repository, and the directory the command runs in.
     pub root: &'a Path,
+    pub directory: &'a Path,
+}
+
+/// A check whose command has ended.
+pub struct Ran<'a> {
+    pub job: Job<'a>,
     /// Every file in it is a report that this run has written; none if no such directory could be made.
     pub written: Option<&'a Path>,
     /// Report files older than this are of an earlier run.
@@ -59,8 +65,8 @@ pub struct Ran<'a> {
 
 /// Turns a finished command into evidence, and the coverage its reports hold.
 pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
-    let (kind, command) = (ran.planned.kind, &ran.planned.command);
-    let bare = CheckEvidence::bare(ran.name.clone(), kind, Outcome::Passed);
+    let (kind, command) = (ran.job.planned.kind, &ran.job.planned.command);
+    let bare = CheckEvidence::bare(ran.job.name.clone(), kind, Outcome::Passed);
     let mut gathered = Gathered { evidence: bare, problems: Vec::new(), coverage: None, has_partial: false };
     if let Some(written) = ran.written {
         for path in report_files::find("**/*", written, written) {
@@ -74,14 +80,14 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckE
         gathered.problem(format!("`report_pattern` cannot be used: {error}"));
     }
     let (report, kept) = finished.read.unzip();
-    let job = Job { name: ran.name.as_str(), ..Job::default() };
+    let job = joblog::Job { name: ran.job.name.as_str(), ..joblog::Job::default() };
     let kept = kept.filter(|_| finished.ending != Ending::Exited(0));
     let mut log = kept.map(|kept| job.read(kept, None, &read_options(command)));
     let of_step = log.as_mut().and_then(|log| log.report.take());
     // The output itself is a report where no file was promised: `cargo test` prints what others write down.
     let report = of_step.or(report).filter(|output| output.format.is_some() && gathered.evidence.results.is_none());
     if let Some(mut output) = report {
-        gathered.add_coverage(ran, ran.directory, output.coverage.take());
+        gathered.add_coverage(ran, ran.job.directory, output.coverage.take());
         gathered.add(output);
     }
     let outcome = outcome(ran, &finished.ending, &mut gathered);
@@ -94,7 +100,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckE
     if has_ended_well || evidence.failures.is_empty() {
         evidence.failures.splice(0..0, problems);
     }
-    let places = Places::new(ran.root, ran.directory, ran.directory, &[]);
+    let places = Places::new(ran.job.root, ran.job.directory, ran.job.directory, &[]);
     for failure in &mut evidence.failures {
         failure.error_type = type_in(kind, failure.error_type);
         places.settle(failure);
@@ -128,7 +134,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckE
         ..evidence
     };
     if evidence.has_unread_tests() {
-        evidence.reports.push(unread(ran.name));
+        evidence.reports.push(unread(ran.job.name));
     }
     if outcome.is_failure() || outcome == Outcome::Cancelled {
         evidence.retry_class = Some(match outcome {
@@ -210,7 +216,7 @@ impl Gathered {
 
     fn add_coverage(&mut self, ran: &Ran<'_>, report: &Path, coverage: Option<Coverage>) {
         let Some(coverage) = coverage else { return };
-        let places = Places::new(ran.root, ran.directory, report, &coverage.sources);
+        let places = Places::new(ran.job.root, ran.job.directory, report, &coverage.sources);
         let files = coverage.files.into_iter().map(|file| FileCoverage { path: places.resolve(&file.path), ..file });
         self.coverage.get_or_insert_default().extend(files);
     }
@@ -227,8 +233,8 @@ impl Gathered {
     /// Reads a report file, which is shown by that name.
     fn read(&mut self, ran: &Ran<'_>, path: &Path, name: String) {
         let mut report = loopgate_reports::read_file(path, &file_options());
-        if report.format.is_none() && ran.planned.command.report_pattern.is_some() {
-            report = loopgate_reports::read_file(path, &read_options(&ran.planned.command));
+        if report.format.is_none() && ran.job.planned.command.report_pattern.is_some() {
+            report = loopgate_reports::read_file(path, &read_options(&ran.job.planned.command));
         }
         report.path = name;
         if report.quality == ReportQuality::Invalid {
@@ -243,16 +249,16 @@ impl Gathered {
 /// Reads the report files that were promised. A promised report that is missing, old or unreadable is a problem of the
 /// check, never "0 tests, passed". Those of a detected check were only expected.
 fn gather_promised(ran: &Ran<'_>, gathered: &mut Gathered) {
-    for promised in &ran.planned.command.reports {
-        let found = report_files::find(promised, ran.directory, ran.root);
+    for promised in &ran.job.planned.command.reports {
+        let found = report_files::find(promised, ran.job.directory, ran.job.root);
         let (fresh, old): (Vec<PathBuf>, Vec<PathBuf>) =
             found.into_iter().partition(|path| report_files::is_newer(path, ran.started));
-        if fresh.is_empty() && !ran.planned.is_detected {
+        if fresh.is_empty() && !ran.job.planned.is_detected {
             let message = match old.first() {
                 None => format!("the report `{promised}` was promised and is not there"),
                 Some(path) => format!(
                     "the report `{}` is older than this run: the command did not write it",
-                    shown(path, ran.root)
+                    shown(path, ran.job.root)
                 ),
             };
             let note = ReportNote {
@@ -265,7 +271,7 @@ fn gather_promised(ran: &Ran<'_>, gathered: &mut Gathered) {
             gathered.problem(message);
         }
         for path in fresh {
-            let name = shown(&path, ran.root);
+            let name = shown(&path, ran.job.root);
             gathered.read(ran, &path, name);
         }
     }
@@ -274,16 +280,16 @@ fn gather_promised(ran: &Ran<'_>, gathered: &mut Gathered) {
 /// A coverage report that was not promised is read from where the tools usually put it. An error in it changes
 /// nothing, since the configuration does not ask for it.
 fn gather_usual_coverage(ran: &Ran<'_>, gathered: &mut Gathered) {
-    let measures = matches!(ran.planned.kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
+    let measures = matches!(ran.job.planned.kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
     if !measures || gathered.coverage.is_some() {
         return;
     }
     let options = ReadOptions { keep: 0, ..ReadOptions::default() };
-    for path in report_files::usual_coverage(ran.directory, |path| report_files::is_newer(path, ran.started)) {
+    for path in report_files::usual_coverage(ran.job.directory, |path| report_files::is_newer(path, ran.started)) {
         let mut report = loopgate_reports::read_file(&path, &options);
         if report.is_whole && report.coverage.is_some() {
             gathered.add_coverage(ran, &path, report.coverage.take());
-            report.path = shown(&path, ran.root);
+            report.path = shown(&path, ran.job.root);
             gathered.evidence.reports.push(report.note());
         }
     }
@@ -294,7 +300,7 @@ fn shown(path: &Path, root: &Path) -> String {
 }
 
 fn outcome(ran: &Ran<'_>, ending: &Ending, gathered: &mut Gathered) -> Outcome {
-    let Planned { kind, is_detected, command } = ran.planned;
+    let Planned { kind, is_detected, command } = ran.job.planned;
     let (is_test, results) = (is_test(*kind), gathered.evidence.results);
     let executed = results.map(|results| results.total);
     let counted = results.is_some_and(|results| results.failed > 0 || results.errors > 0);

@@ -123,7 +123,7 @@ pub struct Finished<T> {
 /// command has ended, nothing of its process group is left running, on Linux nothing that left the group either.
 pub async fn run<T: Send + 'static>(
     line: CommandLine,
-    mut interrupt: Interrupt,
+    interrupt: Interrupt,
     reader: impl FnOnce(OutputReader) -> T + Send + 'static,
     live: impl FnMut(&[u8]) + Send + 'static,
 ) -> Finished<T> {
@@ -158,7 +158,7 @@ pub async fn run<T: Send + 'static>(
     let (result, by_us) = tokio::select! {
         result = &mut ended => (result, None),
         () = tokio::time::sleep(line.timeout) => (end(&group, &mut ended).await, Some(Ending::TimedOut)),
-        () = interrupt.interrupted() => (end(&group, &mut ended).await, Some(Ending::Interrupted)),
+        () = interrupt.cancelled() => (end(&group, &mut ended).await, Some(Ending::Interrupted)),
     };
     // The shell is gone; whatever it left in its group goes too.
     group.kill();
@@ -313,10 +313,9 @@ fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> on
 #[cfg(all(test, unix))]
 mod tests {
     use super::*;
-    use crate::runner::Interrupter;
 
     async fn sh(shell: &str, timeout: Duration) -> Finished<u64> {
-        let (_keep, interrupt) = Interrupter::new();
+        let interrupt = Interrupt::new();
         run(line(shell, timeout), interrupt, |mut output| io::copy(&mut output, &mut io::sink()).unwrap_or(0), |_| {})
             .await
     }
@@ -329,7 +328,7 @@ mod tests {
 
     #[tokio::test]
     async fn whoever_reads_slowly_loses_nothing() {
-        let (_keep, interrupt) = Interrupter::new();
+        let interrupt = Interrupt::new();
         let slowly = |mut output: OutputReader| {
             // Longer than what is waited for where nothing comes.
             thread::park_timeout(DRAIN * 4);
@@ -351,7 +350,7 @@ mod tests {
 
     #[tokio::test]
     async fn input_is_read_or_not() {
-        let (_keep, interrupt) = Interrupter::new();
+        let interrupt = Interrupt::new();
         let input = vec![b'x'; 1 << 20];
         for (shell, expected) in [("wc -c", "1048576"), ("echo done", "done")] {
             let line = CommandLine { input: input.clone(), ..line(shell, LONG) };
@@ -367,7 +366,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_directory_that_is_not_there_is_told() {
-        let (_keep, interrupt) = Interrupter::new();
+        let interrupt = Interrupt::new();
         let line = CommandLine { directory: "/nonexistent".into(), ..line("true", LONG) };
         let got = run(line, interrupt, |_| (), |_| {}).await;
         assert!(matches!(got.ending, Ending::NotStarted(_)), "{got:?}");
@@ -421,9 +420,10 @@ mod tests {
 
     #[tokio::test]
     async fn an_interrupt_ends_it() {
-        let (interrupter, interrupt) = Interrupter::new();
+        let interrupt = Interrupt::new();
+        let interrupter = interrupt.clone();
         let running =
-            tokio::spawn(run(line("echo on; sleep 60", LONG), interrupt, |_| (), move |_| interrupter.interrupt()));
+            tokio::spawn(run(line("echo on; sleep 60", LONG), interrupt, |_| (), move |_| interrupter.cancel()));
         assert_eq!(running.await.unwrap().ending, Ending::Interrupted);
     }
 

@@ -5,7 +5,7 @@ use std::{path::Path, time::Duration};
 use super::{
     command::{self, CommandLine, Ending},
     detect::{Ecosystem, Project, projects},
-    interrupt::Interrupter,
+    interrupt::Interrupt,
     plan::Plan,
 };
 use loopgate_core::evidence::{CheckKind, Environment, TestFramework, framework_of};
@@ -36,13 +36,13 @@ pub async fn environment(plan: &Plan) -> Environment {
 fn framework(plan: &Plan) -> Option<TestFramework> {
     let is_test = |kind: CheckKind| matches!(kind, CheckKind::Test | CheckKind::Integration);
     let tests: Vec<TestFramework> =
-        plan.commands().filter(|(kind, _)| is_test(*kind)).map(|(_, run)| framework_of(run)).collect();
+        plan.checks.values().filter(|one| is_test(one.kind)).map(|one| framework_of(&one.command.run)).collect();
     tests.iter().find(|framework| **framework != TestFramework::Other).or(tests.first()).copied()
 }
 
 async fn version(ecosystem: Ecosystem, directory: impl AsRef<Path>) -> Option<String> {
     let line = CommandLine::new(ecosystem.row().version(), directory.as_ref(), PATIENCE);
-    let (_, never) = Interrupter::new();
+    let never = Interrupt::new();
     let finished = command::run(line, never, |_| (), |_| {}).await;
     (finished.ending == Ending::Exited(0)).then(|| said(ecosystem, &finished.output.head)).flatten()
 }

@@ -164,7 +164,6 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::*;
-    use crate::runner::Interrupter;
     use loopgate_core::policy::CommitAuthor;
 
     async fn called(run: &str, time_left: Option<Duration>) -> (FixerOutcome, tempfile::TempDir) {
@@ -183,7 +182,7 @@ mod tests {
             timeout,
             author: CommitAuthor::default(),
         };
-        let (_keep, interrupt) = Interrupter::new();
+        let interrupt = Interrupt::new();
         let outcome = call(
             FixerCall {
                 fixer: &fixer,

@@ -1,6 +1,9 @@
 //! Stopping everything that runs: Ctrl-C, or a check with `fail_fast`.
 
-use tokio::sync::watch;
+use tokio_util::sync::DropGuard;
+
+/// Ends all that holds a clone of it, and those of its children. One that never comes is never waited for.
+pub use tokio_util::sync::CancellationToken as Interrupt;
 
 /// Resolves when the process is asked to stop: Ctrl-C, and on Unix the signals by which a CI service cancels a job and
 /// a terminal goes away.
@@ -27,47 +30,13 @@ pub async fn asked_to_stop() {
     }
 }
 
-/// Interrupts everything that holds its [`Interrupt`].
-#[derive(Clone, Debug)]
-pub struct Interrupter(watch::Sender<bool>);
-
-/// Tells when its [`Interrupter`] interrupts.
-#[derive(Clone, Debug)]
-pub struct Interrupt(watch::Receiver<bool>);
-
-impl Interrupter {
-    pub fn new() -> (Self, Interrupt) {
-        let (sender, receiver) = watch::channel(false);
-        (Self(sender), Interrupt(receiver))
-    }
-
-    pub fn interrupt(&self) {
-        self.0.send_replace(true);
-    }
-}
-
-impl Interrupt {
-    /// One that comes when `stop` resolves. Nothing waits for that once the interrupt is dropped. Must be called within a
-    /// runtime.
-    pub fn at(stop: impl Future<Output = ()> + Send + 'static) -> Self {
-        let (interrupter, interrupt) = Interrupter::new();
-        tokio::spawn(async move {
-            tokio::select! {
-                () = stop => interrupter.interrupt(),
-                () = interrupter.0.closed() => {}
-            }
-        });
-        interrupt
-    }
-
-    pub fn is_interrupted(&self) -> bool {
-        *self.0.borrow()
-    }
-
-    /// Resolves when interrupted; never, when no interrupt can come any more.
-    pub async fn interrupted(&mut self) {
-        if self.0.wait_for(|interrupted| *interrupted).await.is_err() {
-            std::future::pending::<()>().await;
-        }
-    }
+/// An interrupt that comes when `stop` resolves, or when the guard beside it is dropped. Must be called within a runtime.
+pub fn interrupt_at(stop: impl Future<Output = ()> + Send + 'static) -> (Interrupt, DropGuard) {
+    let interrupt = Interrupt::new();
+    let watching = interrupt.clone();
+    tokio::spawn(async move {
+        watching.run_until_cancelled(stop).await;
+        watching.cancel();
+    });
+    (interrupt.clone(), interrupt.drop_guard())
 }

@@ -2,7 +2,7 @@
 //! more.
 
 use std::{
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -10,7 +10,7 @@ use std::{
 use tempfile::TempDir;
 
 use super::{
-    check,
+    check::{self, Job},
     command::{self, CommandLine},
     interrupt::Interrupt,
     observer::Observer,
@@ -37,7 +37,7 @@ pub async fn execute(
     let job = Job { name: &name, planned: &planned, root: &root, directory: &directory };
     let (mut evidence, coverage) = job.run_repeatedly(repeats, &interrupt, &observer).await;
     if let Some(again) = rerun::worth_another_run(&evidence, &planned.command)
-        && !interrupt.is_interrupted()
+        && !interrupt.is_cancelled()
     {
         observer.again(&name, evidence.failures.len());
         // The second run writes its reports where the first did; those are the ones that people upload.
@@ -57,14 +57,6 @@ fn may_pass_later(evidence: &CheckEvidence) -> bool {
         && !evidence.failures.iter().any(lacks_program)
 }
 
-/// One check, to be run once or more.
-struct Job<'a> {
-    name: &'a CheckName,
-    planned: &'a Planned,
-    root: &'a Path,
-    directory: &'a Path,
-}
-
 impl Job<'_> {
     /// Runs it, and again while it fails for reasons outside the code. The last run counts.
     async fn run_repeatedly(
@@ -78,14 +70,12 @@ impl Job<'_> {
         for tries in 0..repeats.times {
             let wait = repeats.after(tries).to_std().unwrap_or_default();
             let in_time = began.elapsed() + wait < self.timeout();
-            if !may_pass_later(&ran.0) || !in_time || interrupt.is_interrupted() {
+            if !may_pass_later(&ran.0) || !in_time || interrupt.is_cancelled() {
                 break;
             }
             observer.repeating(self.name, tries + 1, wait);
-            let mut stop = interrupt.clone();
-            tokio::select! {
-                () = tokio::time::sleep(wait) => {}
-                () = stop.interrupted() => break,
+            if interrupt.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
+                break;
             }
             ran = self.run(shell, interrupt.clone(), observer).await;
         }
@@ -124,14 +114,7 @@ impl Job<'_> {
             },
         )
         .await;
-        let ran = check::Ran {
-            name: self.name,
-            planned: self.planned,
-            directory: self.directory,
-            root: self.root,
-            written: written.as_ref().map(TempDir::path),
-            started,
-        };
+        let ran = check::Ran { job: *self, written: written.as_ref().map(TempDir::path), started };
         check::to_evidence(&ran, finished)
     }
 }

@@ -11,14 +11,6 @@ use loopgate_core::{
     policy::{CheckPolicy, CheckSource, CommandCheck, Waits},
 };
 
-/// Which of the policy's checks to run.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Selection {
-    All,
-    /// These, and what they need.
-    Only(BTreeSet<CheckName>),
-}
-
 /// A selection that names what is not there.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum SelectionError {
@@ -31,7 +23,7 @@ pub enum SelectionError {
 /// The commands to run, in the policy's order.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
-    pub(super) checks: IndexMap<CheckName, Planned>,
+    pub checks: IndexMap<CheckName, Planned>,
     pub root: PathBuf,
     pub parallel: NonZeroUsize,
     /// How a check is repeated that failed for reasons outside the code; not at all unless asked for.
@@ -47,22 +39,19 @@ pub struct Planned {
 }
 
 impl Plan {
-    /// Plans the command checks of a policy; external checks run elsewhere. Unless `parallel` is set, as many
-    /// run at once as there are cores.
+    /// Plans the command checks of a policy, or `only` some of them and what they need; external checks run elsewhere. Unless
+    /// `parallel` is set, as many run at once as there are cores.
     ///
     /// # Errors
     /// When the selection names an unknown or external check.
     pub fn new(
         checks: &IndexMap<CheckName, CheckPolicy>,
-        selection: &Selection,
+        only: Option<&BTreeSet<CheckName>>,
         root: PathBuf,
         parallel: Option<NonZeroUsize>,
     ) -> Result<Self, SelectionError> {
         let parallel = parallel.or_else(|| thread::available_parallelism().ok()).unwrap_or(NonZeroUsize::MIN);
-        let wanted = match selection {
-            Selection::All => checks.keys().cloned().collect(),
-            Selection::Only(names) => with_needs(checks, names)?,
-        };
+        let wanted = only.map_or_else(|| Ok(checks.keys().cloned().collect()), |names| with_needs(checks, names))?;
         let planned = checks.iter().filter(|(name, _)| wanted.contains(*name)).filter_map(|(name, check)| {
             let CheckSource::Command(command) = &check.source else { return None };
             Some((name.clone(), Planned { kind: check.kind, is_detected: check.is_detected, command: command.clone() }))
@@ -86,24 +75,6 @@ impl Plan {
         let mut tests = self.clone();
         tests.checks.retain(|name, planned| planned.kind.is_of_tests() || needed.contains(name));
         tests
-    }
-
-    /// Each check and its kind.
-    pub fn kinds(&self) -> impl Iterator<Item = (&CheckName, CheckKind)> {
-        self.checks.iter().map(|(name, planned)| (name, planned.kind))
-    }
-
-    pub fn names(&self) -> impl Iterator<Item = &CheckName> {
-        self.checks.keys()
-    }
-
-    /// The kind and the command of each check.
-    pub fn commands(&self) -> impl Iterator<Item = (CheckKind, &str)> {
-        self.checks.values().map(|check| (check.kind, check.command.run.as_str()))
-    }
-
-    pub fn is_empty(&self) -> bool {
-        self.checks.is_empty()
     }
 }
 

@@ -1,7 +1,6 @@
 //! Finding the report files of a check: those that it promised, and coverage reports where tools put them unasked.
 
 use std::{
-    collections::BTreeSet,
     ffi::OsStr,
     path::{Path, PathBuf},
     time::{Duration, SystemTime},
@@ -9,6 +8,7 @@ use std::{
 
 use globset::GlobBuilder;
 use tempfile::TempDir;
+use walkdir::{DirEntry, WalkDir};
 
 /// Most files taken for one glob, and most directory entries looked at.
 const FILE_LIMIT: usize = 2_000;
@@ -46,31 +46,14 @@ fn below(glob: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
     if start.is_file() {
         return if is_inside(&start, root) { vec![start] } else { Vec::new() };
     }
-    let mut found = BTreeSet::new();
-    let mut folders = vec![start];
-    let mut looked_at = 0;
-    while let Some(folder) = folders.pop() {
-        let Ok(entries) = folder.read_dir() else { continue };
-        for entry in entries.flatten() {
-            looked_at += 1;
-            if looked_at > ENTRY_LIMIT || found.len() >= FILE_LIMIT {
-                return found.into_iter().collect();
-            }
-            let path = entry.path();
-            // Symbolic links are not followed: they may lead out, or round in a circle.
-            match entry.file_type() {
-                Ok(kind) if kind.is_dir() && entry.file_name() != ".git" => folders.push(path),
-                Ok(kind) if kind.is_file() => {
-                    let relative = path.strip_prefix(directory).unwrap_or(&path);
-                    if matcher.is_match(relative) && is_inside(&path, root) {
-                        found.insert(path);
-                    }
-                }
-                _ => {}
-            }
-        }
-    }
-    found.into_iter().collect()
+    // Symbolic links are not followed: they may lead out, or round in a circle.
+    let entries = WalkDir::new(start).into_iter().filter_entry(|entry| entry.file_name() != ".git").take(ENTRY_LIMIT);
+    let files = entries.flatten().filter(|entry| entry.file_type().is_file()).map(DirEntry::into_path);
+    let is_meant =
+        |path: &PathBuf| matcher.is_match(path.strip_prefix(directory).unwrap_or(path)) && is_inside(path, root);
+    let mut found: Vec<PathBuf> = files.filter(is_meant).take(FILE_LIMIT).collect();
+    found.sort();
+    found
 }
 
 fn is_inside(path: &Path, root: &Path) -> bool {

@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use tokio::task::JoinSet;
 
 use super::{
-    interrupt::{Interrupt, Interrupter},
+    interrupt::Interrupt,
     job,
     observer::Observer,
     plan::{Plan, Planned},
@@ -27,9 +27,9 @@ pub struct Ran {
 /// Runs the plan to its end.
 ///
 /// A check whose need failed is skipped; an interrupt ends what runs and skips the rest.
-pub async fn run(plan: &Plan, mut interrupt: Interrupt, observer: Arc<dyn Observer>) -> Ran {
+pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>) -> Ran {
     // Ends all that runs: at an interrupt, and when a check fails fast.
-    let (stop, stopped) = Interrupter::new();
+    let stopped = interrupt.child_token();
     let mut ended: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
     let mut coverage: Option<Vec<FileCoverage>> = None;
     let mut waiting: Vec<&CheckName> = plan.checks.keys().collect();
@@ -40,16 +40,16 @@ pub async fn run(plan: &Plan, mut interrupt: Interrupt, observer: Arc<dyn Observ
             let planned = &plan.checks[name];
             let evidence = match readiness(planned, plan, &ended) {
                 // No one chose to leave it out, so it is not skipped: its result is unknown.
-                _ if interrupt.is_interrupted() => CheckEvidence::bare(name.clone(), planned.kind, Outcome::Cancelled),
-                Readiness::Never(reason) => skipped(name, planned, reason),
-                _ if stopped.is_interrupted() => skipped(name, planned, "stopped".to_owned()),
-                Readiness::Now if running.len() < plan.parallel.get() => {
+                _ if interrupt.is_cancelled() => CheckEvidence::bare(name.clone(), planned.kind, Outcome::Cancelled),
+                Some(Err(reason)) => skipped(name, planned, reason),
+                _ if stopped.is_cancelled() => skipped(name, planned, "stopped".to_owned()),
+                Some(Ok(())) if running.len() < plan.parallel.get() => {
                     observer.started(name);
                     let (planned, root, stopped) = (planned.clone(), plan.root.clone(), stopped.clone());
                     running.spawn(job::execute(name.clone(), planned, root, plan.repeats, stopped, observer.clone()));
                     continue;
                 }
-                Readiness::Now | Readiness::Later => {
+                Some(Ok(())) | None => {
                     still_waiting.push(name);
                     continue;
                 }
@@ -58,14 +58,7 @@ pub async fn run(plan: &Plan, mut interrupt: Interrupt, observer: Arc<dyn Observ
             ended.insert(name.clone(), evidence);
         }
         waiting = still_waiting;
-        let evidence = tokio::select! {
-            evidence = running.join_next() => evidence,
-            () = interrupt.interrupted(), if !stopped.is_interrupted() => {
-                stop.interrupt();
-                continue;
-            }
-        };
-        let Some(evidence) = evidence else {
+        let Some(evidence) = running.join_next().await else {
             if waiting.is_empty() {
                 break;
             }
@@ -78,30 +71,24 @@ pub async fn run(plan: &Plan, mut interrupt: Interrupt, observer: Arc<dyn Observ
         }
         let stops = plan.checks.get(&evidence.name).is_some_and(|check| check.command.fail_fast);
         if stops && evidence.outcome.is_failure() {
-            stop.interrupt();
+            stopped.cancel();
         }
         observer.ended(&evidence);
         ended.insert(evidence.name.clone(), evidence);
     }
     let cancelled = |name: &CheckName| CheckEvidence::bare(name.clone(), plan.checks[name].kind, Outcome::Cancelled);
-    let checks = plan.names().map(|name| ended.remove(name).unwrap_or_else(|| cancelled(name))).collect();
+    let checks = plan.checks.keys().map(|name| ended.remove(name).unwrap_or_else(|| cancelled(name))).collect();
     Ran { checks, coverage }
 }
 
-enum Readiness {
-    Now,
-    Later,
-    Never(String),
-}
-
-/// Needs outside the plan (external checks, or not selected) are not waited for.
-fn readiness(planned: &Planned, plan: &Plan, ended: &BTreeMap<CheckName, CheckEvidence>) -> Readiness {
+/// Whether a check may begin now, or why it never will; none while it waits. Needs outside the plan (external checks, or not
+/// selected) are not waited for.
+fn readiness(planned: &Planned, plan: &Plan, ended: &BTreeMap<CheckName, CheckEvidence>) -> Option<Result<(), String>> {
     let needs = || planned.command.needs.iter().filter(|need| plan.checks.contains_key(*need));
     let failed = needs().find(|need| ended.get(*need).is_some_and(|evidence| evidence.outcome != Outcome::Passed));
     match failed {
-        Some(need) => Readiness::Never(format!("needs {need}")),
-        None if needs().all(|need| ended.contains_key(need)) => Readiness::Now,
-        None => Readiness::Later,
+        Some(need) => Some(Err(format!("needs {need}"))),
+        None => needs().all(|need| ended.contains_key(need)).then_some(Ok(())),
     }
 }
 
@@ -117,7 +104,7 @@ mod tests {
     use chrono::TimeDelta;
 
     use super::*;
-    use crate::runner::plan::{Selection, SelectionError};
+    use crate::runner::plan::SelectionError;
     use loopgate_core::{
         evidence::CheckKind,
         policy::{CheckPolicy, CheckSource, CommandCheck, Waits},
@@ -129,9 +116,9 @@ mod tests {
         CheckPolicy { kind: CheckKind::Custom, source: CheckSource::Command(command), is_detected: false }
     }
 
-    fn plan(checks: &[(&str, CheckPolicy)], selection: &Selection) -> Result<Plan, SelectionError> {
+    fn plan(checks: &[(&str, CheckPolicy)], only: Option<&BTreeSet<CheckName>>) -> Result<Plan, SelectionError> {
         let checks = checks.iter().map(|(name, check)| (name.parse().unwrap(), check.clone())).collect();
-        Plan::new(&checks, selection, std::env::temp_dir(), NonZeroUsize::new(2))
+        Plan::new(&checks, only, std::env::temp_dir(), NonZeroUsize::new(2))
     }
 
     #[derive(Default)]
@@ -151,7 +138,7 @@ mod tests {
 
     async fn outcomes(plan: &Plan) -> (Vec<(String, &'static str)>, Vec<String>) {
         let diary = Arc::new(Diary::default());
-        let (_keep, interrupt) = Interrupter::new();
+        let interrupt = Interrupt::new();
         let evidence = run(plan, interrupt, diary.clone()).await.checks;
         let outcomes = evidence.iter().map(|check| (check.name.to_string(), check.outcome.as_str())).collect();
         (outcomes, diary.0.lock().unwrap().clone())
@@ -173,7 +160,7 @@ mod tests {
             ("one", check(&format!("echo hello > {pipe}"), &[])),
             ("two", check(&format!("cat {pipe}"), &[])),
         ];
-        let (got, diary) = outcomes(&plan(&checks, &Selection::All).unwrap()).await;
+        let (got, diary) = outcomes(&plan(&checks, None).unwrap()).await;
         assert_eq!(got, expected(&[("last", "passed"), ("one", "passed"), ("two", "passed")]));
         assert_eq!(diary[..2], ["+one", "+two"]);
         assert_eq!(diary[4..], ["+last", "-last"]);
@@ -187,7 +174,7 @@ mod tests {
             ("slow", check("true", &["unit"])),
             ("lint", check("true", &[])),
         ];
-        let (got, _) = outcomes(&plan(&checks, &Selection::All).unwrap()).await;
+        let (got, _) = outcomes(&plan(&checks, None).unwrap()).await;
         assert_eq!(got, expected(&[("build", "failed"), ("unit", "skipped"), ("slow", "skipped"), ("lint", "passed")]));
     }
 
@@ -198,7 +185,7 @@ mod tests {
             command.fail_fast = true;
         }
         let checks = [("slow", check("sleep 60", &[])), ("quick", failing), ("later", check("true", &[]))];
-        let (got, _) = outcomes(&plan(&checks, &Selection::All).unwrap()).await;
+        let (got, _) = outcomes(&plan(&checks, None).unwrap()).await;
         assert_eq!(got, expected(&[("slow", "cancelled"), ("quick", "failed"), ("later", "skipped")]));
     }
 
@@ -215,18 +202,17 @@ mod tests {
         let runs = runs.display();
         // Succeeds at the third run.
         let line = format!("echo >> {runs}; test $(wc -l < {runs}) -ge 3 || {{ {NO_NETWORK}; }}");
-        let flaky = plan(&[("net", check(&line, &[]))], &Selection::All).unwrap();
+        let flaky = plan(&[("net", check(&line, &[]))], None).unwrap();
         let (got, diary) = outcomes(&flaky.repeating(waits(0, 5))).await;
         assert_eq!(got, expected(&[("net", "passed")]));
         assert_eq!(diary, ["+net", "1 net 0", "2 net 0", "-net"]);
 
-        let down =
-            || plan(&[("net", check(NO_NETWORK, &[])), ("code", check("exit 1", &[]))], &Selection::All).unwrap();
+        let down = || plan(&[("net", check(NO_NETWORK, &[])), ("code", check("exit 1", &[]))], None).unwrap();
         let (got, diary) = outcomes(&down().repeating(waits(0, 2))).await;
         assert_eq!(got, expected(&[("net", "failed"), ("code", "failed")]));
         let repeated: Vec<&String> = diary.iter().filter(|line| line.starts_with(char::is_numeric)).collect();
         assert_eq!(repeated, ["1 net 0", "2 net 0"], "as often as is said, and nothing else is");
-        let missing = plan(&[("gone", check("no-such-program-9", &[]))], &Selection::All).unwrap();
+        let missing = plan(&[("gone", check("no-such-program-9", &[]))], None).unwrap();
         let (_, diary) = outcomes(&missing.repeating(waits(0, 2))).await;
         assert_eq!(diary, ["+gone", "-gone"], "a program that is missing stays missing");
         let (_, diary) = outcomes(&down().repeating(waits(120, 1))).await;
@@ -235,31 +221,30 @@ mod tests {
 
     #[tokio::test]
     async fn an_interrupt_ends_the_wait_for_a_repetition() {
-        struct Impatient(Mutex<Option<Interrupter>>);
+        struct Impatient(Interrupt);
         impl Observer for Impatient {
             fn repeating(&self, _: &CheckName, _: u32, _: Duration) {
-                if let Some(interrupter) = self.0.lock().unwrap().as_ref() {
-                    interrupter.interrupt();
-                }
+                self.0.cancel();
             }
         }
         let mut patient = check(NO_NETWORK, &[]);
         if let CheckSource::Command(command) = &mut patient.source {
             command.timeout = TimeDelta::hours(6);
         }
-        let plan = plan(&[("net", patient)], &Selection::All).unwrap().repeating(waits(3_600, 1));
-        let (interrupter, interrupt) = Interrupter::new();
-        let ran = run(&plan, interrupt, Arc::new(Impatient(Mutex::new(Some(interrupter))))).await;
+        let plan = plan(&[("net", patient)], None).unwrap().repeating(waits(3_600, 1));
+        let interrupt = Interrupt::new();
+        let ran = run(&plan, interrupt.clone(), Arc::new(Impatient(interrupt))).await;
         assert_eq!(ran.checks[0].outcome, Outcome::Failed);
     }
 
     #[test]
     fn a_selection_brings_what_it_needs_and_refuses_what_is_not_there() {
         let checks = [("a", check("true", &[])), ("b", check("true", &["a"])), ("c", check("true", &[]))];
-        let only = |name: &str| Selection::Only(BTreeSet::from([name.parse().unwrap()]));
-        let names: Vec<String> = plan(&checks, &only("b")).unwrap().names().map(ToString::to_string).collect();
+        let only = |name: &str| BTreeSet::from([name.parse().unwrap()]);
+        let names: Vec<String> =
+            plan(&checks, Some(&only("b"))).unwrap().checks.keys().map(ToString::to_string).collect();
         assert_eq!(names, ["a", "b"]);
-        let error = plan(&checks, &only("d")).unwrap_err().to_string();
+        let error = plan(&checks, Some(&only("d"))).unwrap_err().to_string();
         assert_eq!(error, "there is no check `d`; the configuration has a, b, c");
     }
 }

@@ -110,11 +110,13 @@ impl ServerConfig {
     /// [`ServerConfigError`] with every problem at once.
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ServerConfigError> {
         let mut reader = Reader { lookup, problems: Vec::new() };
-        let app_id =
-            reader.required("LOOPGATE_APP_ID", "the number on the App's settings page, or its client id", str::parse);
+        if reader.text("LOOPGATE_APP_ID").is_none() {
+            let hint = "is not set: the number on the App's settings page, or its client id";
+            reader.problem("LOOPGATE_APP_ID", hint);
+        }
         // Beside a problem a field may have any value: then there is no configuration.
         let config = Self {
-            app_id: app_id.unwrap_or(AppName::ClientId(String::new())),
+            app_id: reader.given("LOOPGATE_APP_ID", str::parse).unwrap_or(AppName::ClientId(String::new())),
             private_key: reader.private_key(),
             webhook_secret: reader
                 .secret("LOOPGATE_WEBHOOK_SECRET", "the secret of the App's webhook, on its settings page"),
@@ -128,8 +130,8 @@ impl ServerConfig {
             data_dir: reader.or("LOOPGATE_DATA_DIR", DATA_DIR, |text| Ok(PathBuf::from(text))),
             resync_every: reader.or("LOOPGATE_RESYNC", "6", parse_resync),
             database_url: reader.optional_secret("DATABASE_URL"),
-            public_url: reader.optional_url("LOOPGATE_PUBLIC_URL"),
-            webhook_proxy: reader.optional_url("LOOPGATE_WEBHOOK_PROXY"),
+            public_url: reader.given("LOOPGATE_PUBLIC_URL", parse_url),
+            webhook_proxy: reader.given("LOOPGATE_WEBHOOK_PROXY", parse_url),
             polling: reader.or("LOOPGATE_POLL", "off", parse_polling),
         };
         let is_postgres = |url: &Secret| {
@@ -163,29 +165,14 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         self.problems.push(Problem { variable: variable.to_owned(), message: message.into() });
     }
 
-    fn parsed<T>(&mut self, variable: &str, text: &str, parse: fn(&str) -> Result<T, String>) -> Option<T> {
-        parse(text.trim()).map_err(|message| self.problem(variable, message)).ok()
-    }
-
-    fn required<T>(&mut self, variable: &str, hint: &str, parse: fn(&str) -> Result<T, String>) -> Option<T> {
-        match self.text(variable) {
-            Some(text) => self.parsed(variable, &text, parse),
-            None => {
-                self.problem(variable, format!("is not set: {hint}"));
-                None
-            }
-        }
+    /// What is set, unless it is wrong.
+    fn given<T>(&mut self, variable: &str, parse: fn(&str) -> Result<T, String>) -> Option<T> {
+        parse(self.text(variable)?.trim()).map_err(|message| self.problem(variable, message)).ok()
     }
 
     fn or<T>(&mut self, variable: &str, default: &str, parse: fn(&str) -> Result<T, String>) -> T {
-        let text = self.text(variable);
-        let given = text.and_then(|text| self.parsed(variable, &text, parse));
+        let given = self.given(variable, parse);
         given.unwrap_or_else(|| parse(default).expect("each default is of its kind: every start reads them"))
-    }
-
-    fn optional_url(&mut self, variable: &str) -> Option<Url> {
-        let text = self.text(variable)?;
-        self.parsed(variable, &text, parse_url)
     }
 
     fn secret(&mut self, variable: &str, hint: &str) -> Secret {

@@ -124,8 +124,8 @@ impl DirtySet {
         if let Some(entry) = lane.entries.get_mut(&target) {
             entry.newest = entry.newest.max(seq);
             // A retry is due by time: what arrives meanwhile is looked at with it.
-            if let Some(before) = entry.raise(class) {
-                lane.classes[before as usize].queued -= 1;
+            if let Some((before, place)) = entry.raise(class) {
+                lane.classes[before as usize].queue.remove(&place);
                 lane.enqueue(target);
             }
         } else {
@@ -304,7 +304,7 @@ impl DirtySet {
     fn give_turn(&mut self, installation: InstallationId) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
         let waiting = [WorkClass::Person, WorkClass::Author].map(|class| &lane.classes[class as usize]);
-        let others = waiting.iter().map(|of_class| of_class.queued + of_class.running).sum::<usize>();
+        let others = waiting.iter().map(|of_class| of_class.queue.len() + of_class.running).sum::<usize>();
         lane.behind.set(others.saturating_sub(1));
         for line in [Line::People, Line::Others] {
             let may_start = line.classes().iter().any(|class| lane.may_start(*class, self.limits));

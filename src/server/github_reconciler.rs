@@ -2,11 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{
-    ReadinessCheck,
-    groups::Groups,
-    reconciler::{LookOutcome, Overview, PullRequest, Reconciler, Standing, Unresolved},
-};
+use super::{Groups, LookOutcome, Overview, PullRequest, ReadinessCheck, Reconciler, Standing, Unresolved};
 use crate::github::{
     Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileRequest, Seen, Settled, Summary, webhook::OwnApp,
     webhook::Target,

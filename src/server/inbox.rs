@@ -14,10 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{
-    metrics::Metrics,
-    storage::{Applied, Arrival, Change, Store, Writer},
-};
+use super::{Applied, Arrival, Change, Metrics, Store, Writer};
 use crate::github::{Answer, CreationClaim, CreationEnd, PointsClaim, SharedBudget};
 use loopgate_core::Timestamp;
 
@@ -146,9 +143,8 @@ async fn write(
 }
 
 async fn announce(queue: &mpsc::Sender<Vec<Arrival>>, store: &Store, applied: &[Applied]) {
-    let arrivals: Vec<_> =
-        applied.iter().filter_map(|it| if let Applied::New(rows) = it { Some(rows) } else { None }).collect();
-    let arrivals: Vec<Arrival> = arrivals.into_iter().flatten().cloned().collect();
+    let new = applied.iter().filter_map(|it| if let Applied::New(rows) = it { Some(rows) } else { None });
+    let arrivals: Vec<Arrival> = new.flatten().cloned().collect();
     if !arrivals.is_empty() {
         store.tell();
         // The queue is gone only when the server stops; the rows are found again at the next start.

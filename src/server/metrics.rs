@@ -8,7 +8,7 @@ use std::{
 use serde::Serialize;
 use tokio::sync::watch;
 
-use super::{reconciler::Overview, storage::Counts};
+use super::{Counts, Overview};
 use crate::github::{Github, STATUSES, WorkClass};
 use loopgate_core::{Timestamp, metrics::RunLine, state::VerificationResult};
 

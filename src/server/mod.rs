@@ -36,6 +36,26 @@ mod simulated;
 mod storage;
 mod worker;
 
+// What the files of this room work with.
+use self::{
+    dashboard::{Live, Visitors},
+    dirty::{DirtySet, Ended, Start},
+    examining::Doctor,
+    groups::Groups,
+    inbox::Inbox,
+    limiter::{Limiter, site},
+    listener::secured,
+    metrics::{Metrics, Received},
+    pages::{Admin, Readiness},
+    receive::Receiver,
+    reconciler::Overview,
+    recovery::{Recovery, RecoveryHandle, RecoveryRequest},
+    storage::{
+        Applied, Arrival, Change, Counts, Delivery, DeliveryId, Page, Store, TargetWork, TokenChange, Trouble, WorkEnd,
+        Writer,
+    },
+    worker::{Mailbox, Rest, Shared, Worker},
+};
 pub use clock::Clock;
 pub use config::{DATA_DIR, Polling, Problem, ServerConfig, ServerConfigError};
 pub use dirty::Limits;

@@ -15,13 +15,8 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{
-    inbox::Unavailable,
-    pages::Admin,
-    recovery::RecoveryRequest,
-    storage::{Applied, Change, DeadLetter, Key, StoreError},
-};
-use crate::github::{Error, webhook::Target};
+use super::{Admin, Applied, Change, DeadLetter, Key, RecoveryRequest};
+use crate::github::webhook::Target;
 use loopgate_core::{PrNumber, RepoName};
 
 /// The header that a request for a change must have, with any value.
@@ -78,21 +73,10 @@ impl IntoResponse for Refusal {
     }
 }
 
-impl From<StoreError> for Refusal {
-    fn from(error: StoreError) -> Self {
+/// Of the storage.
+impl<E: std::error::Error> From<E> for Refusal {
+    fn from(error: E) -> Self {
         Self(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
-    }
-}
-
-impl From<Unavailable> for Refusal {
-    fn from(error: Unavailable) -> Self {
-        Self(StatusCode::SERVICE_UNAVAILABLE, error.to_string())
-    }
-}
-
-impl From<Error> for Refusal {
-    fn from(error: Error) -> Self {
-        Self(StatusCode::BAD_GATEWAY, error.to_string())
     }
 }
 
@@ -167,7 +151,8 @@ async fn resync(
             return Err(Refusal(StatusCode::BAD_REQUEST, "a pull request needs its repository".to_owned()));
         }
         ResyncOf { repository: Some(repository), pull_request } => {
-            let Some(installation) = recovery.github.client(None).installation_of(repository).await? else {
+            let found = recovery.github.client(None).installation_of(repository).await;
+            let Some(installation) = found.map_err(|error| Refusal(StatusCode::BAD_GATEWAY, error.to_string()))? else {
                 let reason = format!("the App is not installed on {repository}, or there is none");
                 return Err(Refusal(StatusCode::NOT_FOUND, reason));
             };

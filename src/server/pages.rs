@@ -25,18 +25,8 @@ use chrono::TimeDelta;
 use tokio::{sync::Mutex, time::timeout};
 
 use super::{
-    clock::Clock,
-    dashboard::{self, Live},
-    examining::Doctor,
-    inbox::Inbox,
-    listener::secured,
-    metrics::Metrics,
-    operating,
-    receive::{Receiver, webhook},
-    reconciler::Overview,
-    recovery::RecoveryHandle,
-    setup::{self, SetupPages},
-    storage::{Change, Store},
+    Change, Clock, Doctor, Inbox, Live, Metrics, Overview, Receiver, RecoveryHandle, SetupPages, Store, dashboard,
+    operating, receive::webhook, secured, setup,
 };
 use crate::github::LoopReader;
 use crate::proof::Keys;

@@ -19,20 +19,14 @@ use axum::{
     },
     response::{IntoResponse, Response},
 };
-use bytes::BytesMut;
-use http_body_util::BodyExt;
+use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use tokio::{
     sync::{Semaphore, SemaphorePermit},
     time::{Instant, timeout_at},
 };
 
 use super::{
-    clock::Clock,
-    inbox::Inbox,
-    limiter::{Limiter, site},
-    metrics::{Metrics, Received},
-    signature::Signatures,
-    storage::{Applied, Change, Delivery, DeliveryId, TokenChange},
+    Applied, Change, Clock, Delivery, DeliveryId, Inbox, Limiter, Metrics, Received, Signatures, TokenChange, site,
 };
 use crate::github::{
     LookedHeads,
@@ -163,7 +157,7 @@ impl Receiver {
             Err(answer) => {
                 // A sender that is cut off while it is writing may never see why.
                 if length.is_some_and(|length| length <= ORDINARY) {
-                    timeout_at(deadline, read(body, ORDINARY, length)).await.ok();
+                    timeout_at(deadline, read(body, ORDINARY)).await.ok();
                 }
                 return Err(Refused(answer));
             }
@@ -171,7 +165,7 @@ impl Receiver {
         let late = || Refused(Answer::new(StatusCode::REQUEST_TIMEOUT, Received::Timeout, "the body came too slowly"));
         let in_memory = async {
             let room = self.room_for(address, length).await;
-            (room, read(body, LARGEST_BODY, length).await)
+            (room, read(body, LARGEST_BODY).await)
         };
         let (_room, body) = timeout_at(deadline, in_memory).await.map_err(|_| late())?;
         let body = body?;
@@ -313,27 +307,11 @@ fn too_large() -> Answer {
     Answer::new(StatusCode::PAYLOAD_TOO_LARGE, Received::TooLarge, "the body is larger than 25 MB")
 }
 
-/// The whole body in one piece; without a copy if it arrived in one.
-async fn read(mut body: Body, limit: usize, length: Option<usize>) -> Result<Bytes, Refused> {
-    let mut first = Bytes::new();
-    let mut all = BytesMut::new();
-    while let Some(frame) = body.frame().await {
-        let broken = |_| Refused(bad_request("the body could not be read to its end"));
-        let Ok(data) = frame.map_err(broken)?.into_data() else { continue };
-        if first.len() + all.len() + data.len() > limit {
-            return Err(Refused(too_large()));
-        }
-        if first.is_empty() && all.is_empty() {
-            first = data;
-            continue;
-        }
-        if all.is_empty() {
-            // What is declared is believed only as far as an ordinary payload goes.
-            all.reserve(length.unwrap_or(0).clamp(first.len() + data.len(), LARGE));
-            all.extend_from_slice(&first);
-            first = Bytes::new();
-        }
-        all.extend_from_slice(&data);
+/// The whole body in one piece.
+async fn read(body: Body, limit: usize) -> Result<Bytes, Refused> {
+    match Limited::new(body, limit).collect().await {
+        Ok(whole) => Ok(whole.to_bytes()),
+        Err(error) if error.is::<LengthLimitError>() => Err(Refused(too_large())),
+        Err(_) => Err(Refused(bad_request("the body could not be read to its end"))),
     }
-    Ok(if all.is_empty() { first } else { all.freeze() })
 }

@@ -15,28 +15,15 @@ use tokio::{
 use uuid::Uuid;
 
 use super::{
-    channel,
-    clock::Clock,
-    config::{Polling, ServerConfig},
-    dashboard::{self, Live, Visitors},
-    dirty::{DirtySet, Limits},
-    examining::Doctor,
-    inbox::{self, Inbox},
-    listener,
-    metrics::Metrics,
-    pages::{self, Admin, Readiness, ReadinessCheck},
-    receive::Receiver,
-    reconciler::Reconciler,
-    recovery::{Recovery, RecoveryHandle, RecoveryRequest, Tools},
-    setup::SetupPages,
-    signature::Signatures,
-    storage::{self, Change, DeadLetter, Key, Store, StoreError, Writer},
-    worker::{Mailbox, Rest, Shared, Worker},
+    Admin, Change, Clock, DeadLetter, DirtySet, Doctor, Inbox, Key, Limits, Live, Mailbox, Metrics, Polling, Readiness,
+    ReadinessCheck, Receiver, Reconciler, Recovery, RecoveryHandle, RecoveryRequest, Rest, ServerConfig, SetupPages,
+    Shared, Signatures, Store, StoreError, Visitors, Worker, Writer, channel, dashboard, inbox, listener, pages,
+    recovery::Tools, storage,
 };
 use crate::github::{
     self, Github, LoopReader, Secret, SignIn, SystemClock,
-    doctor::{Arrives, Expected},
-    registration::callback,
+    doctor::Expected,
+    registration::{Arrival, callback},
     webhook::OwnApp,
 };
 
@@ -202,11 +189,9 @@ impl Server {
 
 /// How webhooks are meant to come.
 fn expected(config: &ServerConfig) -> Expected {
-    let arrives = match config.polling {
-        Polling::On => Arrives::ReadFromLog,
-        Polling::Off => Arrives::Answered,
-    };
-    Expected::new(config.public_url.clone(), config.webhook_proxy.clone(), arrives).signing(config.signer.clone())
+    let polls = config.polling == Polling::On;
+    let arrival = Arrival::of(config.public_url.clone(), config.webhook_proxy.clone(), polls);
+    Expected { arrival, signer: config.signer.clone() }
 }
 
 /// Those who sign in with GitHub, where that is configured.
@@ -222,8 +207,7 @@ fn visitors(
         tracing::warn!("the dashboard is not published: LOOPGATE_PUBLIC_URL has a path");
         return Ok(None);
     }
-    let github = (&config.github_api_url, &config.github_web_url);
-    let sign_in = SignIn::new(loops.github().clone(), github, callback(address), secret.clone())?;
+    let sign_in = SignIn::new(loops.github().clone(), &config.github_web_url, callback(address), secret.clone())?;
     Ok(Some(Visitors::new(sign_in, address.origin().ascii_serialization(), clock)))
 }
 

@@ -15,12 +15,8 @@ use tokio::{
 use tracing::Instrument;
 
 use super::{
-    clock::Clock,
-    dirty::{DirtySet, Ended, Start},
-    inbox::Inbox,
-    metrics::Metrics,
-    reconciler::{LookOutcome, PullRequest, Reconciler, Unresolved},
-    storage::{Applied, Arrival, Change, Key, Page, Store, TargetWork, Trouble, WorkEnd},
+    Applied, Arrival, Change, Clock, DirtySet, Ended, Inbox, Key, LookOutcome, Metrics, Page, PullRequest, Reconciler,
+    Start, Store, TargetWork, Trouble, Unresolved, WorkEnd,
 };
 use crate::{
     github::{Failed, HeardOfHead, LookedHeads, ReconcileRequest, Served, WorkClass, fenced, serving, webhook::Target},

@@ -29,7 +29,7 @@ const EXCUSED = [
 
 // What version 2026-03-10 has no longer of what is said in the words of 2022-11-28, and why it may go.
 const GONE = [
-  [/\/merge_commit_sha boolean/, "GraphQL's mergeCommit is asked for instead (src/github/observe/before_merge.rs)"],
+  [/\/merge_commit_sha boolean/, "GraphQL's mergeCommit is asked for instead (src/github/observe/base.rs)"],
   [/\/assignee boolean/, "nothing reads it: who asked for a pull request is read from events and from its description"],
   [/\/has_downloads boolean/, "nothing reads it"],
   [/^2026-03-10: GET \/rate_limit .*\/rate boolean/, "the limits are read from the headers of every answer"],

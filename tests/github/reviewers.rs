@@ -1,7 +1,7 @@
 //! How often GitHub is asked for the threads of AI reviewers. `tests/scenarios/reviewers.rs` has what they decide.
 
-use loopgate::github::{Reconcile, ReconcileRequest};
-use loopgate_core::{AppId, CheckRunId, InstallationId, Sha, observed::Hint};
+use loopgate::github::Reconcile;
+use loopgate_core::{AppId, InstallationId};
 use loopgate_simulator::Pr;
 
 use crate::{
@@ -34,19 +34,13 @@ async fn two_hundred_threads_are_two_questions() {
 }
 
 #[tokio::test]
-async fn threads_are_asked_for_where_a_reviewer_is_configured_and_not_for_news_of_checks() {
+async fn threads_are_asked_for_where_a_reviewer_is_configured() {
     let (bench, pr) = reviewed("warn").await;
     let reconcile = Reconcile::new(bench.github.clone());
     bench.decided(&reconcile, &pr).await;
-    let (check_run, head) = (CheckRunId::new(5), bench.view(&pr).head_sha);
-    let of_another = Hint::CheckRunCompleted { check_run, head: Sha::from_bytes([7; 20]) };
-    let of_head = Hint::CheckRunCompleted { check_run, head };
-    for (hints, expected) in [(vec![of_another], 0), (vec![of_head, Hint::ThreadChanged], 1)] {
-        bench.sim.forget_requests();
-        let job = ReconcileRequest { hints, ..bench.job(&pr) };
-        reconcile.run(&job, bench.now()).await.unwrap();
-        assert_eq!(questions(&bench), expected);
-    }
+    bench.sim.forget_requests();
+    bench.decided(&reconcile, &pr).await;
+    assert_eq!(questions(&bench), 1);
     let bench = Bench::new().await;
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
     bench.decided(&Reconcile::new(bench.github.clone()), &pr).await;

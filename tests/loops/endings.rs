@@ -185,7 +185,7 @@ fn a_repair_without_which_the_tests_as_they_were_fail_is_refused() {
     let project = Project::fixed_by(stands_in, "");
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
-    assert!(ran.out.contains("fail as they were before"), "{}", ran.out);
+    assert!(ran.out.contains("fail with the file as it was before"), "{}", ran.out);
     assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
     assert_eq!(project.git(&["worktree", "list"]).lines().count(), 1);
 }
@@ -212,7 +212,7 @@ fn unnamed_failures_return() {
     let checks = "build: { kind: build, run: cp tests/test_calc.c built }\n    unit: { kind: test, needs: [build], run: sh check.sh }";
     project.write(".gitignore", "built\n");
     let ran = refused(&project, checks);
-    assert!(ran.out.contains("tests/test_calc.c: its tests fail as they were before"), "{}", ran.out);
+    assert!(ran.out.contains("tests/test_calc.c: the tests fail with the file as it was before"), "{}", ran.out);
 }
 
 /// Whether a linter's settings are why the linter passes is seen by the linter, not by the tests.

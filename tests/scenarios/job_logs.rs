@@ -1,6 +1,9 @@
 //! Jobs of other workflows that a check follows: what they printed is on the page, at the price of two requests a job.
 
+use http::StatusCode;
 use loopgate_core::RepoName;
+use loopgate_simulator::{Harm, RequestFault};
+use serde_json::json;
 
 use crate::world::{Job, World};
 
@@ -59,6 +62,25 @@ pub async fn a_log_that_is_gone_is_not_waited_for(world: World) {
     let look = world.look(&pr);
     assert_eq!(look.concluded("loopgate / verify"), Some("failure"), "{look:?}");
     assert!(!look.status().contains("assert 12 == 7"), "{}", look.status());
+}
+
+/// A log that the App may not read is named, and the check counts without it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_may_not_be_read_is_named() {
+    let world = World::simulated().await;
+    let repo = following(&world, "forbidden");
+    let forbidden = Harm::Answer {
+        status: StatusCode::FORBIDDEN,
+        headers: Vec::new(),
+        body: json!({ "message": "Resource not accessible by integration" }),
+    };
+    world.simulator().add_fault(RequestFault::on("/logs$", forbidden).expect("an expression"));
+    let pr = world.person("alice").opens(&repo, "fix: cart", &[("src/cart.py", "# 3\n")]).await;
+    world.ci_jobs(&pr, &[Job { name: "test", prints: FAILING, ..Job::default() }]).await;
+    let look = world.look(&pr);
+    assert_eq!(look.concluded("loopgate / verify"), Some("failure"), "{look:?}");
+    assert!(!look.status().contains("assert 12 == 7"), "{}", look.status());
+    assert!(look.status().contains("the log of test"), "{}", look.status());
 }
 
 /// A log that comes late is on the page once it is there: with the next look, and no event leads to that one. Only the

@@ -28,14 +28,3 @@ impl Stage {
         Self::ALL.get(self as usize + 1).copied()
     }
 }
-
-/// How far a stage is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum StageStatus {
-    #[default]
-    Pending,
-    InProgress,
-    Complete,
-    Skipped,
-}

@@ -8,8 +8,11 @@ use minijinja::{context, value::Serde};
 use serde::Serialize;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use super::{DemoError, demo_world::DemoWorld};
-use crate::{cli::working_tree, render};
+use super::demo_world::DemoWorld;
+use crate::{
+    cli::{CliError, working_tree},
+    render,
+};
 use loopgate_core::{
     WorkflowRunId,
     evidence::{CheckEvidence, CheckKind, Environment, Evidence, Outcome, TestFramework, WorkflowOrigin},
@@ -43,7 +46,7 @@ pub(super) fn suite(names: impl Iterator<Item = &'static str>, failing: &[(&'sta
 }
 
 /// Runs the workflow on the head of a pull request.
-pub(super) fn run(demo_world: &DemoWorld, pr: &Pr, tests: &[Test]) -> Result<(), DemoError> {
+pub(super) fn run(demo_world: &DemoWorld, pr: &Pr, tests: &[Test]) -> Result<(), CliError> {
     let sha = demo_world.github.head(pr)?;
     let id = demo_world.github.start_workflow(&demo_world.repo, RunSpec::new(sha, WORKFLOW))?;
     finish(demo_world, pr, (id, 1), tests)
@@ -55,7 +58,7 @@ pub(super) fn finish(
     pr: &Pr,
     (id, attempt): (WorkflowRunId, u32),
     tests: &[Test],
-) -> Result<(), DemoError> {
+) -> Result<(), CliError> {
     let failing = tests.iter().any(|test| test.failure.is_some());
     let conclusion = if failing { Conclusion::Failure } else { Conclusion::Success };
     let evidence = zipped(&evidence(demo_world, pr, (id, attempt), tests)?)?;
@@ -69,10 +72,10 @@ fn evidence(
     pr: &Pr,
     (run_id, run_attempt): (WorkflowRunId, u32),
     tests: &[Test],
-) -> Result<Evidence, DemoError> {
+) -> Result<Evidence, CliError> {
     let sha = demo_world.github.head(pr)?;
     let now = demo_world.github.clock().now();
-    let passed = |name: &str, kind: CheckKind, duration_ms: u64| -> Result<CheckEvidence, DemoError> {
+    let passed = |name: &str, kind: CheckKind, duration_ms: u64| -> Result<CheckEvidence, CliError> {
         let mut check = CheckEvidence::bare(name.parse()?, kind, Outcome::Passed);
         check.exit_code = Some(0);
         check.duration_ms = duration_ms;
@@ -94,7 +97,7 @@ fn evidence(
     })
 }
 
-fn unit(tests: &[Test]) -> Result<CheckEvidence, DemoError> {
+fn unit(tests: &[Test]) -> Result<CheckEvidence, CliError> {
     let text = render::text("demo/cargo_test.txt", context! { tests => Serde(tests) });
     let options = ReadOptions { test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
     let report = loopgate_reports::read("output of unit", text.as_bytes(), &options);
@@ -111,7 +114,7 @@ fn unit(tests: &[Test]) -> Result<CheckEvidence, DemoError> {
     Ok(check)
 }
 
-fn zipped(evidence: &Evidence) -> Result<Vec<u8>, DemoError> {
+fn zipped(evidence: &Evidence) -> Result<Vec<u8>, CliError> {
     let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
     zip.start_file("evidence.json", SimpleFileOptions::default())?;
     zip.write_all(&serde_json::to_vec(evidence)?)?;

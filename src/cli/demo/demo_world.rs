@@ -4,8 +4,8 @@ use std::path::PathBuf;
 
 use chrono::TimeDelta;
 
-use super::DemoError;
 use crate::{
+    cli::CliError,
     github::Setup,
     server::{Running, SimulatedClock, serve_simulated, settle_simulated},
 };
@@ -28,7 +28,7 @@ pub(super) struct DemoWorld {
 
 impl DemoWorld {
     /// With the address of GitHub's pages, where there are any.
-    pub async fn open(pages_url: Option<String>) -> Result<Self, DemoError> {
+    pub async fn open(pages_url: Option<String>) -> Result<Self, CliError> {
         let github = Simulator::start(Config { pace: PACE, pages_url, ..Config::default() }).await?;
         let repo = github.create_repo("acme/widgets", super::story::REPOSITORY)?;
         let team = github.admin().add_team("acme/Security", &["bob"])?;

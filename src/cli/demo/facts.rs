@@ -8,15 +8,15 @@ use std::{
 use serde_json::{Value, json};
 
 use super::{
-    DemoError,
     demo_world::DemoWorld,
     story::{Played, concluded, escalations},
 };
+use crate::cli::CliError;
 use loopgate_core::state::{GateStatus, LoopState};
 use loopgate_simulator::PullState;
 
 /// The document of `loopgate demo --json`.
-pub(super) fn gather(demo_world: &DemoWorld, played: &Played, elapsed: Duration) -> Result<Value, DemoError> {
+pub(super) fn gather(demo_world: &DemoWorld, played: &Played, elapsed: Duration) -> Result<Value, CliError> {
     let github = &demo_world.github;
     let pull = github.pull_request(&played.pr)?;
     let state_ref = format!("refs/loopgate/pr/{}", played.pr.number);

@@ -34,25 +34,6 @@ pub struct Arguments {
     serve: bool,
 }
 
-/// Why the demo could not be played.
-#[derive(Debug, thiserror::Error)]
-enum DemoError {
-    #[error("the simulated GitHub does not start: {0}")]
-    Simulator(#[from] loopgate_simulator::StartError),
-    #[error("the simulated GitHub refuses: {0}")]
-    Refused(#[from] loopgate_simulator::Refused),
-    #[error("the server does not start: {0}")]
-    Server(#[from] crate::server::SimulatedStartError),
-    #[error("no place for the server's data: {0}")]
-    Io(#[from] std::io::Error),
-    #[error("the evidence cannot be written: {0}")]
-    Evidence(#[from] zip::result::ZipError),
-    #[error(transparent)]
-    Document(#[from] serde_json::Error),
-    #[error("a name in the story is malformed: {0}")]
-    Malformed(#[from] loopgate_core::Malformed),
-}
-
 /// Plays the story. The exit code is 0 only if it ended as planned.
 pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let json = arguments.json || format == Format::Json;
@@ -61,7 +42,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     }
     let is_watched = std::io::stdout().is_terminal() && !arguments.fast;
     let pace = if is_watched { Pace::Reader } else { Pace::AtOnce };
-    let narrator = if json { Narrator::silent() } else { Narrator::to_terminal(pace) };
+    let narrator = Narrator::new(Some(pace).filter(|_| !json));
     let started = Instant::now();
     let pages = if arguments.serve { Some(setup::bind("127.0.0.1:0").await?) } else { None };
     let url = pages.as_ref().map(|(_, address)| format!("http://{address}"));

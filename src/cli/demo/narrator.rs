@@ -1,30 +1,13 @@
 //! Tells the story on the terminal as somebody who looks at the pull request would see it.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{cell::Cell, collections::BTreeSet, time::Duration};
 
 use crate::{
     cli::output,
     render::{self, Colour},
 };
 use loopgate_core::PrNumber;
-use loopgate_simulator::{CommentView, PullView};
-
-/// Tells what people do and what they see.
-pub(super) struct Narrator {
-    /// `None` for a story that is not printed.
-    style: Option<Style>,
-    acts: std::cell::Cell<usize>,
-    seen: Seen,
-}
-
-#[derive(Clone, Copy)]
-struct Style {
-    colour: Colour,
-    pace: Pace,
-}
-
-/// What is seen, and in which words.
-type Sight = (&'static str, String);
+use loopgate_simulator::PullView;
 
 /// How fast the story is printed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -38,28 +21,23 @@ pub(super) enum Pace {
 const LINE: Duration = Duration::from_millis(60);
 const ACT: Duration = Duration::from_millis(1_600);
 
-/// What was printed of the pull request already.
-#[derive(Default)]
-struct Seen {
-    pull: Option<PrNumber>,
-    /// Labels other than those that repeat the status.
-    labels: BTreeSet<String>,
-    reviewers: BTreeSet<String>,
-    comments: BTreeSet<u64>,
-    reactions: BTreeSet<(u64, String)>,
-    verdict: String,
-    /// Lines of comments.
+/// What is seen of a pull request: of which sort, on which comment, and in which words.
+type Sight = (&'static str, u64, String);
+
+/// Tells what people do and what they see.
+pub(super) struct Narrator {
+    /// `None` for a story that is not printed.
+    pace: Option<Pace>,
+    acts: Cell<usize>,
+    /// What was seen at the last look, and of which pull request.
+    seen: Option<(PrNumber, Vec<Sight>)>,
+    /// Lines of comments that were printed.
     lines: BTreeSet<String>,
 }
 
 impl Narrator {
-    pub fn silent() -> Self {
-        Self { style: None, acts: Default::default(), seen: Seen::default() }
-    }
-
-    pub fn to_terminal(pace: Pace) -> Self {
-        let style = Style { colour: output::colour(), pace };
-        Self { style: Some(style), ..Self::silent() }
+    pub fn new(pace: Option<Pace>) -> Self {
+        Self { pace, acts: Cell::default(), seen: None, lines: BTreeSet::new() }
     }
 
     /// The beginning of an act.
@@ -76,67 +54,28 @@ impl Narrator {
 
     /// What changed on the pull request since the last look.
     pub fn looks(&mut self, pull: &PullView) {
-        if self.seen.pull != Some(pull.number) {
-            let lines = std::mem::take(&mut self.seen.lines);
-            self.seen = Seen { pull: Some(pull.number), lines, ..Seen::default() };
-        }
-        let mut lines = Vec::new();
-        self.labels(pull, &mut lines);
-        self.reviewers(pull, &mut lines);
-        self.comments(pull, &mut lines);
-        for (what, text) in lines {
+        let now = sights(pull);
+        let before = self.seen.replace((pull.number, now.clone())).filter(|(number, _)| *number == pull.number);
+        let before = before.map(|(_, sights)| sights).unwrap_or_default();
+        let labels = |these: &[Sight], others: &[Sight], sign: char| {
+            let new = these.iter().filter(|sight| sight.0 == "labels" && !others.contains(sight));
+            new.map(|(.., label)| format!("{sign}{label}")).collect::<Vec<_>>()
+        };
+        let labels = [labels(&before, &now, '−'), labels(&now, &before, '+')].concat();
+        let is_requested = |sights: &[Sight]| sights.iter().any(|(what, ..)| *what == "review");
+        let withdrawn = is_requested(&before) && !is_requested(&now);
+        // That CI was started is shown only where it ends a block.
+        let is_blocked = before.iter().any(|(what, _, text)| *what == "status" && text.starts_with('🚫'));
+        let is_news = |(what, _, text): &&Sight| match *what {
+            "labels" => false,
+            "status" => is_blocked || !text.starts_with('⏳'),
+            _ => true,
+        };
+        let news = now.iter().filter(|sight| !before.contains(sight)).filter(is_news);
+        let first = [("labels", labels.join("  ")), ("review", "request withdrawn".to_owned())];
+        let first = first.into_iter().zip([!labels.is_empty(), withdrawn]).filter(|(_, is)| *is).map(|(line, _)| line);
+        for (what, text) in first.chain(news.map(|(what, _, text)| (*what, text.clone()))) {
             self.print_after(&format!("   {} ", self.paint("33", &format!("{what:>8}"))), 12, &text);
-        }
-    }
-
-    fn labels(&mut self, pull: &PullView, lines: &mut Vec<Sight>) {
-        let now: BTreeSet<String> = pull.labels.iter().filter(|label| !label.starts_with("loop:")).cloned().collect();
-        let gone: Vec<String> = self.seen.labels.difference(&now).map(|label| format!("−{label}")).collect();
-        let new: Vec<String> = now.difference(&self.seen.labels).map(|label| format!("+{label}")).collect();
-        if !gone.is_empty() || !new.is_empty() {
-            lines.push(("labels", [gone, new].concat().join("  ")));
-        }
-        self.seen.labels = now;
-    }
-
-    fn reviewers(&mut self, pull: &PullView, lines: &mut Vec<Sight>) {
-        let teams = pull.requested_teams.iter().map(|team| format!("team {team}"));
-        let now: BTreeSet<String> = pull.requested_reviewers.iter().cloned().chain(teams).collect();
-        if now != self.seen.reviewers {
-            let text = match now.is_empty() {
-                true => "request withdrawn".to_owned(),
-                false => format!("requested from {}", now.iter().cloned().collect::<Vec<_>>().join(", ")),
-            };
-            lines.push(("review", text));
-        }
-        self.seen.reviewers = now;
-    }
-
-    fn comments(&mut self, pull: &PullView, lines: &mut Vec<Sight>) {
-        for comment in pull.comments.iter() {
-            let is_status = comment.body.starts_with(crate::render::STATUS_MARKER);
-            if is_status {
-                let verdict = first_words(&comment.body);
-                // That CI was started is shown only where it ends a block.
-                let is_news = !verdict.starts_with('⏳') || self.seen.verdict.starts_with('🚫');
-                if is_news && verdict != self.seen.verdict {
-                    lines.push(("status", verdict.clone()));
-                }
-                self.seen.verdict = verdict;
-            } else if self.seen.comments.insert(comment.id.get()) && comment.author.ends_with("[bot]") {
-                lines.push(("comment", first_words(&comment.body)));
-            }
-            self.reactions(comment, lines);
-        }
-    }
-
-    /// Refused comments.
-    fn reactions(&mut self, comment: &CommentView, lines: &mut Vec<Sight>) {
-        for (who, kind) in comment.reactions.iter().filter(|(_, kind)| kind == "confused") {
-            if self.seen.reactions.insert((comment.id.get(), format!("{who} {kind}"))) {
-                let words = format!("😕 on “{}” by {}", first_words(&comment.body), comment.author);
-                lines.push(("reaction", words));
-            }
         }
     }
 
@@ -148,7 +87,7 @@ impl Narrator {
             .lines()
             .filter(|line| !(line.trim().is_empty() || line.starts_with("▸ ") || line.starts_with("Head `")))
             .skip(1);
-        let new: Vec<&str> = lines.filter(|line| self.seen.lines.insert((*line).to_owned())).collect();
+        let new: Vec<&str> = lines.filter(|line| self.lines.insert((*line).to_owned())).collect();
         for line in new.iter().take(most) {
             self.print_after(&format!("   {} ", self.paint("2", "│")), 5, line);
         }
@@ -162,9 +101,9 @@ impl Narrator {
     }
 
     fn paint(&self, code: &str, text: &str) -> String {
-        match self.style {
-            Some(Style { colour: Colour::On, .. }) => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-            _ => text.to_owned(),
+        match output::colour() {
+            Colour::On => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
+            Colour::Off => text.to_owned(),
         }
     }
 
@@ -181,7 +120,7 @@ impl Narrator {
     }
 
     fn print(&self, line: &str) {
-        if self.style.is_some() {
+        if self.pace.is_some() {
             self.pause(LINE);
             output::line(line);
         }
@@ -189,10 +128,34 @@ impl Narrator {
 
     /// Blocks the thread. Nothing else waits meanwhile: the story is printed between its events.
     fn pause(&self, pause: Duration) {
-        if self.style.is_some_and(|style| style.pace == Pace::Reader) {
+        if self.pace == Some(Pace::Reader) {
             std::thread::sleep(pause);
         }
     }
+}
+
+/// What somebody sees of a pull request, but for the labels that repeat the status.
+fn sights(pull: &PullView) -> Vec<Sight> {
+    let labels = pull.labels.iter().filter(|label| !label.starts_with("loop:"));
+    let mut sights: Vec<Sight> = labels.map(|label| ("labels", 0, label.clone())).collect();
+    let teams = pull.requested_teams.iter().map(|team| format!("team {team}"));
+    let requested: BTreeSet<String> = pull.requested_reviewers.iter().cloned().chain(teams).collect();
+    if !requested.is_empty() {
+        sights.push(("review", 0, format!("requested from {}", Vec::from_iter(requested).join(", "))));
+    }
+    for comment in pull.comments.iter() {
+        let (id, words) = (comment.id.get(), first_words(&comment.body));
+        if comment.body.starts_with(render::STATUS_MARKER) {
+            sights.push(("status", 0, words.clone()));
+        } else if comment.author.ends_with("[bot]") {
+            sights.push(("comment", id, words.clone()));
+        }
+        // A refused comment.
+        if comment.reactions.iter().any(|(_, kind)| kind == "confused") {
+            sights.push(("reaction", id, format!("😕 on “{words}” by {}", comment.author)));
+        }
+    }
+    sights
 }
 
 /// Columns of a terminal that are used; symbols take two.

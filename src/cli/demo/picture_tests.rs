@@ -19,7 +19,7 @@ const PICTURE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/docs/status-comment.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_picture_in_the_readme_is_of_the_demos_status_comment() {
     let demo_world = DemoWorld::open(None).await.unwrap();
-    let pull = until_it_fails_again(&demo_world, Narrator::silent()).await.unwrap().pull().unwrap();
+    let pull = until_it_fails_again(&demo_world, Narrator::new(None)).await.unwrap().pull().unwrap();
     demo_world.close().await;
     let drawn = drawn(&folded(status(&pull)));
     if std::env::var_os("UPDATE_PICTURE").is_some() {

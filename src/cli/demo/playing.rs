@@ -7,12 +7,14 @@ use std::net::SocketAddr;
 use tokio::{net::TcpListener, sync::mpsc};
 
 use super::{
-    DemoError,
     ci::{self, Failing, Test},
     demo_world::{AGENT, DemoWorld},
     story,
 };
-use crate::{cli::output, server::stop_signal};
+use crate::{
+    cli::{CliError, output},
+    server::stop_signal,
+};
 use loopgate_simulator::{Act, Change, Playbook, Pr, Protection, PullState, RequiredCheck};
 
 pub(super) const SOURCE: &str = "src/pause.rs";
@@ -119,7 +121,7 @@ pub(super) fn tests(source: &str) -> Vec<Test> {
 pub(super) async fn until_stopped(
     demo_world: &DemoWorld,
     (listener, address): (TcpListener, SocketAddr),
-) -> Result<(), DemoError> {
+) -> Result<(), CliError> {
     let DemoWorld { github, repo, .. } = demo_world;
     let required = ["loopgate / verify", "loopgate / gates"]
         .map(|name| RequiredCheck { context: name.to_owned(), app: Some(github.app_id()) });
@@ -142,7 +144,7 @@ pub(super) async fn until_stopped(
 async fn answer(demo_world: &DemoWorld, mut heard: mpsc::Receiver<Act>) {
     while let Some(Act { pr, answered }) = heard.recv().await {
         if let Err(error) = checked(demo_world, &pr).await {
-            output::note_line(format_args!("CI did not run: {error}"));
+            output::note_line(format_args!("CI did not run: {}", error.message));
         }
         // The one who asked may have left.
         let _ = answered.send(());
@@ -150,7 +152,7 @@ async fn answer(demo_world: &DemoWorld, mut heard: mpsc::Receiver<Act>) {
 }
 
 /// Runs CI where it is due, until nothing more comes of it.
-async fn checked(demo_world: &DemoWorld, pr: &Pr) -> Result<(), DemoError> {
+async fn checked(demo_world: &DemoWorld, pr: &Pr) -> Result<(), CliError> {
     let github = &demo_world.github;
     for _ in 0..MOST_RUNS {
         demo_world.settle().await;

@@ -1,13 +1,12 @@
 //! The story: who does what, and what must come of it.
 
 use super::{
-    DemoError,
     ci::{self, Failing, Test},
     demo_world::{AGENT, DemoWorld},
     narrator::Narrator,
     playing,
 };
-use crate::render::STATUS_MARKER;
+use crate::{cli::CliError, render::STATUS_MARKER};
 use loopgate_simulator::{Pr, PullSpec, PullView};
 
 /// The repository at the beginning.
@@ -77,7 +76,7 @@ pub(super) fn of_lifetime(failing: &[(&'static str, Failing)]) -> Vec<Test> {
 }
 
 /// Plays until the second pull request has failed as the first one did, and says so.
-pub(super) async fn until_it_fails_again(demo_world: &DemoWorld, narrator: Narrator) -> Result<DemoRun<'_>, DemoError> {
+pub(super) async fn until_it_fails_again(demo_world: &DemoWorld, narrator: Narrator) -> Result<DemoRun<'_>, CliError> {
     narrator.says("A simulated GitHub on this machine, the real server, and two pull requests.");
     narrator.act("Yesterday: alice's pull request fails, and she fixes it");
     narrator.does("alice", "opens “feat: widgets last an hour”");
@@ -112,7 +111,7 @@ pub(super) async fn until_it_fails_again(demo_world: &DemoWorld, narrator: Narra
 }
 
 /// Plays all acts.
-pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<Played, DemoError> {
+pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<Played, CliError> {
     let mut stage = until_it_fails_again(demo_world, narrator).await?;
     stage.reads_status("The status comment, as the agent's owner reads it:", 9)?;
 
@@ -197,11 +196,11 @@ What to do next:
 
 impl DemoRun<'_> {
     /// The pull request as it stands.
-    pub(super) fn pull(&self) -> Result<PullView, DemoError> {
+    pub(super) fn pull(&self) -> Result<PullView, CliError> {
         Ok(self.demo_world.github.pull_request(&self.played.pr)?)
     }
 
-    async fn settle(&mut self) -> Result<(), DemoError> {
+    async fn settle(&mut self) -> Result<(), CliError> {
         self.demo_world.settle().await;
         let pull = self.pull()?;
         self.played.labels_seen.extend(pull.labels.iter().cloned());
@@ -209,45 +208,45 @@ impl DemoRun<'_> {
         Ok(())
     }
 
-    async fn ci(&mut self, tests: &[Test]) -> Result<(), DemoError> {
+    async fn ci(&mut self, tests: &[Test]) -> Result<(), CliError> {
         let failing = tests.iter().filter(|test| test.failure.is_some()).count();
         self.narrator.does("CI", &format!("runs the checks: {} of {} tests pass", tests.len() - failing, tests.len()));
         ci::run(self.demo_world, &self.played.pr, tests)?;
         self.settle().await
     }
 
-    async fn push(&mut self, lifetime: &str, message: &str) -> Result<(), DemoError> {
+    async fn push(&mut self, lifetime: &str, message: &str) -> Result<(), CliError> {
         self.pushes(&[(SOURCE, lifetime)], message).await
     }
 
-    async fn pushes(&mut self, files: &[(&str, &str)], message: &str) -> Result<(), DemoError> {
+    async fn pushes(&mut self, files: &[(&str, &str)], message: &str) -> Result<(), CliError> {
         self.narrator.does(self.author, &format!("pushes “{message}”"));
         self.demo_world.github.user(self.author).push(&self.played.pr, files, message)?;
         self.settle().await
     }
 
-    async fn comment(&mut self, who: &str, body: &str) -> Result<(), DemoError> {
+    async fn comment(&mut self, who: &str, body: &str) -> Result<(), CliError> {
         self.narrator.does(who, &format!("writes “{}”", body.replace("\n\n", " / ")));
         self.demo_world.github.user(who).comment(&self.played.pr, body)?;
         self.settle().await
     }
 
-    async fn merge(&mut self) -> Result<(), DemoError> {
+    async fn merge(&mut self) -> Result<(), CliError> {
         self.narrator.does("olga", "merges");
         self.demo_world.github.user("olga").merge(&self.played.pr)?;
         self.settle().await
     }
 
-    fn reads_status(&mut self, title: &str, most: usize) -> Result<(), DemoError> {
+    fn reads_status(&mut self, title: &str, most: usize) -> Result<(), CliError> {
         self.reads(title, |body| body.starts_with(STATUS_MARKER), most)
     }
 
-    fn reads_last_escalation(&mut self, title: &str, most: usize) -> Result<(), DemoError> {
+    fn reads_last_escalation(&mut self, title: &str, most: usize) -> Result<(), CliError> {
         self.reads(title, is_escalation, most)
     }
 
     /// The first `most` lines of the newest comment of a kind that were not printed before.
-    fn reads(&mut self, title: &str, is_wanted: impl Fn(&str) -> bool, most: usize) -> Result<(), DemoError> {
+    fn reads(&mut self, title: &str, is_wanted: impl Fn(&str) -> bool, most: usize) -> Result<(), CliError> {
         let pull = self.pull()?;
         if let Some(comment) = pull.comments.iter().rfind(|comment| is_wanted(&comment.body)) {
             self.narrator.reads(title, &comment.body, most);
@@ -255,7 +254,7 @@ impl DemoRun<'_> {
         Ok(())
     }
 
-    fn expect(&mut self, what: &str, holds: impl FnOnce(&PullView) -> bool) -> Result<(), DemoError> {
+    fn expect(&mut self, what: &str, holds: impl FnOnce(&PullView) -> bool) -> Result<(), CliError> {
         if !holds(&self.pull()?) {
             self.played.surprises.push(format!("expected {what}"));
         }

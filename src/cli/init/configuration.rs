@@ -42,9 +42,9 @@ pub fn following(jobs: &[&CiJob]) -> String {
 /// The text of the configuration; `workflow` is the file that runs the checks.
 pub fn text(detected: &Detected, workflow: &str) -> String {
     let place = |project: &Project| match project.directory.as_str() {
-        "" => project.ecosystem.title().to_owned(),
+        "" => project.ecosystem.row().title.clone(),
         // A comment ends with its line.
-        directory => format!("{} in {}", project.ecosystem.title(), directory.replace(char::is_control, "?")),
+        directory => format!("{} in {}", project.ecosystem.row().title, directory.replace(char::is_control, "?")),
     };
     let found: Vec<String> = detected.projects.iter().map(place).collect();
     let checks: Vec<Value> = detected.checks.iter().filter_map(|(name, check)| described(name, check)).collect();

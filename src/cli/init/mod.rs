@@ -17,6 +17,7 @@ use std::{
 
 use clap::Args;
 use minijinja::{Value, context};
+use regex::Regex;
 use serde_json::json;
 
 use super::{CliError, CommandResult, output, output::Format};
@@ -83,20 +84,12 @@ struct ActionReference(String);
 impl FromStr for ActionReference {
     type Err = String;
     fn from_str(text: &str) -> Result<Self, String> {
-        let plain = |part: &str, more: &[char]| {
-            !part.is_empty()
-                && part.chars().all(|c| c.is_ascii_alphanumeric() || "._-".contains(c) || more.contains(&c))
-        };
         let text = text.strip_prefix("https://github.com/").unwrap_or(text);
-        match text.split_once('@') {
-            Some((path, reference))
-                if path.split('/').count() >= 2
-                    && path.split('/').all(|part| plain(part, &[]))
-                    && plain(reference, &['/']) =>
-            {
-                Ok(Self(text.to_owned()))
-            }
-            _ => Err("is not of the form OWNER/REPO/action@REF".to_owned()),
+        let form = Regex::new("^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+@[A-Za-z0-9._/-]+$");
+        if form.is_ok_and(|form| form.is_match(text)) {
+            Ok(Self(text.to_owned()))
+        } else {
+            Err("is not of the form OWNER/REPO/action@REF".to_owned())
         }
     }
 }
@@ -121,33 +114,26 @@ struct NewFile {
     text: String,
 }
 
-/// What stands in the way of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Standing {
-    New,
-    /// The same text is there.
-    Unchanged,
-    Differs,
-    /// Our block is not in it as it should be.
-    Outdated,
+loopgate_core::words! {
+    /// What is to be done to a file, by what is there.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
+    enum Deed {
+        Create = "create",
+        /// The same text is there.
+        Unchanged = "unchanged",
+        Replace = "replace",
+        /// Our block is not in it as it should be.
+        Update = "update",
+    }
 }
 
-impl Standing {
-    fn of(file: &NewFile, root: &Path) -> Self {
+impl Deed {
+    fn to(file: &NewFile, root: &Path) -> Self {
         match std::fs::read(root.join(file.path)) {
             Ok(there) if there == file.text.as_bytes() => Self::Unchanged,
-            Ok(_) if file.text.contains(agents::BEGIN) => Self::Outdated,
-            Ok(_) => Self::Differs,
-            Err(_) => Self::New,
-        }
-    }
-
-    fn deed(self) -> &'static str {
-        match self {
-            Self::New => "create",
-            Self::Unchanged => "unchanged",
-            Self::Differs => "replace",
-            Self::Outdated => "update",
+            Ok(_) if file.text.contains(agents::BEGIN) => Self::Update,
+            Ok(_) => Self::Replace,
+            Err(_) => Self::Create,
         }
     }
 }
@@ -162,13 +148,13 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let detected = runner::detect(&root, Purpose::WriteDown);
     let ci = Ci::of(arguments, &detected.ci)?;
     let files = files(arguments, &root, repository.as_ref(), &detected, &ci)?;
-    let standing: Vec<Standing> = files.iter().map(|file| Standing::of(file, &root)).collect();
-    let in_the_way: Vec<&str> = files
-        .iter()
-        .zip(&standing)
-        .filter(|(_, standing)| **standing == Standing::Differs)
-        .map(|(file, _)| file.path)
-        .collect();
+    let with_deed = |file: NewFile| {
+        let deed = Deed::to(&file, &root);
+        (file, deed)
+    };
+    let files: Vec<(NewFile, Deed)> = files.into_iter().map(with_deed).collect();
+    let in_the_way = files.iter().filter(|(_, deed)| *deed == Deed::Replace).map(|(file, _)| file.path);
+    let in_the_way: Vec<&str> = in_the_way.collect();
     if !in_the_way.is_empty() && !arguments.force && !arguments.dry_run {
         return Err(CliError::bad_data(format!(
             "{} {} there already, with other contents. `loopgate init --dry-run` shows what would be written, --force \
@@ -178,7 +164,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         )));
     }
     if !arguments.dry_run {
-        for file in &files {
+        for (file, _) in &files {
             write(&root, file)?;
         }
         if arguments.agents {
@@ -186,7 +172,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         }
     }
     let next = next_steps(arguments, &root, &detected, &ci, &files);
-    report(arguments, ci.notes(arguments), next, &files, &standing, format)
+    report(arguments, ci.notes(arguments), next, &files, format)
 }
 
 /// The CI that is there: what of it is followed, and what is not.
@@ -342,26 +328,24 @@ fn report(
     arguments: &Arguments,
     notes: Vec<String>,
     next: Vec<String>,
-    files: &[NewFile],
-    standing: &[Standing],
+    files: &[(NewFile, Deed)],
     format: Format,
 ) -> CommandResult {
     let limits = if arguments.action_only { paragraphs("init/limits.txt", context! {}) } else { Vec::new() };
-    let file = |(file, standing): (&NewFile, &Standing)| json!({ "path": file.path, "deed": standing.deed(), "text": file.text });
     let document = json!({
         "schema": "loopgate.init/v1",
         "written": !arguments.dry_run,
-        "files": files.iter().zip(standing).map(file).collect::<Vec<_>>(),
+        "files": Vec::from_iter(files.iter().map(|(file, deed)| json!({ "path": file.path, "deed": deed, "text": file.text }))),
         "not_followed": notes,
         "limits": limits,
         "next": next,
     });
-    let shown = |(file, standing): (&NewFile, &Standing)| {
+    let shown = |(file, deed): &(NewFile, Deed)| {
         let text = file.text.lines().filter(|_| arguments.dry_run);
         let lines = text.map(|line| format!("  | {line}").trim_end().to_owned()).collect::<Vec<_>>();
-        context! { deed => format!("{:9}", standing.deed()), path => file.path, lines }
+        context! { deed => format!("{:9}", deed.as_str()), path => file.path, lines }
     };
-    let files: Vec<Value> = files.iter().zip(standing).map(shown).collect();
+    let files: Vec<Value> = files.iter().map(shown).collect();
     format.show(&document, || render::text("init/report.txt", context! { files, notes, limits, next }))
 }
 
@@ -372,9 +356,15 @@ fn paragraphs(template: &str, model: Value) -> Vec<String> {
 }
 
 /// What is left for people to do.
-fn next_steps(arguments: &Arguments, root: &Path, detected: &Detected, ci: &Ci<'_>, files: &[NewFile]) -> Vec<String> {
+fn next_steps(
+    arguments: &Arguments,
+    root: &Path,
+    detected: &Detected,
+    ci: &Ci<'_>,
+    files: &[(NewFile, Deed)],
+) -> Vec<String> {
     let action = arguments.action();
-    let is_named = |action: &&ActionReference| files.iter().any(|file| file.text.contains(&action.0));
+    let is_named = |action: &&ActionReference| files.iter().any(|(file, _)| file.text.contains(&action.0));
     let tests = |kind| matches!(kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
     let is_tested = ci.followed.iter().any(|job| tests(job.kind));
     let model = context! {

@@ -85,7 +85,7 @@ fn python_tools(project: &Project, detected: &Detected) -> Vec<&'static str> {
 fn install(root: &Path, project: &Project, detected: &Detected) -> Option<(String, String)> {
     let tools = python_tools(project, detected);
     let directory = root.join(&project.directory);
-    for lock in project.ecosystem.locks() {
+    for lock in &project.ecosystem.row().locks {
         // It stands at the top of its workspace, and is installed from there.
         let mut within = directory.ancestors().take_while(|above| above.starts_with(root));
         let Some(above) = within.find(|above| above.join(&lock.name).is_file()) else { continue };

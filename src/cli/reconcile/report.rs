@@ -1,205 +1,135 @@
-//! The outputs of `loopgate reconcile`: lines for the log, a document for programs, the job summary, the outputs.
+//! The outputs of `loopgate reconcile`: a document for programs, which a template shows to people in the log and the job
+//! summary, and the outputs of the step.
 
 use std::{fmt::Write as _, path::PathBuf};
 
+use minijinja::{Value as Model, value::Serde};
+use serde::Serialize;
 use serde_json::{Value, json};
 
 use crate::{
     cli::{
-        CliError,
-        action_outputs::{Outputs, tell_state_folder},
+        CliError, actions,
         output::{self, Format},
     },
-    github::{Failed, GroupAnswer, MergeGroup, Settled, Summary, Usage, webhook::Irrelevant},
+    github::{Failed, GroupAnswer, MergeGroup, Settled, Usage, webhook::Irrelevant},
     refs::Retry,
     render,
 };
 use loopgate_core::{PrNumber, RepoName, Timestamp};
 
-/// All of one run.
-#[derive(Default)]
+/// All of one run, as programs read it.
+#[derive(Serialize)]
 pub(super) struct ReconcileReport {
+    schema: &'static str,
     event: String,
     pub irrelevant: Option<Irrelevant>,
     /// The questions of merge queues, and the pull requests.
-    pub answered: Vec<Row>,
-    pub looked: Vec<Row>,
+    pub merge_groups: Vec<Value>,
+    pub pull_requests: Vec<Value>,
     /// Pull requests left for the next run.
     pub left: usize,
     /// States to be uploaded as an artifact.
     pub state_folder: Option<PathBuf>,
+    #[serde(rename = "api_requests")]
     pub usage: Usage,
 }
 
 /// How one look at a pull request ended, and when time alone changes something.
 pub(super) type Ended = Result<(Settled, Option<Timestamp>), Failed>;
 
-/// What came of one of them: the line for people with what GitHub refused, and the document for programs.
-pub(super) struct Row {
-    line: String,
-    problems: Vec<String>,
-    document: Value,
-    is_failed: bool,
-    decided: Option<Summary>,
+/// What came of the question of a merge queue.
+pub(super) fn answered(MergeGroup { repository, head, .. }: &MergeGroup, answer: Result<GroupAnswer, Failed>) -> Value {
+    let (result, reason) = match answer {
+        Ok(GroupAnswer::Final) => ("answered", None),
+        Ok(GroupAnswer::Unfinished) => ("unfinished", None),
+        Ok(GroupAnswer::Dormant) => ("dormant", None),
+        Err(failed) => ("failed", Some(failed.reason)),
+    };
+    json!({ "repository": repository, "head": head, "result": result, "reason": reason })
 }
 
-impl Row {
-    pub(super) fn answered(group: &MergeGroup, answer: &Result<GroupAnswer, Failed>) -> Self {
-        let (result, words) = match answer {
-            Ok(GroupAnswer::Final) => ("answered", "answered".to_owned()),
-            Ok(GroupAnswer::Unfinished) => ("unfinished", "its own checks are waited for".to_owned()),
-            Ok(GroupAnswer::Dormant) => ("dormant", "no pull request in it is looked after here".to_owned()),
-            Err(failed) => ("failed", format!("not done: {failed}")),
-        };
-        let MergeGroup { repository, head, .. } = group;
-        let reason = answer.as_ref().err().map(|failed| &failed.reason);
-        Self {
-            line: format!("merge queue, {repository}@{}: {words}", head.short()),
-            problems: Vec::new(),
-            document: json!({ "repository": repository, "head": head, "result": result, "reason": reason }),
-            is_failed: answer.is_err(),
-            decided: None,
+/// What came of a look at a pull request.
+pub(super) fn looked(repository: &RepoName, number: PrNumber, ended: Ended) -> Value {
+    let of = |result: &str| json!({ "repository": repository, "number": number, "result": result });
+    let (mut row, more) = match ended {
+        Err(Failed { reason, retry }) => {
+            let retry_at = if let Retry::At(at) | Retry::Paced(at) = retry { Some(at) } else { None };
+            (of("failed"), json!({ "reason": reason, "retry_at": retry_at }))
         }
-    }
-
-    pub(super) fn looked(repository: &RepoName, number: PrNumber, ended: Ended) -> Self {
-        let is_failed = ended.is_err();
-        let (result, words, mut decided, rest) = match ended {
-            Err(failed) => {
-                let retry_at = if let Retry::At(at) | Retry::Paced(at) = failed.retry { Some(at) } else { None };
-                let words = format!("not done: {failed}");
-                ("failed", words, None, json!({ "reason": failed.reason, "retry_at": retry_at }))
-            }
-            Ok((settled, revisit_at)) => {
-                let (result, words, decided) = settled_in_words(settled);
-                let then = revisit_at
-                    .map(|at| format!("; time alone changes something after {}", at.format("%Y-%m-%d %H:%M UTC")));
-                (result, words + &then.unwrap_or_default(), decided, json!({ "revisit_at": revisit_at }))
-            }
-        };
-        let problems = decided.as_mut().map(|summary| std::mem::take(&mut summary.problems)).unwrap_or_default();
-        let problems = problems.iter().map(|problem| format!("{}: {}", problem.what, problem.reason));
-        let problems: Vec<String> = problems.collect();
-        let summary = decided.as_ref().map_or(Value::Null, |summary| {
-            json!({
-                "decision": summary.word, "status": summary.status, "stage": summary.stage, "score": summary.score,
-                "attempt": summary.attempt, "failed_rules": summary.failed_rules, "subject": summary.subject,
-                "saved": summary.saved, "effects": summary.effects, "problems": problems,
-            })
-        });
-        let mut document = json!({ "repository": repository, "number": number, "result": result });
-        for (key, value) in [rest, summary].into_iter().filter_map(|part| part.as_object().cloned()).flatten() {
-            document[key] = value;
-        }
-        Self { line: format!("{repository}#{number}: {words}"), problems, document, is_failed, decided }
-    }
-}
-
-/// What a look came to, for programs and for people.
-fn settled_in_words(settled: Settled) -> (&'static str, String, Option<Summary>) {
-    let (word, words) = match settled {
-        Settled::Dormant => ("dormant", "the base branch has no .github/loopgate.yml, so nothing is written here"),
-        Settled::Nothing => ("nothing", "there is nothing to loop over"),
-        Settled::ReadOnly => ("read_only", "the repository is archived: nothing may be written there"),
-        Settled::Decided(summary) => {
-            let words = format!("{}; changes made: {}", summary.subject, summary.effects);
-            return ("decided", words, Some(summary));
+        Ok((Settled::Dormant, at)) => (of("dormant"), json!({ "revisit_at": at })),
+        Ok((Settled::Nothing, at)) => (of("nothing"), json!({ "revisit_at": at })),
+        Ok((Settled::ReadOnly, at)) => (of("read_only"), json!({ "revisit_at": at })),
+        Ok((Settled::Decided(summary), at)) => {
+            let problems = summary.problems.iter().map(|problem| format!("{}: {}", problem.what, problem.reason));
+            let more = json!({
+                "revisit_at": at, "decision": summary.word, "status": summary.status, "stage": summary.stage,
+                "score": summary.score, "attempt": summary.attempt, "failed_rules": summary.failed_rules,
+                "subject": summary.subject, "saved": summary.saved, "effects": summary.effects,
+                "problems": Vec::from_iter(problems),
+            });
+            (of("decided"), more)
         }
     };
-    (word, words.to_owned(), None)
+    for (key, value) in more.as_object().into_iter().flatten() {
+        row[key] = value.clone();
+    }
+    row
 }
 
 impl ReconcileReport {
     pub(super) fn new(event: &str) -> Self {
-        Self { event: event.to_owned(), ..Self::default() }
+        Self {
+            schema: "loopgate.reconcile/v1",
+            event: event.to_owned(),
+            irrelevant: None,
+            merge_groups: Vec::new(),
+            pull_requests: Vec::new(),
+            left: 0,
+            state_folder: None,
+            usage: Usage::default(),
+        }
     }
 
     pub(super) fn failed(&self) -> bool {
-        self.rows().any(|row| row.is_failed)
-    }
-
-    fn rows(&self) -> impl Iterator<Item = &Row> {
-        self.answered.iter().chain(&self.looked)
+        self.merge_groups.iter().chain(&self.pull_requests).any(|row| row["result"] == "failed")
     }
 
     pub(super) fn print(&self, format: Format) -> Result<(), CliError> {
-        format.show(&self.document(), || self.lines())?;
-        self.append_to_summary();
-        // Outputs are about one pull request; of several, none would be right.
-        if let [Row { decided: Some(summary), .. }] = &self.looked[..] {
-            let outputs = Outputs {
-                decision: summary.word,
-                status: summary.status,
-                score: summary.score,
-                attempt: summary.attempt,
-                stage: summary.stage,
-                failed_rules: summary.failed_rules.clone(),
-                files: None,
-            };
-            outputs.tell();
-        }
-        if let Some(folder) = &self.state_folder {
-            tell_state_folder(folder);
-        }
-        Ok(())
-    }
-
-    fn lines(&self) -> String {
-        let mut text = String::new();
-        if let Some(why) = self.irrelevant {
-            // Writing to a string cannot fail, here and below.
-            let _ = writeln!(text, "{}: nothing to look at ({})", self.event, why.as_str().replace('_', " "));
-        } else if self.rows().next().is_none() {
-            let _ = writeln!(text, "{}: no open pull request is concerned", self.event);
-        }
-        for row in self.rows() {
-            let _ = writeln!(text, "{}", row.line);
-            for problem in &row.problems {
-                let _ = writeln!(text, "  could not {problem}");
-            }
-        }
-        if self.left > 0 {
-            let _ = writeln!(text, "{} more are left for the next run", self.left);
-        }
-        let Usage { total, not_modified, writes } = self.usage;
-        let _ = writeln!(text, "{total} requests to GitHub, {writes} of them writes, {not_modified} answered 304");
-        text
-    }
-
-    fn document(&self) -> Value {
-        let [answered, looked] =
-            [&self.answered, &self.looked].map(|rows| Vec::from_iter(rows.iter().map(|row| &row.document)));
-        json!({
-            "schema": "loopgate.reconcile/v1",
-            "event": self.event,
-            "irrelevant": self.irrelevant.map(Irrelevant::as_str),
-            "merge_groups": answered,
-            "pull_requests": looked,
-            "left": self.left,
-            "state_folder": self.state_folder,
-            "api_requests": self.usage,
-        })
-    }
-
-    /// GitHub shows what is appended to this file on the run's page.
-    fn append_to_summary(&self) {
-        let lines = self.lines();
-        let text = lines.lines().fold(String::from("### Loopgate\n\n"), |mut text, line| {
+        let lines = render::text("reconcile.txt", Model::from(Serde(self)));
+        format.show(self, || &lines)?;
+        // GitHub shows what is appended to this file on the run's page.
+        let summary = lines.lines().fold(String::from("### Loopgate\n\n"), |mut text, line| {
+            // Writing to a string cannot fail.
             let _ = writeln!(text, "- {}", render::plain_line(line.trim()));
             text
         });
-        output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &text);
+        output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
+        // Outputs are about one pull request; of several, none would be right.
+        if let [row] = &self.pull_requests[..]
+            && row["result"] == "decided"
+        {
+            actions::tell_decision(row, None);
+        }
+        if let Some(folder) = &self.state_folder {
+            actions::tell_state_folder(folder);
+        }
+        Ok(())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::github::Problem;
+    use crate::github::{Problem, Summary};
     use loopgate_core::{Score, deciding::DecisionWord, stage::Stage, state::RunStatus};
 
-    fn looked(number: u64, ended: Ended) -> Row {
-        Row::looked(&"acme/widgets".parse().unwrap(), PrNumber::new(number), ended)
+    fn looked(number: u64, ended: Ended) -> Value {
+        super::looked(&"acme/widgets".parse().unwrap(), PrNumber::new(number), ended)
+    }
+
+    fn lines(report: &ReconcileReport) -> String {
+        render::text("reconcile.txt", Model::from(Serde(report)))
     }
 
     fn report() -> ReconcileReport {
@@ -223,7 +153,7 @@ mod tests {
         let until = "2026-11-20T11:00:00Z".parse().unwrap();
         let failed = Failed { reason: "GitHub's rate limit is used up".into(), retry: Retry::At(until) };
         ReconcileReport {
-            looked: vec![
+            pull_requests: vec![
                 looked(12, Ok((Settled::Decided(summary), revisit_at))),
                 looked(13, Ok((Settled::Nothing, None))),
                 looked(14, Err(failed)),
@@ -236,7 +166,7 @@ mod tests {
 
     #[test]
     fn a_log_says_what_came_of_each_and_what_it_cost() {
-        insta::assert_snapshot!(report().lines(), @r"
+        insta::assert_snapshot!(lines(&report()), @r"
         acme/widgets#12: attempt 2: retry — 1 failed rule (unit); changes made: 3; time alone changes something after 2026-11-20 11:15 UTC
           could not add the label loop:retry: not permitted
         acme/widgets#13: there is nothing to loop over
@@ -245,7 +175,7 @@ mod tests {
         61 requests to GitHub, 9 of them writes, 4 answered 304
         ");
         let chat = ReconcileReport { irrelevant: Some(Irrelevant::Chat), ..ReconcileReport::new("issue_comment") };
-        insta::assert_snapshot!(chat.lines(), @r"
+        insta::assert_snapshot!(lines(&chat), @r"
         issue_comment: nothing to look at (chat)
         0 requests to GitHub, 0 of them writes, 0 answered 304
         ");
@@ -255,7 +185,7 @@ mod tests {
     fn a_document_says_the_same_and_one_failure_fails_the_run() {
         let report = report();
         assert!(report.failed() && !ReconcileReport::new("push").failed());
-        let document = report.document();
+        let document = serde_json::to_value(&report).unwrap();
         assert_eq!(document["schema"], "loopgate.reconcile/v1");
         assert_eq!(document["pull_requests"][0]["decision"], "retry");
         assert_eq!(document["pull_requests"][0]["problems"][0], "add the label loop:retry: not permitted");

@@ -4,14 +4,14 @@
 use chrono::Utc;
 
 use super::{
-    ConsoleOutput, Progress, Session,
+    Progress, Session,
     local_workspace::{LocalWorkspace, person},
     locked,
 };
 use crate::{
     cli::{CliError, actions, output::Format},
     render,
-    runner::{self, FixerDispute, Head, Interrupt},
+    runner::{self, FixerDispute, Head},
 };
 use loopgate_core::{
     UserId,
@@ -32,10 +32,9 @@ pub async fn dispute_here(dispute: &FixerDispute) -> Result<Option<Alias>, CliEr
     let Ok(workspace) = LocalWorkspace::open().await else { return Ok(None) };
     let active = workspace.repository.current_task().await?;
     let Some(alias) = active.and_then(|alias| alias.parse::<Alias>().ok()) else { return Ok(None) };
-    let console = ConsoleOutput::new(Format::Json);
     let _locks = locked(&workspace, &alias)?;
-    let stop = Interrupt::at(runner::asked_to_stop());
-    let mut session = Session::open(&workspace, &alias, None, &console, stop).await?;
+    let (stop, _watch) = runner::interrupt_at(runner::asked_to_stop());
+    let mut session = Session::open(&workspace, &alias, None, Format::Json, stop).await?;
     let progress = session.dispute(dispute, person().to_string()).await?;
     progress.map(|_| Some(alias)).map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))
 }
@@ -93,8 +92,7 @@ impl Session<'_> {
                 return Err(CliError::usage(format!("a failure is disputed: say who is right with {ways}")));
             }
         };
-        let tree = self.workspace.worktree.tree_of(self.state.head_sha)?;
-        let weakened = self.weakening(tree)?;
+        let weakened = self.weakening(self.state.head_sha)?;
         let turn = Turn::on(&self.state, Utc::now()).settled(failure, outcome, person(), &weakened);
         let turn = turn.map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))?;
         self.save(turn, None).await.map(drop)

@@ -9,15 +9,17 @@ use std::time::Duration;
 use chrono::Utc;
 
 use super::{
-    console_output::{ConsoleOutput, was_damaged},
     evaluate::{CheckedAttempt, Judged},
     local_workspace::{LocalWorkspace, aside_ref, task_ref},
+    report::was_damaged,
 };
 use crate::{
-    cli::{CliError, output},
+    cli::{
+        CliError,
+        output::{self, Format},
+    },
     refs::{
-        AttemptFile, GitObjects as _, LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore,
-        loop_subject,
+        GitObjects as _, LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore, loop_subject,
     },
     render::{loop_breach, loop_call, loop_critique, loop_plan},
     runner::{self, Extent, Head, Interrupt},
@@ -38,7 +40,7 @@ pub(super) struct Session<'g> {
     pub state: LoopState,
     /// The repository's policy, before the loop's settings.
     pub policy: Policy,
-    pub console: &'g ConsoleOutput,
+    pub format: Format,
     pub interrupt: Interrupt,
     pub(super) store: StateStore<'g, LocalRepository>,
     pub(super) loaded: LoadedRun,
@@ -71,7 +73,7 @@ impl<'g> Session<'g> {
         workspace: &'g LocalWorkspace,
         alias: &Alias,
         begun: Option<LoopState>,
-        console: &'g ConsoleOutput,
+        format: Format,
         interrupt: Interrupt,
     ) -> Result<Self, CliError> {
         let store = workspace.store(alias);
@@ -94,7 +96,7 @@ impl<'g> Session<'g> {
             alias,
             state,
             policy,
-            console,
+            format,
             interrupt,
             store,
             loaded,
@@ -110,12 +112,12 @@ impl<'g> Session<'g> {
         if self.state.status != RunStatus::InProgress {
             return Ok(Progress::Over);
         }
-        if self.interrupt.is_interrupted() {
+        if self.interrupt.is_cancelled() {
             return Ok(Progress::Interrupted);
         }
-        self.console.step(&self.state);
+        self.say_step();
         let progress = match self.state.current_step {
-            Step::Plan => self.plan().await?,
+            Step::Plan => self.save_or_break(Turn::on(&self.state, Utc::now()).planned(loop_plan(&self.state))).await?,
             Step::ProducePrepare => self.produce_and_prepare().await?,
             Step::Prepare => self.prepare(None).await?,
             Step::Evaluate => self.evaluate().await?,
@@ -131,11 +133,6 @@ impl<'g> Session<'g> {
     /// The policy with this loop's settings.
     pub(super) fn governed(&self) -> Policy {
         reflex::govern(&self.policy, settings(&self.state), self.state.max_iterations)
-    }
-
-    async fn plan(&mut self) -> Result<Progress, CliError> {
-        let turn = Turn::on(&self.state, Utc::now()).planned(loop_plan(&self.state));
-        self.save_or_break(turn).await
     }
 
     /// PRODUCE beside PREPARE. PREPARE is a calculation, so that both are done when PRODUCE is.
@@ -222,11 +219,8 @@ impl<'g> Session<'g> {
     }
 
     /// Waits; false when interrupted.
-    pub(super) async fn rest(&mut self, wait: Duration) -> bool {
-        tokio::select! {
-            () = tokio::time::sleep(wait) => true,
-            () = self.interrupt.interrupted() => false,
-        }
+    pub(super) async fn rest(&self, wait: Duration) -> bool {
+        self.interrupt.run_until_cancelled(tokio::time::sleep(wait)).await.is_some()
     }
 
     pub(super) async fn save_or_break(&mut self, turn: Result<Turn, Breach>) -> Result<Progress, CliError> {
@@ -250,7 +244,7 @@ impl<'g> Session<'g> {
 
     /// Saves a transition. Should somebody have saved since (a git process that outlived a killed loop), what they
     /// saved counts, and this transition is dropped: the loop goes on from there.
-    pub(super) async fn save(&mut self, turn: Turn, attempt: Option<AttemptFile>) -> Result<Progress, CliError> {
+    pub(super) async fn save(&mut self, turn: Turn, attempt: Option<(String, String)>) -> Result<Progress, CliError> {
         let subject = loop_subject(&turn);
         let save = Save {
             state: &turn.state,
@@ -312,8 +306,8 @@ pub(super) fn listed<'a>(names: impl IntoIterator<Item = &'a CheckName>) -> Stri
     names.into_iter().map(CheckName::as_str).collect::<Vec<_>>().join(", ")
 }
 
-/// The record of what a person changed between two iterations.
-pub(super) fn by_a_person(iteration: u32, head: Sha, subject: String, files: &ChangedFiles) -> FixRecord {
+/// The record of a change between two iterations, by a person unless it says otherwise.
+pub(super) fn fix_record(iteration: u32, head: Sha, subject: String, files: &ChangedFiles) -> FixRecord {
     FixRecord {
         iteration,
         by: reflex::FixMaker::Person,

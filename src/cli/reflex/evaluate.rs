@@ -13,9 +13,9 @@ use crate::{
         CliError, output, progress,
         working_tree::{self, Shown},
     },
-    refs::{AttemptFile, MemoryNotes, MemoryStore},
+    refs::{MemoryNotes, MemoryStore, attempt_document},
     render::{self, feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
-    runner::{self, Extent, Plan, Selection},
+    runner::{self, Extent, Plan},
 };
 use loopgate_core::{
     Sha,
@@ -68,7 +68,7 @@ impl Session<'_> {
             let progress = self.save_or_break(turn).await?;
             if self.state.phase == Phase::B {
                 self.phase_a = checked;
-                self.console.phase_a(&self.state, &self.artifact, &evaluation, &self.alias);
+                self.say_phase_a(&evaluation);
             }
             return Ok(progress);
         }
@@ -106,7 +106,7 @@ impl Session<'_> {
             Some(record) => {
                 let feedback = feedback(&decision.view.feedback, policy.retry.feedback_max_length);
                 let after_failure = !self.state.attempts.is_empty();
-                Some(AttemptFile::of(record, &feedback, after_failure, fix)?)
+                Some(attempt_document(record, &feedback, after_failure, fix)?)
             }
             None => None,
         };
@@ -117,7 +117,7 @@ impl Session<'_> {
         let judged = Judged { decision, snapshot };
         let progress = self.save(turn, attempt).await?;
         self.record(policy).await;
-        self.console.iteration(&self.state, &judged, &self.alias);
+        self.say_iteration(&judged);
         self.judged = Some(judged);
         Ok(progress)
     }
@@ -126,12 +126,12 @@ impl Session<'_> {
     async fn run_checks(&self, policy: &Policy, known: CheckedAttempt) -> Result<Option<CheckedAttempt>, CliError> {
         let mut wanted = policy.verify.checks.clone();
         wanted.retain(|name, _| known.checks.iter().all(|check| &check.name != name));
-        let plan = Plan::new(&wanted, &Selection::All, self.workspace.root().to_owned(), None);
+        let plan = Plan::new(&wanted, None, self.workspace.root().to_owned(), None);
         let plan = plan.map_err(CliError::bad_data)?.repeating(policy.retry.external_retry.commands());
         let before = self.workspace.worktree.tree(Extent::Tracked)?;
         let (ran, environment) =
             tokio::join!(runner::run(&plan, self.interrupt.clone(), progress::observer()), runner::environment(&plan));
-        if self.interrupt.is_interrupted() {
+        if self.interrupt.is_cancelled() {
             return Ok(None);
         }
         let after = self.workspace.worktree.tree(Extent::Tracked)?;
@@ -158,7 +158,7 @@ impl Session<'_> {
     fn observed(&self, checked: &CheckedAttempt) -> Result<Snapshot, CliError> {
         let head = self.state.head_sha;
         let tree = self.workspace.worktree.tree_of(head)?;
-        let files = self.change(tree)?;
+        let files = self.change(head)?;
         let os = std::env::consts::OS.to_owned();
         let nowhere = Environment { os, runtime: None, framework: None };
         let evidence = Evidence {
@@ -173,10 +173,9 @@ impl Session<'_> {
         Ok(self.workspace.snapshot(shown, &self.state.title, base, files, Some(evidence)))
     }
 
-    /// What the loop's branch has changed up to this tree.
-    pub(super) fn change(&self, tree: Sha) -> Result<ChangedFiles, CliError> {
-        let base = self.workspace.worktree.tree_of(self.state.base_sha)?;
-        self.workspace.worktree.changes(base, tree).map_err(CliError::unavailable)
+    /// What the loop's branch has changed up to this commit or tree.
+    pub(super) fn change(&self, to: Sha) -> Result<ChangedFiles, CliError> {
+        self.workspace.worktree.changes(self.state.base_sha, to).map_err(CliError::unavailable)
     }
 
     /// What a fixer is given: the feedback document, with the critique and the task beside it.
@@ -225,8 +224,7 @@ impl Session<'_> {
 
     fn changed_since(&self, from: Sha, decision: &Decision) -> Option<(AppliedFix, Vec<ChangedFile>)> {
         let worktree = &self.workspace.worktree;
-        let trees = (worktree.tree_of(from).ok()?, worktree.tree_of(decision.next.head_sha).ok()?);
-        let files = worktree.changes(trees.0, trees.1).ok()?;
+        let files = worktree.changes(from, decision.next.head_sha).ok()?;
         let failing = self.state.attempts.last().map(|attempt| attempt.summary.clone()).unwrap_or_default();
         let files = files.known().to_vec();
         let failing: BTreeSet<String> =

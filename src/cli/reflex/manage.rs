@@ -11,7 +11,6 @@ use serde_json::json;
 
 use super::{
     Which,
-    console_output::ConsoleOutput,
     drive::Session,
     local_workspace::{self, LocalWorkspace, aside_ref},
     report,
@@ -24,7 +23,7 @@ use crate::{
     },
     refs::GitObjects,
     render,
-    runner::{Interrupter, Lock, Worktree},
+    runner::{Interrupt, Lock, Worktree},
 };
 use loopgate_core::{
     Sha,
@@ -69,9 +68,7 @@ pub struct CleanArguments {
 /// commits from another job asks this.
 pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> CommandResult {
     let worktree = Worktree::at(&std::env::current_dir()?).map_err(CliError::bad_data)?;
-    let tree = |commit: &Sha| worktree.tree_of(*commit).map_err(CliError::bad_data);
-    let changes = |from: Sha, to: Sha| worktree.changes(tree(&from)?, tree(&to)?).map_err(CliError::unavailable);
-    let files = &changes(*before, *after)?;
+    let files = &worktree.changes(*before, *after).map_err(CliError::bad_data)?;
     let wanted = tamper::files_to_read(files, Some(*before), *after);
     let contents = &worktree.contents(wanted)?;
     let edits = reflex::Edits { files, contents, before: *before, after: *after, base_tests: &[] };
@@ -82,7 +79,7 @@ pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> Comman
     // What one commit brings and a later one takes away is pushed, and runs, all the same.
     let mut parent = *before;
     for commit in worktree.commits_since(*before, *after)? {
-        let files = worktree.changes(tree(&parent)?, tree(&commit)?)?;
+        let files = worktree.changes(parent, commit)?;
         let found = reflex::intrusions(&files, CONFIGURATION);
         let new: Vec<EditRefusal> = found.into_iter().filter(|one| !refusals.contains(one)).collect();
         refusals.extend(new);
@@ -106,9 +103,8 @@ pub async fn stop(workspace: &LocalWorkspace, arguments: &StopArguments, format:
     end_whoever_runs(workspace, &alias).await?;
     let now = Utc::now();
     let _locks = workspace.lock(&alias, now)?;
-    let console = ConsoleOutput::new(format);
-    let (_, never) = Interrupter::new();
-    let mut session = Session::open(workspace, &alias, None, &console, never).await?;
+    let never = Interrupt::new();
+    let mut session = Session::open(workspace, &alias, None, format, never).await?;
     if !session.state.has_ended() {
         let turn = Turn::on(&session.state, now).stopped(arguments.reason.clone(), local_workspace::person());
         session.save(turn, None).await?;

@@ -1,19 +1,17 @@
 //! `loopgate loop`: the reflex loop in a local repository.
 //!
 //! What a step leads to is decided in [`core::reflex`](loopgate_core::reflex). Here it is executed: `new` begins a loop
-//! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `produce` and
-//! `refine` let programs edit the working tree, `programs` keeps them from moving git and keeps what they leave behind,
-//! `local_workspace` knows repository and locks, `console_output` and `report` print.
+//! once `confirm` has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `refine` and
+//! `programs` let programs edit the working tree, keep them from moving git, and keep what they leave behind,
+//! `local_workspace` knows repository and locks, `report` prints.
 
 mod confirm;
-mod console_output;
 mod dispute;
 mod drive;
 mod evaluate;
 mod local_workspace;
 mod manage;
 mod new;
-mod produce;
 mod programs;
 mod refine;
 mod report;
@@ -22,19 +20,16 @@ use clap::{Args, Subcommand};
 
 pub(super) use self::dispute::dispute_here;
 use self::{
-    console_output::ConsoleOutput,
     drive::{Progress, Session},
     local_workspace::LocalWorkspace,
 };
 use super::{CliError, CommandResult, exit, output, output::Format};
-use crate::{
-    render,
-    runner::{self, Interrupt},
-};
+use crate::{render, runner};
 use loopgate_core::{
     commands::command,
     reflex::{Alias, Turn},
     state::{LoopState, RunStatus},
+    verdict::tamper,
 };
 
 #[derive(Debug, Subcommand)]
@@ -144,16 +139,15 @@ enum GoOn<'a> {
 async fn go_on(workspace: &LocalWorkspace, which: &Which, how: GoOn<'_>, format: Format) -> CommandResult {
     let alias = workspace.meant(which.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
-    let console = ConsoleOutput::new(format);
     if state.has_ended() {
         return over(&state, format);
     }
     if state.status == RunStatus::Escalated && !matches!(how, GoOn::Resumed(_)) {
-        return report::ended(&state, "", Progress::Over, &console);
+        return report::ended(&state, "", Progress::Over, format);
     }
     let _locks = locked(workspace, &alias)?;
-    let stop = Interrupt::at(runner::asked_to_stop());
-    let mut session = Session::open(workspace, &alias, None, &console, stop).await?;
+    let (stop, _watch) = runner::interrupt_at(runner::asked_to_stop());
+    let mut session = Session::open(workspace, &alias, None, format, stop).await?;
     session.ask_for_its_branch()?;
     if let GoOn::Resumed(arguments) = how {
         resume(&mut session, arguments).await?;
@@ -164,7 +158,7 @@ async fn go_on(workspace: &LocalWorkspace, which: &Which, how: GoOn<'_>, format:
             break progress;
         }
     };
-    report::ended(&session.state, &session.artifact, progress, &console)
+    report::ended(&session.state, &session.artifact, progress, format)
 }
 
 /// Takes a person's word, if one was called, and makes the loop the active one.
@@ -173,7 +167,9 @@ async fn resume(session: &mut Session<'_>, arguments: &ResumeArguments) -> Resul
     if session.state.status == RunStatus::Escalated && arguments.settle.is_none() {
         let edits = session.refused_edits()?;
         let accepted = match arguments.accept {
-            Some(Acceptable::Tampering) => Some(session.weakened_at(edits.unwrap_or(session.state.head_sha))?),
+            Some(Acceptable::Tampering) => {
+                Some(tamper::counts(&session.weakening(edits.unwrap_or(session.state.head_sha))?))
+            }
             None => None,
         };
         // In this order: should the process die in between, the edits are taken over by accepting them once more, or
@@ -204,7 +200,7 @@ async fn status(workspace: &LocalWorkspace, arguments: &StatusArguments, format:
     let alias = workspace.looked_at(arguments.which.alias.as_ref()).await?;
     let (state, rebuilt) = workspace.load(&alias).await?;
     if let Some(how) = rebuilt {
-        console_output::was_damaged(&how);
+        report::was_damaged(&how);
     }
     if arguments.which.alias.is_none() && state.has_ended() {
         output::note_line("No loop is active. The last one:");
@@ -213,7 +209,7 @@ async fn status(workspace: &LocalWorkspace, arguments: &StatusArguments, format:
         Format::Json => output::json(&report::document(&state))?,
         Format::Human if arguments.full => {
             let artifact = drive::artifact(workspace, workspace.store(&alias).load().await?.tip).await?;
-            output::text(report::whole(&state, &artifact, ConsoleOutput::new(format).colour));
+            output::text(report::whole(&state, &artifact, format));
         }
         Format::Human => output::text(render::loop_status(&state)),
     }

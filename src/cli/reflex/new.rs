@@ -8,7 +8,6 @@ use clap::{
 
 use super::{
     confirm::{self, Terminal, confirm},
-    console_output::ConsoleOutput,
     drive::Session,
     local_workspace::{self, LocalWorkspace},
     report,
@@ -19,7 +18,7 @@ use crate::{
         output::{self, Format},
         working_tree::{self, Shown},
     },
-    runner::Interrupter,
+    runner::Interrupt,
 };
 use loopgate_core::{
     CheckName, Score, Timestamp,
@@ -152,9 +151,8 @@ pub async fn run(workspace: &LocalWorkspace, arguments: &Arguments, format: Form
         output::line(format_args!("{}\n", confirm::criteria(&proposal, &policy).trim()));
     }
     let state = begun(workspace, &policy, &alias, proposal, now)?;
-    let console = ConsoleOutput::new(format);
-    let (_, never) = Interrupter::new();
-    let mut session = Session::open(workspace, &alias, Some(state), &console, never).await?;
+    let never = Interrupt::new();
+    let mut session = Session::open(workspace, &alias, Some(state), format, never).await?;
     let turn = Turn::on(&session.state, now).begun();
     session.save(turn, None).await?;
     workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await?;

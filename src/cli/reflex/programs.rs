@@ -1,22 +1,82 @@
-//! Programs that edit the working tree: what they must not move meanwhile, and what they leave behind, half-made edits after
+//! Programs that edit the working tree: PRODUCE by a task command, what programs must not move meanwhile, and what they leave behind, half-made edits after
 //! a crash or edits that were refused. Nothing is lost, it is kept under `refs/loopgate/aside/`.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use chrono::Utc;
 
-use super::{drive::Session, local_workspace::task_ref};
+use super::{
+    drive::{Progress, Session},
+    local_workspace::task_ref,
+    refine::described,
+    report,
+};
 use crate::{
     cli::{CliError, output::note_line},
-    runner::{self, Anchor, Edits, Extent, Head},
+    runner::{self, Anchor, CommandLine, Edits, Ending, Extent, Head},
 };
 use loopgate_core::{
     Sha,
+    policy::{CommitAuthor, Fixer},
     reflex::{Calling, Turn},
+    text,
     verdict::tamper::{self, Tampering},
 };
 
+/// Longest time a task command may take.
+const PRODUCE_TIMEOUT: Duration = Duration::from_secs(1800);
+
 impl Session<'_> {
+    /// Whether the task command's commit is in place already: the process died after it.
+    pub(super) fn has_produced(&self) -> Result<bool, CliError> {
+        let head = self.workspace.worktree.head()?;
+        let ours = head.commit != self.state.head_sha && self.is_our_commit(head.commit)?;
+        if ours {
+            self.workspace.worktree.settle_index()?;
+        }
+        Ok(ours)
+    }
+
+    /// PRODUCE by the task command. Its edits become a commit, so that every iteration is of one. What ends this step, if it
+    /// did not come to its end.
+    pub(super) async fn produce(&mut self, command: &str) -> Result<Option<Progress>, CliError> {
+        let head = self.workspace.worktree.head()?;
+        self.clear_leftovers(head)?;
+        self.ask_for_a_clean_tree(head)?;
+        let task = ("LOOPGATE_TASK".to_owned(), self.state.task.prompt.clone());
+        let line = CommandLine {
+            environment: BTreeMap::from([task, self.mark()]),
+            ..CommandLine::new(command, self.workspace.root(), PRODUCE_TIMEOUT)
+        };
+        let program = runner::run_command(line, self.interrupt.clone(), |_| (), report::echo());
+        let (finished, edits) = self.let_edit(head, "The task command", program).await?;
+        if finished.ending == Ending::Interrupted {
+            self.put_aside(&edits, "Half-made work of the task command, interrupted\n")?;
+            return Ok(Some(Progress::Interrupted));
+        }
+        if let Some(why) = finished.ending.problem("the task command", PRODUCE_TIMEOUT) {
+            self.put_aside(&edits, "Half-made work of a task command that failed\n")?;
+            return self.break_off(why).await.map(Some);
+        }
+        if !edits.is_empty() {
+            let message = format!(
+                "{}\n\nProduced by the task command, {}.\nAttempt {}/{}\n\nLoopgate-Run: {}\n",
+                text::start(&self.state.title, 72),
+                described(&edits),
+                self.state.iteration,
+                self.state.max_iterations,
+                self.state.run_id
+            );
+            let author = match &self.policy.fixer.fixer {
+                Fixer::Command(fixer) => fixer.author.clone(),
+                _ => CommitAuthor::default(),
+            };
+            let commit = self.workspace.worktree.commit(&edits, &message, &author)?;
+            self.workspace.worktree.advance(head.commit, commit)?;
+        }
+        Ok(None)
+    }
+
     /// Lets a program edit the working tree: it is saved before that it is at work, and git is put back afterwards.
     pub(super) async fn let_edit<T>(
         &mut self,
@@ -27,16 +87,11 @@ impl Session<'_> {
         let worktree = &self.workspace.worktree;
         let before = worktree.tree(Extent::Everything)?;
         self.say_who_is_at_work(head, before).await?;
-        let anchor = self.anchor()?;
+        let held = self.loaded.tip.map(|tip| (task_ref(&self.alias).to_string(), tip));
+        let anchor = worktree.anchor(held.into_iter().collect())?;
         let ran = program.await;
         self.hold(&anchor, who)?;
         Ok((ran, worktree.edits_since(before, head)?))
-    }
-
-    /// Where git and the loop's ref stand before a program is started.
-    fn anchor(&self) -> Result<Anchor, CliError> {
-        let held = self.loaded.tip.map(|tip| (task_ref(&self.alias).to_string(), tip));
-        self.workspace.worktree.anchor(held.into_iter().collect()).map_err(CliError::unavailable)
     }
 
     /// Puts back what the program moved, so that its commits are judged as edits, and says so.
@@ -135,20 +190,13 @@ impl Session<'_> {
         })
     }
 
-    /// What weakens tests up to this commit, for a person who accepts it.
-    pub(super) fn weakened_at(&self, commit: Sha) -> Result<BTreeMap<String, u32>, CliError> {
-        Ok(tamper::counts(&self.weakening(self.workspace.worktree.tree_of(commit)?)?))
-    }
-
-    /// How the loop's branch, up to this tree, weakens what checks it.
-    pub(super) fn weakening(&self, tree: Sha) -> Result<Vec<Tampering>, CliError> {
-        let worktree = &self.workspace.worktree;
-        let (files, before) = (&self.change(tree)?, self.state.base_sha);
-        let contents = worktree.contents(tamper::files_to_read(files, Some(before), tree));
+    /// How the loop's branch, up to this commit, weakens what checks it.
+    pub(super) fn weakening(&self, commit: Sha) -> Result<Vec<Tampering>, CliError> {
+        let (files, before) = (&self.change(commit)?, self.state.base_sha);
+        let contents = &self.workspace.worktree.contents(tamper::files_to_read(files, Some(before), commit))?;
         let failed = self.state.attempts.iter().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
-        let contents = &contents?;
         let failed = failed.collect();
-        Ok(tamper::findings(&tamper::Change::of_fixer(files, contents, before, tree, failed, Some(&self.state))))
+        Ok(tamper::findings(&tamper::Change::of_fixer(files, contents, before, commit, failed, Some(&self.state))))
     }
 
     /// Takes refused edits over: they become the commit they would have been.

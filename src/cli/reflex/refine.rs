@@ -1,4 +1,4 @@
-//! REFINE: the fixer edits the working tree. What holds of its edits holds of the task command's too (`produce`).
+//! REFINE: the fixer edits the working tree. What holds of its edits holds of the task command's too (`programs`).
 //!
 //! The state says that a program is at work *before* it is started, with the tree as it was. So whatever is found after
 //! a crash is either the program's finished commit (recognised by run and attempt in its message), or half-made edits,
@@ -9,13 +9,14 @@ use std::collections::BTreeMap;
 use chrono::{TimeDelta, Utc};
 
 use super::{
-    drive::{Progress, Session, by_a_person, settings},
+    drive::{Progress, Session, fix_record, settings},
     local_workspace::only,
+    report,
 };
 use crate::{
     cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION},
     render::{FixMessage, loop_call, loop_exhausted, loop_fix_message, loop_refusal, refused_command},
-    runner::{self, Edits, FixerCall, FixerEnd, FixerReport, Head, Plan, Selection},
+    runner::{self, Edits, FixerCall, FixerEnd, FixerReport, Head, Plan},
 };
 use loopgate_core::{
     Sha,
@@ -91,23 +92,21 @@ impl Session<'_> {
     async fn refined_by_the_author(&mut self, head: Head, why: Option<&'static str>) -> Result<Progress, CliError> {
         let artifact = self.checked_out()?;
         if loopgate_core::evidence::tree_hash(artifact.tree) == self.state.code_artifact.content_hash {
-            self.console.your_turn(&self.state, why, &self.alias);
+            self.say_your_turn(why);
             return Ok(Progress::Waiting);
         }
-        let before = self.workspace.worktree.tree_of(self.state.head_sha)?;
-        let files = self.workspace.worktree.changes(before, artifact.tree)?;
+        let files = self.workspace.worktree.changes(self.state.head_sha, artifact.tree)?;
         let is_committed = artifact.commit == head.commit;
         let subject = if is_committed { self.subject_of(head.commit)? } else { "uncommitted changes".to_owned() };
-        let fix = by_a_person(self.state.iteration, artifact.commit, subject, &files);
+        let fix = fix_record(self.state.iteration, artifact.commit, subject, &files);
         self.save(Turn::on(&self.state, Utc::now()).refined(fix), None).await
     }
 
     /// HEAD has moved since the evaluation: the fix was committed before the process died, or somebody committed.
     async fn refined_meanwhile(&mut self, head: Head) -> Result<Progress, CliError> {
-        let before = self.workspace.worktree.tree_of(self.state.head_sha)?;
-        let files = self.workspace.worktree.changes(before, head.tree)?;
+        let files = self.workspace.worktree.changes(self.state.head_sha, head.tree)?;
         let subject = self.subject_of(head.commit)?;
-        let mut fix = by_a_person(self.state.iteration, head.commit, subject, &files);
+        let mut fix = fix_record(self.state.iteration, head.commit, subject, &files);
         if self.is_our_commit(head.commit)? {
             self.workspace.worktree.settle_index()?;
             fix.by = if self.reflex().senior == Senior::Next { FixMaker::SeniorFixer } else { FixMaker::Fixer };
@@ -151,7 +150,7 @@ impl Session<'_> {
             max_attempts: self.state.max_iterations,
             time_left: left.map(|left| left.to_std().unwrap_or_default()),
         };
-        let program = runner::call_fixer(call, self.interrupt.clone(), self.console.echo());
+        let program = runner::call_fixer(call, self.interrupt.clone(), report::echo());
         let (outcome, edits) = self.let_edit(head, "The fixer", program).await?;
         let outcome =
             outcome.map_err(|error| CliError::unavailable(format!("the fixer's task cannot be written: {error}")))?;
@@ -209,7 +208,7 @@ impl Session<'_> {
         maker: FixMaker,
         policy: &Policy,
     ) -> Result<Progress, CliError> {
-        let change = self.change(self.workspace.worktree.tree_of(self.state.head_sha)?)?;
+        let change = self.change(self.state.head_sha)?;
         let view = self.judged().await?.decision.view.clone();
         let scope = reflex::failing_scope(&view, &change);
         let configuration = settings(&self.state).config.as_deref().unwrap_or(CONFIGURATION);
@@ -223,7 +222,7 @@ impl Session<'_> {
         };
         let mut verdict = judge(&[]);
         let base_tests = self.with_files_put_back(edits, &verdict, policy, &view.failures).await?;
-        if self.interrupt.is_interrupted() {
+        if self.interrupt.is_cancelled() {
             self.put_aside(edits, "Edits of a fixer, interrupted before they were judged\n")?;
             return Ok(Progress::Interrupted);
         }
@@ -257,7 +256,7 @@ impl Session<'_> {
                 self.save(Turn::on(&self.state, Utc::now()).refused(&triggers, call, policy), None).await
             }
             EditVerdict::Refuse(refusals) => {
-                let diff = self.workspace.worktree.diff_of(edits)?;
+                let diff = self.workspace.worktree.diff(edits.before(), edits.tree)?;
                 self.put_aside(edits, &message)?;
                 let mut notes: Vec<String> =
                     refusals.iter().take(20).map(|refusal| plain(&loop_refusal(refusal))).collect();
@@ -272,18 +271,14 @@ impl Session<'_> {
                 let subject = message.lines().next().unwrap_or_default().to_owned();
                 let passing = base_tests.into_iter().filter(|run| run.on_head == ProofEnd::Passed);
                 let fix = FixRecord {
-                    iteration: self.state.iteration,
                     by: maker,
-                    head_sha: commit,
                     description: report.description.as_deref().map_or_else(|| subject.clone(), plain),
-                    subject,
-                    diff_summary: edits.diff_summary(),
-                    files_modified: edits.paths().into_iter().take(50).collect(),
                     outside_scope: outside,
                     proven: passing.map(|run| run.file).collect(),
                     cost_usd: report.cost_usd,
+                    ..fix_record(self.state.iteration, commit, subject, &edits.files)
                 };
-                self.console.fixed(&fix);
+                self.say_fixed(&fix);
                 self.save(Turn::on(&self.state, Utc::now()).refined(fix), None).await
             }
         }
@@ -301,9 +296,9 @@ impl Session<'_> {
     ) -> Result<Vec<BaseTestRun>, CliError> {
         let checks = only(policy, &self.state.prepared_checks).verify.checks;
         let PutBack { files, checks: wanted, failures } = PutBack::of(&edits.files, verdict, &checks, failures);
-        let plan = Plan::new(&checks, &Selection::Only(wanted), self.workspace.root().to_owned(), None);
+        let plan = Plan::new(&checks, Some(&wanted), self.workspace.root().to_owned(), None);
         let plan = plan.map_err(CliError::bad_data)?;
-        if files.is_empty() || plan.is_empty() {
+        if files.is_empty() || plan.checks.is_empty() {
             return Ok(Vec::new());
         }
         let worktree = &self.workspace.worktree;
@@ -317,7 +312,7 @@ impl Session<'_> {
 
 /// How much edits change, and where.
 pub(super) fn described(edits: &Edits) -> String {
-    format!("{} in {}", edits.diff_summary(), few(&edits.paths()))
+    format!("{} in {}", runner::diff_summary(&edits.files), few(&edits.paths()))
 }
 
 fn few(paths: &[String]) -> String {

@@ -1,26 +1,32 @@
-//! What a loop's commands print at their end, and the exit code that goes with it.
+//! What a loop prints while it runs and at its end, and the exit code that goes with it.
 
 use serde_json::{Value, json};
 
-use super::{console_output::ConsoleOutput, drive::Progress};
+use super::{
+    drive::{Progress, Session},
+    evaluate::Judged,
+};
 use crate::{
     cli::{
-        CommandResult,
-        action_outputs::Outputs,
-        exit,
+        CommandResult, actions, exit,
         output::{self, Format},
     },
     render::{self, Colour},
 };
 use loopgate_core::{
-    Score,
     deciding::DecisionWord,
-    state::{LoopState, RunStatus, StopReason},
+    reflex::FixRecord,
+    state::{LoopState, RunStatus, Step, StopReason},
+    verdict::{Evaluation, FailureView},
 };
+
+/// Lines of a program that are passed on, and characters of each: a terminal or a job's log holds no flood.
+const ECHOED: usize = 2_000;
+const ECHOED_LINE: usize = 1_000;
 
 /// A loop as programs read it.
 pub(super) fn document(state: &LoopState) -> Value {
-    let reflex = state.reflex.as_ref();
+    let (reflex, evaluation) = (state.reflex.as_ref(), state.evaluation.as_ref());
     json!({
         "schema": "loopgate.loop/v1",
         "alias": state.task_alias,
@@ -35,10 +41,10 @@ pub(super) fn document(state: &LoopState) -> Value {
         "max_iterations": state.max_iterations,
         "phase": state.phase,
         "current_step": state.current_step,
-        "score": state.evaluation.as_ref().map(|evaluation| evaluation.score),
+        "score": evaluation.map(|evaluation| evaluation.score),
         "last_score": state.last_score,
-        "failed_rules": state.evaluation.as_ref().map(|evaluation| &evaluation.failed_rules),
-        "warnings": state.evaluation.as_ref().map(|evaluation| &evaluation.warnings),
+        "failed_rules": evaluation.map(|evaluation| &evaluation.failed_rules),
+        "warnings": evaluation.map(|evaluation| &evaluation.warnings),
         "critique": state.critique,
         "attempts": state.attempts.iter().map(|attempt| json!({
             "number": attempt.number,
@@ -77,7 +83,8 @@ pub(super) fn began(state: &LoopState, format: Format) -> CommandResult {
 }
 
 /// The whole report, and below it the document that a loop is about.
-pub(super) fn whole(state: &LoopState, artifact: &str, colour: Colour) -> String {
+pub(super) fn whole(state: &LoopState, artifact: &str, format: Format) -> String {
+    let colour = if format == Format::Human { output::colour() } else { Colour::Off };
     let report = render::loop_report(state, colour);
     match state.reflex.as_ref().and_then(|reflex| reflex.settings.document.as_deref()) {
         Some(path) if !artifact.is_empty() => {
@@ -88,11 +95,11 @@ pub(super) fn whole(state: &LoopState, artifact: &str, colour: Colour) -> String
 }
 
 /// After `run`, `resume` and `next`.
-pub(super) fn ended(state: &LoopState, artifact: &str, progress: Progress, console: &ConsoleOutput) -> CommandResult {
+pub(super) fn ended(state: &LoopState, artifact: &str, progress: Progress, format: Format) -> CommandResult {
     let alias = &state.task_alias;
-    match console.format {
+    match format {
         Format::Json => output::json(&document(state))?,
-        Format::Human if progress == Progress::Over => output::line(whole(state, artifact, console.colour).trim_end()),
+        Format::Human if progress == Progress::Over => output::line(whole(state, artifact, format).trim_end()),
         Format::Human if progress == Progress::On => output::text(render::loop_status(state)),
         Format::Human => {}
     }
@@ -121,16 +128,12 @@ fn tell(state: &LoopState, code: u8) {
         _ => return,
     };
     let evaluation = state.evaluation.as_ref();
-    let outputs = Outputs {
-        decision,
-        status: state.status,
-        score: evaluation.map(|evaluation| evaluation.score).or(state.last_score).unwrap_or(Score::ZERO),
-        attempt: state.iteration,
-        stage: state.state,
-        failed_rules: evaluation.map(|evaluation| evaluation.failed_rules.clone()).unwrap_or_default(),
-        files: None,
-    };
-    outputs.tell();
+    let outputs = json!({
+        "decision": decision, "status": state.status, "attempt": state.iteration, "stage": state.state,
+        "score": evaluation.map(|evaluation| evaluation.score).or(state.last_score),
+        "failed_rules": evaluation.map(|evaluation| &evaluation.failed_rules[..]).unwrap_or_default(),
+    });
+    actions::tell_decision(&outputs, None);
 }
 
 /// The exit code of a loop that does not go on by itself.
@@ -152,4 +155,139 @@ pub(super) fn is_over(state: &LoopState) -> String {
          tells all of this one.",
         render::loop_verdict(state)
     )
+}
+
+/// What a running loop says: progress on standard error, results on standard output.
+impl Session<'_> {
+    /// A result for people; where programs read standard output, it is progress.
+    fn say(&self, text: &str) {
+        match self.format {
+            Format::Human => output::line(text),
+            Format::Json => output::note_line(text),
+        }
+    }
+
+    /// Only the steps that take time are worth a line.
+    pub(super) fn say_step(&self) {
+        let doing = match self.state.current_step {
+            Step::ProducePrepare => "produce and prepare",
+            Step::Evaluate => "evaluate",
+            Step::Refine => "refine",
+            Step::Plan | Step::Prepare | Step::Critique => return,
+        };
+        output::note_line(format_args!("iteration {}, phase {:?}: {doing}", self.state.iteration, self.state.phase));
+    }
+
+    /// After each judged iteration.
+    pub(super) fn say_iteration(&self, judged: &Judged) {
+        let view = &judged.decision.view;
+        self.say_summary(&view.evaluation, &view.failures);
+        for known in render::memory_lines(view.failures.iter().flat_map(|failure| &failure.memory)) {
+            self.say(&format!("Before: {known}"));
+        }
+        if self.state.iteration >= 2 && !self.state.has_ended() {
+            self.say_fresh_context();
+        }
+    }
+
+    /// Phase A passes: the summary, and the whole report.
+    pub(super) fn say_phase_a(&self, evaluation: &Evaluation) {
+        self.say_summary(evaluation, &[]);
+        self.say(&whole(&self.state, &self.artifact, self.format));
+        self.say_fresh_context();
+    }
+
+    fn say_summary(&self, evaluation: &Evaluation, failures: &[FailureView]) {
+        self.say("");
+        for line in render::loop_iteration(&self.state, evaluation, failures).lines() {
+            self.say(&line);
+        }
+        self.say("");
+    }
+
+    fn say_fresh_context(&self) {
+        self.say(&format!("All state is saved. For a fresh context: loopgate loop resume {}", self.alias));
+    }
+
+    /// The author fixes what the critique says.
+    pub(super) fn say_your_turn(&self, why: Option<&'static str>) {
+        if let Some(why) = why {
+            output::note_line(format_args!("No fixer is called: {why}."));
+        }
+        self.say("It is yours to fix:");
+        for item in self.state.critique.iter().flatten() {
+            self.say(&format!("  - {}", render::plain_line(item)));
+        }
+        self.say(&format!("Edit, then: loopgate loop run {}", self.alias));
+    }
+
+    pub(super) fn say_fixed(&self, fix: &FixRecord) {
+        self.say(&format!("{} {} ({})", fix.head_sha.short(), render::plain_line(&fix.subject), fix.diff_summary));
+        if !fix.outside_scope.is_empty() {
+            self.say(&format!("  outside the failing scope: {}", render::plain_line(&fix.outside_scope.join(", "))));
+        }
+    }
+}
+
+/// Passes on what a program prints, line by line, without what could drive the terminal.
+pub(super) fn echo() -> impl FnMut(&[u8]) + Send + 'static {
+    let mut echo = Echo::default();
+    move |bytes| echo.hear(bytes, |line| output::note_line(format_args!("  │ {line}")))
+}
+
+/// The state could not be gone on from as it was saved; `how` is what was done about it.
+pub(super) fn was_damaged(how: &str) {
+    output::note_line(format_args!("The state of this loop was damaged: {how}."));
+}
+
+/// What a program prints, as far as it is passed on.
+#[derive(Default)]
+struct Echo {
+    /// A line without an end so far.
+    begun: Vec<u8>,
+    passed_on: usize,
+}
+
+impl Echo {
+    fn hear(&mut self, bytes: &[u8], mut tell: impl FnMut(&str)) {
+        for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
+            if self.passed_on > ECHOED {
+                return;
+            }
+            // Four bytes a character at most; what is longer is cut in any case.
+            let room = (4 * ECHOED_LINE).saturating_sub(self.begun.len());
+            self.begun.extend_from_slice(piece.get(..room).unwrap_or(piece));
+            if !piece.ends_with(b"\n") {
+                continue;
+            }
+            if self.passed_on == ECHOED {
+                tell("… more is not shown");
+            } else {
+                let line = render::plain_line(String::from_utf8_lossy(&self.begun).trim_end());
+                tell(&line.chars().take(ECHOED_LINE).collect::<String>());
+            }
+            self.begun.clear();
+            self.passed_on += 1;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_flood_is_not_passed_on() {
+        let heard = |chunks: &[&[u8]]| {
+            let (mut echo, mut lines) = (Echo::default(), Vec::new());
+            chunks.iter().for_each(|chunk| echo.hear(chunk, |line| lines.push(line.to_owned())));
+            lines
+        };
+        assert_eq!(heard(&[b"one\ntw", b"o\n\x1b[2Jthree\r\nfour"]), ["one", "two", "three"]);
+        let long = [b'x'; 3 * ECHOED_LINE];
+        assert_eq!(heard(&[&long, &long, b"\n"])[0].len(), ECHOED_LINE);
+        let flood = heard(&[b"y\n".repeat(3 * ECHOED).as_slice(), b"z\n"]);
+        assert_eq!(flood.len(), ECHOED + 1);
+        assert_eq!(flood.last().map(String::as_str), Some("… more is not shown"));
+    }
 }

@@ -6,7 +6,7 @@ use super::{Check, names::is_bot, people};
 use loopgate_core::{
     GateName, Login, UserId,
     gate::{ACTIONS, Owner, is_advisory, owner_mentions},
-    observed::{Account, AccountKind, Members, Permission, Standing, Unusable},
+    observed::{Account, AccountKind, Permission, Standing, Unusable},
     policy::GatePolicy,
 };
 
@@ -62,38 +62,54 @@ impl Check<'_> {
 
     fn audience(&self, gate: &GatePolicy) -> Audience {
         let mut audience = Audience::default();
-        let approvers = &gate.approvers;
-        for login in &approvers.users {
-            match self.survey.authority.logins.get(login) {
+        let (approvers, authority) = (&gate.approvers, &self.survey.authority);
+        let (mut users, mut teams) = (approvers.users.clone(), approvers.teams.clone());
+        let mut permission = approvers.permission;
+        let owners_may = approvers.codeowners;
+        if owners_may {
+            for mention in self.survey.codeowners.iter().flat_map(|file| owner_mentions(&file.text)) {
+                match mention.owner {
+                    Some(Owner::User(login)) => drop(users.insert(login)),
+                    Some(Owner::Team(team)) => drop(teams.insert(team)),
+                    Some(Owner::Email(_)) | None => {}
+                }
+            }
+        } else if users.is_empty() && teams.is_empty() && permission.is_none() {
+            let team = gate.preset_team(&self.survey.repository);
+            match team.map(|team| (authority.teams.get(&team), team)) {
+                Some((Some(Ok(_)), team)) => drop(teams.insert(team)),
+                Some((Some(Err(Unusable::Unknown(_))), _)) => audience.open_ended = true,
+                _ => permission = Some(Permission::Maintain),
+            }
+        }
+        for login in &users {
+            match authority.logins.get(login) {
                 Some(Ok(account)) => self.add(&mut audience, account, gate),
                 Some(Err(Unusable::NoAccount)) => {}
                 Some(Err(_)) | None => audience.open_ended = true,
             }
         }
-        for team in &approvers.teams {
-            self.add_team(&mut audience, self.survey.authority.teams.get(team), gate);
-        }
-        let named = !approvers.users.is_empty() || !approvers.teams.is_empty();
-        let mut permission = approvers.permission;
-        if approvers.codeowners {
-            self.add_owners(&mut audience, gate);
-        } else if !named && permission.is_none() {
-            let team = gate.preset_team(&self.survey.repository);
-            match team.and_then(|team| self.survey.authority.teams.get(&team)) {
-                Some(usable @ Ok(_)) => self.add_team(&mut audience, Some(usable), gate),
-                Some(Err(Unusable::Unknown(_))) => audience.open_ended = true,
-                _ => permission = Some(Permission::Maintain),
+        for team in &teams {
+            match authority.teams.get(team) {
+                Some(Ok(members)) => members.iter().for_each(|(id, login)| {
+                    let account = Account { id: *id, login: login.clone(), kind: AccountKind::User };
+                    self.add(&mut audience, &account, gate);
+                }),
+                Some(Err(Unusable::NoTeam | Unusable::NoAccess)) => {}
+                // Said already, at the team's own place.
+                Some(Err(_)) | None => audience.open_ended = true,
             }
         }
-        if let Some(least) = permission {
-            match &self.survey.collaborators {
-                Ok(all) => {
-                    let enough = all.iter().filter(|(_, has)| *has >= least);
-                    enough.for_each(|(account, _)| self.add(&mut audience, account, gate));
-                }
-                Err(_) => audience.open_ended = true,
+        match (permission, &self.survey.collaborators) {
+            (None, _) => {}
+            (Some(least), Ok(all)) => {
+                let enough = all.iter().filter(|(_, has)| *has >= least);
+                enough.for_each(|(account, _)| self.add(&mut audience, account, gate));
             }
+            (Some(_), Err(_)) => audience.open_ended = true,
         }
+        // Which owners it takes depends on the files, so that there is one is all that can be asked for.
+        audience.open_ended |= owners_may && !audience.people.is_empty();
         audience
     }
 
@@ -111,36 +127,5 @@ impl Check<'_> {
         if may && !blind {
             audience.people.insert(account.id, account.login.clone());
         }
-    }
-
-    fn add_team(&self, audience: &mut Audience, standing: Option<&Result<Members, Unusable>>, gate: &GatePolicy) {
-        match standing {
-            Some(Ok(members)) => {
-                for (id, login) in members {
-                    let account = Account { id: *id, login: login.clone(), kind: AccountKind::User };
-                    self.add(audience, &account, gate);
-                }
-            }
-            Some(Err(Unusable::NoTeam | Unusable::NoAccess)) => {}
-            // Said already, at the team's own place.
-            Some(Err(_)) | None => audience.open_ended = true,
-        }
-    }
-
-    /// Which owners it takes depends on the files, so that there is one is all that can be asked for.
-    fn add_owners(&self, audience: &mut Audience, gate: &GatePolicy) {
-        let Some(file) = &self.survey.codeowners else { return };
-        for mention in owner_mentions(&file.text) {
-            match mention.owner {
-                Some(Owner::User(login)) => {
-                    if let Some(Ok(account)) = self.survey.authority.logins.get(&login) {
-                        self.add(audience, account, gate);
-                    }
-                }
-                Some(Owner::Team(team)) => self.add_team(audience, self.survey.authority.teams.get(&team), gate),
-                Some(Owner::Email(_)) | None => {}
-            }
-        }
-        audience.open_ended |= !audience.people.is_empty();
     }
 }

@@ -1,7 +1,7 @@
 //! Conditions of gates that can never hold, or that hold for nothing there is.
 
 use super::{Check, Spot, meant};
-use crate::config::problem::shorten;
+use crate::config::problem::{Layer, shorten};
 use loopgate_core::{
     GateName,
     observed::Unusable,
@@ -12,7 +12,8 @@ impl Check<'_> {
     /// What a gate that somebody wrote waits for.
     pub(super) fn condition(&mut self, name: &GateName, gate: &GatePolicy) {
         let path = ["gates", name.as_str(), "when"];
-        if !self.pointer.is_written(&path) {
+        let written = path.iter().try_fold(&self.layers.tree, |node, key| Some(&node.get(key)?.node));
+        if written.is_none_or(|node| node.place.layer == Layer::Builtin) {
             return;
         }
         self.names_of(&path, &gate.trigger);

@@ -9,7 +9,13 @@ mod conditions;
 mod names;
 mod owners;
 
-use super::{pointer::Pointer, problem::shorten, source::Source, suggest};
+use super::{
+    load::Layers,
+    presets::Presets,
+    problem::{Layer, Place, Problem, shorten},
+    source::Source,
+    suggest,
+};
 use loopgate_core::{
     Login,
     gate::online_facts::{Survey, recipients},
@@ -30,8 +36,11 @@ pub fn online(
     policy: &Policy,
     survey: &Survey,
 ) -> OnlineFindings {
-    let pointer = Pointer::new(organisation, repository);
-    let mut check = Check { pointer, policy, survey, found: OnlineFindings::default() };
+    let layers = match Layers::read(&Presets::builtin().tree, organisation, repository) {
+        Ok(layers) => layers,
+        Err(errors) => return OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() },
+    };
+    let mut check = Check { layers, policy, survey, found: OnlineFindings::default() };
     check.gates();
     check.called();
     check.owners();
@@ -45,7 +54,7 @@ pub fn online(
 }
 
 struct Check<'a> {
-    pointer: Pointer<'a>,
+    layers: Layers<'a>,
     policy: &'a Policy,
     survey: &'a Survey,
     found: OnlineFindings,
@@ -55,12 +64,31 @@ struct Check<'a> {
 type Spot<'s> = (&'s [&'s str], Option<&'s str>);
 
 impl Check<'_> {
-    fn error(&mut self, (path, word): Spot<'_>, message: String, hint: impl Into<String>) {
-        self.found.errors.push(self.pointer.error(path, word, message, hint.into()));
+    fn error(&mut self, spot: Spot<'_>, message: String, hint: impl Into<String>) {
+        let problem = Problem::wrong(self.place(spot), message).hint(hint);
+        self.found.errors.push(self.layers.error(&problem));
     }
 
-    fn warn(&mut self, (path, word): Spot<'_>, message: String, hint: impl Into<String>) {
-        self.found.warnings.push(self.pointer.error(path, word, message, hint.into()));
+    fn warn(&mut self, spot: Spot<'_>, message: String, hint: impl Into<String>) {
+        let problem = Problem::wrong(self.place(spot), message).hint(hint);
+        self.found.warnings.push(self.layers.error(&problem));
+    }
+
+    /// The key a path leads to, or a word below it (`@` and case aside). If the file lacks the key, the innermost key
+    /// around it, otherwise the file's start.
+    fn place(&self, (path, word): Spot<'_>) -> Place {
+        let file = if self.layers.repository.is_some() { Layer::Repository } else { Layer::Organisation };
+        let (mut node, mut place) = (&self.layers.tree, Place::start(file));
+        for key in path {
+            let Some(entry) = node.get(key) else { return place };
+            if entry.key.layer != Layer::Builtin {
+                place = entry.key;
+            }
+            node = &entry.node;
+        }
+        let plain = |word: &str| word.trim_start_matches('@').to_ascii_lowercase();
+        let word = word.and_then(|word| node.find_text(&|text| plain(text) == plain(word)));
+        word.filter(|place| place.layer != Layer::Builtin).unwrap_or(place)
     }
 
     fn gates(&mut self) {
@@ -78,7 +106,7 @@ impl Check<'_> {
                 Recipient::User(login) => drop(self.account((&["escalation"], Some(login.as_str())), login)),
                 Recipient::Team(team) => {
                     let word = team.to_string();
-                    self.called_team((&["escalation"], Some(&word)), team);
+                    self.team((&["escalation"], Some(&word)), team, false);
                 }
                 Recipient::GateApprovers(_) => {}
             }

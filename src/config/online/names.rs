@@ -21,7 +21,7 @@ impl Check<'_> {
         let teams = ["gates", name.as_str(), "approvers", "teams"];
         for team in &gate.approvers.teams {
             let word = team.to_string();
-            self.approving_team((&teams, Some(&word)), team);
+            self.team((&teams, Some(&word)), team, true);
         }
     }
 
@@ -84,48 +84,38 @@ impl Check<'_> {
         }
     }
 
-    fn approving_team(&mut self, spot: Spot<'_>, team: &TeamSlug) {
+    /// Checks a team that approves, or is only mentioned: then its members do not matter.
+    pub(super) fn team(&mut self, spot: Spot<'_>, team: &TeamSlug, approves: bool) {
         let repository = &self.survey.repository;
         match self.survey.authority.teams.get(team) {
-            Some(Ok(members)) if members.is_empty() => {
+            Some(Ok(members)) if approves && members.is_empty() => {
                 self.warn(spot, format!("the team `{team}` has no members"), "add people to it");
             }
-            Some(Ok(_)) => {}
             Some(Err(Unusable::NoAccess)) => {
-                let message =
-                    format!("the team `{team}` cannot read {repository}, so its members approve nothing there");
-                self.error(spot, message, "give the team read access to the repository at least");
+                let (so, least) = match approves {
+                    true => {
+                        ("its members approve nothing there", "give the team read access to the repository at least")
+                    }
+                    false => ("calling it reaches no one", "give the team read access to the repository"),
+                };
+                self.error(spot, format!("the team `{team}` cannot read {repository}, so {so}"), least);
             }
-            Some(Err(Unusable::Unreadable(reason))) => {
+            Some(Err(Unusable::Unreadable(reason))) if approves => {
                 let message = format!("the members of `{team}` cannot be read, so none of them can approve: {reason}");
                 let hint = "let the App read the organisation's members (`members: read`); a workflow's own token \
                             never may: name users or a permission instead, or give it an App's token";
                 self.error(spot, message, hint);
             }
+            Some(Ok(_) | Err(Unusable::Unreadable(_))) => {}
             Some(Err(Unusable::Unknown(reason))) => self.unanswered(spot, &team.to_string(), reason),
-            Some(Err(_)) => self.missing_team(spot, team),
+            Some(Err(_)) => {
+                let message = format!("there is no team `{team}`, or it is not shown to these credentials");
+                let hint = "take the name from the address of the team's page, …/orgs/ORG/teams/NAME; a team that was \
+                            renamed has a new one";
+                self.error(spot, message, hint);
+            }
             None => self.unanswered(spot, &team.to_string(), "there are too many names to look up"),
         }
-    }
-
-    /// Checks a team that is only mentioned: it must exist and have access. Its members do not matter.
-    pub(super) fn called_team(&mut self, spot: Spot<'_>, team: &TeamSlug) {
-        match self.survey.authority.teams.get(team) {
-            Some(Err(Unusable::NoTeam)) => self.missing_team(spot, team),
-            Some(Err(Unusable::NoAccess)) => {
-                let message =
-                    format!("the team `{team}` cannot read {}, so calling it reaches no one", self.survey.repository);
-                self.error(spot, message, "give the team read access to the repository");
-            }
-            _ => {}
-        }
-    }
-
-    fn missing_team(&mut self, spot: Spot<'_>, team: &TeamSlug) {
-        let message = format!("there is no team `{team}`, or it is not shown to these credentials");
-        let hint = "take the name from the address of the team's page, …/orgs/ORG/teams/NAME; a team that was renamed \
-                    has a new one";
-        self.error(spot, message, hint);
     }
 }
 

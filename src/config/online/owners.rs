@@ -1,11 +1,10 @@
 //! CODEOWNERS: owners that are not there. Errors where a gate asks the owners, else warnings: escalations call them.
 
-use super::{Check, Spot};
+use super::Check;
 use crate::config::{problem::shorten, source::Source};
 use loopgate_core::{
     gate::{Owner, OwnerMention, online_facts::asks_owners, owner_mentions},
     observed::{Permission, Standing, Unusable},
-    policy::ConfigError,
 };
 
 impl Check<'_> {
@@ -17,22 +16,17 @@ impl Check<'_> {
         for mention in owner_mentions(&file.text) {
             let Some((message, hint)) = self.unusable(&mention) else { continue };
             let found = source.error(mention.line, mention.column, message, Some(hint.to_owned()));
-            self.tell(found);
+            let list = if asks_owners(self.policy) { &mut self.found.errors } else { &mut self.found.warnings };
+            list.push(found);
         }
-    }
-
-    fn tell(&mut self, found: ConfigError) {
-        let list = if asks_owners(self.policy) { &mut self.found.errors } else { &mut self.found.warnings };
-        list.push(found);
     }
 
     fn no_file(&mut self) {
         for (name, gate) in &self.policy.gates {
             if gate.approvers.codeowners {
                 let path = ["gates", name.as_str(), "approvers", "codeowners"];
-                let spot: Spot<'_> = (&path, None);
                 let message = format!("{} has no CODEOWNERS file on its default branch", self.survey.repository);
-                self.error(spot, message, "add .github/CODEOWNERS, or name other approvers");
+                self.error((&path, None), message, "add .github/CODEOWNERS, or name other approvers");
             }
         }
     }

@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::{
+    leaf::{NonEmpty, ShortOr},
     lower::Lowering,
     node::Node,
-    wrappers::{NonEmpty, ShortOr},
 };
 use loopgate_core::{
     observed::CodeType,

@@ -5,7 +5,13 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::{leaf::Yes, lower::Lowering, node::Node, problem::Problem, suggest, wrappers::NonEmpty};
+use crate::config::{
+    leaf::{NonEmpty, Yes},
+    lower::Lowering,
+    node::Node,
+    problem::Problem,
+    suggest,
+};
 use loopgate_core::{
     CheckName, RuleId, Score,
     evidence::FindingSeverity,
@@ -115,8 +121,7 @@ impl EvaluateSection {
     pub fn lower(self, verify: &VerifyPolicy, node: &Node, cx: &mut Lowering) -> EvaluatePolicy {
         let default = EvaluatePolicy::default();
         let node = node.at("rules");
-        let beyond = self.rules.get(MOST_RULES).map(|_| node.item(MOST_RULES).at("id").place);
-        if !cx.at_most(MOST_RULES, beyond, "rules") {
+        if !cx.at_most(MOST_RULES, node, "rules") {
             return default;
         }
         let mut lines = HashMap::new();

@@ -17,12 +17,10 @@ use super::{
     verify::VerifySection,
 };
 use crate::config::{
-    leaf::{Handle, Version},
+    leaf::{Handle, OffOr, ShortOr, Version},
     lower::Lowering,
     node::Node,
-    place::Layer,
-    problem::Problem,
-    wrappers::{OffOr, ShortOr},
+    problem::{Layer, Problem},
 };
 use loopgate_core::{
     GateName, Login,
@@ -107,16 +105,10 @@ pub(in crate::config) struct OnCompleteSection {
     delete_branch: bool,
 }
 
-/// Which of the layers there are beside the presets.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::config) enum Presence {
-    Present,
-    Absent,
-}
-
 impl File {
-    /// The policy this file means; `tree` is what it was made from.
-    pub fn lower(self, repository: Presence, known: KnownGates<'_>, tree: &Node, cx: &mut Lowering) -> Policy {
+    /// The policy this file means; `tree` is what it was made from. A repository that has no file of its own is off unless
+    /// the organisation says otherwise.
+    pub fn lower(self, has_file: bool, known: KnownGates<'_>, tree: &Node, cx: &mut Lowering) -> Policy {
         if let Some(place) = tree.written("policy").filter(|place| place.layer == Layer::Repository) {
             let problem = Problem::wrong(place, "only an organisation's file can lock settings");
             cx.refuse(problem.hint("move it to `loopgate.yml` of the organisation's `.github` repository"));
@@ -134,12 +126,9 @@ impl File {
         }
         check_waits(&self.retry.external_retry, tree.at("loop").at("external_retry"), cx);
         Policy {
-            origin: match repository {
-                Presence::Present => PolicyOrigin::WorkingTree,
-                Presence::Absent => PolicyOrigin::Defaults,
-            },
+            origin: if has_file { PolicyOrigin::WorkingTree } else { PolicyOrigin::Defaults },
             overruled: Vec::new(),
-            is_active: self.enabled.unwrap_or(repository == Presence::Present),
+            is_active: self.enabled.unwrap_or(has_file),
             mode: self.mode,
             retry: self.retry,
             evaluate: self.evaluate.lower(&verify, tree.at("evaluate"), cx),

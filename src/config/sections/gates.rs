@@ -9,13 +9,12 @@ use serde::Deserialize;
 
 use super::trigger::When;
 use crate::config::{
-    leaf::{Handle, Transition},
+    leaf::{Handle, OffOr, ShortOr, Transition},
     lower::Lowering,
     node::Node,
     presets::PresetSection,
     problem::Problem,
     suggest,
-    wrappers::{OffOr, ShortOr},
 };
 use loopgate_core::{
     GateName, Login, PatternName, TeamSlug,
@@ -134,17 +133,12 @@ pub(in crate::config) fn lower(
     cx: &mut Lowering,
 ) -> BTreeMap<GateName, GatePolicy> {
     let mut gates = BTreeMap::new();
-    let written = written.into_iter().filter_map(|(name, gate)| match gate {
-        ShortOr::Short(_) => None,
-        ShortOr::Long(gate) => Some((name, gate)),
-    });
-    let written: Vec<(GateName, GateSection)> = written.collect();
-    let beyond = written.get(MOST_GATES).map(|(name, _)| node.at(name.as_str()).place);
-    if !cx.at_most(MOST_GATES, beyond, "gates") {
+    if !cx.at_most(MOST_GATES, node, "gates") {
         return gates;
     }
     let mut labels: HashMap<String, GateName> = HashMap::new();
     for (name, gate) in written {
+        let ShortOr::Long(gate) = gate else { continue };
         let (node, preset) = (node.at(name.as_str()), known.presets.get(&name));
         if preset.is_some_and(|preset| preset.only_where_written) && !known.configured.contains(&name) {
             continue;

@@ -40,8 +40,7 @@ const fn high() -> FindingSeverity {
 
 /// Adds each reviewer to the checks.
 pub(super) fn lower(written: Vec<ReviewerSection>, verify: &mut VerifyPolicy, node: &Node, cx: &mut Lowering) {
-    let beyond = (written.len() > MOST_REVIEWERS).then(|| node.item(MOST_REVIEWERS).place);
-    if !cx.at_most(MOST_REVIEWERS, beyond, "reviewers") {
+    if !cx.at_most(MOST_REVIEWERS, node, "reviewers") {
         return;
     }
     for (ReviewerSection { app, severity, at_least, timeout }, node) in node.each(written) {

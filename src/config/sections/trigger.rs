@@ -7,13 +7,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use crate::config::{
-    leaf::Yes,
+    leaf::{NonEmpty, ShortOr, Yes},
     lower::Lowering,
     node::Node,
     presets::Presets,
     problem::Problem,
     suggest,
-    wrappers::{NonEmpty, ShortOr},
 };
 use loopgate_core::{
     GateName, Login, PatternName,

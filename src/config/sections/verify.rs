@@ -11,8 +11,7 @@ use crate::config::{
     leaf::{EnvName, EnvValue},
     lower::Lowering,
     node::Node,
-    place::Place,
-    problem::{Problem, shorten},
+    problem::{Place, Problem, shorten},
     suggest,
 };
 use loopgate_core::{
@@ -99,8 +98,7 @@ const MOST_CHECKS: usize = 200;
 impl VerifySection {
     pub fn lower(self, node: &Node, cx: &mut Lowering) -> VerifyPolicy {
         let nodes = node.at("checks");
-        let beyond = self.checks.keys().nth(MOST_CHECKS).map(|name| nodes.at(name.as_str()).place);
-        if !cx.at_most(MOST_CHECKS, beyond, "checks") {
+        if !cx.at_most(MOST_CHECKS, nodes, "checks") {
             return VerifyPolicy::default();
         }
         let longest = self.max_timeout_seconds.map_or(LONGEST_TIMEOUT, |seconds| seconds.0);

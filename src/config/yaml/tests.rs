@@ -16,7 +16,7 @@ fn texts_are_read_as_yaml_1_2_says() {
         ("# nothing\n", json!({})),
         ("---\n", json!(null)),
         ("a:\nb: ~\nc: ''\n", json!({ "a": null, "b": null, "c": "" })),
-        ("a: 0x1F\nb: '0x1F'\nc: \"\\x41\\n\"\n", json!({ "a": 31, "b": "0x1F", "c": "A\n" })),
+        ("a: 0x1F\nb: '0x1F'\nc: \"\\x41\\n\"\n", json!({ "a": "0x1F", "b": "0x1F", "c": "A\n" })),
         ("a: yes\nb: True\nc: off\n", json!({ "a": "yes", "b": true, "c": "off" })),
         ("a: b\n  c\n\n  d\n", json!({ "a": "b c\nd" })),
         ("a: http://x # y\nb: x#y\nc: [1, {d: e}]\n", json!({ "a": "http://x", "b": "x#y", "c": [1, { "d": "e" }] })),
@@ -85,5 +85,98 @@ fn what_means_nothing_here_is_refused() {
         ("a\n", "a configuration is keys with values"),
     ] {
         assert_eq!(read_text(text), Err(message.to_owned()), "{text:?}");
+    }
+}
+
+#[test]
+fn plain_words_are_what_they_look_like() {
+    use Kind::{Bool, Float, Null, Whole};
+    for (words, kind) in [
+        (&["", "~", "null", "Null", "NULL"][..], Null),
+        (&["true", "True", "TRUE"], Bool(true)),
+        (&["false", "False", "FALSE"], Bool(false)),
+        (&["7", "+7"], Whole(7)),
+        (&["0", "-0", "+0"], Whole(0)),
+        (&["-31"], Whole(-31)),
+        (&["9223372036854775807"], Whole(i64::MAX)),
+        (&["-9223372036854775808"], Whole(i64::MIN)),
+        (&["1000.0", "1e3", "1E3", "+1e3", "1.e3", "1e+3"], Float(1000.0)),
+        (&["0.5", ".5", "+.5", "5e-1", "00.5"], Float(0.5)),
+        (&["-0.5", "-.5"], Float(-0.5)),
+        (&[".inf", ".Inf", ".INF", "+.inf"], Float(f64::INFINITY)),
+        (&["-.inf", "-.Inf", "-.INF"], Float(f64::NEG_INFINITY)),
+    ] {
+        for word in words {
+            assert_eq!(resolve(word, ScalarStyle::Plain), Some(kind.clone()), "{word}");
+        }
+    }
+    for word in [".nan", ".NaN", ".NAN"] {
+        let number = resolve(word, ScalarStyle::Plain);
+        assert!(matches!(number, Some(Float(number)) if number.is_nan()), "{word}: {number:?}");
+    }
+}
+
+#[test]
+fn words_that_only_look_like_more_are_text() {
+    for word in [
+        "yes",
+        "no",
+        "on",
+        "off",
+        "y",
+        "n",
+        "nULL",
+        "tRUE",
+        "none",
+        "nil",
+        "1_000",
+        "1,000",
+        "0b11",
+        "0o7",
+        "0x1F",
+        "-0x1f",
+        "007",
+        "-007",
+        "+00",
+        "1e400",
+        "-1e400",
+        "inf",
+        "nan",
+        "-.nan",
+        ".iNF",
+        "infinity",
+        "+-1",
+        "-+1",
+        "--1",
+        "+",
+        "-",
+        ".",
+        "1.2.3",
+        "12:30",
+        "2026-01-02",
+        "60m",
+        "<<",
+        "=",
+        "٣",
+    ] {
+        assert_eq!(resolve(word, ScalarStyle::Plain), Some(Kind::Text(word.to_owned())), "{word}");
+    }
+    for style in [ScalarStyle::SingleQuoted, ScalarStyle::DoubleQuoted, ScalarStyle::Literal, ScalarStyle::Folded] {
+        for word in ["", "~", "true", "1", ".inf", "18446744073709551616"] {
+            assert_eq!(resolve(word, style), Some(Kind::Text(word.to_owned())), "{word}");
+        }
+    }
+}
+
+#[test]
+fn whole_numbers_of_more_than_64_bits_are_refused() {
+    for word in [
+        "9223372036854775808",
+        "18446744073709551616",
+        "-9223372036854775809",
+        "-170141183460469231731687303715884105728",
+        "340282366920938463463374607431768211456",
+    ] {
+        assert_eq!(resolve(word, ScalarStyle::Plain), None, "{word}");
     }
 }

@@ -13,14 +13,9 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{
-    CheckRunWrite, Effect, Presence,
-    branch::{self, Deletion},
-    check_run,
-    effect::{KINDS, changed_post, describe, kind, mark, need, need_of_run},
-};
+use super::{CheckRunWrite, Effect, KINDS, Presence, branch, check_run};
 use crate::{
-    channels::{Channels, Message},
+    channels::Channels,
     github::{
         Client, Error, Observation, ObservedSurface, OwnCheckRun, Repo,
         budget::Need,
@@ -33,11 +28,11 @@ use crate::{
     render::Dispatch,
 };
 use loopgate_core::{
-    CheckRunId, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId,
+    CheckRunId, PrNumber, RepoName, Sha, Timestamp,
     attempts::rerun::{Extent, RerunRequest},
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress, Snapshot},
-    policy::{Channel, DispatchFixer},
+    policy::DispatchFixer,
     state::Repeatable,
 };
 
@@ -53,15 +48,10 @@ const MOST_MARKS: usize = 50;
 pub struct Executor {
     /// Labels and review requests that were changed, and when.
     marks: TtlCache<Pull, Vec<(Timestamp, Effect)>>,
-    /// Labels that are known to exist.
-    labels: TtlCache<(RepoName, String), ()>,
+    /// What came of things that are asked once, and would come of them again: labels made, runs repeated, messages sent on
+    /// channels, and whatever of these or of reviewers was refused.
+    answers: TtlCache<String, Did>,
     label_creation: tokio::sync::Mutex<()>,
-    /// What was asked to run again, and how that was answered: until GitHub shows that it runs, the wish stands.
-    asked: TtlCache<(RepoName, AskedOf), Result<(), Error>>,
-    /// Reviewers that GitHub would not have, and why.
-    refused_reviewers: TtlCache<(Pull, Reviewer), String>,
-    /// Messages sent on channels, with their outcomes: one per call.
-    announced: TtlCache<(Pull, String, Channel), Result<(), String>>,
     channels: Channels,
     /// When each comment was posted in the last hour, by its marker, and when a post was found gone, by none: what people
     /// delete comes back, but not for ever.
@@ -100,10 +90,14 @@ struct Place<'a> {
     surface: &'a ObservedSurface,
 }
 
-/// Whether an effect had something to do.
-enum Did {
+/// What came of an effect.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(super) enum Did {
     Something,
+    /// There was nothing to do.
     Nothing,
+    /// It was not done, and why.
+    Refused(String),
 }
 
 impl Executor {
@@ -127,37 +121,38 @@ impl Executor {
         let mut left_out = None;
         let mut waiting = ByKind::new();
         for effect in effects {
-            let need = need(surface, effect);
+            let need = effect.need(surface);
             if left_out.is_some() && need >= left_out {
-                *waiting.entry(kind(effect)).or_default() += 1;
+                *waiting.entry(effect.kind()).or_default() += 1;
                 continue;
             }
-            if let Effect::Announce { channel, key, message } = effect {
-                self.announce(&place, *channel, key, message, &mut executed).await;
-                continue;
-            }
-            match self.carry_out(&place, effect, &mut executed).await {
-                Ok(Did::Something) => {
-                    executed.done += 1;
-                    self.remember_mark(surface, effect, client.now());
-                }
-                Ok(Did::Nothing) => {}
+            let did = match self.carry_out(&place, effect).await {
+                Ok(did) => did,
                 Err(Error::Paced { until }) => {
                     left_out = need;
-                    *waiting.entry(kind(effect)).or_default() += 1;
+                    *waiting.entry(effect.kind()).or_default() += 1;
                     executed.again_at.get_or_insert(until);
+                    continue;
                 }
                 Err(Error::NotFound { .. })
-                    if let Some(post) = changed_post(effect).map(|below| place.repo.path(below))
+                    if let Some(post) = effect.changed_post().map(|below| place.repo.path(below))
                         && (!client.is_gone(&post) || self.may_remake(surface, client.now())) =>
                 {
                     // Until that is certain, the doubt about the answer leads to the next look.
                     let again_at = client.is_gone(&post).then(|| client.now());
                     executed.again_at = executed.again_at.into_iter().chain(again_at).min();
+                    continue;
                 }
-                Err(error) => {
-                    let reason = error.refusal()?.to_string();
-                    let what = describe(effect);
+                Err(error) => Did::Refused(error.refusal()?.to_string()),
+            };
+            match did {
+                Did::Something => {
+                    executed.done += 1;
+                    self.remember_mark(surface, effect, client.now());
+                }
+                Did::Nothing => {}
+                Did::Refused(reason) => {
+                    let what = effect.describe();
                     tracing::warn!(what, reason, "effect refused");
                     executed.problems.push(Problem { what, reason });
                 }
@@ -224,8 +219,8 @@ impl Executor {
         let Observation { snapshot: Snapshot { pull_request, .. }, surface, .. } = observation;
         let marks = self.marks.get(&surface.pull(), now).unwrap_or_default();
         for (_, effect) in marks.iter().filter(|(at, _)| read_as_of.is_some_and(|read_as_of| read_as_of <= *at)) {
-            mark(effect, pull_request);
-            mark(effect, &mut surface.pull_request);
+            effect.mark(pull_request);
+            effect.mark(&mut surface.pull_request);
         }
     }
 
@@ -278,7 +273,7 @@ impl Executor {
         }
     }
 
-    async fn carry_out(&self, place: &Place<'_>, effect: &Effect, executed: &mut Executed) -> Result<Did, Error> {
+    async fn carry_out(&self, place: &Place<'_>, effect: &Effect) -> Result<Did, Error> {
         match effect {
             Effect::CreateCheckRun(write) => place.create_check_run(write).await?,
             Effect::UpdateCheckRun { id, write } => {
@@ -293,10 +288,11 @@ impl Executor {
                 place.tell(Method::PATCH, &format!("check-runs/{}", left.id), Some(&body), Repeat::Safe).await?;
             }
             Effect::CreateStatusComment { body } => self.comment(place, body, Need::Status).await?,
-            Effect::PostComment { body, .. } => self.comment(place, body, Need::Comment).await?,
-            Effect::AskFixer { body, dispatch, .. } => {
+            Effect::PostComment { body, dispatch, .. } => {
                 self.comment(place, body, Need::Comment).await?;
-                place.dispatch(dispatch).await?;
+                if let Some(dispatch) = dispatch {
+                    place.dispatch(dispatch).await?;
+                }
             }
             Effect::UpdateComment { comment, body } => {
                 let below = format!("issues/comments/{comment}");
@@ -324,20 +320,23 @@ impl Executor {
             }
             Effect::TakeBackReaction { to, kind } => return self.take_back(place, *to, *kind).await,
             Effect::React { to, kind, presence } => return self.react(place, *to, *kind, *presence).await,
-            Effect::Rerun(ask) => return self.ask_once(place, AskedOf::Rerun(ask.what), &rerun_path(*ask)).await,
+            Effect::Rerun(ask) => {
+                let key = format!("{} {:?}", place.repo.name, ask.what);
+                return self.once(place, key, async || place.post(&rerun_path(*ask)).await).await;
+            }
             Effect::ApproveRun(run) => {
                 let path = format!("actions/runs/{run}/approve");
-                return self.ask_once(place, AskedOf::Approval(*run), &path).await;
+                return self.once(place, place.repo.path(&path), async || place.post(&path).await).await;
             }
-            Effect::DeleteBranch(merged) => match branch::delete(place.repo, merged).await? {
-                Deletion::Deleted => {}
-                Deletion::Gone => return Ok(Did::Nothing),
-                Deletion::Kept(reason) => {
-                    executed.problems.push(Problem { what: describe(effect), reason: reason.to_owned() });
-                    return Ok(Did::Nothing);
-                }
-            },
-            Effect::Announce { .. } => {}
+            Effect::DeleteBranch(merged) => return branch::delete(place.repo, merged).await,
+            Effect::Announce { channel, key, message } => {
+                let key = format!("{:?} {key} {}", place.surface.pull(), channel.as_str());
+                let send = async || -> Result<Did, Error> {
+                    let sent = self.channels.send(*channel, message).await;
+                    Ok(sent.map_or_else(|error| Did::Refused(error.to_string()), |()| Did::Something))
+                };
+                return self.once(place, key, send).await;
+            }
         }
         Ok(Did::Something)
     }
@@ -345,10 +344,10 @@ impl Executor {
     /// Adding a label that does not exist would make one without colour or description. One that exists is left as the
     /// repository has it.
     async fn create_label(&self, place: &Place<'_>, name: &str, color: &str, description: &str) -> Result<Did, Error> {
-        let (key, now) = ((place.surface.repository.clone(), name.to_lowercase()), place.repo.now());
+        let key = format!("{} label {}", place.repo.name, name.to_lowercase());
         // Many pull requests may ask for the first of its kind at once.
         let _alone = self.label_creation.lock().await;
-        if self.labels.get(&key, now).is_some() {
+        if self.answers.get(&key, place.repo.now()).is_some() {
             return Ok(Did::Nothing);
         }
         let body = json!({ "name": name, "color": color, "description": description });
@@ -358,68 +357,43 @@ impl Executor {
             Err(Error::Rejected { status: 422, .. }) => Did::Nothing,
             Err(error) => return Err(error),
         };
-        self.labels.put(key, (), now);
+        self.answers.put(key, Did::Nothing, place.repo.now());
         Ok(did)
     }
 
-    /// One at a time: a single name that GitHub does not take fails a whole request.
+    /// One at a time: a single name that GitHub does not take fails a whole request. Only a refusal is remembered: people
+    /// may withdraw what was requested.
     async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did, Error> {
-        let key = (place.surface.pull(), reviewer.clone());
-        let path = place.reviewers_path();
-        if let Some(message) = self.refused_reviewers.recall(&key, &place.repo) {
-            return Err(Error::Rejected { path, status: 422, message });
+        let key = format!("{:?} {reviewer:?}", place.surface.pull());
+        let (path, body) = (place.reviewers_path(), reviewer_body(reviewer));
+        let ask = async || place.create(&path, &body, Need::Mark).await.map(|()| Did::Something);
+        let did = self.once(place, key.clone(), ask).await?;
+        if did == Did::Something {
+            self.answers.remove(&key);
         }
-        let doubts = place.repo.doubts();
-        let asked = place.create(&path, &reviewer_body(reviewer), Need::Mark).await;
-        if let Err(Error::Rejected { message, .. }) = &asked {
-            self.refused_reviewers.keep(key, message.clone(), &place.repo, doubts);
-        }
-        asked.map(|()| Did::Something)
+        Ok(did)
     }
 
-    /// Sends it once. A channel that fails becomes a problem, and ends nothing.
-    async fn announce(
+    /// Asks once. A refusal is shown as long as the effect is wanted, without asking again.
+    async fn once(
         &self,
         place: &Place<'_>,
-        channel: Channel,
-        key: &str,
-        message: &Message,
-        executed: &mut Executed,
-    ) {
-        let now = place.repo.now();
-        let said = (place.surface.pull(), key.to_owned(), channel);
-        let outcome = match self.announced.get(&said, now) {
-            Some(outcome) => outcome,
-            None => {
-                let outcome = self.channels.send(channel, message).await.map_err(|error| error.to_string());
-                executed.done += usize::from(outcome.is_ok());
-                self.announced.put(said, outcome.clone(), now);
-                outcome
-            }
-        };
-        if let Err(reason) = outcome {
-            let what = format!("call for a human by {}", channel.as_str());
-            tracing::warn!(what, reason, "channel failed");
-            executed.problems.push(Problem { what, reason });
-        }
-    }
-
-    /// Asks once. A refusal is shown as long as the request is wanted, without asking again.
-    async fn ask_once(&self, place: &Place<'_>, what: AskedOf, path: &str) -> Result<Did, Error> {
-        let key = (place.surface.repository.clone(), what);
-        if let Some(answer) = self.asked.recall(&key, &place.repo) {
-            return answer.map(|()| Did::Nothing);
+        key: String,
+        ask: impl AsyncFnOnce() -> Result<Did, Error>,
+    ) -> Result<Did, Error> {
+        if let Some(answer) = self.answers.recall(&key, &place.repo) {
+            return Ok(answer);
         }
         let doubts = place.repo.doubts();
-        let answer = match place.tell(Method::POST, path, None, Repeat::Never).await {
-            Ok(()) => Ok(()),
-            Err(error) => Err(error.refusal()?),
+        let did = match ask().await {
+            Ok(did) => did,
+            Err(error) => Did::Refused(error.refusal()?.to_string()),
         };
-        match &answer {
-            Ok(()) => self.asked.put(key, Ok(()), place.repo.now()),
-            Err(_) => self.asked.keep(key, answer.clone(), &place.repo, doubts),
+        match &did {
+            Did::Refused(_) => self.answers.keep(key, did.clone(), &place.repo, doubts),
+            Did::Something | Did::Nothing => self.answers.put(key, Did::Nothing, place.repo.now()),
         }
-        answer.map(|()| Did::Something)
+        Ok(did)
     }
 
     /// Giving a reaction twice changes nothing, but it is a write; so one that may be ours is looked at first.
@@ -458,13 +432,6 @@ impl Executor {
     }
 }
 
-/// What GitHub was asked to do with a run.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum AskedOf {
-    Rerun(Repeatable),
-    Approval(WorkflowRunId),
-}
-
 #[derive(Deserialize)]
 struct Created {
     id: CheckRunId,
@@ -487,6 +454,10 @@ impl Place<'_> {
 
     async fn tell(&self, method: Method, below: &str, body: Option<&Value>, repeat: Repeat) -> Result<(), Error> {
         self.repo.tell(method, &self.repo.path(below), body, repeat).await
+    }
+
+    async fn post(&self, below: &str) -> Result<Did, Error> {
+        self.tell(Method::POST, below, None, Repeat::Never).await.map(|()| Did::Something)
     }
 
     /// Creates what is there only once however often it is created, when it may.
@@ -532,7 +503,7 @@ impl Place<'_> {
 
     async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
         let body = check_run::creation(write, self.surface.pull_request.head.sha, self.repo.now());
-        let booked = self.repo.book(need_of_run(self.surface, write), self.surface.pull_request.head.sha).await?;
+        let booked = self.repo.book(write.need(self.surface), self.surface.pull_request.head.sha).await?;
         let created = self.repo.write(Method::POST, &self.repo.path("check-runs"), &body, Repeat::Never).await?;
         drop(booked);
         let Created { id, .. } = remember_check_run(self.repo, self.surface.pull_request.head.sha, created)?;
@@ -556,7 +527,7 @@ impl Place<'_> {
         let Some(us) = self.surface.us else { return Ok(None) };
         let content = path::escape(kind.as_str());
         let path = self.repo.path(format!("{}?content={content}", reactions(to)));
-        let given = self.repo.list::<Vec<Reaction>>(&path, 3).await?;
+        let given = self.repo.list::<Reaction>(&path, 3).await?;
         let is_ours = |reaction: &&Reaction| reaction.user.as_ref().is_some_and(|user: &User| user.id == us);
         Ok(given.items.iter().find(is_ours).map(|reaction| reaction.id))
     }

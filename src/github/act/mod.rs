@@ -8,13 +8,12 @@
 
 mod branch;
 mod check_run;
-mod effect;
 mod execute;
 mod plan;
 
 use crate::{
     channels::Message,
-    github::observe::LeftCheckRun,
+    github::{ObservedSurface, budget::Need, observe::LeftCheckRun},
     render::{CheckAnnotation, CheckRunText, Dispatch},
 };
 use loopgate_core::{
@@ -22,7 +21,9 @@ use loopgate_core::{
     attempts::rerun::RerunRequest,
     deciding::{CheckRunPlan, MergedBranch},
     gate::{Reacted, ReactionKind, Reviewer},
-    policy::Channel,
+    observed::{OwnCheck, PullRequest},
+    policy::{Channel, DispatchFixer},
+    state::Repeatable,
 };
 
 pub(in crate::github) use check_run::{Digest, is_signed};
@@ -58,15 +59,11 @@ pub enum Effect {
     RemoveLabel(String),
     RequestReviewer(Reviewer),
     WithdrawReviewer(Reviewer),
+    /// A comment, then the fixer's workflow that it announces, if there is one: without its marker nothing is started.
     PostComment {
         key: String,
         body: String,
-    },
-    /// The comment that announces the fix, then the workflow it names: without its marker nothing is started.
-    AskFixer {
-        key: String,
-        body: String,
-        dispatch: Dispatch,
+        dispatch: Option<Dispatch>,
     },
     React {
         to: Reacted,
@@ -92,6 +89,93 @@ pub enum Effect {
     DeleteBranch(MergedBranch),
 }
 
+/// The kinds of effects that may have to wait.
+const KINDS: [&str; 5] = ["check_run", "comment", "label", "review_request", "reaction"];
+
+impl Effect {
+    /// What it creates content for; `None` where it creates none.
+    fn need(&self, surface: &ObservedSurface) -> Option<Need> {
+        match self {
+            Self::CreateCheckRun(write) => Some(write.need(surface)),
+            Self::CreateStatusComment { .. } => Some(Need::Status),
+            Self::PostComment { .. } => Some(Need::Comment),
+            Self::CreateLabel { .. } | Self::AddLabels(_) | Self::RequestReviewer(_) => Some(Need::Mark),
+            Self::React { .. } => Some(Need::Reaction),
+            _ => None,
+        }
+    }
+
+    /// Which of the [`KINDS`] it is.
+    const fn kind(&self) -> &'static str {
+        match self {
+            Self::CreateCheckRun(_) | Self::UpdateCheckRun { .. } | Self::CancelCheckRun(_) => KINDS[0],
+            Self::CreateLabel { .. } | Self::AddLabels(_) | Self::RemoveLabel(_) => KINDS[2],
+            Self::RequestReviewer(_) | Self::WithdrawReviewer(_) => KINDS[3],
+            Self::React { .. } | Self::TakeBackReaction { .. } => KINDS[4],
+            _ => KINDS[1],
+        }
+    }
+
+    /// The path of the post of ours that it changes, below the repository's.
+    fn changed_post(&self) -> Option<String> {
+        match self {
+            Self::UpdateComment { comment, .. } => Some(format!("issues/comments/{comment}")),
+            Self::UpdateCheckRun { id, .. } => Some(format!("check-runs/{id}")),
+            _ => None,
+        }
+    }
+
+    /// The effect that was due, in the words of the problem that people read.
+    fn describe(&self) -> String {
+        let name = |reviewer: &Reviewer| match reviewer {
+            Reviewer::User(login) => login.to_string(),
+            Reviewer::Team(team) => team.to_string(),
+        };
+        match self {
+            Self::CreateCheckRun(write) | Self::UpdateCheckRun { write, .. } => {
+                format!("write the check run {}", write.name)
+            }
+            Self::CancelCheckRun(_) => "cancel a check run of what was left".to_owned(),
+            Self::CreateStatusComment { .. } | Self::UpdateComment { .. } => "write a comment of ours".to_owned(),
+            Self::DeleteComment(_) => "delete a second status comment".to_owned(),
+            Self::CreateLabel { name, .. } => format!("create the label {name}"),
+            Self::AddLabels(names) => format!("add the labels {}", names.join(", ")),
+            Self::RemoveLabel(name) => format!("remove the label {name}"),
+            Self::RequestReviewer(reviewer) => format!("request a review by {}", name(reviewer)),
+            Self::WithdrawReviewer(reviewer) => format!("withdraw the review request to {}", name(reviewer)),
+            Self::PostComment { key, dispatch, .. } => match dispatch.as_ref().map(|dispatch| &dispatch.to) {
+                None => format!("post the comment {key}"),
+                Some(DispatchFixer::Repository { event_type }) => format!("send the event {event_type} to the fixer"),
+                Some(DispatchFixer::Workflow { file }) => format!("start the fixer's workflow {file}"),
+            },
+            Self::React { .. } => "react to a comment".to_owned(),
+            Self::TakeBackReaction { .. } => "take a reaction back".to_owned(),
+            Self::Announce { channel, .. } => format!("call for a human by {}", channel.as_str()),
+            Self::DeleteBranch(merged) => format!("delete the branch {}", merged.name),
+            Self::Rerun(ask) => match ask.what {
+                Repeatable::WorkflowRun { id, .. } => format!("run workflow run {id} again"),
+                Repeatable::Job { id } => format!("run job {id} again"),
+                Repeatable::CheckRun { id, .. } => format!("ask for check run {id} again"),
+            },
+            Self::ApproveRun(run) => format!("let workflow run {run} run"),
+        }
+    }
+
+    /// Does to what was read what it did.
+    fn mark(&self, pull_request: &mut PullRequest) {
+        let PullRequest { labels, requested_users: users, requested_teams: teams, .. } = pull_request;
+        match self {
+            Self::AddLabels(names) => labels.extend(names.iter().cloned()),
+            Self::RemoveLabel(name) => labels.retain(|label| label != name),
+            Self::RequestReviewer(Reviewer::User(login)) => users.extend([login.clone()]),
+            Self::RequestReviewer(Reviewer::Team(team)) => teams.extend([team.clone()]),
+            Self::WithdrawReviewer(Reviewer::User(login)) => users.retain(|it| it != login),
+            Self::WithdrawReviewer(Reviewer::Team(team)) => teams.retain(|it| it != team),
+            _ => {}
+        }
+    }
+}
+
 /// Whether somebody has given a comment the same reaction already; it may have been us.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
@@ -109,4 +193,11 @@ pub struct CheckRunWrite {
     pub annotations: Vec<CheckAnnotation>,
     /// Kept in the check run's `external_id`: what it shows, to be compared with what it should show.
     pub digest: String,
+}
+
+impl CheckRunWrite {
+    fn need(&self, surface: &ObservedSurface) -> Need {
+        // The verdict itself first; what the gates wait for is next.
+        if self.name == OwnCheck::Verify.name(&surface.pull_request.base.scope) { Need::Verify } else { Need::Verdict }
+    }
 }

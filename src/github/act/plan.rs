@@ -133,10 +133,8 @@ fn posts(observed: &ObservedSurface, texts: &Rendered) -> Vec<Effect> {
     let effect = |(post, text): &(Post, String)| {
         let key = post.key();
         let body = Marker::Post(key.clone()).on(text);
-        match (post, &texts.dispatch) {
-            (Post::FixRequest { .. }, Some(dispatch)) => Effect::AskFixer { key, body, dispatch: dispatch.clone() },
-            _ => Effect::PostComment { key, body },
-        }
+        let dispatch = texts.dispatch.clone().filter(|_| matches!(post, Post::FixRequest { .. }));
+        Effect::PostComment { key, body, dispatch }
     };
     missing.map(effect).collect()
 }

@@ -122,11 +122,16 @@ pub(crate) struct Creates {
 }
 
 impl Creates {
-    /// Asks to create something now, and books it when that is granted, until it is [`answered`](Self::answered).
+    /// Asks to create something now, and books it when that is granted, until it is [`answered`](Self::answered). What waits
+    /// for nothing is granted.
     ///
     /// # Errors
     /// When to ask again.
-    pub fn book(&mut self, want: &Want, now: Timestamp) -> Result<(), Timestamp> {
+    pub fn book(&mut self, want: Option<&Want>, now: Timestamp) -> Result<(), Timestamp> {
+        let Some(want) = want else {
+            self.under_way += 1;
+            return Ok(());
+        };
         let ledger = &mut self.ledger;
         // A clock that was set back leaves times that are still to come: they are let go.
         ledger.created.retain(|at| *at <= now + MINUTE && *at + HOUR > now);
@@ -144,11 +149,6 @@ impl Creates {
             Err(_) => {}
         }
         asked.map_err(|promise| promise.at)
-    }
-
-    /// Books what must go at once.
-    pub fn begin(&mut self) {
-        self.under_way += 1;
     }
 
     /// What was booked is over.

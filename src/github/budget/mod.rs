@@ -74,7 +74,7 @@ pub(crate) struct Budget {
     /// Points of what was answered within the last minute, oldest first: the platform counted them before that.
     spent: VecDeque<(Timestamp, u32)>,
     /// Points of what is under way.
-    under_way: u32,
+    pub under_way: u32,
     /// Requests that wait for points, and when each asked last. Only the first gets any: else a write, which costs five,
     /// would find none among reads that take each point as it comes.
     waiting: BTreeMap<Place, Timestamp>,
@@ -125,11 +125,6 @@ impl Budget {
     pub fn answered(&mut self, points: u32, now: Timestamp) {
         self.under_way = self.under_way.saturating_sub(points);
         self.spent.push_back((now, points));
-    }
-
-    /// A request is not sent after all.
-    pub fn given_back(&mut self, points: u32) {
-        self.under_way = self.under_way.saturating_sub(points);
     }
 
     /// A request is sent once more.

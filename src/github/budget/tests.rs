@@ -19,7 +19,7 @@ fn verify(of: usize) -> Want {
 
 /// Asks, and is answered at once.
 fn create(creates: &mut Creates, need: Need, of: usize, behind: usize, now: Timestamp) -> Result<(), Timestamp> {
-    creates.book(&Want { head: head(of), need, behind }, now).map(|()| creates.answered(now))
+    creates.book(Some(&Want { head: head(of), need, behind }), now).map(|()| creates.answered(now))
 }
 
 /// Asks for points, and counts them as used.
@@ -31,12 +31,12 @@ fn spend(budget: &mut Budget, class: WorkClass, points: u32, now: Timestamp) -> 
 fn what_is_under_way_is_counted_from_its_answer() {
     let mut creates = Creates::default();
     for nth in 0..80 {
-        assert_eq!(creates.book(&verify(nth), at(0)), Ok(()));
+        assert_eq!(creates.book(Some(&verify(nth)), at(0)), Ok(()));
     }
-    assert_eq!(creates.book(&verify(90), at(90)), Err(at(150)));
+    assert_eq!(creates.book(Some(&verify(90)), at(90)), Err(at(150)));
     creates.answered(at(95));
-    assert_eq!(creates.book(&verify(90), at(154)), Err(at(155)), "79 are still under way");
-    assert_eq!(creates.book(&verify(90), at(155)), Ok(()));
+    assert_eq!(creates.book(Some(&verify(90)), at(154)), Err(at(155)), "79 are still under way");
+    assert_eq!(creates.book(Some(&verify(90)), at(155)), Ok(()));
     let mut budget = Budget::new(PointsLimit::On);
     assert_eq!(budget.ask(WorkClass::Author, None, 820, at(0)), Ok(()));
     assert_eq!(budget.ask(WorkClass::Author, None, 1, at(90)), Err(Held::Points));

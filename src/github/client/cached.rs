@@ -1,15 +1,14 @@
-//! What was read before: documents by their ETag, what its path names by content for good, and absences for a while.
+//! What was read before: documents by their ETag, and what its path names by content for good.
 
 use base64::{Engine as _, prelude::BASE64_STANDARD};
 use bytes::Bytes;
-use http::header;
 use serde::{
     Deserialize, Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
 use sha1::{Digest as _, Sha1};
 
-use super::{Client, JSON_LIMIT, Page, parse, unreadable};
+use super::{Client, JSON_LIMIT, Page, Parse, parse, unreadable};
 use crate::github::{
     Error,
     cache::{CacheKey, CachedAnswer},
@@ -20,25 +19,24 @@ use loopgate_core::Sha;
 impl Client {
     /// One document, or page of a list, with its paging links; conditionally when it was read before. Only what could be
     /// read is kept.
-    pub(in crate::github) async fn get_page<T: DeserializeOwned>(&self, path: &str) -> Result<Page<T>, Error> {
+    pub(in crate::github) async fn get_page<T>(&self, path: &str, parse: Parse<T>) -> Result<Page<T>, Error> {
         let key = self.key(path, Accept::Json)?;
-        let known = self.shared.hub.cache.get(&key);
+        let known = self.shared.hub.setup.cache.get(&key);
         let (etag, known) = match known.as_deref() {
             Some(CachedAnswer::Tagged { etag, link, body }) => (Some(etag.as_str()), Some((link, body))),
             _ => (None, None),
         };
         let request = Outgoing { etag, ..Outgoing::read(path, Accept::Json, JSON_LIMIT) };
         let answer = self.read(&request).await?.or_redirected(path)?;
-        let text = |name| answer.headers.get(name).and_then(|value| value.to_str().ok()).map(str::to_owned);
-        let link = text(header::LINK);
+        let link = answer.header("link").map(str::to_owned);
         if let (304, Some((known_link, body))) = (answer.status.as_u16(), known) {
-            self.shared.hub.meter.not_modified();
+            self.shared.hub.meter.counts().usage.not_modified += 1;
             return Ok(Page { links: link.or_else(|| known_link.clone()), content: parse(path, body)? });
         }
         let content = parse(path, &answer.body)?;
-        if let Some(etag) = text(header::ETAG) {
+        if let Some(etag) = answer.header("etag").map(str::to_owned) {
             let answer = CachedAnswer::Tagged { etag, link: link.clone(), body: answer.body };
-            self.shared.hub.cache.put(key, answer);
+            self.shared.hub.setup.cache.put(key, answer);
         }
         Ok(Page { links: link, content })
     }
@@ -80,8 +78,7 @@ impl Client {
                 // (<https://docs.github.com/en/rest/repos/contents#get-repository-content>).
                 None => {
                     let repository = path.split_once("/contents/").map_or(path, |(repository, _)| repository);
-                    let path = format!("{repository}/git/blobs/{}", file.sha);
-                    self.read(&Outgoing::read(&path, Accept::Raw, limit)).await?.or_redirected(&path)?.body
+                    return self.get_blob(repository, file.sha, limit).await;
                 }
             };
             if blob_id(&bytes) != file.sha {
@@ -122,8 +119,7 @@ impl Client {
         body.map(|body| parse(path, &body)).transpose()
     }
 
-    /// What was read before, or is read now. An absence is believed for a moment only, until a second read finds the
-    /// same: a server that lags behind a push answers so too.
+    /// What was read before, or is read now. An absence is never kept: a server that lags behind a push answers so too.
     async fn once_or_absent(
         &self,
         path: &str,
@@ -131,18 +127,15 @@ impl Client {
         read: impl AsyncFnOnce() -> Result<Option<Bytes>, Error>,
     ) -> Result<Option<Bytes>, Error> {
         let key = self.key(path, accept)?;
-        if let Some(CachedAnswer::Immutable(body)) = self.shared.hub.cache.get(&key).as_deref() {
+        if let Some(CachedAnswer::Immutable(body)) = self.shared.hub.setup.cache.get(&key).as_deref() {
             return Ok(Some(body.clone()));
-        }
-        if self.is_absent(path) {
-            return Ok(None);
         }
         let body = match read().await {
             Err(Error::NotFound { .. }) => None,
             read => read?,
         };
         if let Some(body) = &body {
-            self.shared.hub.cache.put(key, CachedAnswer::Immutable(body.clone()));
+            self.shared.hub.setup.cache.put(key, CachedAnswer::Immutable(body.clone()));
         }
         Ok(body)
     }
@@ -150,13 +143,13 @@ impl Client {
     /// Remembers what a path that names its content will answer, because we have just written it.
     pub(crate) fn remember(&self, path: &str, accept: Accept, body: Bytes) {
         if let Ok(key) = self.key(path, accept) {
-            self.shared.hub.cache.put(key, CachedAnswer::Immutable(body));
+            self.shared.hub.setup.cache.put(key, CachedAnswer::Immutable(body));
         }
     }
 
     /// What [`remember`](Self::remember) keeps for a path, or an earlier read found there.
     pub(crate) fn recall(&self, path: &str, accept: Accept) -> Option<Bytes> {
-        match self.shared.hub.cache.get(&self.key(path, accept).ok()?).as_deref() {
+        match self.shared.hub.setup.cache.get(&self.key(path, accept).ok()?).as_deref() {
             Some(CachedAnswer::Immutable(body)) => Some(body.clone()),
             _ => None,
         }

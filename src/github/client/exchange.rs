@@ -3,7 +3,7 @@
 use std::sync::PoisonError;
 
 use bytes::Bytes;
-use http::{Method, header};
+use http::Method;
 
 use super::{
     Client, error_of,
@@ -45,31 +45,33 @@ impl Client {
             if request.method != Method::GET {
                 fence::check(path).await?;
             }
-            self.count(request);
+            hub.meter.sent(&request.method);
             let outcome = hub.transport.send(&address, request, token.as_ref()).await;
             if let Ok(answer) = &outcome {
                 self.shared.budget().told(&answer.headers);
             }
             let failed = match outcome {
-                Ok(answer) if answer.is_redirect() => match answer.location().map(|to| hub.transport.address(to)) {
-                    // A renamed repository answers with its address by id, which takes the same request.
-                    Some(Ok(moved)) if hops < MOST_HOPS => {
-                        address = moved;
-                        hops += 1;
-                        continue;
+                Ok(answer) if answer.is_redirect() => {
+                    match answer.header("location").map(|to| hub.transport.address(to)) {
+                        // A renamed repository answers with its address by id, which takes the same request.
+                        Some(Ok(moved)) if hops < MOST_HOPS => {
+                            address = moved;
+                            hops += 1;
+                            continue;
+                        }
+                        Some(_) => return Ok(answer),
+                        None => return Err(unreadable(path, "a redirect to nowhere")),
                     }
-                    Some(_) => return Ok(answer),
-                    None => return Err(unreadable(path, "a redirect to nowhere")),
-                },
+                }
                 Ok(answer) => match self.judge(path, &answer) {
-                    RetryDecision::Success | RetryDecision::NotModified => return Ok(answer),
-                    RetryDecision::RenewToken(_) if refused.is_none() && self.renews() => {
+                    RetryDecision::Success => return Ok(answer),
+                    RetryDecision::RenewToken(_) if refused.is_none() && self.shared.installation.is_some() => {
                         refused = token;
                         continue;
                     }
                     RetryDecision::RenewToken(_) if self.turns_key(&mut keys_refused) => continue,
                     RetryDecision::Failed(Error::Forbidden { message, .. })
-                        if self.renews() && message.contains(SUSPENDED) =>
+                        if self.shared.installation.is_some() && message.contains(SUSPENDED) =>
                     {
                         return Err(self.silence(message, true));
                     }
@@ -82,21 +84,21 @@ impl Client {
                 Err(Broken::TooLarge) => return Err(error_of(Broken::TooLarge, path, request.limit)),
                 Err(broken) => error_of(broken, path, request.limit),
             };
-            if retries == hub.patience.retries {
+            if retries == hub.setup.patience.retries {
                 return Err(failed);
             }
             tracing::debug!(path, error = %failed, "asking again");
             self.shared.budget().repeats(points(request), self.now());
-            tokio::time::sleep(hub.patience.pause_before(retries)).await;
+            tokio::time::sleep(hub.setup.patience.pause_before(retries)).await;
             retries += 1;
         }
     }
 
     fn judge(&self, path: &str, answer: &Incoming) -> RetryDecision {
-        self.shared.hub.health.answered(&answer.headers, self.now());
+        self.shared.hub.health.answered(answer, self.now());
         self.shared.hub.meter.answered(served().urgency.class(), answer.status);
         let mut limit = self.shared.limit.lock().unwrap_or_else(PoisonError::into_inner);
-        let verdict = judge(path, answer.status, &answer.headers, &answer.body, limit.strikes, self.now());
+        let verdict = judge(path, answer, limit.strikes, self.now());
         match &verdict {
             RetryDecision::Failed(Error::RateLimited { until }) => {
                 *limit = Limit { until: Some(*until), strikes: limit.strikes + 1 };
@@ -107,22 +109,18 @@ impl Client {
                 }
                 tracing::warn!(path, %until, "rate limited");
             }
-            RetryDecision::Success | RetryDecision::NotModified => *limit = Limit::default(),
+            // What was under way when the limit was met does not end it.
+            RetryDecision::Success if limit.until.is_none_or(|until| until <= self.now()) => *limit = Limit::default(),
             _ => {}
         }
-        verdict
-    }
-
-    pub(super) fn count(&self, request: &Outgoing<'_>) {
-        if request.method == Method::GET {
-            self.shared.hub.meter.read();
-        } else {
-            self.shared.hub.meter.write();
+        if let (Credentials::App(_), None) = (&self.shared.hub.credentials, self.shared.installation) {
+            match &verdict {
+                RetryDecision::Success => self.shared.hub.health.signed(Ok(())),
+                RetryDecision::RenewToken(error) => self.shared.hub.health.signed(Err(error.to_string())),
+                _ => {}
+            }
         }
-    }
-
-    fn renews(&self) -> bool {
-        self.shared.installation.is_some()
+        verdict
     }
 
     /// Signs with the App's next key, where this client signs by itself and there is one that was not refused.
@@ -134,64 +132,37 @@ impl Client {
 
     pub(super) async fn token(&self, refused: Option<&Secret>) -> Result<Option<Secret>, Error> {
         let now = self.now();
-        let app = match (&self.shared.hub.credentials, self.shared.installation) {
-            (Credentials::Nobody(_), _) => return Ok(None),
-            (Credentials::Token(token) | Credentials::Job { token, .. }, _) => return Ok(Some(token.clone())),
-            (Credentials::App(app), None) => return app.jwt(now).map(Some),
-            (Credentials::App(app), Some(_)) => app,
-        };
-        let renew = async || {
-            let mut refused = 1;
-            loop {
-                match self.ask_for_token(&app.jwt(now)?).await {
-                    Err(Error::Unauthorized { .. }) if app.turn() > refused => refused += 1,
-                    answer => return answer,
-                }
+        match (&self.shared.hub.credentials, &self.shared.app) {
+            (Credentials::Nobody(_), _) => Ok(None),
+            (Credentials::Token(token) | Credentials::Job { token, .. }, _) => Ok(Some(token.clone())),
+            (Credentials::App(app), None) => app.jwt(now).map(Some),
+            (Credentials::App(_), Some(app)) => {
+                self.shared.token.current(now, refused, async || self.ask_for_token(app).await).await.map(Some)
             }
-        };
-        self.shared.token.current(now, refused, renew).await.map(Some)
+        }
     }
 
-    async fn ask_for_token(&self, jwt: &Secret) -> Result<InstallationToken, Error> {
-        let (hub, id) = (&self.shared.hub, self.shared.installation.map_or(0, InstallationId::get));
-        let path = format!("/app/installations/{id}/access_tokens");
-        let address = hub.transport.address(&path)?;
+    /// A token for the installation, asked for by the App itself.
+    async fn ask_for_token(&self, app: &Self) -> Result<InstallationToken, Error> {
+        let path =
+            format!("/app/installations/{}/access_tokens", self.shared.installation.map_or(0, InstallationId::get));
         let request = Outgoing {
             method: Method::POST,
             body: Some(Bytes::from_static(b"{}")),
             ..Outgoing::read(&path, Accept::Json, 1 << 20)
         };
-        let mut retries = 0;
-        loop {
-            // A second token does no harm, so this may be repeated whatever happened to the first request.
-            hub.meter.read();
-            let failed = match hub.transport.send(&address, &request, Some(jwt)).await {
-                Ok(answer) => match self.judge(&path, &answer) {
-                    RetryDecision::Success => {
-                        hub.health.signed(Ok(()));
-                        self.ask_again();
-                        return parse(&path, &answer.body);
-                    }
-                    RetryDecision::RenewToken(error) => {
-                        hub.health.signed(Err(error.to_string()));
-                        return Err(error);
-                    }
-                    RetryDecision::Again(error) => error,
-                    RetryDecision::NotModified => return Err(unreadable(&path, "304")),
-                    // Only an installation that is gone or suspended gets no token.
-                    RetryDecision::Failed(error @ (Error::NotFound { .. } | Error::Forbidden { .. })) => {
-                        let is_said = error.to_string().contains(SUSPENDED);
-                        return Err(self.silence(error.to_string(), is_said));
-                    }
-                    RetryDecision::Failed(error) => return Err(error),
-                },
-                Err(broken) => error_of(broken, &path, request.limit),
-            };
-            if retries == hub.patience.retries {
-                return Err(failed);
+        // A second token does no harm, so this may be repeated whatever happened to the first request.
+        match Box::pin(app.asked(&request, Repeat::Safe)).await {
+            Ok(answer) => {
+                self.ask_again();
+                parse(&path, &answer.body)
             }
-            tokio::time::sleep(hub.patience.pause_before(retries)).await;
-            retries += 1;
+            // Only an installation that is gone or suspended gets no token.
+            Err(error @ (Error::NotFound { .. } | Error::Forbidden { .. })) => {
+                let is_said = error.to_string().contains(SUSPENDED);
+                Err(self.silence(error.to_string(), is_said))
+            }
+            Err(error) => Err(error),
         }
     }
 }
@@ -199,10 +170,6 @@ impl Client {
 impl Incoming {
     pub(super) fn is_redirect(&self) -> bool {
         matches!(self.status.as_u16(), 301 | 302 | 303 | 307 | 308)
-    }
-
-    pub(super) fn location(&self) -> Option<&str> {
-        self.headers.get(header::LOCATION)?.to_str().ok()
     }
 
     /// An answer that sends elsewhere is none, but for downloads.

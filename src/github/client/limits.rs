@@ -41,36 +41,33 @@ impl Client {
     /// [`Error::Paced`] when it may not go yet.
     pub(crate) async fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>, Error> {
         let Served { urgency, behind } = served();
-        let want = Want { head, need, behind: behind.count() };
-        let paced = |until| {
-            self.shared.hub.meter.deferred(urgency.class());
+        let booked = self.booked(Some(Want { head, need, behind: behind.count() })).await;
+        booked.map_err(|until| {
+            self.shared.hub.meter.counts().spending.deferred[urgency.class() as usize] += 1;
             Error::Paced { until }
-        };
-        if let Some(answer) = self.create(Some(want)).await {
-            let until = answer.map_err(paced)?;
-            return Ok(Booked { shared: &self.shared, what: Booking::WithOthers { until } });
-        }
-        self.shared.budget().creates.book(&want, self.now()).map_err(paced)?;
-        Ok(Booked { shared: &self.shared, what: Booking::Creation })
+        })
     }
 
     /// Books a creation that waits for nothing.
-    pub(crate) async fn book_at_once(&self) -> Booked<'_> {
-        if let Some(Ok(until)) = self.create(None).await {
-            return Booked { shared: &self.shared, what: Booking::WithOthers { until } };
+    pub(crate) async fn book_at_once(&self) -> Option<Booked<'_>> {
+        self.booked(None).await.ok()
+    }
+
+    /// Books a creation among those of all processes, or where that cannot be among our own.
+    async fn booked(&self, want: Option<Want>) -> Result<Booked<'_>, Timestamp> {
+        let now = self.now();
+        if let Some((others, installation)) = self.others()
+            && let Some(answer) = others.create(CreationClaim { installation, want, now, takes: CREATION_TAKES }).await
+        {
+            return Ok(Booked { shared: &self.shared, what: Booking::WithOthers { until: answer? } });
         }
-        self.shared.budget().creates.begin();
-        Booked { shared: &self.shared, what: Booking::Creation }
+        self.shared.budget().creates.book(want.as_ref(), now)?;
+        Ok(Booked { shared: &self.shared, what: Booking::Creation })
     }
 
     /// Where other processes book what they take of the same limits.
     fn others(&self) -> Option<(&dyn SharedBudget, InstallationId)> {
         Some((&**self.shared.hub.shared_budget.get()?, self.shared.installation?))
-    }
-
-    async fn create(&self, want: Option<Want>) -> Option<Result<Timestamp, Timestamp>> {
-        let (others, installation) = self.others()?;
-        others.create(CreationClaim { installation, want, now: self.now(), takes: CREATION_TAKES }).await
     }
 
     /// Books the points of a request among those that all processes share. Returns whether there are enough.
@@ -102,7 +99,7 @@ impl Client {
                     POINTS_OF_OTHERS_PAUSE
                 }
                 Err(Held::ForPeople { until }) => {
-                    self.shared.hub.meter.deferred(class);
+                    self.shared.hub.meter.counts().spending.deferred[class as usize] += 1;
                     return Err(Error::KeptForPeople { until });
                 }
                 Err(Held::Points) => POINTS_PAUSE,
@@ -145,7 +142,7 @@ enum Booking {
 
 impl Drop for Booked<'_> {
     fn drop(&mut self) {
-        let (mut budget, now) = (self.shared.budget(), self.shared.hub.clock.now());
+        let (mut budget, now) = (self.shared.budget(), self.shared.hub.setup.clock.now());
         match self.what {
             Booking::Points(points) => budget.answered(points, now),
             Booking::Creation => budget.creates.answered(now),
@@ -157,7 +154,7 @@ impl Drop for Booked<'_> {
                     others.creation_ended(CreationEnd { installation, booked_until: until, answered_at: now });
                 }
             }
-            Booking::Unused(points) => budget.given_back(points),
+            Booking::Unused(points) => budget.under_way = budget.under_way.saturating_sub(points),
         }
     }
 }
@@ -177,7 +174,7 @@ struct Waiting<'c> {
 
 impl<'c> Waiting<'c> {
     fn begin(shared: &'c Shared, class: WorkClass) -> Self {
-        let place = shared.budget().waits(class, shared.hub.clock.now());
+        let place = shared.budget().waits(class, shared.hub.setup.clock.now());
         Self { shared, place }
     }
 }

@@ -29,9 +29,6 @@ pub(crate) const LOOK_AGAIN_AFTER: TimeDelta = TimeDelta::seconds(31);
 /// How far two refusals must lie apart to be believed.
 const REFUSALS_AGREE_AFTER: TimeDelta = TimeDelta::seconds(30);
 
-/// How long a confirmed 404 of what its path names by content is believed.
-const ABSENCE_IS_BELIEVED: TimeDelta = TimeDelta::hours(1);
-
 /// Refusals remembered at most; beyond that all are in doubt again.
 const MOST_REFUSALS: usize = 10_000;
 
@@ -48,17 +45,11 @@ pub(super) const SUSPENDED: &str = "installation has been suspended";
 struct Absence {
     since: Timestamp,
     last: Timestamp,
-    /// It is asked for again, whatever is believed.
-    is_doubted: bool,
 }
 
 impl Absence {
     /// `since` when an event states it, or GitHub's message.
     const CERTAIN: Timestamp = Timestamp::UNIX_EPOCH;
-
-    const fn first(now: Timestamp) -> Self {
-        Self { since: now, last: now, is_doubted: false }
-    }
 
     fn is_confirmed(&self) -> bool {
         self.last - self.since >= REFUSALS_AGREE_AFTER
@@ -139,8 +130,8 @@ impl Client {
                     stale.refused.clear();
                 }
                 let (absence, last) =
-                    stale.refused.entry(name()).or_insert_with(|| (Absence::first(now), error.clone()));
-                (absence.last, absence.is_doubted, *last) = (now, false, error.clone());
+                    stale.refused.entry(name()).or_insert_with(|| (Absence { since: now, last: now }, error.clone()));
+                (absence.last, *last) = (now, error.clone());
                 let is_confirmed = absence.is_confirmed();
                 stale.doubts += u64::from(!is_confirmed && !is_own_ref);
             }
@@ -158,28 +149,6 @@ impl Client {
         let mut stale = self.stale();
         let is_confirmed = stale.refused.get(&format!("GET {path}")).is_none_or(|(absence, _)| absence.is_confirmed());
         stale.doubts += u64::from(!is_confirmed);
-    }
-
-    /// Whether a path that names its content was answered by 404, and need not be asked again yet.
-    pub(super) fn is_absent(&self, path: &str) -> bool {
-        let (mut stale, now) = (self.stale(), self.now());
-        let Some((absence, Error::NotFound { .. })) = stale.refused.get(&format!("GET {path}")) else { return false };
-        if absence.is_doubted {
-            return false;
-        }
-        if absence.is_confirmed() {
-            return now < absence.last + ABSENCE_IS_BELIEVED;
-        }
-        let is_believed = now < absence.since + REFUSALS_AGREE_AFTER;
-        stale.doubts += u64::from(is_believed);
-        is_believed
-    }
-
-    /// A file that was found absent is asked for again when it is next read.
-    pub(crate) fn doubt_absence(&self, path: &str) {
-        if let Some((absence, _)) = self.stale().refused.get_mut(&format!("GET {path}")) {
-            absence.is_doubted = true;
-        }
     }
 
     /// Remembers what we created in a list, for as long as the list may lag behind.
@@ -233,7 +202,7 @@ impl Client {
     pub(super) fn silence(&self, message: String, is_said: bool) -> Error {
         let (mut stale, now) = (self.stale(), self.now());
         let since = stale.silence.as_ref().map_or(now, |(_, absence)| absence.since);
-        let absence = Absence { since: if is_said { Absence::CERTAIN } else { since }, ..Absence::first(now) };
+        let absence = Absence { since: if is_said { Absence::CERTAIN } else { since }, last: now };
         let until = (!absence.is_confirmed()).then(|| since + LOOK_AGAIN_AFTER);
         stale.silence = Some((message.clone(), absence));
         Error::NotInstalled { message, until }

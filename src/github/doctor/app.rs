@@ -1,21 +1,71 @@
 //! The App itself: its key, its permissions and events, where it is installed.
 
-use super::{
-    Finding, Found, Outcome,
-    facts::{Facts, Permissions, Reached, known},
-};
-use crate::github::{
-    Error, ErrorKind,
-    registration::{Access, NEEDS, Need},
-};
+use std::collections::BTreeMap;
 
-pub(super) fn clock(reached: &Reached) -> Found {
-    let wrong = |said: &String| Finding::fault(said, "set the clock, and let it be kept by NTP");
-    reached.clock.as_ref().map(|()| Vec::new()).map_err(wrong)
+use serde::Deserialize;
+use serde_json::Value;
+
+use super::{Expected, Finding, Found, Outcome, asked};
+use crate::github::{
+    Client, Error, ErrorKind, Github,
+    error::OrAbsent as _,
+    registration::{self, Access, NEEDS, Need},
+};
+use loopgate_core::{AppId, Login};
+
+type Permissions = BTreeMap<String, Access>;
+
+/// `GET /app` (<https://docs.github.com/en/rest/apps/apps#get-the-authenticated-app>).
+#[derive(Deserialize)]
+pub(super) struct App {
+    pub id: AppId,
+    pub slug: String,
+    owner: Account,
+    permissions: Permissions,
+    events: Vec<String>,
+    html_url: String,
 }
 
-pub(super) fn reached(reached: &Reached) -> Found {
-    let Err(error) = &reached.app else { return Ok(Vec::new()) };
+#[derive(Deserialize)]
+struct Account {
+    login: Login,
+    #[serde(rename = "type")]
+    kind: String,
+}
+
+/// An entry of `GET /app/installations`.
+#[derive(Deserialize)]
+pub(super) struct Installation {
+    account: Account,
+    html_url: String,
+    suspended_at: Option<String>,
+    permissions: Permissions,
+}
+
+impl App {
+    /// The App's own settings page, or a page below it.
+    pub fn settings(&self, below: &str) -> String {
+        // `html_url` is the App's public page, on the same host.
+        let web = self.html_url.split_once("/apps/").map_or(self.html_url.as_str(), |(web, _)| web);
+        match self.owner.kind.as_str() {
+            "Organization" => format!("{web}/organizations/{}/settings/apps/{}{below}", self.owner.login, self.slug),
+            _ => format!("{web}/settings/apps/{}{below}", self.slug),
+        }
+    }
+
+    /// Where it is installed on further accounts.
+    pub fn installation_page(&self) -> String {
+        format!("{}/installations/new", self.html_url)
+    }
+}
+
+pub(super) fn clock(github: &Github) -> Found {
+    let wrong = |said| Finding::fault(said, "set the clock, and let it be kept by NTP");
+    github.clock_is_right().map(|()| Vec::new()).map_err(wrong)
+}
+
+pub(super) fn reached(github: &Github, app: &Result<App, Error>) -> Found {
+    let Err(error) = app else { return Ok(Vec::new()) };
     let is_away = matches!(error.kind(), ErrorKind::Outage { .. } | ErrorKind::Wait { .. });
     let remedy = match error {
         _ if is_away => {
@@ -27,15 +77,18 @@ pub(super) fn reached(reached: &Reached) -> Found {
              page (Private keys)"
         }
     };
-    let message = reached.key.as_ref().err().filter(|_| !is_away).cloned().unwrap_or_else(|| error.to_string());
+    let message = github.key_is_taken().err().filter(|_| !is_away).unwrap_or_else(|| error.to_string());
     Err(Finding::fault(message, remedy))
 }
 
 /// The oldest version of GitHub Enterprise Server that is made for.
 const OLDEST_SERVER: [u32; 2] = [3, 18];
 
-pub(super) fn version(facts: &Facts) -> Found {
-    let Some(version) = known(&facts.version, "which version it is")? else { return Ok(Vec::new()) };
+/// The version of a GitHub Enterprise Server, by `GET /meta`
+/// (<https://docs.github.com/en/enterprise-server@latest/rest/meta/meta>).
+pub(super) async fn version(client: &Client) -> Found {
+    let meta = asked("which version it is", client.fetch::<Value>("/meta").await.or_absent())?.unwrap_or_default();
+    let Some(version) = meta["installed_version"].as_str() else { return Ok(Vec::new()) };
     let numbers: Vec<u32> = version.split('.').map_while(|part| part.parse().ok()).take(2).collect();
     let is_old = numbers.as_slice() < OLDEST_SERVER.as_slice();
     let message = format!("GitHub Enterprise Server {version} is older than 3.18, and nothing is tried with that");
@@ -55,17 +108,16 @@ fn named(need: &Need) -> String {
     format!("{}: {access}", need.name)
 }
 
-pub(super) fn permissions(facts: &Facts) -> Found {
-    let found = lacking(&facts.app.permissions).map(|need| {
+pub(super) fn permissions(app: &App) -> Found {
+    let found = lacking(&app.permissions).map(|need| {
         let message = format!("the App does not ask for {}: {}", named(need), need.without);
         let remedy = format!("choose {} on the App's settings page", named(need));
-        Finding::fault(message, remedy).at(facts.app.settings("/permissions"))
+        Finding::fault(message, remedy).at(app.settings("/permissions"))
     });
     Ok(found.collect())
 }
 
-pub(super) fn events(facts: &Facts) -> Found {
-    let app = &facts.app;
+pub(super) fn events(app: &App) -> Found {
     let needed = NEEDS.iter().flat_map(|need| need.events);
     let missing: Vec<_> = needed.copied().filter(|event| !app.events.iter().any(|known| known == event)).collect();
     if missing.is_empty() {
@@ -76,11 +128,11 @@ pub(super) fn events(facts: &Facts) -> Found {
     Err(Finding::fault(message, remedy).at(app.settings("/permissions")))
 }
 
-pub(super) fn installations(facts: &Facts) -> Found {
-    let installations = known(&facts.installations, "where the App is installed")?;
+pub(super) fn installations(app: &App, installations: &Result<Vec<Installation>, Finding>) -> Found {
+    let installations = installations.as_ref().map_err(Clone::clone)?;
     if installations.is_empty() {
         let finding = Finding::fault("the App is installed nowhere", "install it on your repositories");
-        return Err(finding.at(facts.app.installation_page()));
+        return Err(finding.at(app.installation_page()));
     }
     let suspended = installations.iter().filter(|it| it.suspended_at.is_some());
     let found = suspended.map(|it| {
@@ -91,9 +143,9 @@ pub(super) fn installations(facts: &Facts) -> Found {
 }
 
 /// Permissions that the App asks for and an account has not accepted yet.
-pub(super) fn accepted(facts: &Facts) -> Found {
-    let pending = facts.installations.iter().flatten().filter_map(|it| {
-        let asked = lacking(&it.permissions).filter(|need| facts.app.permissions.contains_key(need.permission));
+pub(super) fn accepted(app: &App, installations: &Result<Vec<Installation>, Finding>) -> Found {
+    let pending = installations.iter().flatten().filter_map(|it| {
+        let asked = lacking(&it.permissions).filter(|need| app.permissions.contains_key(need.permission));
         // A person has no members.
         let asked = asked.filter(|need| need.permission != "members" || it.account.kind == "Organization");
         let asked: Vec<_> = asked.map(named).collect();
@@ -105,8 +157,9 @@ pub(super) fn accepted(facts: &Facts) -> Found {
     Ok(pending.collect())
 }
 
-pub(super) fn requests(facts: &Facts) -> Found {
-    let found = known(&facts.requests, "who asked for the App")?.iter().map(|(who, account)| {
+pub(super) async fn requests(client: &Client) -> Found {
+    let requests = asked("who asked for the App", registration::requests(client).await)?;
+    let found = requests.iter().map(|(who, account)| {
         let message = format!("{who} has asked for the App on {account}, and could not install it");
         Finding::warning(message, format!("an owner of {account} accepts or declines it under Settings, GitHub Apps"))
     });
@@ -114,8 +167,8 @@ pub(super) fn requests(facts: &Facts) -> Found {
 }
 
 /// Without a key nothing is wrong, but people who look for a statement must know why there is none.
-pub(super) fn signing(facts: &Facts) -> Found {
-    match &facts.expected.signer {
+pub(super) fn signing(expected: &Expected) -> Found {
+    match &expected.signer {
         Some(signer) if signer.can_sign() => Ok(Vec::new()),
         Some(_) => Err(Finding::warning(
             "LOOPGATE_SIGNING_KEY holds no private key any more: nothing is signed, and old statements can be checked",

@@ -1,19 +1,27 @@
 //! Whether Loopgate can work: compares what GitHub returns about the App, its webhook, its installations and a
 //! repository with what is needed.
 //!
-//! [`Facts`] are asked for once. Each check is a function of them, and stands in a table; it finds nothing, or what is
-//! wrong with the remedy.
+//! Each check finds nothing, or what is wrong with the remedy.
 
 mod app;
-mod facts;
 mod repository;
 mod webhook;
 
-use super::Github;
+pub use super::registration::Arrival;
+use super::{DeliveryAttempt, Error, Github};
+use crate::proof::Signer;
 pub use crate::render::{DoctorLine as Line, DoctorOutcome as Outcome};
-pub use facts::{Arrives, Expected};
-use facts::{Facts, Reached, RepositoryFacts};
 use loopgate_core::RepoName;
+use repository::RepositoryFacts;
+
+/// This server's settings.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expected {
+    /// How webhooks reach it, where that is known.
+    pub arrival: Option<Arrival>,
+    /// What signs statements about merges.
+    pub signer: Option<Signer>,
+}
 
 /// What a check finds. The name of the check is added to it in [`lines_of`].
 type Finding = Line;
@@ -35,82 +43,68 @@ impl Line {
         Self::new(Outcome::Warning, message, remedy)
     }
 
-    /// What could not be asked for.
-    fn unknown(what: &str, reason: &str) -> Self {
-        Self::new(Outcome::Unknown, format!("GitHub does not say {what}: {reason}"), "ask again later")
-    }
-
     fn at(self, link: impl Into<String>) -> Self {
         Self { link: Some(link.into()), ..self }
     }
 }
 
-/// A check: its name, what is so where it finds nothing, and what finds.
-struct Check<F> {
-    name: &'static str,
-    healthy: &'static str,
-    find: fn(&F) -> Found,
+/// GitHub's answer, or the finding that it is unknown.
+fn asked<T>(what: &str, answer: Result<T, Error>) -> Result<T, Finding> {
+    let unknown = |error| format!("GitHub does not say {what}: {error}");
+    answer.map_err(|error| Finding::new(Outcome::Unknown, unknown(error), "ask again later"))
 }
-
-const fn check<F>(name: &'static str, healthy: &'static str, find: fn(&F) -> Found) -> Check<F> {
-    Check { name, healthy, find }
-}
-
-/// Without this the others have nothing to go by.
-const FIRST: [Check<Reached>; 2] = [
-    check("clock", "this machine's clock agrees with GitHub's", app::clock),
-    check("app", "GitHub answers, and takes the App's key", app::reached),
-];
-
-const OF_APP: [Check<Facts>; 10] = [
-    check("version", "this GitHub is one that is made for", app::version),
-    check("permissions", "the App asks for all permissions that are needed", app::permissions),
-    check("events", "the App subscribes to all events that are needed", app::events),
-    check("installations", "the App is installed, and nothing suspends it", app::installations),
-    check("accepted-permissions", "every installation has what the App asks for", app::accepted),
-    check("installation-requests", "no request to install the App waits", app::requests),
-    check("webhook-address", "webhooks go to this server", webhook::address),
-    check("deliveries", "the last deliveries were accepted", webhook::deliveries),
-    check("signing", "merges are signed for, and anybody can check it", app::signing),
-    check("redelivery", "the newest delivery was sent again, and arrived", webhook::redelivery),
-];
-
-const OF_REPOSITORY: [Check<RepositoryFacts>; 4] = [
-    check(
-        "configuration",
-        "its configuration is right, and the people and teams in it are known",
-        repository::configuration,
-    ),
-    check("required-checks", "its default branch requires our checks, of our App", repository::required),
-    check(
-        "hidden-refs",
-        "nothing is known that refuses or deletes the refs below refs/loopgate/",
-        repository::hidden_refs,
-    ),
-    check("agent", "the fixer can be called", repository::agent),
-];
 
 /// Examines the App, and a repository if one is named. Nothing is written but a wish to deliver the newest webhook again.
 ///
 /// Returns lines in the order of the checks; those that cannot be made after others failed are left out.
 pub async fn examine(github: &Github, expected: &Expected, repository: Option<&RepoName>) -> Vec<Line> {
-    let reached = Reached::of(github).await;
-    let mut lines = told(&FIRST, &reached);
-    let Ok(app) = reached.app else { return lines };
-    let facts = Facts::of(github, expected, app).await;
-    lines.extend(told(&OF_APP, &facts));
+    let client = &github.client(None);
+    let app = client.fetch("/app").await;
+    let mut lines = lines_of("clock", "this machine's clock agrees with GitHub's", app::clock(github));
+    lines.extend(lines_of("app", "GitHub answers, and takes the App's key", app::reached(github, &app)));
+    let Ok(app) = app else { return lines };
+    let installed = client.fetch("/app/installations?per_page=100").await;
+    let installed = asked("where the App is installed", installed);
+    // The newest hundred, newest first.
+    let attempts = client.fetch::<Vec<DeliveryAttempt>>("/app/hook/deliveries?per_page=100").await;
+    let attempts = asked("what it delivered", attempts);
+    let of_app = [
+        ("version", "this GitHub is one that is made for", app::version(client).await),
+        ("permissions", "the App asks for all permissions that are needed", app::permissions(&app)),
+        ("events", "the App subscribes to all events that are needed", app::events(&app)),
+        ("installations", "the App is installed, and nothing suspends it", app::installations(&app, &installed)),
+        ("accepted-permissions", "every installation has what the App asks for", app::accepted(&app, &installed)),
+        ("installation-requests", "no request to install the App waits", app::requests(client).await),
+        ("webhook-address", "webhooks go to this server", webhook::address(client, expected, &app).await),
+        ("deliveries", "the last deliveries were accepted", webhook::deliveries(&attempts, expected, &app)),
+        ("signing", "merges are signed for, and anybody can check it", app::signing(expected)),
+        (
+            "redelivery",
+            "the newest delivery was sent again, and arrived",
+            webhook::redelivery(client, &attempts, expected, &app).await,
+        ),
+    ];
+    lines.extend(of_app.into_iter().flat_map(|(name, healthy, found)| lines_of(name, healthy, found)));
     let Some(name) = repository else { return lines };
-    let (seen, unseen) = match Box::pin(RepositoryFacts::of(github, name, facts.app)).await {
+    let (seen, unseen) = match Box::pin(RepositoryFacts::of(github, name, app)).await {
         Ok(seen) => (Some(seen), Ok(Vec::new())),
         Err(unseen) => (None, Err(unseen)),
     };
     lines.extend(lines_of("repository", "the App sees the repository", unseen));
-    lines.extend(seen.iter().flat_map(|seen| told(&OF_REPOSITORY, seen)));
+    lines.extend(seen.iter().flat_map(of_repository));
     lines
 }
 
-fn told<F>(checks: &[Check<F>], facts: &F) -> Vec<Line> {
-    checks.iter().flat_map(|check| lines_of(check.name, check.healthy, (check.find)(facts))).collect()
+fn of_repository(seen: &RepositoryFacts) -> Vec<Line> {
+    let configured = "its configuration is right, and the people and teams in it are known";
+    let kept = "nothing is known that refuses or deletes the refs below refs/loopgate/";
+    let checks = [
+        ("configuration", configured, repository::configuration(seen)),
+        ("required-checks", "its default branch requires our checks, of our App", repository::required(seen)),
+        ("hidden-refs", kept, repository::hidden_refs(seen)),
+        ("agent", "the fixer can be called", repository::agent(seen)),
+    ];
+    checks.into_iter().flat_map(|(name, healthy, found)| lines_of(name, healthy, found)).collect()
 }
 
 /// The lines of one check.

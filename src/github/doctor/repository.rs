@@ -1,14 +1,67 @@
 //! One repository: whether the App sees it, and what in its configuration and rules hinders Loopgate.
 
-use super::{
-    Finding, Found, Outcome,
-    facts::{RepositoryFacts, known},
+use serde::Deserialize as _;
+use serde_json::Value;
+
+use super::{Finding, Found, Outcome, app::App, asked};
+use crate::github::{
+    CheckedConfiguration, Error, Github, Observer, Repo,
+    error::OrAbsent as _,
+    path,
+    wire::{BranchRule, Repository, RequiredCheck},
 };
-use crate::github::{CheckedConfiguration, wire::RequiredCheck};
 use loopgate_core::{
+    RepoName,
     observed::{CheckScope, OwnCheck},
     policy::{ConfigError, Fixer, HearsApps},
 };
+
+/// What GitHub answers about a repository, or the finding that it does not.
+pub(super) struct RepositoryFacts {
+    name: RepoName,
+    app: App,
+    configuration: Result<CheckedConfiguration, Finding>,
+    required: Result<(Repository, Vec<RequiredCheck>), Finding>,
+    /// `GET /repos/{owner}/{repo}/rulesets` (<https://docs.github.com/en/rest/repos/rules#get-all-repository-rulesets>).
+    rulesets: Result<Vec<Value>, Finding>,
+}
+
+impl RepositoryFacts {
+    /// # Errors
+    /// Why the App does not see the repository.
+    pub async fn of(github: &Github, name: &RepoName, app: App) -> Result<Self, Finding> {
+        let installation = github.client(None).installation_of(name).await;
+        let Some(id) = asked("whether the App sees the repository", installation)? else {
+            let message = format!("the App does not see {name}");
+            let remedy = "install it on the account, or add the repository to those that the installation may see";
+            return Err(Finding::fault(message, remedy).at(app.installation_page()));
+        };
+        let client = github.client(Some(id));
+        let repo = client.repo(name);
+        let configuration = Observer::new(github.clone()).check_configuration(repo, None).await;
+        Ok(Self {
+            name: name.clone(),
+            app,
+            configuration: asked("what its configuration is", configuration),
+            required: asked("which checks its default branch requires", requirements(repo).await),
+            rulesets: asked("which rules there are", repo.fetch(&repo.path("rulesets?per_page=100")).await),
+        })
+    }
+}
+
+/// The repository, and the checks that its default branch requires: by rulesets, and by classic protection, which the branch itself
+/// contains (<https://docs.github.com/en/rest/branches/branches#get-a-branch>).
+async fn requirements(repo: Repo<'_>) -> Result<(Repository, Vec<RequiredCheck>), Error> {
+    let repository = repo.get::<Repository>(&repo.root()).await?;
+    let escaped = path::escape_path(&repository.default_branch);
+    let rules = repo.fetch::<Vec<BranchRule>>(&repo.path(format!("rules/branches/{escaped}?per_page=100"))).await?;
+    let by_rules = rules.into_iter().filter(|rule| rule.kind == "required_status_checks");
+    let mut required: Vec<_> = by_rules.flat_map(|rule| rule.parameters.required_status_checks).collect();
+    let branch: Value = repo.fetch(&repo.path(format!("branches/{escaped}"))).await.or_absent()?.unwrap_or_default();
+    let classic = branch["protection"]["required_status_checks"]["checks"].as_array();
+    required.extend(classic.into_iter().flatten().filter_map(|check| RequiredCheck::deserialize(check).ok()));
+    Ok((repository, required))
+}
 
 pub(super) fn configuration(repository: &RepositoryFacts) -> Found {
     let told = |outcome: Outcome| {
@@ -17,7 +70,7 @@ pub(super) fn configuration(repository: &RepositoryFacts) -> Found {
             Finding::new(outcome, message, error.hint.clone().unwrap_or_default())
         }
     };
-    let CheckedConfiguration { file, found, .. } = known(&repository.configuration, "what its configuration is")?;
+    let CheckedConfiguration { file, found, .. } = repository.configuration.as_ref().map_err(Clone::clone)?;
     if file.is_none() {
         let message =
             format!("{} has no .github/loopgate.yml on its default branch: nothing is done there", repository.name);
@@ -29,46 +82,35 @@ pub(super) fn configuration(repository: &RepositoryFacts) -> Found {
 
 pub(super) fn required(repository: &RepositoryFacts) -> Found {
     let app = &repository.app;
-    let required = known(&repository.required, "which checks its default branch requires")?;
+    let (known, required) = repository.required.as_ref().map_err(Clone::clone)?;
     let ours = i64::try_from(app.id.get()).ok();
     let names = OwnCheck::ALL.map(|check| check.name(&CheckScope::DefaultBranch));
     let mut found = Vec::new();
     for name in &names {
         let here: Vec<&RequiredCheck> = required.iter().filter(|check| check.context == *name).collect();
-        match here.as_slice() {
-            [] => {
-                let message =
-                    format!("{} does not require `{name}`: it can be merged whatever that says", repository.branch);
-                found.push(Finding::warning(
-                    message,
-                    format!("require `{name}` in the branch's ruleset, of the App {}", app.slug),
-                ));
-            }
-            // One that is pinned is enough: all rules hold.
-            checks if checks.iter().any(|check| check.integration_id == ours) => {}
-            checks => {
-                let pinned = checks.iter().find_map(|check| check.integration_id.filter(|id| *id >= 0));
-                let message = match pinned {
-                    Some(other) => format!(
-                        "{} requires `{name}` of another App ({other}), so it waits for ever",
-                        repository.branch
-                    ),
-                    None => {
-                        format!("{} requires `{name}` of any App: a push can report it", repository.branch)
-                    }
-                };
-                found.push(Finding::fault(
-                    message,
-                    format!("choose {} as its expected source in the branch's rules", app.slug),
-                ));
-            }
+        // One that is pinned is enough: all rules hold.
+        if here.iter().any(|check| check.integration_id == ours) {
+            continue;
         }
+        let branch = &known.default_branch;
+        let remedy = format!("choose {} as its expected source in the branch's rules", app.slug);
+        found.push(match here.iter().find_map(|check| check.integration_id.filter(|id| *id >= 0)) {
+            _ if here.is_empty() => Finding::warning(
+                format!("{branch} does not require `{name}`: it can be merged whatever that says"),
+                format!("require `{name}` in the branch's ruleset, of the App {}", app.slug),
+            ),
+            Some(other) => {
+                let message = format!("{branch} requires `{name}` of another App ({other}), so it waits for ever");
+                Finding::fault(message, remedy)
+            }
+            None => Finding::fault(format!("{branch} requires `{name}` of any App: a push can report it"), remedy),
+        });
     }
     let letters = |text: &str| text.chars().filter(char::is_ascii_alphanumeric).collect::<String>().to_lowercase();
     let others = required.iter().filter(|check| !names.contains(&check.context));
     for check in others {
         if let Some(meant) = names.iter().find(|name| letters(name) == letters(&check.context)) {
-            let message = format!("{} requires `{}`, which no check reports", repository.branch, check.context);
+            let message = format!("{} requires `{}`, which no check reports", known.default_branch, check.context);
             found.push(Finding::fault(message, format!("write it as `{meant}`")));
         }
     }
@@ -78,7 +120,8 @@ pub(super) fn required(repository: &RepositoryFacts) -> Found {
 /// What may refuse our refs, or delete them: rules for branches and tags leave them alone, rules for all pushes do not,
 /// and `git push --mirror` deletes what the other side does not have.
 pub(super) fn hidden_refs(repository: &RepositoryFacts) -> Found {
-    let mirrored = repository.mirror_of.iter().map(|source| {
+    let known = repository.required.iter().map(|(known, _)| known);
+    let mirrored = known.filter_map(|known| known.mirror_url.as_ref()).map(|source| {
         let message =
             format!("{} is a mirror of {source}: a push with --mirror deletes refs/loopgate/*", repository.name);
         Finding::warning(
@@ -86,19 +129,16 @@ pub(super) fn hidden_refs(repository: &RepositoryFacts) -> Found {
             "push refs/heads/* and refs/tags/* only, and let mirrors of it leave out refs/loopgate/*",
         )
     });
-    let is_free = |bypass: &Option<String>| bypass.as_deref().is_some_and(|word| matches!(word, "always" | "exempt"));
-    let rulesets = known(&repository.rulesets, "which rules there are");
-    let concern_us = rulesets.iter().copied().flatten().filter(|rules| {
-        rules.target.as_deref() == Some("push")
-            && rules.enforcement == "active"
-            && !is_free(&rules.current_user_can_bypass)
+    let concern_us = repository.rulesets.iter().flatten().filter(|rules| {
+        let is_free = matches!(rules["current_user_can_bypass"].as_str(), Some("always" | "exempt"));
+        rules["target"] == "push" && rules["enforcement"] == "active" && !is_free
     });
     let ruled = concern_us.map(|rules| {
-        let message =
-            format!("the push ruleset `{}` applies to refs/loopgate/* too, and may refuse a state", rules.name);
+        let name = rules["name"].as_str().unwrap_or_default();
+        let message = format!("the push ruleset `{name}` applies to refs/loopgate/* too, and may refuse a state");
         Finding::warning(message, "put the App on its bypass list, or set `state: { backend: comment }`")
     });
-    Ok(mirrored.chain(ruled).chain(rulesets.clone().err()).collect())
+    Ok(mirrored.chain(ruled).chain(repository.rulesets.clone().err()).collect())
 }
 
 pub(super) fn agent(repository: &RepositoryFacts) -> Found {

@@ -1,16 +1,24 @@
 //! Whether GitHub's webhooks arrive.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, time::Duration};
 
-use super::{
-    Finding, Found, Outcome,
-    facts::{Arrives, Facts, Redelivered, known},
-};
+use serde::Deserialize as _;
+use serde_json::Value;
 
-pub(super) fn address(facts: &Facts) -> Found {
-    let hook = known(&facts.hook, "where webhooks go")?;
+use super::{Expected, Finding, Found, Outcome, app::App, asked};
+use crate::github::{Client, DeliveryAttempt, registration::Arrival};
+
+/// How long a delivery that is asked for again may take to show in the log.
+const SHOWS_WITHIN: Duration = Duration::from_secs(20);
+const LOOK_EVERY: Duration = Duration::from_millis(500);
+
+/// By `GET /app/hook/config` (<https://docs.github.com/en/rest/apps/webhooks>).
+pub(super) async fn address(client: &Client, expected: &Expected, app: &App) -> Found {
+    let hook = asked("where webhooks go", client.fetch::<Value>("/app/hook/config").await)?;
+    let (url, content_type) =
+        (hook["url"].as_str().unwrap_or_default(), hook["content_type"].as_str().unwrap_or_default());
     let mut found = Vec::new();
-    match (&facts.expected.hook, hook.url.as_str()) {
+    match (expected.arrival.as_ref().map(Arrival::hook), url) {
         (_, "") => found.push(Finding::fault(
             "the App has no webhook: no event reaches it",
             "set the webhook URL on the App's settings page, and tick Active",
@@ -21,13 +29,13 @@ pub(super) fn address(facts: &Facts) -> Found {
         )),
         _ => {}
     }
-    if !matches!(hook.content_type.as_str(), "json" | "") {
+    if !matches!(content_type, "json" | "") {
         found.push(Finding::fault(
-            format!("webhooks are sent as `{}`, which is refused", hook.content_type),
+            format!("webhooks are sent as `{content_type}`, which is refused"),
             "set the webhook's content type to application/json on the App's settings page",
         ));
     }
-    Ok(found.into_iter().map(|finding| finding.at(facts.app.settings(""))).collect())
+    Ok(found.into_iter().map(|finding| finding.at(app.settings(""))).collect())
 }
 
 /// What an answer other than "accepted" comes of.
@@ -58,13 +66,13 @@ fn answered(status: u16) -> String {
     if status == 0 { "not answered at all".to_owned() } else { format!("answered with {status}") }
 }
 
-pub(super) fn deliveries(facts: &Facts) -> Found {
-    let attempts = known(&facts.attempts, "what it delivered")?;
+pub(super) fn deliveries(attempts: &Result<Vec<DeliveryAttempt>, Finding>, expected: &Expected, app: &App) -> Found {
+    let attempts = attempts.as_ref().map_err(Clone::clone)?;
     let Some(newest) = attempts.first() else {
         let remedy = "open a pull request, or deliver the ping again on the App's settings page, Advanced";
         return Err(Finding::new(Outcome::Unknown, "nothing was delivered in the last three days", remedy));
     };
-    if facts.expected.arrives == Arrives::ReadFromLog {
+    if expected.arrival == Some(Arrival::Poll) {
         return Err(read_from_log());
     }
     // What failed first and arrived then is no loss.
@@ -87,7 +95,7 @@ pub(super) fn deliveries(facts: &Facts) -> Found {
                 "{failures} of the last {all} deliveries failed: the newest was {}",
                 answered(failure.status_code)
             );
-            Err(Finding::fault(message, remedy(failure.status_code)).at(facts.app.settings("")))
+            Err(Finding::fault(message, remedy(failure.status_code)).at(app.settings("")))
         }
     }
 }
@@ -96,20 +104,37 @@ fn read_from_log() -> Finding {
     Finding::new(Outcome::Healthy, "no webhook is meant to arrive: GitHub's log of them is read", "")
 }
 
-pub(super) fn redelivery(facts: &Facts) -> Found {
-    let unknown = |message, remedy| Finding::new(Outcome::Unknown, message, remedy);
-    Err(match &facts.redelivered {
-        Redelivered::Answered(status) if (200..300).contains(status) => return Ok(Vec::new()),
-        Redelivered::Answered(status) => {
-            let message = format!("the newest delivery was sent again, and was {}", answered(*status));
-            Finding::fault(message, remedy(*status)).at(facts.app.settings(""))
+/// Asks for the newest delivery again, which changes nothing where it had arrived, and looks how that is answered.
+pub(super) async fn redelivery(
+    client: &Client,
+    attempts: &Result<Vec<DeliveryAttempt>, Finding>,
+    expected: &Expected,
+    app: &App,
+) -> Found {
+    let unknown = |message, remedy| Err(Finding::new(Outcome::Unknown, message, remedy));
+    if expected.arrival == Some(Arrival::Poll) {
+        return Err(read_from_log());
+    }
+    let Ok([newest, ..]) = attempts.as_deref() else {
+        return unknown("there is nothing that could be delivered again", "");
+    };
+    asked("whether a delivery arrives", client.redeliver(newest.id).await)?;
+    let until = tokio::time::Instant::now() + SHOWS_WITHIN;
+    loop {
+        let log = client.fetch::<Vec<Value>>("/app/hook/deliveries?per_page=30").await.unwrap_or_default();
+        let ended = log.into_iter().filter(|it| it["status"] != "pending");
+        let mut ended = ended.filter_map(|it| DeliveryAttempt::deserialize(it).ok());
+        match ended.find(|it| it.guid == newest.guid && it.id > newest.id) {
+            Some(again) if again.is_accepted() => return Ok(Vec::new()),
+            Some(DeliveryAttempt { status_code: status, .. }) => {
+                let message = format!("the newest delivery was sent again, and was {}", answered(status));
+                return Err(Finding::fault(message, remedy(status)).at(app.settings("")));
+            }
+            None if tokio::time::Instant::now() > until => {
+                let message = "the newest delivery was asked for again, and its log shows nothing yet";
+                return unknown(message, "look again in some minutes");
+            }
+            None => tokio::time::sleep(LOOK_EVERY).await,
         }
-        Redelivered::NotSeen => unknown(
-            "the newest delivery was asked for again, and its log shows nothing yet",
-            "look again in some minutes",
-        ),
-        Redelivered::Refused(reason) => Finding::unknown("whether a delivery arrives", reason),
-        Redelivered::NotAsked if facts.expected.arrives == Arrives::ReadFromLog => read_from_log(),
-        Redelivered::NotAsked => unknown("there is nothing that could be delivered again", ""),
-    })
+    }
 }

@@ -6,7 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{TryFutureExt as _, future::try_join_all};
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::survey;
 use crate::github::{
@@ -70,20 +70,16 @@ impl Registry {
 
     /// One person's rights, teams aside.
     pub(super) async fn person(&self, repo: Repo<'_>, id: UserId, login: &Login) -> Result<Standing, Error> {
-        let (key, now) = ((repo.name.clone(), id), repo.now());
-        if let Some(known) = self.people.get(&key, now) {
-            return Ok(known);
-        }
         // `[bot]` must be escaped. Bots have no authority, but they get an answer.
         let path = repo.path(format!("collaborators/{}/permission", path::escape(login.as_str())));
-        let standing = match repo.get::<Rights>(&path).await {
+        let ask = async || match repo.get::<Value>(&path).await {
             // The login may belong to somebody else by now: ids are never reused.
-            Ok(rights) if rights.user.as_ref().is_some_and(|user| user.id != id) => Standing::Gone,
-            Ok(rights) => Standing::Known { permission: rights.permission(), teams: BTreeSet::new() },
-            Err(error) => return Ok(Standing::Unknown(reason(error)?)),
+            Ok(rights) if rights["user"].is_object() && rights["user"]["id"] != id.get() => Ok(Standing::Gone),
+            Ok(rights) => Ok(Standing::Known { permission: permission(&rights), teams: BTreeSet::new() }),
+            Err(error) => Ok(Standing::Unknown(reason(error)?)),
         };
-        self.people.put(key, standing.clone(), now);
-        Ok(standing)
+        let is_answer = |standing: &Standing| !matches!(standing, Standing::Unknown(_));
+        self.people.recall_or_ask((repo.name.clone(), id), &repo, is_answer, ask).await
     }
 
     async fn login(&self, client: &Client, login: &Login) -> Result<Result<Account, Unusable>, Error> {
@@ -145,7 +141,7 @@ impl Registry {
         let slug = |team: Team| format!("{name}/{}", team.slug).parse().ok();
         let path = format!("/orgs/{name}/teams");
         // A person's account has no teams (404).
-        let ask = async || match client.list::<Vec<Team>>(&path, MOST_PAGES).await.or_absent() {
+        let ask = async || match client.list::<Team>(&path, MOST_PAGES).await.or_absent() {
             Ok(listed) => {
                 let teams = listed.map(|listing| listing.items).unwrap_or_default();
                 Ok(Ok(teams.into_iter().filter_map(slug).collect()))
@@ -173,7 +169,7 @@ async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members,
     let (access, members) = (format!("{base}/repos/{}", repo.name), format!("{base}/members"));
     // Members include those of child teams
     // (<https://docs.github.com/en/rest/teams/members#list-team-members>).
-    let (access, members) = futures::join!(repo.exists(&access), repo.list::<Vec<User>>(&members, MOST_PAGES));
+    let (access, members) = futures::join!(repo.exists(&access), repo.list::<User>(&members, MOST_PAGES));
     if !access? {
         return Ok(Err(Unusable::NoAccess));
     }
@@ -202,55 +198,23 @@ fn with_teams(standing: Standing, id: UserId, teams: &BTreeMap<TeamSlug, Result<
     Standing::Known { permission, teams }
 }
 
-/// `GET …/collaborators/{login}/permission`.
-#[derive(Deserialize)]
-struct Rights {
-    permission: Option<String>,
-    role_name: Option<String>,
-    user: Option<RightsOfUser>,
+/// By the `permissions` of an account or of a collaborator.
+pub(super) fn of_flags(flags: &Value) -> Permission {
+    use Permission::{Admin, Maintain, Read, Triage, Write};
+    let known = [("admin", Admin), ("maintain", Maintain), ("push", Write), ("triage", Triage), ("pull", Read)];
+    known.into_iter().find(|(flag, _)| flags[*flag] == true).map_or(Permission::None, |(_, permission)| permission)
 }
 
-#[derive(Deserialize)]
-struct RightsOfUser {
-    id: UserId,
-    permissions: Option<Flags>,
-}
-
-/// The `permissions` of an account or of a collaborator.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Flags {
-    admin: bool,
-    maintain: bool,
-    push: bool,
-    triage: bool,
-    pull: bool,
-}
-
-impl Flags {
-    pub(super) const fn permission(&self) -> Permission {
-        match self {
-            Self { admin: true, .. } => Permission::Admin,
-            Self { maintain: true, .. } => Permission::Maintain,
-            Self { push: true, .. } => Permission::Write,
-            Self { triage: true, .. } => Permission::Triage,
-            Self { pull: true, .. } => Permission::Read,
-            _ => Permission::None,
-        }
+/// By `GET …/collaborators/{login}/permission`. The flags are exact, custom roles included; `role_name` names the built-in
+/// roles; `permission` folds maintain into write and triage into read
+/// (<https://docs.github.com/en/rest/collaborators/collaborators#get-repository-permissions-for-a-user>).
+fn permission(rights: &Value) -> Permission {
+    let flags = &rights["user"]["permissions"];
+    if flags.is_object() {
+        return of_flags(flags);
     }
-}
-
-impl Rights {
-    /// The flags are exact, custom roles included; `role_name` names the built-in roles; `permission` folds maintain
-    /// into write and triage into read
-    /// (<https://docs.github.com/en/rest/collaborators/collaborators#get-repository-permissions-for-a-user>).
-    fn permission(&self) -> Permission {
-        if let Some(flags) = self.user.as_ref().and_then(|user| user.permissions.as_ref()) {
-            return flags.permission();
-        }
-        let of = |role: &Option<String>| role.as_deref().and_then(Permission::of_word);
-        of(&self.role_name).or_else(|| of(&self.permission)).unwrap_or(Permission::None)
-    }
+    let of = |role: &str| rights[role].as_str().and_then(Permission::of_word);
+    of("role_name").or_else(|| of("permission")).unwrap_or(Permission::None)
 }
 
 #[cfg(test)]
@@ -274,7 +238,7 @@ mod tests {
             (r#"{"permission":"none","user":{"id":1,"permissions":{}}}"#, Permission::None),
             (r#"{}"#, Permission::None),
         ] {
-            assert_eq!(serde_json::from_str::<Rights>(answer).unwrap().permission(), permission, "{answer}");
+            assert_eq!(super::permission(&serde_json::from_str(answer).unwrap()), permission, "{answer}");
         }
     }
 }

@@ -1,14 +1,10 @@
 //! Check runs and commit statuses of a commit: ours, other people's, and other people's with our names.
 
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
+use serde_json::Value;
 
 use super::surface::OwnCheckRun;
-use crate::github::{
-    Error, Repo, act,
-    error::OrAbsent as _,
-    paging::wrapped_pages,
-    wire::{CheckRun, CheckRuns},
-};
+use crate::github::{Error, Repo, act, error::OrAbsent as _, wire::CheckRun};
 use loopgate_core::{
     CheckName, Sha, Timestamp,
     evidence::{CheckEvidence, CheckKind},
@@ -25,10 +21,6 @@ const MOST_PAGES: usize = 10;
 /// Failing checks whose annotations are read, and pages of each.
 pub(super) const MOST_ANNOTATED: usize = 10;
 const ANNOTATION_PAGES: usize = 2;
-
-wrapped_pages! {
-    CombinedStatus.statuses of WireStatus;
-}
 
 #[derive(Deserialize)]
 struct WireStatus {
@@ -55,8 +47,8 @@ pub(super) struct Checks {
 pub(super) async fn read(repo: Repo<'_>, commit: Sha, us: &AppIdentity) -> Result<Checks, Error> {
     let base = repo.path(format!("commits/{commit}"));
     let (runs_path, status_path) = (format!("{base}/check-runs"), format!("{base}/status"));
-    let runs = repo.list_with_created::<CheckRuns>(&runs_path, MOST_PAGES, |run| run.id.get());
-    let statuses = repo.list::<CombinedStatus>(&status_path, MOST_PAGES);
+    let runs = repo.list_with_created::<CheckRun>(&runs_path, MOST_PAGES, |run| run.id.get());
+    let statuses = repo.list::<WireStatus>(&status_path, MOST_PAGES);
     let (runs, statuses) = futures::join!(runs, statuses);
     let mut checks = Checks::default();
     for run in checks.tolerated("check runs", runs)? {
@@ -72,7 +64,7 @@ pub(super) async fn read(repo: Repo<'_>, commit: Sha, us: &AppIdentity) -> Resul
 pub(super) async fn read_runs(repo: Repo<'_>, commit: Sha, us: &AppIdentity) -> Result<Checks, Error> {
     let path = repo.path(format!("commits/{commit}/check-runs"));
     let mut checks = Checks::default();
-    for run in repo.list_with_created::<CheckRuns>(&path, MOST_PAGES, |run| run.id.get()).await?.items {
+    for run in repo.list_with_created::<CheckRun>(&path, MOST_PAGES, |run| run.id.get()).await?.items {
         checks.add_run(run, us);
     }
     Ok(checks)
@@ -209,15 +201,6 @@ pub(super) fn is_mapped(check: &ExternalCheck, verify: &VerifyPolicy) -> bool {
     })
 }
 
-#[derive(Serialize, Deserialize)]
-struct WireAnnotation {
-    path: String,
-    start_line: u32,
-    annotation_level: Option<String>,
-    title: Option<String>,
-    message: Option<String>,
-}
-
 /// The annotations of a check run that has ended: kept for as long as it ended then, with so many.
 async fn annotations(repo: Repo<'_>, check: &ExternalCheck, count: u64) -> Result<Vec<Annotation>, Error> {
     let Some(id) = check.id else { return Ok(Vec::new()) };
@@ -228,21 +211,22 @@ async fn annotations(repo: Repo<'_>, check: &ExternalCheck, count: u64) -> Resul
     let path = repo.path(format!("check-runs/{id}/annotations"));
     let read = async || {
         // The annotations of a failing check are useful, but not required.
-        let listed = repo.list::<Vec<WireAnnotation>>(&path, ANNOTATION_PAGES).await.or_refused()?;
+        let listed = repo.list::<Value>(&path, ANNOTATION_PAGES).await.or_refused()?;
         Ok(listed.map(|listed| listed.items).unwrap_or_default())
     };
     let listed = repo.once(&format!("{path}@{ended}-{count}"), |_| true, read).await?;
-    Ok(listed.into_iter().map(annotation).collect())
+    Ok(listed.iter().filter_map(annotation).collect())
 }
 
-fn annotation(wire: WireAnnotation) -> Annotation {
-    Annotation {
-        path: wire.path,
-        line: wire.start_line,
-        level: wire.annotation_level.as_deref().and_then(AnnotationLevel::of_word).unwrap_or(AnnotationLevel::Notice),
-        title: wire.title.filter(|title| !title.is_empty()),
-        message: wire.message.unwrap_or_default(),
-    }
+fn annotation(wire: &Value) -> Option<Annotation> {
+    let text = |key: &str| wire[key].as_str().unwrap_or_default().to_owned();
+    Some(Annotation {
+        path: wire["path"].as_str()?.to_owned(),
+        line: wire["start_line"].as_u64()?.try_into().ok()?,
+        level: AnnotationLevel::of_word(&text("annotation_level")).unwrap_or(AnnotationLevel::Notice),
+        title: Some(text("title")).filter(|title| !title.is_empty()),
+        message: text("message"),
+    })
 }
 
 /// A status and conclusion in GitHub's words. Unknown ones count as the weakest: still running, or neutral.

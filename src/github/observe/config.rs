@@ -1,14 +1,16 @@
-//! What governs: the configuration at the base branch's head, its code owners, and the branch's own rules.
+//! What governs: the configuration at the base branch's head on top of the organisation's defaults, its code owners, and
+//! the branch's own rules.
 //!
 //! None of them is read from the pull request, so that it cannot relax its own gates.
 
-use std::{collections::BTreeSet, fmt};
+use std::{collections::BTreeSet, fmt, sync::Arc};
 
-use super::{contents, organisation::Defaults};
+use super::contents;
 use crate::{
     config::{self, Source},
     github::{
-        Error, Repo,
+        Client, Error, Repo,
+        client::Contents,
         error::OrAbsent as _,
         path,
         ttl_cache::TtlCache,
@@ -24,7 +26,11 @@ use loopgate_core::{
 /// The repository's configuration file.
 pub(in crate::github) const FILE: &str = ".github/loopgate.yml";
 /// Bytes of it at most.
-pub(super) const FILE_LIMIT: usize = 256 << 10;
+pub(in crate::github) const FILE_LIMIT: usize = 256 << 10;
+/// The file in the repository `.github` of an organisation. Its defaults are believed for five minutes. A push that changes
+/// it makes us forget them at once; where that event is lost, or went to another process, the old ones govern for the rest
+/// of the five minutes.
+const DEFAULTS: &str = "loopgate.yml";
 /// Older versions tried when the newest does not validate.
 const MOST_VERSIONS: usize = 20;
 /// Where GitHub looks for code owners, in its order
@@ -39,24 +45,15 @@ pub(super) async fn branch(repo: Repo<'_>, name: &str) -> Result<Option<Branch>,
 }
 
 /// The policy in force at a commit of the base branch, on top of the organisation's defaults; none where neither
-/// switches Loopgate on: then nothing is observed and nothing written. That the file is absent is asked again if it
-/// `is_doubted`.
-pub(super) async fn policy(
-    repo: Repo<'_>,
-    tip: Sha,
-    defaults: Option<&Defaults>,
-    is_doubted: bool,
-) -> Result<Option<Policy>, Error> {
-    if is_doubted {
-        repo.doubt_absence(&file_path(repo, tip));
-    }
-    let text = file(repo, tip).await?;
+/// switches Loopgate on: then nothing is observed and nothing written.
+pub(super) async fn policy(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>) -> Result<Option<Policy>, Error> {
+    let text = file(repo, FILE, tip).await?;
     if text.is_none() && defaults.is_none() {
         return Ok(None);
     }
     let policy = match parse(defaults, text.as_ref()) {
         Ok(policy) => policy.with_origin(PolicyOrigin::Base { commit: tip }),
-        Err(error) => last_good(repo, tip, defaults, error).await?,
+        Err(error) => fallback(repo, tip, defaults, error).await?,
     };
     Ok(policy.is_active.then_some(policy))
 }
@@ -68,7 +65,7 @@ pub(super) async fn settled(repo: Repo<'_>, policy: Policy, remembered: Option<S
     if *commit == earlier {
         return Ok(policy);
     }
-    let (now, then) = futures::try_join!(file(repo, *commit), file(repo, earlier))?;
+    let (now, then) = futures::try_join!(file(repo, FILE, *commit), file(repo, FILE, earlier))?;
     let same = now == then;
     Ok(if same { policy.with_origin(PolicyOrigin::Base { commit: earlier }) } else { policy })
 }
@@ -77,20 +74,16 @@ pub(super) async fn settled(repo: Repo<'_>, policy: Policy, remembered: Option<S
 type FileText = Result<String, ConfigError>;
 
 /// The text of the file in a commit; too large a file is one that does not validate.
-async fn file(repo: Repo<'_>, commit: Sha) -> Result<Option<FileText>, Error> {
-    match repo.get_file(&file_path(repo, commit), FILE_LIMIT).await {
-        Ok(bytes) => Ok(bytes.map(|bytes| file_text(FILE, Some(&bytes)))),
-        Err(Error::TooLarge { .. }) => Ok(Some(file_text(FILE, None))),
+async fn file(repo: Repo<'_>, name: &str, commit: Sha) -> Result<Option<FileText>, Error> {
+    match repo.get_file(&repo.path(format!("contents/{name}?ref={commit}")), FILE_LIMIT).await {
+        Ok(bytes) => Ok(bytes.map(|bytes| file_text(name, Some(&bytes)))),
+        Err(Error::TooLarge { .. }) => Ok(Some(file_text(name, None))),
         Err(error) => Err(error),
     }
 }
 
-fn file_path(repo: Repo<'_>, commit: Sha) -> String {
-    repo.path(format!("contents/{FILE}?ref={commit}"))
-}
-
 /// The text in a file's bytes. `None` stands for more bytes than are read.
-pub(super) fn file_text(file: &str, bytes: Option<&[u8]>) -> FileText {
+fn file_text(file: &str, bytes: Option<&[u8]>) -> FileText {
     let message = match bytes.filter(|bytes| bytes.len() <= FILE_LIMIT).map(std::str::from_utf8) {
         Some(Ok(text)) => return Ok(text.to_owned()),
         Some(Err(_)) => "the file is not UTF-8".to_owned(),
@@ -107,19 +100,32 @@ fn parse(defaults: Option<&Defaults>, text: Option<&FileText>) -> Result<Policy,
     }
 }
 
-/// The newest older version that validates, else the presets under the organisation's defaults. The commits of a file
-/// up to a commit never change.
-async fn last_good(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>, error: ConfigError) -> Result<Policy, Error> {
+/// The policy where the newest version does not validate: of the newest older one that does, else of the presets under the
+/// organisation's defaults. The commits of a file up to a commit never change.
+async fn fallback(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>, error: ConfigError) -> Result<Policy, Error> {
     let path = repo.path(format!("commits?sha={tip}&path={}&per_page={}", path::escape(FILE), MOST_VERSIONS + 1));
     let versions = repo.get_immutable_json::<Vec<ObjectRef>>(&path).await?.unwrap_or_default();
-    for version in versions.iter().skip(1) {
-        let Some(text) = file(repo, version.sha).await? else { continue };
-        if let Ok(policy) = parse(defaults, Some(&text)) {
-            return Ok(policy.with_origin(PolicyOrigin::LastGood { commit: version.sha, broken_at: tip, error }));
-        }
+    let good = |text: FileText| parse(defaults, Some(&text)).ok();
+    if let Some((commit, policy)) = last_good(repo, FILE, &versions, good).await? {
+        return Ok(policy.with_origin(PolicyOrigin::LastGood { commit, broken_at: tip, error }));
     }
     let policy = parse(defaults, Some(&Ok(String::new()))).unwrap_or_else(|_| config::presets());
     Ok(policy.with_origin(PolicyOrigin::Presets { broken_at: tip, error }))
+}
+
+/// The newest older version of a file that is good.
+async fn last_good<T>(
+    repo: Repo<'_>,
+    name: &str,
+    versions: &[ObjectRef],
+    good: impl Fn(FileText) -> Option<T>,
+) -> Result<Option<(Sha, T)>, Error> {
+    for ObjectRef { sha } in versions.iter().skip(1) {
+        if let Some(good) = file(repo, name, *sha).await?.and_then(&good) {
+            return Ok(Some((*sha, good)));
+        }
+    }
+    Ok(None)
 }
 
 /// The code owners' file in a commit: the first that exists counts.
@@ -148,17 +154,68 @@ pub(super) async fn owners_file(repo: Repo<'_>, tip: Sha) -> Result<Option<(&'st
     Ok(None)
 }
 
-/// The repository's own escalation report, in a commit.
-const ESCALATION_TEMPLATE: &str = ".github/loopgate/escalation.md";
+/// The defaults of organisations, as last read.
+#[derive(Default)]
+pub(super) struct Organisations(TtlCache<String, Option<Arc<Defaults>>>);
 
-/// Its text, where there is one that can be read.
-///
-/// # Errors
-/// Faults and rate limits.
-pub(in crate::github) async fn escalation_template(repo: Repo<'_>, tip: Sha) -> Result<Option<String>, Error> {
-    let path = repo.path(format!("contents/{ESCALATION_TEMPLATE}?ref={tip}"));
-    let bytes = repo.get_file(&path, FILE_LIMIT).await.or_refused()?.flatten();
-    Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
+/// The defaults of one organisation.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Defaults {
+    /// The file as it is shown to people: `acme/.github/loopgate.yml`.
+    file: String,
+    /// Right by itself.
+    text: String,
+    /// What is wrong with the newest version, where an older one, or none, governs.
+    pub error: Option<ConfigError>,
+}
+
+impl Defaults {
+    pub(super) fn source(&self) -> Source<'_> {
+        Source::new(&self.file, &self.text)
+    }
+
+    pub(super) fn file(&self) -> &str {
+        &self.file
+    }
+}
+
+impl Organisations {
+    /// The defaults of a repository's owner; none where they have no such file, or we may not see it.
+    pub(super) async fn of(&self, client: &Client, owner: &str) -> Result<Option<Arc<Defaults>>, Error> {
+        let ask = async || Ok(defaults(client, owner).await?.map(Arc::new));
+        self.0.recall_or_ask(owner.to_ascii_lowercase(), client, |_| true, ask).await
+    }
+
+    pub(super) fn forget(&self) {
+        self.0.clear();
+    }
+}
+
+/// Reads the file on the default branch's head, conditionally rather than by commit.
+async fn defaults(client: &Client, owner: &str) -> Result<Option<Defaults>, Error> {
+    let Ok(repository) = format!("{owner}/.github").parse::<RepoName>() else { return Ok(None) };
+    let (repo, file) = (client.repo(&repository), format!("{repository}/{DEFAULTS}"));
+    let contents = repo.get::<Contents>(&repo.path(format!("contents/{DEFAULTS}"))).await.or_refused()?;
+    let Some(Contents::File(contents)) = contents else { return Ok(None) };
+    let bytes = contents.inline();
+    let error = match file_text(&file, bytes.as_deref()).and_then(|text| right(&file, text)) {
+        Ok(text) => return Ok(Some(Defaults { file, text, error: None })),
+        Err(error) => error,
+    };
+    // A slip must not undo what the organisation has locked.
+    let path = repo.path(format!("commits?path={DEFAULTS}&per_page={}", MOST_VERSIONS + 1));
+    let versions = repo.get::<Vec<ObjectRef>>(&path).await.or_refused()?.unwrap_or_default();
+    let good = |text: FileText| text.and_then(|text| right(&file, text)).ok();
+    let text = last_good(repo, DEFAULTS, &versions, good).await?.map(|(_, text)| text).unwrap_or_default();
+    Ok(Some(Defaults { file, text, error: Some(error) }))
+}
+
+/// The text, if it is right alone.
+fn right(file: &str, text: String) -> Result<String, ConfigError> {
+    match config::load(Some(Source::new(file, &text)), None) {
+        Ok(_) => Ok(text),
+        Err(errors) => Err(errors.into_first()),
+    }
 }
 
 /// A tree by its id or its commit's; none if GitHub does not list all of it.
@@ -176,48 +233,40 @@ pub(super) async fn folders(repo: Repo<'_>, tip: Sha) -> Result<Option<BTreeSet<
 }
 
 /// What branches ask for, as last read.
-#[derive(Default)]
-pub(super) struct BranchRules {
-    approvals: TtlCache<(RepoName, String), u32>,
-    closed: TtlCache<(RepoName, String), bool>,
+pub(super) type BranchRules = TtlCache<(RepoName, String), Rules>;
+
+/// What the rules of a branch ask for.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Rules {
+    /// How many approvals.
+    pub approvals: u32,
+    /// Whether rulesets keep people from making the branch and from pushing to it without a pull request. Classic branch
+    /// protection takes administration rights to read, so it counts for nothing.
+    pub keep_people_out: bool,
 }
 
 impl BranchRules {
-    /// How many approvals the branch's rules ask for: rulesets first, then classic protection where we may read it
-    /// (that takes administration rights we do not ask for; a 403 or 404 counts as none).
-    pub(super) async fn required_approvals(&self, repo: Repo<'_>, name: &str, branch: Branch) -> Result<u32, Error> {
-        let ask = async || {
-            let rules = rules(repo, name).await?;
-            let reviews = rules.iter().filter(|rule| rule.kind == "pull_request");
-            match reviews.map(|rule| rule.parameters.required_approving_review_count).max().unwrap_or(0) {
-                0 if branch.protected => by_protection(repo, name).await,
-                approvals => Ok(approvals),
-            }
-        };
-        self.approvals.recall_or_ask((repo.name.clone(), name.to_owned()), &repo, |_| true, ask).await
-    }
-
-    /// Whether rulesets keep people from making the branch and from pushing to it without a pull request. Classic
-    /// branch protection takes administration rights to read, so it counts for nothing.
-    pub(super) async fn keep_people_out(&self, repo: Repo<'_>, name: &str) -> Result<bool, Error> {
-        let ask = async || {
-            let rules = rules(repo, name).await?;
-            let has = |kind: &str| rules.iter().any(|rule| rule.kind == kind);
-            // <https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/available-rules-for-rulesets>
-            Ok(has("creation") && (has("pull_request") || has("update")))
-        };
-        self.closed.recall_or_ask((repo.name.clone(), name.to_owned()), &repo, |_| true, ask).await
+    pub(super) async fn of(&self, repo: Repo<'_>, name: &str, branch: Branch) -> Result<Rules, Error> {
+        let key = (repo.name.clone(), name.to_owned());
+        self.recall_or_ask(key, &repo, |_| true, async || rules(repo, name, branch).await).await
     }
 }
 
-async fn rules(repo: Repo<'_>, branch: &str) -> Result<Vec<BranchRule>, Error> {
-    let path = repo.path(format!("rules/branches/{}", path::escape_path(branch)));
-    Ok(repo.list::<Vec<BranchRule>>(&path, 3).await.or_refused()?.map(|rules| rules.items).unwrap_or_default())
-}
-
-async fn by_protection(repo: Repo<'_>, branch: &str) -> Result<u32, Error> {
-    let branch = path::escape_path(branch);
-    let path = repo.path(format!("branches/{branch}/protection/required_pull_request_reviews"));
-    let parameters = repo.get::<RuleParameters>(&path).await.or_refused()?;
-    Ok(parameters.map_or(0, |parameters| parameters.required_approving_review_count))
+/// Rulesets first, then classic protection where we may read it (that takes administration rights we do not ask for; a 403
+/// or 404 counts as none).
+async fn rules(repo: Repo<'_>, name: &str, branch: Branch) -> Result<Rules, Error> {
+    let name = path::escape_path(name);
+    let path = repo.path(format!("rules/branches/{name}"));
+    let rules = repo.list::<BranchRule>(&path, 3).await.or_refused()?.map(|rules| rules.items).unwrap_or_default();
+    let has = |kind: &str| rules.iter().any(|rule| rule.kind == kind);
+    let reviews = rules.iter().filter(|rule| rule.kind == "pull_request");
+    let mut approvals = reviews.map(|rule| rule.parameters.required_approving_review_count).max().unwrap_or(0);
+    if approvals == 0 && branch.protected {
+        let path = repo.path(format!("branches/{name}/protection/required_pull_request_reviews"));
+        let classic = repo.get::<RuleParameters>(&path).await.or_refused()?;
+        approvals = classic.map_or(0, |parameters| parameters.required_approving_review_count);
+    }
+    // <https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/available-rules-for-rulesets>
+    let keep_people_out = has("creation") && (has("pull_request") || has("update"));
+    Ok(Rules { approvals, keep_people_out })
 }

@@ -47,6 +47,7 @@ struct WireReview {
 }
 
 /// Comments, and how often each was given which reaction.
+#[derive(Default)]
 pub(super) struct Comments {
     pub listing: Listing<Comment>,
     pub reactions: BTreeMap<Reacted, BTreeMap<String, u64>>,
@@ -61,14 +62,13 @@ pub(super) async fn comments(repo: Repo<'_>, number: PrNumber) -> Result<Comment
 /// Comments on lines of the diff, where the pull request has any.
 pub(super) async fn inline(repo: Repo<'_>, number: PrNumber, has_any: bool) -> Result<Comments, Error> {
     if !has_any {
-        let listing = Listing::complete(Vec::new());
-        return Ok(Comments { listing, reactions: BTreeMap::new(), nodes: BTreeMap::new() });
+        return Ok(Comments::default());
     }
     read(&repo, &repo.path(format!("pulls/{number}/comments")), Reacted::Inline).await
 }
 
 async fn read(client: &Client, path: &str, place: fn(CommentId) -> Reacted) -> Result<Comments, Error> {
-    let listing = client.list_with_created::<Vec<WireComment>>(path, MOST_PAGES, |comment| comment.id.get()).await?;
+    let listing = client.list_with_created::<WireComment>(path, MOST_PAGES, |comment| comment.id.get()).await?;
     let (mut reactions, mut nodes) = (BTreeMap::new(), BTreeMap::new());
     let mut items = Vec::with_capacity(listing.items.len());
     for mut wire in listing.items {
@@ -99,7 +99,7 @@ fn comment(wire: WireComment) -> Comment {
 
 pub(super) async fn reviews(repo: Repo<'_>, number: PrNumber) -> Result<Listing<Review>, Error> {
     let path = repo.path(format!("pulls/{number}/reviews"));
-    let listing = repo.list::<Vec<WireReview>>(&path, MOST_PAGES).await?;
+    let listing = repo.list::<WireReview>(&path, MOST_PAGES).await?;
     let items = listing.items.into_iter().filter_map(review).collect();
     Ok(Listing { items, completeness: listing.completeness })
 }

@@ -107,12 +107,6 @@ impl Dormant {
         Err(Some(may_ask_at))
     }
 
-    /// Whether a configuration that is not found is to be doubted: it was looked for before.
-    pub fn is_doubted(&self, repository: &RepoName, branch: &str) -> bool {
-        let (known, branch) = (self.known(), (repository.clone(), branch.to_owned()));
-        known.absent.contains_key(&branch) || known.configured.contains(&branch)
-    }
-
     /// A pull request has a state of ours: its base had a configuration.
     pub fn note_state(&self, repository: &RepoName, number: PrNumber) {
         let mut known = self.known();

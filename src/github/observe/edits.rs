@@ -3,18 +3,16 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
-
-use super::conversation::Comments;
+use super::rest::Reading;
 use crate::github::{
-    Client, Error,
-    wire::{GraphqlAccount, Nodes, graphql_nodes},
+    Error,
+    wire::{GraphqlAccount, graphql_nodes, nodes},
 };
 use loopgate_core::{
-    CommentId, Timestamp,
+    CommentId,
     gate::may_speak,
-    observed::{Actor, AppIdentity, Comment, Hint},
-    state::{LoopState, WordSource},
+    observed::{Actor, Comment, Hint},
+    state::WordSource,
 };
 
 /// Comments asked about in one look, the newest first.
@@ -23,56 +21,42 @@ const QUERY: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueCommen
                      userContentEdits(first: 50) { nodes { editedAt editor { login ... on User { databaseId } \
                      ... on Bot { databaseId } } } } } } }";
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Node {
-    database_id: Option<CommentId>,
-    user_content_edits: Option<Nodes<Edit>>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Edit {
-    edited_at: Timestamp,
-    editor: Option<GraphqlAccount>,
-}
-
-/// Finds the edits of comments with commands that no event brought. Each comment is asked about once. Where GitHub
-/// names no editor, no edit is known, and a comment that closes a gate counts.
-pub(super) async fn unheard(
-    client: &Client,
-    comments: &Comments,
-    hints: &[Hint],
-    us: &AppIdentity,
-    previous: Option<&LoopState>,
-) -> Result<Vec<Hint>, Error> {
-    let told: BTreeSet<CommentId> = hints
-        .iter()
-        .filter_map(|hint| if let Hint::CommentEdited { comment, .. } = hint { Some(*comment) } else { None })
-        .collect();
-    let known = |id| previous.is_some_and(|state| state.edited_words.contains(&WordSource::Comment(id)));
-    let unheard = |comment: &&Comment| {
-        comment.updated_at.timestamp() != comment.created_at.timestamp()
-            && Some(comment.author.id) != us.bot_id
-            && !told.contains(&comment.id)
-            && !known(comment.id)
-            && may_speak(&comment.body)
-    };
-    let asked = comments.listing.items.iter().rev().filter(unheard).take(MOST);
-    let ids: Vec<&str> = asked.filter_map(|comment| comments.nodes.get(&comment.id).map(String::as_str)).collect();
-    if ids.is_empty() {
-        return Ok(Vec::new());
-    }
-    let mut found = Vec::new();
-    for node in graphql_nodes::<Node>(client, QUERY, &ids).await? {
-        let (Some(comment), Some(edits)) = (node.database_id, node.user_content_edits) else { continue };
-        let mut editors = BTreeSet::new();
-        for Edit { edited_at: at, editor } in edits.nodes.into_iter().flatten() {
-            let Some(GraphqlAccount { login, database_id: Some(id) }) = editor else { continue };
-            if editors.insert(id) {
-                found.push(Hint::CommentEdited { comment, by: Actor { id, login }, at });
+impl Reading<'_> {
+    /// Finds the edits of comments with commands that no event brought. Each comment is asked about once. Where GitHub
+    /// names no editor, no edit is known, and a comment that closes a gate counts.
+    pub(super) async fn unheard_edits(&self) -> Result<Vec<Hint>, Error> {
+        let Self { repo, facts, hints, previous, .. } = *self;
+        let comments = &facts.comments;
+        let told: BTreeSet<CommentId> = hints
+            .iter()
+            .filter_map(|hint| if let Hint::CommentEdited { comment, .. } = hint { Some(*comment) } else { None })
+            .collect();
+        let known = |id| previous.is_some_and(|state| state.edited_words.contains(&WordSource::Comment(id)));
+        let unheard = |comment: &&Comment| {
+            comment.updated_at.timestamp() != comment.created_at.timestamp()
+                && Some(comment.author.id) != facts.us.bot_id
+                && !told.contains(&comment.id)
+                && !known(comment.id)
+                && may_speak(&comment.body)
+        };
+        let asked = comments.listing.items.iter().rev().filter(unheard).take(MOST);
+        let ids: Vec<&str> = asked.filter_map(|comment| comments.nodes.get(&comment.id).map(String::as_str)).collect();
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for node in graphql_nodes(&repo, QUERY, &ids).await? {
+            let Some(comment) = node["databaseId"].as_u64().map(CommentId::new) else { continue };
+            let mut editors = BTreeSet::new();
+            for edit in nodes(&node["userContentEdits"]) {
+                let editor = GraphqlAccount::at(&edit["editor"]);
+                let Some(GraphqlAccount { login, database_id: Some(id) }) = editor else { continue };
+                let Some(at) = edit["editedAt"].as_str().and_then(|at| at.parse().ok()) else { continue };
+                if editors.insert(id) {
+                    found.push(Hint::CommentEdited { comment, by: Actor { id, login }, at });
+                }
             }
         }
+        Ok(found)
     }
-    Ok(found)
 }

@@ -3,151 +3,128 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Deserialize;
+use serde_json::Value;
 
-use super::authority::Registry;
-use crate::github::{
-    Error, Repo,
-    error::OrAbsent as _,
-    wire::{Named, User, account},
-};
+use super::rest::Reading;
+use crate::github::{Error, Repo, error::OrAbsent as _, wire::account_at};
 use loopgate_core::{
-    Login, PrNumber, ReviewId, Timestamp,
+    PrNumber, ReviewId,
     observed::{
-        Account, AccountKind, Assigner, Assignment, Assignments, CodeType, Completeness, Permission, PullRequest,
-        Review, ReviewVerdict, Standing,
+        Account, AccountKind, Assigner, Assignment, Assignments, CodeType, Completeness, Permission, Review,
+        ReviewVerdict, Standing,
     },
-    policy::{GateTrigger, Policy},
-    state::{LoopState, WordSource},
+    policy::GateTrigger,
+    state::WordSource,
     verdict::coverage::{stricter, type_of_label},
 };
 
 /// Pages of events read at most: 1,000 of them. The label of a longer story does not count.
 const MOST_PAGES: usize = 10;
 
-/// `GET …/issues/{number}/events`, oldest first
-/// (<https://docs.github.com/en/rest/issues/events#list-issue-events>).
-#[derive(Deserialize)]
-struct Event {
-    event: String,
-    created_at: Option<Timestamp>,
-    actor: Option<User>,
-    assignee: Option<User>,
-    /// Who assigned; `actor` is the assignee there
-    /// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#assigned>).
-    assigner: Option<User>,
-    label: Option<Named>,
-    dismissed_review: Option<DismissedReview>,
-}
-
-/// Of an event `review_dismissed`
-/// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#review_dismissed>).
-#[derive(Deserialize)]
-struct DismissedReview {
-    review_id: ReviewId,
-}
-
-/// The types that labels from people with write declare, the strictest of them. Asks nothing where no label declares
-/// one.
-pub(super) async fn declared_type(
-    repo: Repo<'_>,
-    pull_request: &PullRequest,
-    registry: &Registry,
-) -> Result<Option<CodeType>, Error> {
-    let declaring: Vec<_> =
-        pull_request.labels.iter().filter_map(|label| Some((label, type_of_label(label)?))).collect();
-    if declaring.is_empty() {
-        return Ok(None);
-    }
-    let Some(events) = events(repo, pull_request.number).await? else { return Ok(None) };
-    let mut declared = None;
-    for (label, code_type) in declaring {
-        let set =
-            |event: &&Event| event.event == "labeled" && event.label.as_ref().is_some_and(|set| &set.name == label);
-        let Some(event) = events.iter().rfind(set) else { continue };
-        let by = account(event.actor.clone());
-        // A label that a program puts on must not lower what the change must pass.
-        if by.kind != AccountKind::User {
-            continue;
+impl Reading<'_> {
+    /// The types that labels from people with write declare, the strictest of them. Asks nothing where no label declares
+    /// one.
+    pub(super) async fn declared_type(&self) -> Result<Option<CodeType>, Error> {
+        let labels = &self.facts.pull.pull_request.labels;
+        let declaring: Vec<_> = labels.iter().filter_map(|label| Some((label, type_of_label(label)?))).collect();
+        if declaring.is_empty() {
+            return Ok(None);
         }
-        let standing = registry.person(repo, by.id, &by.login).await?;
-        if matches!(standing, Standing::Known { permission, .. } if permission >= Permission::Write) {
-            declared = Some(declared.map_or(code_type, |other| stricter(other, code_type)));
+        let Some(events) = self.events().await? else { return Ok(None) };
+        let mut declared = None;
+        for (label, code_type) in declaring {
+            let set = |event: &&Value| event["event"] == "labeled" && event["label"]["name"] == label.as_str();
+            let Some(event) = events.iter().rfind(set) else { continue };
+            let by = account_at(&event["actor"]);
+            // A label that a program puts on must not lower what the change must pass.
+            if by.kind != AccountKind::User {
+                continue;
+            }
+            let standing = self.observer.registry.person(self.repo, by.id, &by.login).await?;
+            if matches!(standing, Standing::Known { permission, .. } if permission >= Permission::Write) {
+                declared = Some(declared.map_or(code_type, |other| stricter(other, code_type)));
+            }
         }
+        Ok(declared)
     }
-    Ok(declared)
-}
 
-/// Who dismissed the reviews whose rejection is remembered: everybody with write can dismiss a review, and not everybody
-/// may end a rejection by it. Asks nothing where none of them was dismissed.
-pub(super) async fn dismissed_by(
-    repo: Repo<'_>,
-    number: PrNumber,
-    reviews: &[Review],
-    previous: Option<&LoopState>,
-) -> Result<BTreeMap<ReviewId, Account>, Error> {
-    let objections = previous.into_iter().flat_map(|state| state.gates.values()).flat_map(|gate| &gate.objections);
-    let rejecting: BTreeSet<ReviewId> = objections
-        .filter_map(|objection| match objection.source {
-            WordSource::Review(id) => Some(id),
-            WordSource::Comment(_) | WordSource::Inline(_) => None,
-        })
-        .collect();
-    let dismissed = |review: &Review| review.verdict == ReviewVerdict::Dismissed && rejecting.contains(&review.id);
-    if !reviews.iter().any(dismissed) {
-        return Ok(BTreeMap::new());
+    /// Who dismissed the reviews whose rejection is remembered: everybody with write can dismiss a review, and not everybody
+    /// may end a rejection by it. Asks nothing where none of them was dismissed.
+    pub(super) async fn dismissed_by(&self) -> Result<BTreeMap<ReviewId, Account>, Error> {
+        let objections =
+            self.previous.into_iter().flat_map(|state| state.gates.values()).flat_map(|gate| &gate.objections);
+        let rejecting: BTreeSet<ReviewId> = objections
+            .filter_map(|objection| match objection.source {
+                WordSource::Review(id) => Some(id),
+                WordSource::Comment(_) | WordSource::Inline(_) => None,
+            })
+            .collect();
+        let dismissed = |review: &Review| review.verdict == ReviewVerdict::Dismissed && rejecting.contains(&review.id);
+        if !self.facts.reviews.items.iter().any(dismissed) {
+            return Ok(BTreeMap::new());
+        }
+        let told = self.events().await?.unwrap_or_default().into_iter();
+        // <https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#review_dismissed>
+        let told = told.filter(|event| event["event"] == "review_dismissed");
+        let review = |event: &Value| event["dismissed_review"]["review_id"].as_u64().map(ReviewId::new);
+        Ok(told.filter_map(|event| Some((review(&event)?, account_at(&event["actor"])))).collect())
     }
-    let told = events(repo, number).await?.unwrap_or_default().into_iter();
-    let told = told.filter(|event| event.event == "review_dismissed");
-    Ok(told.filter_map(|event| Some((event.dismissed_review?.review_id, account(event.actor)))).collect())
-}
 
-/// Who was assigned, where a coding agent opened it.
-pub(super) async fn assignments(
-    repo: Repo<'_>,
-    pull_request: &PullRequest,
-    agents: &BTreeSet<Login>,
-) -> Result<Assignments, Error> {
-    if !agents.contains(&pull_request.author.login) {
-        return Ok(Assignments::NotAnAgents);
-    }
-    let Some(events) = events(repo, pull_request.number).await? else {
-        return Ok(Assignments::Unread("its events could not all be read".to_owned()));
-    };
-    let assigned = events.into_iter().filter(|event| event.event == "assigned").filter_map(|event| {
-        let whom = account(event.assignee);
-        let by = account(event.assigner.or(event.actor));
-        let by = match by {
-            by if agents.contains(&by.login) => Assigner::Agent,
-            by if by.id == whom.id => Assigner::Themselves,
-            _ => Assigner::Other,
+    /// Who was assigned, where a coding agent opened it.
+    pub(super) async fn assignments(&self) -> Result<Assignments, Error> {
+        let agents = &self.policy.coding_agents;
+        if !agents.contains(&self.facts.pull.pull_request.author.login) {
+            return Ok(Assignments::NotAnAgents);
+        }
+        let Some(events) = self.events().await? else {
+            return Ok(Assignments::Unread("its events could not all be read".to_owned()));
         };
-        Some(Assignment { whom, by, at: event.created_at? })
-    });
-    Ok(Assignments::Read(assigned.collect()))
-}
-
-/// The coding agents among those who were ever assigned. Asks nothing where no gate asks for agents.
-pub(super) async fn assigned_agents(repo: Repo<'_>, number: PrNumber, policy: &Policy) -> Result<Vec<Account>, Error> {
-    let mut conditions = policy.gates.values().flat_map(|gate| gate.trigger.conditions());
-    if !conditions.any(|condition| matches!(condition, GateTrigger::Agent(_))) {
-        return Ok(Vec::new());
+        let assigned = events.iter().filter(|event| event["event"] == "assigned").filter_map(|event| {
+            let whom = account_at(&event["assignee"]);
+            // `actor` is the assignee there
+            // (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#assigned>).
+            let assigner = Some(&event["assigner"]).filter(|assigner| assigner.is_object());
+            let by = account_at(assigner.unwrap_or(&event["actor"]));
+            let by = match by {
+                by if agents.contains(&by.login) => Assigner::Agent,
+                by if by.id == whom.id => Assigner::Themselves,
+                _ => Assigner::Other,
+            };
+            Some(Assignment { whom, by, at: event["created_at"].as_str()?.parse().ok()? })
+        });
+        Ok(Assignments::Read(assigned.collect()))
     }
-    let told = events(repo, number).await?.unwrap_or_default().into_iter();
-    let assigned = told.filter(|event| event.event == "assigned").map(|event| account(event.assignee));
-    Ok(assigned.filter(|whom| policy.coding_agents.contains(&whom.login)).collect())
+
+    /// The coding agents among those who were ever assigned. Asks nothing where no gate asks for agents.
+    pub(super) async fn assigned_agents(&self) -> Result<Vec<Account>, Error> {
+        let mut conditions = self.policy.gates.values().flat_map(|gate| gate.trigger.conditions());
+        if !conditions.any(|condition| matches!(condition, GateTrigger::Agent(_))) {
+            return Ok(Vec::new());
+        }
+        let told = self.events().await?.unwrap_or_default().into_iter();
+        let assigned = told.filter(|event| event["event"] == "assigned").map(|event| account_at(&event["assignee"]));
+        Ok(assigned.filter(|whom| self.policy.coding_agents.contains(&whom.login)).collect())
+    }
+
+    async fn events(&self) -> Result<Option<Vec<Value>>, Error> {
+        events(self.repo, self.facts.pull.pull_request.number).await
+    }
 }
 
 /// Who forced a push to the branch, by the events that GitHub returns
 /// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#head_ref_force_pushed>).
 pub(super) async fn forced_pushes(repo: Repo<'_>, number: PrNumber) -> Result<Vec<Account>, Error> {
     let told = events(repo, number).await?.unwrap_or_default().into_iter();
-    Ok(told.filter(|event| event.event == "head_ref_force_pushed").map(|event| account(event.actor)).collect())
+    Ok(told
+        .filter(|event| event["event"] == "head_ref_force_pushed")
+        .map(|event| account_at(&event["actor"]))
+        .collect())
 }
 
-/// The events of a pull request; none where they cannot all be read.
-async fn events(repo: Repo<'_>, number: PrNumber) -> Result<Option<Vec<Event>>, Error> {
+/// The events of a pull request, oldest first; none where they cannot all be read
+/// (<https://docs.github.com/en/rest/issues/events#list-issue-events>).
+async fn events(repo: Repo<'_>, number: PrNumber) -> Result<Option<Vec<Value>>, Error> {
     let path = repo.path(format!("issues/{number}/events"));
-    let events = repo.list::<Vec<Event>>(&path, MOST_PAGES).await.or_refused()?;
+    let events = repo.list::<Value>(&path, MOST_PAGES).await.or_refused()?;
     Ok(events.filter(|events| events.completeness == Completeness::Complete).map(|events| events.items))
 }

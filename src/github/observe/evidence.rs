@@ -1,19 +1,17 @@
 //! Workflow runs of the head, and the evidence artifacts they uploaded.
 
 use bytes::Bytes;
-use serde::{Deserialize, Serialize};
 
 use super::checks::progress;
 use crate::github::{
     Error, Repo, artifacts,
     error::OrAbsent as _,
     evidence_memory,
-    paging::wrapped_pages,
     transport::Accept,
-    wire::{Artifact, Artifacts, WireRun},
+    wire::{Artifact, CheckRun, WireRun, WireStep},
 };
 use loopgate_core::{
-    CheckRunId, RepoName, Sha, Timestamp,
+    RepoName, Sha,
     evidence::Evidence,
     observed::{BaseEvidence, CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
     policy::VerifyPolicy,
@@ -35,37 +33,6 @@ const DOWNLOADS_AT_ONCE: usize = 3;
 /// Runs of workflows that are not listed whose artifacts are looked at, where nothing else brings evidence.
 const MOST_UNLISTED: usize = 5;
 
-wrapped_pages! {
-    Runs.workflow_runs of WireRun;
-    Jobs.jobs of WireJob;
-}
-
-/// An execution of a job.
-#[derive(Serialize, Deserialize)]
-pub(super) struct WireJob {
-    /// That of its check run too.
-    id: CheckRunId,
-    name: String,
-    run_attempt: Option<u32>,
-    status: String,
-    conclusion: Option<String>,
-    started_at: Option<Timestamp>,
-    completed_at: Option<Timestamp>,
-    pub html_url: Option<String>,
-    #[serde(default)]
-    pub steps: Vec<WireStep>,
-}
-
-#[derive(Serialize, Deserialize)]
-pub(super) struct WireStep {
-    #[serde(default)]
-    pub name: String,
-    pub status: Option<String>,
-    pub conclusion: Option<String>,
-    pub started_at: Option<Timestamp>,
-    pub completed_at: Option<Timestamp>,
-}
-
 /// A workflow run on the head, with the commit that GitHub names as its head.
 #[derive(Debug, Clone)]
 pub(super) struct HeadRun {
@@ -85,22 +52,21 @@ pub(super) fn accepted(received: &[ReceivedEvidence]) -> impl Iterator<Item = &E
 /// The workflow runs on a commit, of all workflows.
 pub(super) async fn runs(repo: Repo<'_>, head: Sha) -> Result<Vec<HeadRun>, Error> {
     let path = repo.path(format!("actions/runs?head_sha={head}"));
-    let listing = repo.list::<Runs>(&path, MOST_PAGES).await?;
-    Ok(listing.items.into_iter().map(|wire| head_run(wire, repo.name)).collect())
-}
-
-fn head_run(wire: WireRun, repository: &RepoName) -> HeadRun {
-    let status = wire.status.as_deref().unwrap_or("queued");
-    let run = WorkflowRun {
-        id: wire.id,
-        path: artifacts::normalise(&wire.path, repository),
-        attempt: wire.run_attempt.unwrap_or(1),
-        progress: progress(status, wire.conclusion.as_deref(), wire.updated_at),
-        url: wire.html_url,
-        started_at: wire.run_started_at.or(wire.created_at),
-        jobs: Vec::new(),
+    let listing = repo.list::<WireRun>(&path, MOST_PAGES).await?;
+    let run = |wire: WireRun| {
+        let status = wire.status.as_deref().unwrap_or("queued");
+        let run = WorkflowRun {
+            id: wire.id,
+            path: artifacts::normalise(&wire.path, repo.name),
+            attempt: wire.run_attempt.unwrap_or(1),
+            progress: progress(status, wire.conclusion.as_deref(), wire.updated_at),
+            url: wire.html_url,
+            started_at: wire.run_started_at.or(wire.created_at),
+            jobs: Vec::new(),
+        };
+        HeadRun { run, head: wire.head_sha, event: wire.event }
     };
-    HeadRun { run, head: wire.head_sha, event: wire.event }
+    Ok(listing.items.into_iter().map(run).collect())
 }
 
 /// The runs that wait for *Approve and run*, and are the newest of their workflow.
@@ -198,40 +164,30 @@ pub(super) async fn with_jobs(
     received: &[ReceivedEvidence],
 ) -> Result<Vec<WorkflowRun>, Error> {
     let documents: Vec<&Evidence> = accepted(received).collect();
-    let mut runs: Vec<WorkflowRun> = runs.iter().map(|run| run.run.clone()).collect();
-    let newest = |path: &str| runs.iter().filter(|run| run.path == path).max_by_key(|run| run.id);
-    let brought = |run: &WorkflowRun| {
-        documents.iter().filter_map(|document| document.workflow.as_ref()).any(|origin| origin.run_id == run.id)
-    };
-    let asked: Vec<bool> = runs
-        .iter()
-        .map(|run| {
-            newest(&run.path)
-                .is_some_and(|newest| legs::is_open(newest, &documents) && (run.id == newest.id || brought(run)))
+    let is_asked = |run: &WorkflowRun| {
+        let of_file = runs.iter().filter(|other| other.run.path == run.path);
+        let mut origins = documents.iter().filter_map(|document| document.workflow.as_ref());
+        of_file.max_by_key(|other| other.run.id).is_some_and(|newest| {
+            let counts = newest.run.id == run.id || origins.any(|origin| origin.run_id == run.id);
+            legs::is_open(&newest.run, &documents) && counts
         })
-        .collect();
-    let jobs = runs.iter().zip(asked).map(|(run, asked)| async move {
-        match asked {
-            true => jobs_of(repo, run).await,
-            false => Ok(Vec::new()),
-        }
+    };
+    let read = runs.iter().map(|run| async move {
+        let jobs = if is_asked(&run.run) { jobs_of(repo, &run.run).await? } else { Vec::new() };
+        Ok::<_, Error>(WorkflowRun { jobs, ..run.run.clone() })
     });
-    let jobs = futures::future::try_join_all(jobs).await?;
-    for (run, jobs) in runs.iter_mut().zip(jobs) {
-        run.jobs = jobs;
-    }
-    Ok(runs)
+    futures::future::try_join_all(read).await
 }
 
 /// The executions of a run's jobs, of all its attempts; none where they may not be listed.
 async fn jobs_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<WorkflowJob>, Error> {
     let path = repo.path(format!("actions/runs/{}/jobs?filter=all", run.id));
-    let list = async || Ok(repo.list::<Jobs>(&path, MOST_JOB_PAGES).await?.items);
+    let list = async || Ok(repo.list::<CheckRun>(&path, MOST_JOB_PAGES).await?.items);
     let jobs = repo.once(&format!("{path}@{}", run.attempt), |_| has_ended(run), list).await;
     Ok(jobs.or_refused()?.into_iter().flatten().map(job).collect())
 }
 
-fn job(wire: WireJob) -> WorkflowJob {
+fn job(wire: CheckRun) -> WorkflowJob {
     let progress = progress(&wire.status, wire.conclusion.as_deref(), wire.completed_at);
     let has_ended = matches!(progress, CheckProgress::Completed { .. });
     let goes_on = |step: &WireStep| step.status.as_deref().is_some_and(|status| status == "in_progress");
@@ -279,7 +235,7 @@ fn refused(artifact: &str, run: Option<&WorkflowRun>, reason: String) -> Receive
 async fn artifacts_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<Artifact>, Error> {
     let path = repo.path(format!("actions/runs/{}/artifacts", run.id));
     let list = async || -> Result<Vec<Artifact>, Error> {
-        let listing = repo.list::<Artifacts>(&path, MOST_PAGES).await?;
+        let listing = repo.list::<Artifact>(&path, MOST_PAGES).await?;
         Ok(listing.items.into_iter().filter(|artifact| artifact.name.starts_with(artifacts::PREFIX)).collect())
     };
     repo.once(&format!("{path}@{}", run.attempt), |_| has_ended(run), list).await

@@ -1,11 +1,8 @@
 //! The first step of reading a pull request: what must be known before anything may be written.
 
 use super::{
-    Observer, PullRequestFacts, Target, before_merge,
-    checks::{self, Checks},
-    config, conversation,
-    evidence::{self, HeadRun},
-    pull::{self, Changes, Pull, Unread},
+    Observer, PullRequestFacts, Target, base, checks, config, conversation, evidence,
+    pull::{self, Pull, Unread},
     scope,
     stack::{self, ComparedWith, Layers},
 };
@@ -16,7 +13,7 @@ use crate::github::{
 };
 use loopgate_core::{
     Sha,
-    observed::{AppIdentity, Completeness, Lifecycle, ObservationProblem},
+    observed::{AppIdentity, Completeness, Lifecycle, ObservationProblem, PullRequest},
     policy::Policy,
 };
 
@@ -27,42 +24,27 @@ impl Observer {
         us: &AppIdentity,
     ) -> Result<Option<PullRequestFacts>, Unread> {
         let Target { repo, number } = target;
-        let read_pull = pull::read(repo, number);
-        let talk = async || {
-            let comments = conversation::comments(repo, number);
-            let reviews = conversation::reviews(repo, number);
-            Ok::<_, Unread>(futures::try_join!(comments, reviews)?)
-        };
-        let (mut pull, mut base, head, talk) = if self.dormant.is_dormant(repo.name) {
-            let pull = read_pull.await?;
-            let base = self.base_side(repo, &pull).await?;
-            if base.policy.is_none() {
-                self.note_absence(repo, &pull);
-                return Ok(None);
-            }
-            let (head, talk) = futures::try_join!(head_side(repo, &pull, &base, us), talk())?;
-            (pull, base, head, talk)
-        } else {
-            let sides = async {
-                let pull = read_pull.await?;
-                let base = self.base_side(repo, &pull).await?;
-                let head = head_side(repo, &pull, &base, us).await?;
-                Ok::<_, Unread>((pull, base, head))
-            };
-            let ((pull, base, head), talk) = futures::try_join!(sides, talk())?;
-            (pull, base, head, talk)
-        };
-        let Some(policy) = base.policy.take() else {
-            self.note_absence(repo, &pull);
+        let mut pull = pull::read(repo, number).await?;
+        let mut problems = Vec::new();
+        let Some((base, policy)) = self.base_side(repo, &mut pull, &mut problems).await? else {
+            let PullRequest { base, lifecycle, .. } = &pull.pull_request;
+            let of = (number, *lifecycle == Lifecycle::Open);
+            self.dormant.not_found(repo.name, &base.branch, of, repo.now());
             return Ok(None);
         };
         self.dormant.found(repo.name, &pull.pull_request.base.branch);
-        let HeadSide { changes, checks, runs, mut problems } = head;
+        let head = pull.pull_request.head.sha;
+        let with = compared_with(repo, &pull, &base).await?;
+        let (changes, checks, runs, comments, reviews) = futures::join!(
+            pull::changes(repo, &pull, with),
+            checks::read(repo, head, us),
+            evidence::runs(repo, head),
+            conversation::comments(repo, number),
+            conversation::reviews(repo, number),
+        );
+        let (changes, checks, comments, reviews) = (changes?, checks?, comments?, reviews?);
         pull.pull_request.head.tree = changes.head_tree;
-        pull.pull_request.base.scope = base.scope.scope.clone();
-        pull.pull_request.base.open_pattern = base.scope.open_pattern.take();
-        problems.append(&mut base.problems);
-        let (comments, reviews) = talk;
+        let runs = runs.or_noted("workflow runs", &mut problems)?.unwrap_or_default();
         for (what, completeness) in [("comments", comments.listing.completeness), ("reviews", reviews.completeness)] {
             if completeness == Completeness::Incomplete {
                 problems.push(checks::too_many(what));
@@ -72,15 +54,14 @@ impl Observer {
         Ok(Some(PullRequestFacts { us, pull, policy, base, comments, reviews, changes, checks, runs, problems }))
     }
 
-    fn note_absence(&self, repo: Repo<'_>, pull: &Pull) {
-        let Pull { pull_request, .. } = pull;
-        let is_open = pull_request.lifecycle == Lifecycle::Open;
-        let of = (pull_request.number, is_open);
-        self.dormant.not_found(repo.name, &pull_request.base.branch, of, repo.now());
-    }
-
-    /// The base branch and the policy at its head. A branch that is gone leaves the commit it was compared with.
-    async fn base_side(&self, repo: Repo<'_>, pull: &Pull) -> Result<BaseSide, Error> {
+    /// The base branch and the policy at its head, and how its check runs are named; `None` where Loopgate is not switched
+    /// on. A branch that is gone leaves the commit it was compared with.
+    async fn base_side(
+        &self,
+        repo: Repo<'_>,
+        pull: &mut Pull,
+        problems: &mut Vec<ObservationProblem>,
+    ) -> Result<Option<(BaseSide, Policy)>, Error> {
         let base = &pull.pull_request.base.branch;
         let (branch, doubts) = (config::branch(repo, base), repo.doubts());
         let layers = stack::layers(repo, pull);
@@ -92,35 +73,33 @@ impl Observer {
             return Err(Error::NotFound { path: repo.path(format!("branches/{base}")) });
         }
         let is_merged = matches!(lifecycle, Lifecycle::Merged { .. });
-        let merged_as = if is_merged { before_merge::merged_as(repo, pull).await? } else { None };
+        let merged_as = if is_merged { base::merged_as(repo, pull).await? } else { None };
         let before = match merged_as {
-            Some(commit) => before_merge::base(repo, pull, commit).await?,
+            Some(commit) => base::before_merge(repo, pull, commit).await?,
             None => None,
         };
         // The commit that the head is compared with was on the branch before a merge too, if not its last.
         let present = branch.filter(|_| !is_merged).map(|Branch { commit: ObjectRef { sha }, .. }| sha);
         let tip = before.or(present).unwrap_or(pull.compared_base);
         let is_merge_followed = !is_merged || before.is_some();
-        let not_followed = (!is_merge_followed).then(|| ObservationProblem {
-            what: "the base branch as it was before the merge".to_owned(),
-            reason: "the commits of the merge could not be followed back".to_owned(),
-        });
-        let default_branch = pull.default_branch.as_deref();
-        let scope = scope::of_base(repo, (base, default_branch), defaults.as_deref(), &self.rules);
-        let is_doubted = self.dormant.is_doubted(repo.name, base);
-        let policy = config::policy(repo, tip, defaults.as_deref(), is_doubted);
+        let (default_branch, defaults) = (pull.default_branch.as_deref(), defaults.as_deref());
+        let scope = scope::of_base(repo, (base, branch), default_branch, defaults, &self.rules);
+        let policy = config::policy(repo, tip, defaults);
         let (policy, scope) = futures::try_join!(policy, scope)?;
-        let of_defaults = defaults.and_then(|defaults| {
-            let error = defaults.error.as_ref()?;
-            let reason = format!(
-                "line {}, column {}: {}; its last good version governs",
-                error.line, error.column, error.message
-            );
-            Some(ObservationProblem { what: format!("the organisation's {}", defaults.file()), reason })
-        });
-        let of_layers = layers.as_ref().and_then(|layers| layers.problem.clone());
-        let problems = [of_defaults, not_followed, of_layers].into_iter().flatten().collect();
-        Ok(BaseSide { branch, tip, merged_as, is_merge_followed, policy, scope, layers, problems })
+        let Some(policy) = policy else { return Ok(None) };
+        (pull.pull_request.base.scope, pull.pull_request.base.open_pattern) = scope;
+        if let Some((defaults, error)) = defaults.and_then(|it| Some((it, it.error.as_ref()?))) {
+            let (line, column, message) = (error.line, error.column, &error.message);
+            let reason = format!("line {line}, column {column}: {message}; its last good version governs");
+            problems.push(ObservationProblem { what: format!("the organisation's {}", defaults.file()), reason });
+        }
+        if !is_merge_followed {
+            let what = "the base branch as it was before the merge".to_owned();
+            let reason = "the commits of the merge could not be followed back".to_owned();
+            problems.push(ObservationProblem { what, reason });
+        }
+        problems.extend(layers.as_ref().and_then(|layers| layers.problem.clone()));
+        Ok(Some((BaseSide { branch, tip, merged_as, is_merge_followed, layers }, policy)))
     }
 }
 
@@ -132,35 +111,16 @@ pub(in crate::github) struct BaseSide {
     pub(super) merged_as: Option<Sha>,
     /// Whether the commits of a merge are shown.
     pub is_merge_followed: bool,
-    /// Until it is among the facts of the pull request.
-    policy: Option<Policy>,
-    scope: scope::Scope,
     pub(super) layers: Option<Layers>,
-    problems: Vec<ObservationProblem>,
 }
 
-/// What the head commit determines, and its checks.
-struct HeadSide {
-    changes: Changes,
-    checks: Checks,
-    runs: Vec<HeadRun>,
-    problems: Vec<ObservationProblem>,
-}
-
-async fn head_side(repo: Repo<'_>, pull: &Pull, base: &BaseSide, us: &AppIdentity) -> Result<HeadSide, Unread> {
-    let head = pull.pull_request.head.sha;
-    let with = match &base.layers {
+async fn compared_with(repo: Repo<'_>, pull: &Pull, base: &BaseSide) -> Result<ComparedWith, Error> {
+    Ok(match &base.layers {
         Some(Layers { problem: Some(_), .. }) => ComparedWith::StackBase(base.tip),
         Some(_) if pull.pull_request.lifecycle == Lifecycle::Open && pull.target != pull.pull_request.base.branch => {
             let target = config::branch(repo, &pull.target).await?;
             ComparedWith::Target(target.map_or(pull.compared_base, |branch| branch.commit.sha))
         }
         _ => ComparedWith::Target(base.tip),
-    };
-    let (changes, checks, runs) =
-        futures::join!(pull::changes(repo, pull, with), checks::read(repo, head, us), evidence::runs(repo, head),);
-    let changes = changes?;
-    let mut problems = Vec::new();
-    let runs = runs.or_noted("workflow runs", &mut problems)?.unwrap_or_default();
-    Ok(HeadSide { changes, checks: checks?, runs, problems })
+    })
 }

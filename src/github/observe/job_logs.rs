@@ -2,11 +2,13 @@
 
 use chrono::TimeDelta;
 
-use super::{
-    checks::{Checks, has_failed, is_mapped, progress},
-    evidence::{WireJob, WireStep},
+use super::checks::{Checks, has_failed, is_mapped, progress};
+use crate::github::{
+    Client, Error, Repo,
+    client::LONGEST_LOG,
+    transport::Accept,
+    wire::{CheckRun, WireStep},
 };
-use crate::github::{Client, Error, Repo, client::LONGEST_LOG, transport::Accept};
 use loopgate_core::{
     CheckRunId, Timestamp,
     observed::{CheckProgress, Conclusion, ExternalCheck, JobOutput, ObservationProblem},
@@ -136,7 +138,7 @@ async fn read_job(
     client: &Client,
     path: &str,
     check: &ExternalCheck,
-    wire: WireJob,
+    wire: CheckRun,
     green: Option<GreenLog>,
 ) -> Result<JobOutput, Error> {
     let steps: Vec<JobStep> = wire.steps.into_iter().take(MOST_STEPS).map(step).collect();

@@ -5,19 +5,17 @@
 //! being begun:
 //!
 //! ```text
-//! 1  pull request · comments · reviews
-//! 2  base branch · comparison · check runs · statuses · workflow runs     of the head just seen
-//! 3  configuration                                                            at the base branch's head
+//! 1  pull request
+//! 2  base branch · configuration                                            at the base branch's head
+//! 3  comparison · check runs · statuses · workflow runs · comments · reviews    of the head just seen
 //! 4  rules · annotations · artifacts · …    then the rights of those whom the gates ask about
 //! ```
 //!
-//! Of an unchanged pull request steps 1 and 2 are asked again, each answered 304; what commits determine is kept, and
+//! Of an unchanged pull request steps 1 to 3 are asked again, each answered 304; what commits determine is kept, and
 //! rights are believed for five minutes. A push between two reads is noticed, and everything read again.
 
 mod authority;
-mod authors;
 mod base;
-mod before_merge;
 mod checks;
 mod config;
 mod contents;
@@ -28,16 +26,14 @@ mod events;
 mod evidence;
 mod facts;
 mod job_logs;
+mod makers;
 mod on_commit;
-mod organisation;
 mod past;
 mod pull;
-mod pushes;
 mod queue;
 mod rest;
 mod review_threads;
 mod scope;
-mod sighting;
 mod stack;
 mod surface;
 mod survey;
@@ -48,18 +44,11 @@ mod workflow_file;
 use self::{
     authority::Registry,
     checks::Checks,
-    config::BranchRules,
+    config::{BranchRules, Organisations},
     conversation::Comments,
     evidence::HeadRun,
     facts::BaseSide,
-    organisation::Organisations,
     pull::{Changes, Unread},
-    review_threads::KnownThreads,
-};
-pub(super) use self::{
-    config::escalation_template,
-    pull::{Pull, pushed_between, read as read_pull},
-    surface::status_comments,
 };
 pub use self::{
     dormant::{Dormant, DormantRepository},
@@ -67,11 +56,15 @@ pub use self::{
     surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
     survey::CheckedConfiguration,
 };
+pub(super) use self::{
+    pull::{Pull, pushed_between, read as read_pull},
+    surface::status_comments,
+};
 use super::{Error, Github, Repo};
-pub(super) use config::FILE as CONFIGURATION;
+pub(super) use config::{FILE as CONFIGURATION, FILE_LIMIT as CONFIGURATION_LIMIT};
 use loopgate_core::{
     PrNumber, Sha,
-    observed::{AppIdentity, Listing, ObservationProblem, PullRequest, Review, Snapshot},
+    observed::{AppIdentity, Listing, ObservationProblem, Review, Snapshot},
     policy::Policy,
 };
 
@@ -81,7 +74,6 @@ pub struct Observer {
     registry: Registry,
     rules: BranchRules,
     organisations: Organisations,
-    threads: KnownThreads,
     /// Repositories without configuration: there everything else is asked for only once one appears.
     pub(super) dormant: Dormant,
 }
@@ -133,7 +125,6 @@ impl Observer {
             registry: Registry::default(),
             rules: BranchRules::default(),
             organisations: Organisations::default(),
-            threads: KnownThreads::default(),
             dormant: Dormant::default(),
         }
     }
@@ -170,11 +161,6 @@ impl Observer {
 }
 
 impl PullRequestFacts {
-    /// The pull request, its head's tree and the base branch's head known.
-    pub const fn pull_request(&self) -> &PullRequest {
-        &self.pull.pull_request
-    }
-
     /// Our status comments, the oldest first.
     pub fn status_comments(&self) -> Vec<OwnComment> {
         surface::own_comments(&self.comments.listing.items, &self.us).0

@@ -2,13 +2,16 @@
 
 use std::collections::BTreeSet;
 
-use super::{LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Target, checks, evidence, pull};
+use serde_json::Value;
+
+use super::{
+    LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Target, checks, evidence, pull, rest::Reading,
+};
 use crate::github::{Error, Repo, error::OrAbsent as _, resolve::ListedPull};
 use loopgate_core::{
-    Sha,
-    observed::{AppIdentity, CheckScope, Lifecycle, PullRequest, Snapshot},
+    Sha, Timestamp,
+    observed::{CheckScope, Hint, Lifecycle, PullRequest, Snapshot},
     policy::Policy,
-    state::LoopState,
 };
 
 impl Observer {
@@ -72,51 +75,74 @@ impl Observer {
         base.scope = CheckScope::Branch(base.branch.clone());
         let left: Vec<_> =
             check_runs.iter().filter_map(|run| run.left_by_retargeting(head.sha, base, &default_branch)).collect();
-        let nothing = ObservedSurface::of_nothing(repo.name.clone(), pull_request);
-        let surface = ObservedSurface { check_runs, left, ..nothing };
+        let repository = repo.name.clone();
+        let surface = ObservedSurface { repository, pull_request, check_runs, left, ..ObservedSurface::default() };
         Ok((!surface.left.is_empty()).then_some(surface))
     }
-}
-
-/// Other open pull requests with the same head. A list that may not be read names none.
-pub(super) async fn others(repo: Repo<'_>, pull: &Pull, may_be_shared: bool) -> Result<Vec<ListedPull>, Error> {
-    if !may_be_shared || pull.pull_request.lifecycle != Lifecycle::Open {
-        return Ok(Vec::new());
-    }
-    Ok(repo.open_with_head(repo.name, pull.pull_request.head.sha).await.or_refused()?.unwrap_or_default())
 }
 
 /// Earlier heads that are looked at in one turn.
 const MOST_LEFT_HEADS: usize = 5;
 
-/// Our check runs on earlier heads whose result no longer holds, and the heads that are to be looked at again:
-/// until nothing is left there, since a turn may end before it acts.
-pub(super) async fn left_behind(
-    repo: Repo<'_>,
-    pull: &Pull,
-    us: &AppIdentity,
-    previous: Option<&LoopState>,
-) -> Result<(Vec<LeftCheckRun>, BTreeSet<Sha>), Error> {
-    let head = pull.pull_request.head.sha;
-    let (mut left, mut left_heads) = (Vec::new(), BTreeSet::new());
-    let Some(previous) = previous else { return Ok((left, left_heads)) };
-    let known = previous.left_heads.iter().copied().chain([previous.head_sha]).filter(|old| *old != head);
-    let known: BTreeSet<Sha> = known.collect();
-    if pull.pull_request.lifecycle != Lifecycle::Open {
-        return Ok((left, known));
-    }
-    for (nth, old) in known.into_iter().enumerate() {
-        if nth >= MOST_LEFT_HEADS {
-            left_heads.insert(old);
-            continue;
+impl Reading<'_> {
+    /// Other open pull requests with the same head. A list that may not be read names none.
+    pub(super) async fn others(&self, may_be_shared: bool) -> Result<Vec<ListedPull>, Error> {
+        let (repo, pull) = (self.repo, &self.facts.pull);
+        if !may_be_shared || pull.pull_request.lifecycle != Lifecycle::Open {
+            return Ok(Vec::new());
         }
-        // The commit may be gone after a force-push, and its check runs with it.
-        let Some(checks) = checks::read_runs(repo, old, us).await.or_refused()? else { continue };
-        let runs: Vec<_> = checks.own.iter().filter_map(|run| run.left(old)).collect();
-        if !runs.is_empty() {
-            left_heads.insert(old);
-            left.extend(runs);
-        }
+        Ok(repo.open_with_head(repo.name, pull.pull_request.head.sha).await.or_refused()?.unwrap_or_default())
     }
-    Ok((left, left_heads))
+
+    /// Our check runs on earlier heads whose result no longer holds, and the heads that are to be looked at again:
+    /// until nothing is left there, since a turn may end before it acts.
+    pub(super) async fn left_behind(&self) -> Result<(Vec<LeftCheckRun>, BTreeSet<Sha>), Error> {
+        let Self { repo, facts, previous, .. } = *self;
+        let head = facts.pull.pull_request.head.sha;
+        let (mut left, mut left_heads) = (Vec::new(), BTreeSet::new());
+        let Some(previous) = previous else { return Ok((left, left_heads)) };
+        let known = previous.left_heads.iter().copied().chain([previous.head_sha]).filter(|old| *old != head);
+        let known: BTreeSet<Sha> = known.collect();
+        if facts.pull.pull_request.lifecycle != Lifecycle::Open {
+            return Ok((left, known));
+        }
+        for (nth, old) in known.into_iter().enumerate() {
+            if nth >= MOST_LEFT_HEADS {
+                left_heads.insert(old);
+                continue;
+            }
+            // The commit may be gone after a force-push, and its check runs with it.
+            let Some(checks) = checks::read_runs(repo, old, &facts.us).await.or_refused()? else { continue };
+            let runs: Vec<_> = checks.own.iter().filter_map(|run| run.left(old)).collect();
+            if !runs.is_empty() {
+                left_heads.insert(old);
+                left.extend(runs);
+            }
+        }
+        Ok((left, left_heads))
+    }
+
+    /// When a server first knew the head, for pull requests whose events were missed: the creation of its first check
+    /// suite, not before the pull request's own.
+    ///
+    /// It is used only where no other head is known. A commit may be pushed to another branch, and its suite created, long
+    /// before a pull request's branch is moved to it. So where the head has changed unseen, its time is unknown, and it
+    /// counts as seen now.
+    pub(super) async fn known_since(&self) -> Result<Option<Timestamp>, Error> {
+        let Self { repo, facts, hints, previous, .. } = *self;
+        let pull_request = &facts.pull.pull_request;
+        let head = pull_request.head.sha;
+        let hinted = hints.iter().any(|hint| matches!(hint, Hint::HeadSeen { sha, .. } if *sha == head));
+        if previous.is_some() || hinted || pull_request.lifecycle != Lifecycle::Open {
+            return Ok(None);
+        }
+        let path = repo.path(format!("commits/{head}/check-suites"));
+        let suites = repo.list::<Value>(&path, 1).await.or_refused()?;
+        let first = suites
+            .iter()
+            .flat_map(|listing| &listing.items)
+            .filter_map(|suite| suite["created_at"].as_str()?.parse::<Timestamp>().ok())
+            .min();
+        Ok(first.map(|first| first.max(pull_request.created_at)))
+    }
 }

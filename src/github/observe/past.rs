@@ -61,7 +61,7 @@ impl Observer {
     ) -> Result<WhatIf, Error> {
         let objects = repo.objects();
         let (own, recorded) = futures::join!(
-            config::policy(repo, listed.base.sha, None, false),
+            config::policy(repo, listed.base.sha, None),
             recorded_attempts(&objects, listed.number, MOST_HEADS)
         );
         let own = own?.unwrap_or_else(presets);

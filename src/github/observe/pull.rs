@@ -2,14 +2,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::github::{
     Error, Repo,
     error::OrAbsent as _,
     observe::stack::ComparedWith,
     path,
-    wire::{GitCommit, InStack, ListedCommit, MaybeUser, Named, ObjectRef, Side, Signature, Team, User, account},
+    wire::{InStack, ListedCommit, MaybeUser, Named, ObjectRef, Side, Signature, Team, User, account},
 };
 use loopgate_core::{
     PrNumber, Sha, TeamSlug, Timestamp,
@@ -172,19 +172,13 @@ impl From<Error> for Unread {
 pub(super) struct Changes {
     pub files: ChangedFiles,
     pub commits: Listing<Commit>,
-    pub merges: Vec<MergeCommit>,
+    /// The commits with more than one parent, and their parents.
+    pub merges: Vec<(Sha, Vec<Sha>)>,
     pub head_tree: Sha,
     /// The commit that the files are compared with, where GitHub compares.
     pub merge_base: Option<Sha>,
     /// The ids of the commits in GraphQL.
     pub nodes: BTreeMap<Sha, String>,
-}
-
-/// A commit with more than one parent.
-#[derive(Debug, Clone)]
-pub(super) struct MergeCommit {
-    pub sha: Sha,
-    pub parents: Vec<Sha>,
 }
 
 /// What exactly this head changes against the tip of what it is compared with: read once, since two commits determine it. The commit
@@ -271,29 +265,41 @@ pub(in crate::github) async fn pushed_between(
 /// head it is kept for, or a quick push back and forth could show the gates another diff than the one that is merged:
 /// every entry names the commit it was listed for.
 async fn listed_files(repo: Repo<'_>, pull: &Pull) -> Result<ChangedFiles, Unread> {
-    let PullRequest { number, head, .. } = &pull.pull_request;
-    let base = pull.compared_base;
-    let path = repo.path(format!("pulls/{number}/files"));
-    let key = format!("{path}@{base}...{}", head.sha);
-    let listed = repo.once::<Option<(Vec<WireFile>, bool)>>(&key, Option::is_some, async || {
-        let listing = repo.list::<Vec<WireFile>>(&path, FILE_PAGES).await?;
-        let elsewhere = |file: &WireFile| {
-            let url = file.contents_url.as_deref().filter(|_| file.status != FileStatus::Removed);
-            let named = url.and_then(|url| url.rsplit_once("ref=")).and_then(|(_, sha)| sha.parse::<Sha>().ok());
-            named.is_some_and(|named| named != head.sha)
-        };
-        let is_moved = listing.items.iter().any(elsewhere);
-        let whole = listing.completeness == Completeness::Complete;
-        Ok((!is_moved).then_some((listing.items, whole)))
-    });
-    let (items, whole) = listed.await?.ok_or(Unread::HeadMoved)?;
-    Ok(changed_files(items, whole, pull.changed_files))
+    let head = pull.pull_request.head.sha;
+    let is_moved = |listing: &mut Listing<WireFile>| {
+        listing.items.iter().filter(|file| file.status != FileStatus::Removed).any(|file| {
+            let named = file.contents_url.as_deref().and_then(|url| url.rsplit_once("ref="));
+            named.and_then(|(_, sha)| sha.parse::<Sha>().ok()).is_some_and(|named| named != head)
+        })
+    };
+    let listed = listed(repo, pull, ("files", FILE_PAGES), is_moved).await?;
+    Ok(changed_files(listed, pull.changed_files))
 }
 
-fn changed_files(listed: Vec<WireFile>, whole: bool, announced: usize) -> ChangedFiles {
-    let count = listed.len();
-    let known = listed.into_iter().map(changed_file).collect();
-    if !whole || count >= MOST_FILES || count < announced {
+/// A list of the pull request, kept for this head.
+async fn listed<T: Serialize + DeserializeOwned>(
+    repo: Repo<'_>,
+    pull: &Pull,
+    (what, most): (&str, usize),
+    is_moved: impl Fn(&mut Listing<T>) -> bool,
+) -> Result<Listing<T>, Unread> {
+    let PullRequest { number, head, .. } = &pull.pull_request;
+    let path = repo.path(format!("pulls/{number}/{what}"));
+    let key = format!("{path}@{}...{}", pull.compared_base, head.sha);
+    let listed = repo.once::<Option<(Vec<T>, bool)>>(&key, Option::is_some, async || {
+        let mut listing = repo.list(&path, most).await?;
+        let is_moved = is_moved(&mut listing);
+        Ok((!is_moved).then_some((listing.items, listing.completeness == Completeness::Complete)))
+    });
+    let (items, whole) = listed.await?.ok_or(Unread::HeadMoved)?;
+    let completeness = if whole { Completeness::Complete } else { Completeness::Incomplete };
+    Ok(Listing { items, completeness })
+}
+
+fn changed_files(Listing { items, completeness }: Listing<WireFile>, announced: usize) -> ChangedFiles {
+    let count = items.len();
+    let known = items.into_iter().map(changed_file).collect();
+    if completeness == Completeness::Incomplete || count >= MOST_FILES || count < announced {
         let reason = format!("GitHub lists {count} of {} changed files", announced.max(count));
         ChangedFiles::TooLarge { known, reason }
     } else {
@@ -323,20 +329,16 @@ pub(super) async fn newest_commit(repo: Repo<'_>, tip: Sha, file: &str) -> Resul
 
 /// The commits as listed for the pull request.
 async fn listed_commits(repo: Repo<'_>, pull: &Pull) -> Result<Listing<ListedCommit>, Unread> {
-    let PullRequest { number, head, .. } = &pull.pull_request;
-    let path = repo.path(format!("pulls/{number}/commits"));
-    let key = format!("{path}@{}...{}", pull.compared_base, head.sha);
-    let listed = repo.once::<Option<(Vec<ListedCommit>, bool)>>(&key, Option::is_some, async || {
-        let listing = repo.list::<Vec<ListedCommit>>(&path, COMMIT_PAGES).await?;
+    let head = pull.pull_request.head.sha;
+    let is_moved = |listing: &mut Listing<ListedCommit>| {
         // At most 250 are listed, the newest last: beyond that the head is not among them.
-        let whole = listing.items.len() < 250 && listing.completeness == Completeness::Complete;
-        let ends_at_head = listing.items.last().is_some_and(|last| last.sha == head.sha);
-        let is_moved = whole && !ends_at_head && !listing.items.is_empty();
-        Ok((!is_moved).then_some((listing.items, whole)))
-    });
-    let (items, whole) = listed.await?.ok_or(Unread::HeadMoved)?;
-    let completeness = if whole { Completeness::Complete } else { Completeness::Incomplete };
-    Ok(Listing { items, completeness })
+        if listing.items.len() >= 250 {
+            listing.completeness = Completeness::Incomplete;
+        }
+        let is_whole = listing.completeness == Completeness::Complete;
+        is_whole && listing.items.last().is_some_and(|last| last.sha != head)
+    };
+    listed(repo, pull, ("commits", COMMIT_PAGES), is_moved).await
 }
 
 /// The changes with these files and commits, and the tree of the head.
@@ -349,22 +351,16 @@ async fn with_tree(
     let head = pull.pull_request.head.sha;
     let head_tree = match commits.iter().find(|commit| commit.sha == head) {
         Some(commit) => commit.commit.tree.sha,
-        None => tree_of(repo, head).await?,
+        None => {
+            let commit = repo.git_commit(head).await?;
+            commit.ok_or_else(|| Error::NotFound { path: format!("commit {head}") })?.tree.sha
+        }
     };
-    let merges = commits.iter().filter(|commit| commit.parents.len() > 1).map(|commit| MergeCommit {
-        sha: commit.sha,
-        parents: commit.parents.iter().map(|parent| parent.sha).collect(),
-    });
-    let merges = merges.collect();
+    let merges = commits.iter().filter(|commit| commit.parents.len() > 1);
+    let merges = merges.map(|commit| (commit.sha, commit.parents.iter().map(|parent| parent.sha).collect())).collect();
     let nodes = commits.iter().filter_map(|commit| Some((commit.sha, commit.node_id.clone()?))).collect();
     let commits = Listing { items: commits.into_iter().map(commit).collect(), completeness };
     Ok(Changes { files, commits, merges, head_tree, merge_base, nodes })
-}
-
-async fn tree_of(repo: Repo<'_>, commit: Sha) -> Result<Sha, Error> {
-    let path = repo.path(format!("git/commits/{commit}"));
-    let answer = repo.get_immutable_json::<GitCommit>(&path).await?;
-    answer.map(|commit| commit.tree.sha).ok_or(Error::NotFound { path })
 }
 
 fn commit(wire: ListedCommit) -> Commit {

@@ -1,61 +1,41 @@
 //! The place of a pull request in its merge queue. REST does not return it; GraphQL does
 //! (<https://docs.github.com/en/graphql/reference/objects#removedfrommergequeueevent>).
 
-use serde::Deserialize;
+use serde_json::Value;
 
-use super::pull::Pull;
+use super::rest::Reading;
 use crate::github::{
-    Error, Repo,
-    wire::{GraphqlAccount, Nodes, graphql_pull},
+    Error,
+    wire::{GraphqlAccount, graphql_pull, nodes},
 };
-use loopgate_core::{
-    Timestamp,
-    observed::{Hint, Lifecycle, QueueRemoval, QueueStanding, RemovalReason},
-    state::LoopState,
-};
+use loopgate_core::observed::{Hint, Lifecycle, QueueRemoval, QueueStanding, RemovalReason};
 
 const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { \
                      pullRequest(number: $number) { isInMergeQueue timelineItems(last: 1, itemTypes: \
                      [REMOVED_FROM_MERGE_QUEUE_EVENT]) { nodes { ... on RemovedFromMergeQueueEvent { createdAt reason \
                      actor { login } } } } } } }";
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct QueuedPull {
-    #[serde(default)]
-    is_in_merge_queue: bool,
-    timeline_items: Nodes<Removed>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Removed {
-    created_at: Timestamp,
-    reason: Option<String>,
-    actor: Option<GraphqlAccount>,
-}
-
-/// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event is about
-/// the queue, or a group with it is newer than its last departure.
-pub(super) async fn standing(
-    repo: Repo<'_>,
-    pull: &Pull,
-    hints: &[Hint],
-    previous: Option<&LoopState>,
-) -> Result<Option<QueueStanding>, Error> {
-    let has_news = hints.iter().any(|hint| matches!(hint, Hint::Dequeued { .. } | Hint::QueueGroup(_)));
-    let is_unsettled = previous.is_some_and(|state| state.queue.is_unsettled());
-    if pull.pull_request.lifecycle != Lifecycle::Open || !(has_news || is_unsettled) {
-        return Ok(None);
+impl Reading<'_> {
+    /// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event is
+    /// about the queue, or a group with it is newer than its last departure.
+    pub(super) async fn queue(&self) -> Result<Option<QueueStanding>, Error> {
+        let Self { repo, facts, hints, previous, .. } = *self;
+        let pull_request = &facts.pull.pull_request;
+        let has_news = hints.iter().any(|hint| matches!(hint, Hint::Dequeued { .. } | Hint::QueueGroup(_)));
+        let is_unsettled = previous.is_some_and(|state| state.queue.is_unsettled());
+        if pull_request.lifecycle != Lifecycle::Open || !(has_news || is_unsettled) {
+            return Ok(None);
+        }
+        let queued = graphql_pull::<Value>(repo, pull_request.number, QUERY, None).await?;
+        Ok(queued.map(|queued| {
+            let removal = nodes(&queued["timelineItems"]).next_back().and_then(|last| {
+                Some(QueueRemoval {
+                    at: last["createdAt"].as_str()?.parse().ok()?,
+                    reason: RemovalReason::from_github(last["reason"].as_str().unwrap_or_default()),
+                    by: GraphqlAccount::at(&last["actor"]).map(|actor| actor.login),
+                })
+            });
+            QueueStanding { is_queued: queued["isInMergeQueue"] == true, removal }
+        }))
     }
-    let queued = graphql_pull::<QueuedPull>(repo, pull.pull_request.number, QUERY, None).await?;
-    Ok(queued.map(|queued| {
-        let last = queued.timeline_items.nodes.into_iter().flatten().next_back();
-        let removal = last.map(|Removed { created_at: at, reason, actor }| QueueRemoval {
-            at,
-            reason: RemovalReason::from_github(reason.as_deref().unwrap_or_default()),
-            by: actor.map(|actor| actor.login),
-        });
-        QueueStanding { is_queued: queued.is_in_merge_queue, removal }
-    }))
 }

@@ -1,22 +1,18 @@
 //! The second step of reading a pull request: what the decision needs beside its [`PullRequestFacts`].
 
-use std::collections::{BTreeMap, BTreeSet};
-
 use super::{
-    LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, PullRequestFacts, Target, authors, base,
+    LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, PullRequestFacts, Target, base,
     checks::{self, Checks},
     config, contents,
     conversation::{self, Comments},
-    edits, events, evidence, on_commit, pushes, queue, review_threads, scope, sighting, stack, surface, update_merges,
+    evidence, makers, scope, surface, update_merges,
 };
-use crate::github::{Error, resolve::ListedPull};
+use crate::github::{Error, Repo, resolve::ListedPull};
 use loopgate_core::{
-    ReviewId, Sha, Timestamp,
     deciding::files_to_read,
     gate::{AuthorityQuestions, may_approve, questions},
     observed::{
-        Account, Assignments, Authority, Base, BaseEvidence, CheckScope, CodeType, Contents, Hint, Lifecycle, Listing,
-        Makers, QueueStanding, ReceivedEvidence, Review, ReviewThread, ReviewVerdict, Snapshot, Stack, WorkflowRun,
+        Base, BaseEvidence, CheckScope, Hint, Lifecycle, ReceivedEvidence, Review, ReviewVerdict, Snapshot, WorkflowRun,
     },
     policy::{CheckSource, Policy},
     state::LoopState,
@@ -25,6 +21,12 @@ use loopgate_core::{
 
 /// Reviewers whose rights are looked up beside those whom gates ask about, and people who pressed a button.
 const MOST_REVIEWERS: usize = 50;
+
+/// Puts what is read into its place.
+async fn put<T>(place: &mut T, read: impl Future<Output = Result<T, Error>>) -> Result<(), Error> {
+    *place = read.await?;
+    Ok(())
+}
 
 impl Observer {
     /// Reads the rest. `previous` is the state as it was saved, if there is one.
@@ -38,121 +40,96 @@ impl Observer {
         mut hints: Vec<Hint>,
         previous: Option<&LoopState>,
     ) -> Result<Observation, Error> {
-        let repo = target.repo;
+        let Target { repo, number } = target;
         let saved_policy = previous.and_then(|state| state.policy_sha);
         let policy = config::settled(repo, facts.policy.clone(), saved_policy).await?;
         let mut checks = std::mem::take(&mut facts.checks);
         // A head without a state or a check run of ours was decided nowhere else.
         let may_be_shared = previous.is_some() || !checks.own.is_empty();
-        let reading = Reading { observer: self, target, facts: &facts, policy: &policy, previous };
-        let (results, people, surroundings) = futures::try_join!(
+        let reading = Reading { observer: self, repo, facts: &facts, policy: &policy, hints: &hints, previous };
+        let (pull, tip) = (&facts.pull, facts.base.tip);
+        let mut read = Snapshot::default();
+        let (results, assigned, declared_type, inline, edits, (left, left_heads), others, known_since, ..) = futures::try_join!(
             reading.results(&mut checks),
-            reading.people(&hints),
-            reading.surroundings(&hints, may_be_shared),
+            reading.assigned_agents(),
+            reading.declared_type(),
+            conversation::inline(repo, number, pull.has_inline),
+            reading.unheard_edits(),
+            reading.left_behind(),
+            reading.others(may_be_shared),
+            reading.known_since(),
+            put(&mut read.makers, makers::authors(repo, &facts.changes)),
+            put(&mut read.assignments, reading.assignments()),
+            put(&mut read.dismissed_by, reading.dismissed_by()),
+            put(&mut read.review_threads, reading.review_threads()),
+            put(&mut read.required_approvals, reading.required_approvals()),
+            put(&mut read.stack, reading.stack()),
+            put(&mut read.queue, reading.queue()),
+            put(&mut read.codeowners, reading.codeowners()),
+            put(&mut read.base_folders, base::folders(repo, tip, &facts.changes.files, &policy)),
         )?;
-        hints.extend(people.edits.iter().cloned());
-        let judged_on = scope::judge(repo, &facts.pull, &surroundings.others, &self.registry).await?;
+        hints.extend(edits);
+        let judged_on = scope::judge(repo, pull, &others, &self.registry).await?;
         update_merges::mark(repo, &mut facts.changes, &policy).await?;
-        facts.pull.pull_request.head.known_since = surroundings.known_since;
-        facts.pull.pull_request.declared_type = people.declared_type;
-        let reading = Reading { observer: self, target, facts: &facts, policy: &policy, previous };
-        let base_evidence = reading.base_evidence(&results).await?;
-        let surface = reading.surface(&mut checks, &people, &surroundings);
+        facts.pull.pull_request.head.known_since = known_since;
+        facts.pull.pull_request.declared_type = declared_type;
+        let reading = Reading { observer: self, repo, facts: &facts, policy: &policy, hints: &hints, previous };
+        let (evidence, workflow_runs, base_checks, awaits_logs) = results;
+        let base_evidence = reading.base_evidence(&evidence, base_checks).await?;
+        let surface = facts.surface(&mut checks, repo, &inline, &others, left);
         facts.problems.append(&mut checks.problems);
-
-        let is_head_shared = surroundings.others.iter().any(|other| other.number != target.number);
+        read.makers.assigned = assigned;
         let mut snapshot = Snapshot {
             repository: repo.name.clone(),
             app: facts.us,
             pull_request: facts.pull.pull_request.clone(),
             files: facts.changes.files,
             merge_base: facts.changes.merge_base,
-            contents: Contents::default(),
-            base_folders: surroundings.base_folders,
-            assignments: people.assignments,
             commits: facts.changes.commits,
-            makers: Makers { assigned: people.assigned, ..people.makers },
             comments: facts.comments.listing,
             reviews: facts.reviews,
-            dismissed_by: people.dismissed_by,
-            inline: people.inline.listing,
-            review_threads: people.review_threads,
+            inline: inline.listing,
             checks: checks.external,
             forged_checks: checks.forged,
-            evidence: results.evidence,
-            workflow_runs: results.workflow_runs,
+            evidence,
+            workflow_runs,
             held_runs: evidence::held(&facts.runs),
             base_evidence,
-            required_approvals: surroundings.required_approvals,
             judged_on,
-            left_heads: surroundings.left_heads,
-            stack: surroundings.stack,
-            queue: surroundings.queue,
-            authority: Authority::default(),
-            codeowners: surroundings.codeowners,
-            test_authors: BTreeMap::new(),
+            left_heads,
             hints,
             problems: facts.problems,
+            ..read
         };
-        Box::pin(base::owners_in_question(repo.client, &mut snapshot, facts.base.tip, &policy, previous)).await?;
+        Box::pin(base::owners_in_question(repo.client, &mut snapshot, tip, &policy, previous)).await?;
         let asks = may_approve(&snapshot, previous, &policy);
-        pushes::read(repo.client, &mut snapshot, &facts.pull, facts.base.tip, previous, asks).await?;
+        makers::pushes(repo.client, &mut snapshot, &facts.pull, tip, previous, asks).await?;
         let asked = whose_rights_matter(&snapshot, previous, &policy);
         snapshot.authority = self.registry.look_up(repo, &asked).await?;
         contents::read(repo.client, &mut snapshot, |seen| files_to_read(seen, previous, &policy, repo.now())).await?;
-        let (base_head, merged_as, awaits_logs) = (facts.base.tip, facts.base.merged_as, results.awaits_logs);
-        Ok(Observation { snapshot, base_head, policy, surface, merged_as, is_head_shared, awaits_logs })
+        let is_head_shared = others.iter().any(|other| other.number != number);
+        let merged_as = facts.base.merged_as;
+        Ok(Observation { snapshot, base_head: tip, policy, surface, merged_as, is_head_shared, awaits_logs })
     }
 }
 
-/// What every read of this step goes by.
-struct Reading<'a> {
-    observer: &'a Observer,
-    target: Target<'a>,
-    facts: &'a PullRequestFacts,
-    policy: &'a Policy,
-    previous: Option<&'a LoopState>,
+/// What the reads of this step go by.
+pub(super) struct Reading<'a> {
+    pub(super) observer: &'a Observer,
+    pub(super) repo: Repo<'a>,
+    pub(super) facts: &'a PullRequestFacts,
+    pub(super) policy: &'a Policy,
+    pub(super) hints: &'a [Hint],
+    pub(super) previous: Option<&'a LoopState>,
 }
 
-/// What ran on the head, and the base's checks where one of the head's failed.
-struct Results {
-    evidence: Vec<ReceivedEvidence>,
-    workflow_runs: Vec<WorkflowRun>,
-    base_checks: Option<BaseEvidence>,
-    awaits_logs: bool,
-}
-
-/// Who made the change and who spoke about it.
-struct People {
-    makers: Makers,
-    assigned: Vec<Account>,
-    assignments: Assignments,
-    declared_type: Option<CodeType>,
-    dismissed_by: BTreeMap<ReviewId, Account>,
-    inline: Comments,
-    review_threads: Listing<ReviewThread>,
-    /// Edits of comments of which no event came.
-    edits: Vec<Hint>,
-}
-
-/// What stands around the change: its base, its stack, and other pull requests.
-struct Surroundings {
-    codeowners: Option<String>,
-    base_folders: Option<BTreeSet<String>>,
-    required_approvals: u32,
-    stack: Option<Stack>,
-    queue: Option<QueueStanding>,
-    /// Other open pull requests with this head.
-    others: Vec<ListedPull>,
-    left: Vec<LeftCheckRun>,
-    left_heads: BTreeSet<Sha>,
-    known_since: Option<Timestamp>,
-}
+/// What ran on the head, the base's checks where one of the head's failed, and whether a log is not there yet.
+type Results = (Vec<ReceivedEvidence>, Vec<WorkflowRun>, Option<BaseEvidence>, bool);
 
 impl Reading<'_> {
     async fn results(&self, checks: &mut Checks) -> Result<Results, Error> {
-        let Self { facts, policy, .. } = self;
-        let (repo, head) = (self.target.repo, facts.pull.pull_request.head.sha);
+        let Self { repo, facts, policy, .. } = *self;
+        let head = facts.pull.pull_request.head.sha;
         let (listed, unlisted) = evidence::listed(&facts.runs, repo.name, &policy.verify);
         let awaits_evidence =
             policy.verify.checks.values().any(|check| matches!(check.source, CheckSource::Command(_)));
@@ -165,100 +142,44 @@ impl Reading<'_> {
         };
         let (evidence, (base_checks, awaits_logs)) = futures::try_join!(evidence, self.check_details(checks))?;
         let workflow_runs = evidence::with_jobs(repo, &listed, &evidence).await?;
-        Ok(Results { evidence, workflow_runs, base_checks, awaits_logs })
+        Ok((evidence, workflow_runs, base_checks, awaits_logs))
     }
 
     /// Annotations and logs of failed checks, the base's checks, and whether a log is not there yet.
     async fn check_details(&self, checks: &mut Checks) -> Result<(Option<BaseEvidence>, bool), Error> {
-        let Self { facts, policy, .. } = self;
-        let repo = self.target.repo;
-        let (commit, is_private) = (facts.pull.compared_base, facts.pull.is_private);
-        let (base, on_base) = base::evidence(repo, commit, &facts.us, checks, policy, is_private).await?;
+        let Self { repo, facts, policy, .. } = *self;
+        let (base, on_base) = self.base_checks(checks).await?;
         // The log of a green job is compared only once the head has a verdict, so that no verdict waits for it.
         let last = self.previous.and_then(|state| state.attempts.last());
         let has_verdict = last.is_some_and(|last| last.head_sha == facts.pull.pull_request.head.sha);
         let green = if has_verdict { on_base.as_slice() } else { &[] };
-        let awaits_logs = checks.read_logs(repo, &policy.verify, is_private, green).await?;
+        let awaits_logs = checks.read_logs(repo, &policy.verify, facts.pull.is_private, green).await?;
         checks.annotate(repo, &policy.verify, checks::MOST_ANNOTATED).await?;
         Ok((base, awaits_logs))
     }
 
-    /// The base's checks, with the documents of its workflow runs where they matter.
-    async fn base_evidence(&self, results: &Results) -> Result<Option<BaseEvidence>, Error> {
-        let Self { facts, policy, .. } = self;
-        let checks = results.base_checks.clone();
-        if !base::is_asked_for(&results.evidence, &facts.pull.pull_request, &facts.changes.files, policy) {
-            return Ok(checks);
+    async fn required_approvals(&self) -> Result<u32, Error> {
+        let (repo, name) = (self.repo, &self.facts.pull.pull_request.base.branch);
+        match self.facts.base.branch {
+            Some(branch) => Ok(self.observer.rules.of(repo, name, branch).await?.approvals),
+            None => Ok(0),
         }
-        let (compared, tip) = (facts.pull.compared_base, facts.base.tip);
-        let commits = if compared == tip { vec![tip] } else { vec![compared, tip] };
-        let documents = evidence::of_base(self.target.repo, &commits, &policy.verify).await?;
-        Ok(base::with_documents(checks, documents))
     }
+}
 
-    async fn people(&self, hints: &[Hint]) -> Result<People, Error> {
-        let Self { facts, policy, previous, .. } = *self;
-        let Target { repo, number } = self.target;
-        let pull_request = &facts.pull.pull_request;
-        let (at, threads) = ((pull_request.head.sha, hints), &self.observer.threads);
-        let (makers, assigned, assignments, declared_type, dismissed_by, inline, review_threads, edits) = futures::try_join!(
-            authors::read(repo, &facts.changes),
-            events::assigned_agents(repo, number, policy),
-            events::assignments(repo, pull_request, &policy.coding_agents),
-            events::declared_type(repo, pull_request, &self.observer.registry),
-            events::dismissed_by(repo, number, &facts.reviews.items, previous),
-            conversation::inline(repo, number, facts.pull.has_inline),
-            review_threads::read(self.target, at, &policy.verify, threads),
-            edits::unheard(&repo, &facts.comments, hints, &facts.us, previous),
-        )?;
-        Ok(People { makers, assigned, assignments, declared_type, dismissed_by, inline, review_threads, edits })
-    }
-
-    async fn surroundings(&self, hints: &[Hint], may_be_shared: bool) -> Result<Surroundings, Error> {
-        let Self { facts, policy, previous, .. } = *self;
-        let (repo, base) = (self.target.repo, &facts.pull.pull_request.base);
-        let required_approvals = async {
-            match &facts.base.branch {
-                Some(branch) => self.observer.rules.required_approvals(repo, &base.branch, *branch).await,
-                None => Ok(0),
-            }
-        };
-        let stack = async {
-            match &facts.base.layers {
-                Some(layers) => stack::standing(repo, layers, base, &facts.us).await.map(Some),
-                None => Ok(None),
-            }
-        };
-        let (required_approvals, stack, queue, codeowners, base_folders, (left, left_heads), others, known_since) = futures::try_join!(
-            required_approvals,
-            stack,
-            queue::standing(repo, &facts.pull, hints, previous),
-            base::codeowners(repo, facts.base.tip, policy, previous),
-            base::folders(repo, facts.base.tip, &facts.changes.files, policy),
-            on_commit::left_behind(repo, &facts.pull, &facts.us, previous),
-            on_commit::others(repo, &facts.pull, may_be_shared),
-            sighting::known_since(repo, &facts.pull, hints, previous),
-        )?;
-        Ok(Surroundings {
-            codeowners,
-            base_folders,
-            required_approvals,
-            stack,
-            queue,
-            others,
-            left,
-            left_heads,
-            known_since,
-        })
-    }
-
+impl PullRequestFacts {
     /// What is on the pull request already, with the checks' own runs taken out of `checks`.
-    fn surface(&self, checks: &mut Checks, people: &People, surroundings: &Surroundings) -> ObservedSurface {
-        let Self { facts, .. } = self;
-        let (pull, us) = (&facts.pull, &facts.us);
+    fn surface(
+        &self,
+        checks: &mut Checks,
+        repo: Repo<'_>,
+        inline: &Comments,
+        others: &[ListedPull],
+        mut left: Vec<LeftCheckRun>,
+    ) -> ObservedSurface {
+        let Self { pull, us, .. } = self;
         let pull_request = &pull.pull_request;
         let Base { branch, scope, .. } = &pull_request.base;
-        let mut left = surroundings.left.clone();
         if pull_request.lifecycle == Lifecycle::Open {
             let default_branch = pull.default_branch.as_deref().unwrap_or_default();
             let retargeted =
@@ -269,17 +190,17 @@ impl Reading<'_> {
             let same_name = matches!(scope, CheckScope::Pattern(_)) || other.governed_by() == branch;
             other.number != pull_request.number && other.base.branch != pull.target && same_name
         };
-        let (status_comments, posts) = surface::own_comments(&facts.comments.listing.items, us);
-        let reactions = facts.comments.reactions.iter().chain(&people.inline.reactions);
+        let (status_comments, posts) = surface::own_comments(&self.comments.listing.items, us);
+        let reactions = self.comments.reactions.iter().chain(&inline.reactions);
         ObservedSurface {
-            repository: self.target.repo.name.clone(),
+            repository: repo.name.clone(),
             pull_request: pull_request.clone(),
-            reviewed: facts.reviews.items.iter().map(|review| review.author.login.clone()).collect(),
+            reviewed: self.reviews.items.iter().map(|review| review.author.login.clone()).collect(),
             status_comments,
             posts,
             check_runs: std::mem::take(&mut checks.own),
             left,
-            sharing: surroundings.others.iter().filter(shares).map(|other| other.number).collect(),
+            sharing: others.iter().filter(shares).map(|other| other.number).collect(),
             reactions: reactions.map(|(to, given)| (*to, given.clone())).collect(),
             us: us.bot_id,
         }

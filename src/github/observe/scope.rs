@@ -2,52 +2,48 @@
 
 use super::{
     authority::Registry,
-    config::{self, BranchRules},
-    organisation::Defaults,
+    config::{self, BranchRules, Defaults},
     pull::Pull,
 };
-use crate::github::{Error, Repo, resolve::ListedPull};
+use crate::github::{Error, Repo, resolve::ListedPull, wire::Branch};
 use loopgate_core::{
     PrNumber,
     observed::{Account, CheckScope, Permission, Standing},
     policy::NameGlob,
 };
 
-/// How the check runs of a base are named.
-pub(super) struct Scope {
-    pub scope: CheckScope,
-    /// A pattern that the base matches, and whose name people could give themselves.
-    pub open_pattern: Option<String>,
-}
-
-/// How the check runs of a base are named. Patterns are the default branch's word: a branch of the author's own could
+/// How the check runs of a base are named, and a pattern that the base matches, and whose name people could give
+/// themselves. Patterns are the default branch's word: a branch of the author's own could
 /// otherwise call itself by the name of a protected one.
 pub(super) async fn of_base(
     repo: Repo<'_>,
-    (base, default_branch): (&str, Option<&str>),
+    (base, branch): (&str, Option<Branch>),
+    default_branch: Option<&str>,
     defaults: Option<&Defaults>,
     rules: &BranchRules,
-) -> Result<Scope, Error> {
-    let branch = Scope { scope: CheckScope::Branch(base.to_owned()), open_pattern: None };
+) -> Result<(CheckScope, Option<String>), Error> {
+    let plain = (CheckScope::Branch(base.to_owned()), None);
     // Where GitHub names no default branch, no name is plain.
-    let Some(default_branch) = default_branch else { return Ok(branch) };
+    let Some(default_branch) = default_branch else { return Ok(plain) };
     if base == default_branch {
-        return Ok(Scope { scope: CheckScope::DefaultBranch, open_pattern: None });
+        return Ok((CheckScope::DefaultBranch, None));
     }
-    let Some(tip) = config::branch(repo, default_branch).await? else { return Ok(branch) };
-    let Some(policy) = config::policy(repo, tip.commit.sha, defaults, false).await? else {
-        return Ok(branch);
+    let Some(tip) = config::branch(repo, default_branch).await? else { return Ok(plain) };
+    let Some(policy) = config::policy(repo, tip.commit.sha, defaults).await? else {
+        return Ok(plain);
     };
     // Git allows none of these marks in names (<https://git-scm.com/docs/git-check-ref-format>), so that no branch has the
     // name of a pattern.
     let is_pattern = |glob: &NameGlob| glob.as_str().contains(['*', '?', '[']);
     let Some(pattern) = policy.branches.iter().find(|pattern| is_pattern(pattern) && pattern.matches(base)) else {
-        return Ok(branch);
+        return Ok(plain);
     };
-    if rules.keep_people_out(repo, base).await? {
-        return Ok(Scope { scope: CheckScope::Pattern(pattern.as_str().to_owned()), open_pattern: None });
+    if let Some(branch) = branch
+        && rules.of(repo, base, branch).await?.keep_people_out
+    {
+        return Ok((CheckScope::Pattern(pattern.as_str().to_owned()), None));
     }
-    Ok(Scope { open_pattern: Some(pattern.as_str().to_owned()), ..branch })
+    Ok((plain.0, Some(pattern.as_str().to_owned())))
 }
 
 /// The pull request that is judged for all with this head and base: the oldest opened by somebody who may push, else the

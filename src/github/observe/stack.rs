@@ -5,15 +5,15 @@ use std::collections::BTreeMap;
 
 use serde::Deserialize;
 
-use super::{checks, pull::Pull};
+use super::{checks, pull::Pull, rest::Reading};
 use crate::github::{
     Error, Repo,
     error::OrAbsent as _,
-    wire::{BranchHead, InStack},
+    wire::{InStack, Side},
 };
 use loopgate_core::{
     PrNumber, Sha, Timestamp,
-    observed::{AppIdentity, Base, Layer, Lifecycle, ObservationProblem, OwnCheck, Stack},
+    observed::{Layer, Lifecycle, ObservationProblem, OwnCheck, Stack},
 };
 
 /// Open layers beneath that are asked about; of a higher one everything beneath is its own.
@@ -30,7 +30,7 @@ struct WireLayer {
     number: PrNumber,
     state: String,
     merged_at: Option<Timestamp>,
-    head: BranchHead,
+    head: Side,
 }
 
 /// A stack as read: which layers there are, not yet how they stand.
@@ -92,18 +92,25 @@ fn order(stacks: &[Wire], pull: &Pull, stack: &InStack) -> Result<Layers, String
     Ok(Layers { beneath, above, position: place + 1, size: layers.len(), problem: None })
 }
 
-/// How our checks stand on the heads of the layers beneath. What may not be read has not begun.
-pub(super) async fn standing(repo: Repo<'_>, layers: &Layers, base: &Base, us: &AppIdentity) -> Result<Stack, Error> {
-    let Layers { beneath, above, position, size, .. } = layers;
-    let read = beneath.iter().map(|&(number, head)| async move {
-        let read = checks::read_runs(repo, head, us).await.or_refused()?;
-        let own = read.map(|checks| checks.own).unwrap_or_default();
-        let newest = |check: &OwnCheck| {
-            let name = check.name(&base.scope);
-            own.iter().filter(|run| run.name == name).max_by_key(|run| run.id).map(|run| run.progress)
+impl Reading<'_> {
+    /// How our checks stand on the heads of the layers beneath. What may not be read has not begun.
+    pub(super) async fn stack(&self) -> Result<Option<Stack>, Error> {
+        let Self { repo, facts, .. } = *self;
+        let Some(&Layers { ref beneath, above, position, size, .. }) = facts.base.layers.as_ref() else {
+            return Ok(None);
         };
-        let checks: BTreeMap<_, _> = OwnCheck::ALL.iter().filter_map(|check| Some((*check, newest(check)?))).collect();
-        Ok::<_, Error>(Layer { number, checks })
-    });
-    Ok(Stack { position: *position, size: *size, beneath: futures::future::try_join_all(read).await?, above: *above })
+        let scope = &facts.pull.pull_request.base.scope;
+        let read = beneath.iter().map(|&(number, head)| async move {
+            let read = checks::read_runs(repo, head, &facts.us).await.or_refused()?;
+            let own = read.map(|checks| checks.own).unwrap_or_default();
+            let newest = |check: &OwnCheck| {
+                let name = check.name(scope);
+                own.iter().filter(|run| run.name == name).max_by_key(|run| run.id).map(|run| run.progress)
+            };
+            let checks: BTreeMap<_, _> =
+                OwnCheck::ALL.iter().filter_map(|check| Some((*check, newest(check)?))).collect();
+            Ok::<_, Error>(Layer { number, checks })
+        });
+        Ok(Some(Stack { position, size, beneath: futures::future::try_join_all(read).await?, above }))
+    }
 }

@@ -14,7 +14,7 @@ use loopgate_core::{
 };
 
 /// Our own traces on a pull request, and what of the pull request they are compared with.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct ObservedSurface {
     pub repository: RepoName,
     pub pull_request: PullRequest,
@@ -101,22 +101,6 @@ impl OwnCheckRun {
 }
 
 impl ObservedSurface {
-    /// A surface that nothing is on.
-    pub(in crate::github) const fn of_nothing(repository: RepoName, pull_request: PullRequest) -> Self {
-        Self {
-            repository,
-            pull_request,
-            reviewed: BTreeSet::new(),
-            status_comments: Vec::new(),
-            posts: BTreeSet::new(),
-            check_runs: Vec::new(),
-            left: Vec::new(),
-            sharing: Vec::new(),
-            reactions: BTreeMap::new(),
-            us: None,
-        }
-    }
-
     /// Which pull request it is.
     pub fn pull(&self) -> (RepoName, PrNumber) {
         (self.repository.clone(), self.pull_request.number)

@@ -2,15 +2,15 @@
 
 use std::collections::BTreeSet;
 
-use serde::Deserialize;
+use serde::Deserialize as _;
+use serde_json::Value;
 
-use super::{Observer, authority::Flags, config, workflow_file};
+use super::{Observer, authority, config, workflow_file};
 use crate::{
     config::{OnlineFindings, Source, load, online},
     github::{
         Error, Repo,
         error::OrAbsent as _,
-        path,
         wire::{Named, Repository, TreeEntry, User},
     },
 };
@@ -44,13 +44,6 @@ pub struct CheckedConfiguration {
 /// A file's name, as people are shown it, and its text.
 type NamedText = (String, String);
 
-#[derive(Deserialize)]
-struct Collaborator {
-    #[serde(flatten)]
-    user: User,
-    permissions: Option<Flags>,
-}
-
 impl Observer {
     /// Checks the configuration on the default branch, or `own` in its place, over the organisation's defaults.
     ///
@@ -80,12 +73,8 @@ impl Observer {
     /// The repository's own file, where there is one that is text, and the organisation's.
     async fn governing(&self, repo: Repo<'_>) -> Result<(Option<NamedText>, Option<NamedText>), Error> {
         let (_, tip) = tip(repo).await?;
-        let path = repo.path(format!("contents/{}?ref={tip}", config::FILE));
-        let (own, defaults) = futures::try_join!(
-            repo.get_file(&path, config::FILE_LIMIT),
-            self.organisations.of(&repo, repo.name.owner())
-        )?;
-        let own = own.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
+        let own = repo.text(config::FILE, tip, config::FILE_LIMIT);
+        let (own, defaults) = futures::try_join!(own, self.organisations.of(&repo, repo.name.owner()))?;
         let organisation = defaults.map(|defaults| {
             let source = defaults.source();
             (source.file.to_owned(), source.text.to_owned())
@@ -110,7 +99,7 @@ impl Observer {
             self.registry.look_up(repo, &rights).await
         };
         let names = async |what: &str| {
-            let listed = repo.list::<Vec<Named>>(&format!("{base}/{what}"), MOST_PAGES).await;
+            let listed = repo.list::<Named>(&format!("{base}/{what}"), MOST_PAGES).await;
             listed.map(|listing| listing.items.into_iter().map(|one| one.name).collect::<BTreeSet<_>>()).or_said()
         };
         let (authority, collaborators, branches, labels, files, mut actions) = futures::try_join!(
@@ -153,12 +142,9 @@ async fn tip(repo: Repo<'_>) -> Result<(Repository, Sha), Error> {
 
 pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account, Permission)>>, Error> {
     let path = repo.path("collaborators");
-    let listed = repo.list::<Vec<Collaborator>>(&path, MOST_PAGES).await;
-    let known = |one: Collaborator| {
-        let permission = one.permissions.as_ref().map_or(Permission::None, Flags::permission);
-        (Account::from(one.user), permission)
-    };
-    listed.map(|listing| listing.items.into_iter().map(known).collect()).or_said()
+    let listed = repo.list::<Value>(&path, MOST_PAGES).await;
+    let known = |one: Value| Some((User::deserialize(&one).ok()?.into(), authority::of_flags(&one["permissions"])));
+    listed.map(|listing| listing.items.into_iter().filter_map(known).collect()).or_said()
 }
 
 async fn files(repo: Repo<'_>, tip: Sha) -> Result<Fetched<Vec<String>>, Error> {
@@ -169,23 +155,6 @@ async fn files(repo: Repo<'_>, tip: Sha) -> Result<Fetched<Vec<String>>, Error> 
     Ok(tree.and_then(|tree| tree.map(files).ok_or_else(|| "the repository has too many files to list".to_owned())))
 }
 
-/// `GET …/actions/permissions` and what is below it (<https://docs.github.com/en/rest/actions/permissions>). It takes
-/// administration: read, which Loopgate itself does not need.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct WirePermissions {
-    enabled: bool,
-    allowed_actions: Option<String>,
-    sha_pinning_required: bool,
-    /// Of selected actions.
-    github_owned_allowed: bool,
-    patterns_allowed: Vec<String>,
-    /// Of pull requests from forks.
-    approval_policy: String,
-    /// Of workflows.
-    default_workflow_permissions: DefaultToken,
-}
-
 /// The jobs of a commit's workflows that use Loopgate's Action.
 async fn uses(repo: Repo<'_>, tip: Sha, files: &[String]) -> Result<Vec<ActionUse>, Error> {
     let is_workflow = |path: &&String| {
@@ -194,43 +163,44 @@ async fn uses(repo: Repo<'_>, tip: Sha, files: &[String]) -> Result<Vec<ActionUs
     };
     let mut found = Vec::new();
     for file in files.iter().filter(is_workflow).take(MOST_WORKFLOWS) {
-        let path = repo.path(format!("contents/{}?ref={tip}", path::escape_path(file)));
-        let bytes = repo.get_file(&path, config::FILE_LIMIT).await.or_refused()?.flatten();
-        found.extend(bytes.iter().flat_map(|bytes| workflow_file::uses(file, bytes)));
+        let text = repo.text(file, tip, config::FILE_LIMIT).await.or_refused()?.flatten();
+        found.extend(text.iter().flat_map(|text| workflow_file::uses(file, text.as_bytes())));
     }
     Ok(found)
 }
 
+/// By `GET …/actions/permissions` and what is below it (<https://docs.github.com/en/rest/actions/permissions>). It takes
+/// administration: read, which Loopgate itself does not need.
 async fn actions(repo: Repo<'_>) -> Result<Option<ActionsPolicy>, Error> {
     let base = repo.path("actions/permissions");
-    let Some(permissions) = repo.get::<WirePermissions>(&base).await.or_refused()? else { return Ok(None) };
-    let below = async |part: &str| repo.get::<WirePermissions>(&format!("{base}/{part}")).await.or_refused();
-    let selected = async {
-        match permissions.allowed_actions.as_deref() {
-            Some("selected") => below("selected-actions").await,
-            _ => Ok(None),
-        }
+    let Some(permissions) = repo.get::<Value>(&base).await.or_refused()? else { return Ok(None) };
+    let below = async |part: &str| -> Result<Value, Error> {
+        Ok(repo.get(&format!("{base}/{part}")).await.or_refused()?.unwrap_or_default())
     };
+    let is_selected = permissions["allowed_actions"] == "selected";
+    let selected = async { if is_selected { below("selected-actions").await } else { Ok(Value::Null) } };
     let (selected, approval, workflows) =
         futures::try_join!(selected, below("fork-pr-contributor-approval"), below("workflow"))?;
-    Ok(Some(policy_of(permissions, [selected, approval, workflows].map(Option::unwrap_or_default))))
+    Ok(Some(policy_of(&permissions, &[selected, approval, workflows])))
 }
 
-fn policy_of(permissions: WirePermissions, [selected, approval, workflows]: [WirePermissions; 3]) -> ActionsPolicy {
-    let allowed = match (permissions.enabled, permissions.allowed_actions.as_deref()) {
+fn policy_of(permissions: &Value, [selected, approval, workflows]: &[Value; 3]) -> ActionsPolicy {
+    let allowed = match (permissions["enabled"] == true, permissions["allowed_actions"].as_str()) {
         (false, _) => AllowedActions::None,
         (true, Some("local_only")) => AllowedActions::Local,
         (true, Some("selected")) => {
-            let by_github = selected.github_owned_allowed.then(|| "actions/*".to_owned());
-            AllowedActions::Selected(selected.patterns_allowed.into_iter().chain(by_github).collect())
+            let patterns = selected["patterns_allowed"].as_array().into_iter().flatten();
+            let patterns = patterns.filter_map(Value::as_str).map(str::to_owned);
+            let by_github = (selected["github_owned_allowed"] == true).then(|| "actions/*".to_owned());
+            AllowedActions::Selected(patterns.chain(by_github).collect())
         }
         (true, _) => AllowedActions::All,
     };
     ActionsPolicy {
         allowed,
-        holds_outsiders: approval.approval_policy == "all_external_contributors",
-        must_pin: permissions.sha_pinning_required,
-        default_token: workflows.default_workflow_permissions,
+        holds_outsiders: approval["approval_policy"] == "all_external_contributors",
+        must_pin: permissions["sha_pinning_required"] == true,
+        default_token: DefaultToken::deserialize(&workflows["default_workflow_permissions"]).unwrap_or_default(),
         is_public: false,
         uses: Vec::new(),
     }
@@ -238,7 +208,7 @@ fn policy_of(permissions: WirePermissions, [selected, approval, workflows]: [Wir
 
 #[cfg(test)]
 mod tests {
-    use serde_json::{Value, from_value, json};
+    use serde_json::{Value, json};
 
     use super::*;
 
@@ -248,8 +218,7 @@ mod tests {
             let selected = json!({ "github_owned_allowed": true, "verified_allowed": false,
                                    "patterns_allowed": ["acme/*"] });
             let approval = json!({ "approval_policy": approval });
-            let read: WirePermissions = from_value(permissions).unwrap();
-            policy_of(read, [selected, approval, json!({})].map(|below| from_value(below).unwrap()))
+            policy_of(&permissions, &[selected, approval, json!({})])
         };
         let permissions = |allowed: &str| json!({ "enabled": true, "allowed_actions": allowed });
         let first = "first_time_contributors";

@@ -9,14 +9,8 @@ use crate::github::{
 };
 use loopgate_core::{Sha, observed::Lifecycle};
 
-/// What an open pull request still shows of us.
-pub(in crate::github) struct SwitchedOff {
-    pub surface: ObservedSurface,
-    /// The labels that were ours.
-    pub labels: Vec<String>,
-    /// The commit that took the configuration away.
-    pub commit: Sha,
-}
+/// What an open pull request still shows of us, the labels that were ours, and the commit that took the configuration away.
+type SwitchedOff = (ObservedSurface, Vec<String>, Sha);
 
 impl CommitFile {
     /// It stood at this path, and does not any more.
@@ -48,14 +42,16 @@ impl Observer {
         let (true, Some(parent)) = (files.iter().any(|file| file.is_gone_from(config::FILE)), parents.first()) else {
             return Ok(None);
         };
-        let Some(policy) = config::policy(repo, parent.sha, None, false).await? else { return Ok(None) };
+        let Some(policy) = config::policy(repo, parent.sha, None).await? else { return Ok(None) };
         let us = self.github.identity(&repo).await?;
         let state_labels = policy.labels.labels.all().into_iter().map(|label| label.name.clone());
         let gate_labels = policy.gates.values().map(|gate| gate.label.clone());
         let surface = ObservedSurface {
             status_comments: surface::status_comments(repo, number, &us).await?,
-            ..ObservedSurface::of_nothing(repo.name.clone(), pull)
+            repository: repo.name.clone(),
+            pull_request: pull,
+            ..ObservedSurface::default()
         };
-        Ok(Some(SwitchedOff { surface, labels: state_labels.chain(gate_labels).collect(), commit }))
+        Ok(Some((surface, state_labels.chain(gate_labels).collect(), commit)))
     }
 }

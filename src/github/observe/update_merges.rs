@@ -30,13 +30,13 @@ pub(super) async fn mark(repo: Repo<'_>, changes: &mut Changes, policy: &Policy)
     if !matters || commits.completeness == Completeness::Incomplete {
         return Ok(());
     }
-    for merge in merges.iter().take(MOST_MERGES) {
+    for (merge, parents) in merges.iter().take(MOST_MERGES) {
         // What is not among the commits of the pull request is on its base.
         let on_the_base = |parent: &Sha| !commits.items.iter().any(|commit| commit.sha == *parent);
-        let [ours, merged] = merge.parents[..] else { continue };
+        let [ours, merged] = parents[..] else { continue };
         let Some(base) = merge_base(repo, ours, merged).await? else { continue };
-        if on_the_base(&merged) && is_mechanical(repo, [merge.sha, ours, merged, base]).await? {
-            for commit in commits.items.iter_mut().filter(|commit| commit.sha == merge.sha) {
+        if on_the_base(&merged) && is_mechanical(repo, [*merge, ours, merged, base]).await? {
+            for commit in commits.items.iter_mut().filter(|commit| commit.sha == *merge) {
                 commit.update_merge = true;
             }
         }

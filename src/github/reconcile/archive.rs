@@ -1,4 +1,5 @@
-//! States of ended runs. Only refs are archived: what is kept elsewhere stays, or goes, with the place that holds it.
+//! States of ended runs, and their lines for the repository's metrics. Only refs are archived: what is kept elsewhere
+//! stays, or goes, with the place that holds it.
 //!
 //! Races: folding deletes a ref only if it is unchanged, in one step with the archive's own. A process that saves at
 //! the same time is refused, or makes the fold be refused. A reopened pull request that finds its ref gone while it
@@ -14,9 +15,12 @@ use crate::{
         Client, GithubObjects, PullRequestFacts, Repo,
         storage::{KEPT_AFTER_THE_END, Storage},
     },
-    refs::{ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, StateStore, archive_entry, archived},
+    refs::{
+        ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, Retry, RunLines, StateStore, archive_entry,
+        archived,
+    },
 };
-use loopgate_core::{PrNumber, Sha, Timestamp, observed::Lifecycle};
+use loopgate_core::{PrNumber, Sha, Timestamp, metrics::RunLine, observed::Lifecycle};
 
 /// Runs that are folded at once.
 const MOST_AT_ONCE: usize = 100;
@@ -37,7 +41,7 @@ pub(super) async fn find(
     store: &StateStore<'_, Storage>,
     now: Timestamp,
 ) -> Result<Option<LoadedRun>, Failed> {
-    let pull_request = facts.pull_request();
+    let pull_request = &facts.pull.pull_request;
     let open = pull_request.lifecycle == Lifecycle::Open;
     if loaded.tip.is_some() || (open && now < pull_request.created_at + KEPT_AFTER_THE_END) {
         return Ok(Some(loaded));
@@ -192,4 +196,35 @@ async fn fold_one_by_one(
         }
     }
     Ok(folded)
+}
+
+/// Writes the line of a run whose pull request was closed then, unless it is there. Each look at an ended pull request
+/// does so: a process may die between its save and this. A repository that lets no ref be written keeps no lines. What was
+/// written now comes back.
+pub(super) async fn keep_line(
+    repo: Repo<'_>,
+    store: &StateStore<'_, Storage>,
+    closed_at: Timestamp,
+) -> Result<Option<RunLine>, Failed> {
+    let objects = repo.objects();
+    let lines = RunLines::of_pull_requests(&objects);
+    let append = async {
+        let loaded = store.load().await?;
+        let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(None) };
+        if lines.holds(&state.run_id, closed_at).await? {
+            return Ok(None);
+        }
+        let line = store.line(tip, closed_at).await?;
+        if let Some(line) = &line {
+            lines.append(line).await?;
+        }
+        Ok::<_, RefsError>(line)
+    };
+    match append.await {
+        Err(RefsError::Refused(reason) | RefsError::Fault { message: reason, retry: Retry::Later }) => {
+            tracing::warn!(repository = %repo.name, reason, "the line of a run was not written");
+            Ok(None)
+        }
+        written => Ok(written?),
+    }
 }

@@ -11,17 +11,20 @@ mod archive;
 mod one_commit;
 mod proposed;
 mod recent;
-mod run_line;
 mod turn;
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, ops::Deref, sync::Arc};
 
 pub use self::archive::{Folded, fold_ended_runs};
-use self::{proposed::Proposals, recent::RecentMemory, turn::decide};
+use self::{
+    proposed::Proposals,
+    recent::{Fact, RecentMemory},
+    turn::decide,
+};
 use super::{
     Client, Dormant, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts, StateArtifact, Target,
-    error::OrAbsent as _, evidence_memory::EvidenceMemory, looked_heads::LookedHeads, memory::DebugMemory, plan,
-    storage::Storage,
+    client::LOOK_AGAIN_AFTER, error::OrAbsent as _, evidence_memory, looked_heads::LookedHeads, memory::DebugMemory,
+    plan, storage::Storage,
 };
 use crate::{
     channels::Channels,
@@ -44,7 +47,6 @@ pub struct Reconcile {
     pub(super) github: Github,
     pub(super) observer: Observer,
     pub(super) executor: Executor,
-    pub(super) memory: EvidenceMemory,
     debug_memory: DebugMemory,
     proposals: Proposals,
     recent: RecentMemory,
@@ -52,15 +54,8 @@ pub struct Reconcile {
     signer: Option<Signer>,
     artifact: Option<Arc<StateArtifact>>,
     heads: Arc<LookedHeads>,
-    lifetime: Lifetime,
-}
-
-/// How long a process that reconciles lives.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lifetime {
-    /// It ends after its turn, as a workflow's step does.
-    OneTurn,
-    Stays,
+    /// Whether this process stays after its turn, which a workflow's step does not.
+    stays: bool,
 }
 
 /// A pull request to look at.
@@ -75,10 +70,6 @@ pub struct ReconcileRequest {
 }
 
 impl ReconcileRequest {
-    const fn target<'a>(&'a self, client: &'a Client) -> Target<'a> {
-        Target { repo: client.repo(&self.repository), number: self.number }
-    }
-
     /// Of another pull request of the repository.
     fn of(&self, number: PrNumber) -> Self {
         Self { number, hints: Vec::new(), ..self.clone() }
@@ -199,11 +190,10 @@ impl Reconcile {
             recent: RecentMemory::since(github.now()),
             github,
             executor: Executor::default(),
-            memory: EvidenceMemory::default(),
             debug_memory: DebugMemory::default(),
             proposals: Proposals::default(),
             heads: Arc::default(),
-            lifetime: Lifetime::OneTurn,
+            stays: false,
             seal: None,
             signer: None,
             artifact: None,
@@ -222,7 +212,7 @@ impl Reconcile {
 
     /// This process stays, and looks again at the time it returned: what cannot be taken back may wait for that.
     pub fn staying(self) -> Self {
-        Self { lifetime: Lifetime::Stays, observer: self.observer.asking_again(), ..self }
+        Self { stays: true, observer: self.observer.asking_again(), ..self }
     }
 
     /// Keeps states in this artifact where the configuration chooses it.
@@ -262,7 +252,7 @@ impl Reconcile {
     /// # Errors
     /// [`Failed`] when GitHub does not answer, asks to wait, or shows too little to decide.
     pub async fn run(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome, Failed> {
-        self.memory.shared(Box::pin(self.look_and_tell(job, now))).await
+        evidence_memory::shared(Box::pin(self.look_and_tell(job, now))).await
     }
 
     async fn look_and_tell(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome, Failed> {
@@ -285,13 +275,12 @@ impl Reconcile {
     /// # Errors
     /// As [`run`](Self::run).
     pub async fn peek(&self, job: &ReconcileRequest, now: Timestamp) -> Result<Option<Looked>, Failed> {
-        let client = self.github.client(job.installation);
-        let Some(Entered { facts, loaded, elsewhere, .. }) = Box::pin(self.begin(&client, job)).await? else {
+        let turn = self.turn(job, now);
+        let Some(Entered { facts, loaded, elsewhere, .. }) = Box::pin(turn.begin()).await? else {
             return Ok(None);
         };
         let loaded = elsewhere.map_or(loaded, |(_, held)| held);
-        let target = job.target(&client);
-        let read = self.observer.complete(target, facts, job.hints.clone(), loaded.intact());
+        let read = self.observer.complete(turn.target(), facts, job.hints.clone(), loaded.intact());
         let observation = Box::pin(read).await?;
         let (_, decision) = decide(&observation, &loaded, now);
         Ok(Some(Looked { snapshot: observation.snapshot, policy: observation.policy, decision }))
@@ -305,25 +294,31 @@ impl Reconcile {
         now: Timestamp,
     ) -> Result<ReconcileOutcome, Failed> {
         for _ in 0..MOST_SAVES {
-            if let Some(outcome) = Box::pin(self.turn(job, problems, now)).await? {
+            let turn = Turn { facts: self.recent.facts(job, now), ..self.turn(job, now) };
+            if let Some(outcome) = Box::pin(turn.run(problems)).await? {
                 return Ok(outcome);
             }
         }
         Err(Failed { reason: "the pull request moved on again and again meanwhile".into(), retry: Retry::WhenAnswered })
     }
 
+    fn turn<'a>(&'a self, job: &'a ReconcileRequest, now: Timestamp) -> Turn<'a> {
+        let client = self.github.client(job.installation);
+        Turn { doubts: client.doubts(), client, reconcile: self, job, now, facts: Vec::new() }
+    }
+
     fn store<'g>(&self, job: &ReconcileRequest, storage: &'g Storage) -> StateStore<'g, Storage> {
         let seal = self.seal.as_ref().map(|seal| seal.of(&job.repository, job.number));
         StateStore::new(storage, RefName::pull_request(job.number)).sealed(seal)
     }
+}
 
+impl Turn<'_> {
     /// The facts, and the state from where the configuration has it kept. None where Loopgate is not switched on.
-    async fn begin(&self, client: &Client, job: &ReconcileRequest) -> Result<Option<Entered>, Failed> {
-        let hidden_ref = Storage::hidden_ref(client.repo(&job.repository));
-        let Some((facts, in_ref)) = self.facts(client, job, &self.store(job, &hidden_ref)).await? else {
-            return Ok(None);
-        };
-        let target = job.target(client);
+    async fn begin(&self) -> Result<Option<Entered>, Failed> {
+        let (target, job) = (self.target(), self.job);
+        let hidden_ref = Storage::Ref(target.repo.objects());
+        let Some((facts, in_ref)) = self.facts(&self.store(job, &hidden_ref)).await? else { return Ok(None) };
         let storage = Storage::of(facts.policy.state, target, &facts, self.artifact.as_ref());
         let (loaded, other, held) = if storage.is_ref() {
             let comment = Storage::status_comment(target, &facts);
@@ -339,16 +334,17 @@ impl Reconcile {
 
     /// Moves a run that is still kept where the configuration had it before. If that is refused it stays, and the pull
     /// request shows it.
-    async fn settle_in(&self, job: &ReconcileRequest, entered: &mut Entered) -> Result<(), Failed> {
+    async fn settle_in(&self, entered: &mut Entered) -> Result<(), Failed> {
+        let job = self.job;
         let Some((old, held)) = entered.elsewhere.take() else { return Ok(()) };
-        if entered.facts.pull_request().lifecycle != Lifecycle::Open {
+        if entered.facts.pull.pull_request.lifecycle != Lifecycle::Open {
             // Nothing more is written there than has to be.
             (entered.storage, entered.loaded) = (old, held);
             return Ok(());
         }
         let (Some(tip), Some(state)) = (held.tip, held.intact()) else {
             // What is damaged is recovered from, and saved in the new place.
-            entered.loaded = LoadedRun { tip: None, remembered: held.remembered };
+            entered.loaded = LoadedRun { tip: None, ..held };
             return Ok(());
         };
         let store = self.store(job, &entered.storage);
@@ -371,14 +367,9 @@ impl Reconcile {
     }
 
     /// The facts and the saved state, side by side where Loopgate may be switched on.
-    async fn facts(
-        &self,
-        client: &Client,
-        job: &ReconcileRequest,
-        store: &StateStore<'_, Storage>,
-    ) -> Result<Option<(PullRequestFacts, LoadedRun)>, Failed> {
-        let target = job.target(client);
-        let facts = async { Ok::<_, Failed>(self.observer.facts(target).await.or_absent()?.flatten()) };
+    async fn facts(&self, store: &StateStore<'_, Storage>) -> Result<Option<(PullRequestFacts, LoadedRun)>, Failed> {
+        let job = self.job;
+        let facts = async { Ok::<_, Failed>(self.observer.facts(self.target()).await.or_absent()?.flatten()) };
         let load = async { store.load().await.map_err(Failed::from) };
         if self.observer.dormant.is_dormant(&job.repository) {
             let Some(facts) = facts.await? else { return Ok(None) };
@@ -393,15 +384,9 @@ impl Reconcile {
 
     /// The rest of the observation, while a head that has no verdict of ours is given a check run for it: the first thing
     /// people see of us.
-    async fn observe(
-        &self,
-        client: &Client,
-        job: &ReconcileRequest,
-        facts: PullRequestFacts,
-        loaded: &LoadedRun,
-    ) -> Result<Observation, Failed> {
-        let target = job.target(client);
-        let pull_request = facts.pull_request();
+    async fn observe(&self, facts: PullRequestFacts, loaded: &LoadedRun) -> Result<Observation, Failed> {
+        let target = self.target();
+        let pull_request = &facts.pull.pull_request;
         let open = pull_request.lifecycle == Lifecycle::Open;
         let head = pull_request.head.sha;
         let (us, present) = (facts.us.clone(), facts.check_runs());
@@ -409,14 +394,50 @@ impl Reconcile {
         let is_missing = open && present.iter().all(|run| run.name != verify);
         let begin = async {
             match is_missing {
-                true => self.executor.begin_verify(client.repo(&job.repository), head, verify, &us).await,
+                true => self.executor.begin_verify(target.repo, head, verify, &us).await,
                 false => Ok(None),
             }
         };
-        let complete = self.observer.complete(target, facts, job.hints.clone(), loaded.intact());
+        let complete = self.observer.complete(target, facts, self.job.hints.clone(), loaded.intact());
         let (begun, mut observation) = futures::try_join!(begin, complete)?;
         observation.surface.check_runs.extend(begun);
         Ok(observation)
+    }
+}
+
+/// One turn of one pull request.
+struct Turn<'a> {
+    reconcile: &'a Reconcile,
+    client: Client,
+    job: &'a ReconcileRequest,
+    now: Timestamp,
+    /// Refusals and absences in doubt when it began.
+    doubts: u64,
+    /// What events stated.
+    facts: Vec<Fact>,
+}
+
+impl Deref for Turn<'_> {
+    type Target = Reconcile;
+    fn deref(&self) -> &Reconcile {
+        self.reconcile
+    }
+}
+
+impl Turn<'_> {
+    fn target(&self) -> Target<'_> {
+        Target { repo: self.client.repo(&self.job.repository), number: self.job.number }
+    }
+
+    /// Whether something was refused, or found absent, for the first time since it began. A process of one turn has no
+    /// later turn, so it believes what it reads.
+    fn is_in_doubt(&self) -> bool {
+        self.stays && self.client.doubts() > self.doubts
+    }
+
+    /// When it is repeated because of a doubt.
+    fn doubted_again_at(&self) -> Option<Timestamp> {
+        self.is_in_doubt().then(|| self.now + LOOK_AGAIN_AFTER)
     }
 }
 
@@ -433,9 +454,6 @@ struct Entered {
 }
 
 const fn nothing(result: Settled) -> ReconcileOutcome {
-    let seen = match result {
-        Settled::Dormant | Settled::ReadOnly | Settled::Decided(_) => Seen::Nothing,
-        Settled::Nothing => Seen::Ended,
-    };
+    let seen = if matches!(result, Settled::Nothing) { Seen::Ended } else { Seen::Nothing };
     ReconcileOutcome { revisit_at: None, result, seen, above: None }
 }

@@ -1,13 +1,13 @@
 //! One commit, several pull requests: their check runs stand on the same commit, so one must not speak for another.
 
-use super::{Client, Failed, Looked, Observation, Reconcile, ReconcileRequest};
+use super::{Failed, Looked, Observation, Turn};
 use crate::{
     github::{LeftCheckRun, ObservedSurface, error::OrAbsent as _, storage::Storage},
     refs::{RefsError, Save},
     render::{self, Rendered, SharedVerdict},
 };
 use loopgate_core::{
-    Sha, Timestamp,
+    Sha,
     deciding::{CheckRunPlan, LabelWish, StatusCommentWish, Surface},
     gate::reviewer,
     observed::{Conclusion, OwnCheck},
@@ -16,20 +16,18 @@ use loopgate_core::{
 /// Other pull requests on one commit that are looked at.
 const MOST_OTHERS: usize = 10;
 
-impl Reconcile {
+impl Turn<'_> {
     /// Where pull requests of different branches share the names of their checks, each shows the worst of all pull requests that have this commit.
     pub(super) async fn share(
         &self,
-        job: &ReconcileRequest,
         observation: &Observation,
         surface: &mut Surface,
         texts: &mut Rendered,
-        now: Timestamp,
     ) -> Result<(), Failed> {
         let base = &observation.snapshot.pull_request.base;
         let mut others = Vec::new();
         for number in observation.surface.sharing.iter().take(MOST_OTHERS) {
-            let Some(looked) = self.peek(&job.of(*number), now).await? else { continue };
+            let Some(looked) = self.peek(&self.job.of(*number), self.now).await? else { continue };
             let other = &looked.snapshot.pull_request;
             if other.base.scope == base.scope && other.head.sha == observation.surface.pull_request.head.sha {
                 others.push((*number, other.base.branch.clone(), looked.decision.surface));
@@ -50,21 +48,16 @@ impl Reconcile {
     }
 
     /// Leaves alone the runs on what was left that another open pull request is judged green by.
-    pub(super) async fn keep_judged_elsewhere(
-        &self,
-        job: &ReconcileRequest,
-        surface: &mut ObservedSurface,
-        now: Timestamp,
-    ) -> Result<(), Failed> {
+    pub(super) async fn keep_judged_elsewhere(&self, surface: &mut ObservedSurface) -> Result<(), Failed> {
+        let job = self.job;
         let heads: Vec<Sha> = surface.left.iter().map(|run| run.head).collect();
         for head in heads {
             if surface.left.iter().all(|run| run.head != head) {
                 continue;
             }
-            let client = self.github.client(job.installation);
-            let others = client.pull_requests_with_head(&job.repository, head).await.or_refused()?;
+            let others = self.client.pull_requests_with_head(&job.repository, head).await.or_refused()?;
             for number in others.into_iter().flatten().filter(|number| *number != job.number).take(MOST_OTHERS) {
-                let Some(looked) = self.peek(&job.of(number), now).await? else { continue };
+                let Some(looked) = self.peek(&job.of(number), self.now).await? else { continue };
                 surface.left.retain(|run| run.head != head || !is_judged_by(&looked, run));
             }
         }
@@ -72,24 +65,24 @@ impl Reconcile {
     }
 
     /// Where a commit took the configuration away, takes back what was requested, and shows that in the status comment.
-    async fn take_back(&self, client: &Client, job: &ReconcileRequest) -> Result<(), Failed> {
-        let hidden_ref = Storage::hidden_ref(client.repo(&job.repository));
-        let store = self.store(job, &hidden_ref);
+    async fn take_back(&self) -> Result<(), Failed> {
+        let target = self.target();
+        let hidden_ref = Storage::Ref(target.repo.objects());
+        let store = self.store(self.job, &hidden_ref);
         let loaded = store.load().await?;
         let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(()) };
-        let target = job.target(client);
-        let Some(left) = self.observer.switched_off(target).await? else { return Ok(()) };
+        let Some((left, labels, commit)) = self.observer.switched_off(target).await? else { return Ok(()) };
         let asked = state.gates.values().flat_map(|gate| &gate.reviewers);
         let wished = Surface {
-            labels: left.labels.into_iter().map(|label| (label, LabelWish::Absent)).collect(),
+            labels: labels.into_iter().map(|label| (label, LabelWish::Absent)).collect(),
             withdraw: asked.filter_map(|name| reviewer(name)).collect(),
             status_comment: StatusCommentWish::Upsert,
             ..Surface::default()
         };
-        let status_comment = render::switched_off(&left.surface.pull_request.base.branch, left.commit);
+        let status_comment = render::switched_off(&left.pull_request.base.branch, commit);
         let texts = Rendered { status_comment, ..Rendered::default() };
-        let effects = super::plan(&left.surface, &wished, &texts);
-        self.executor.execute(client, &left.surface, &effects).await?;
+        let effects = super::plan(&left, &wished, &texts);
+        self.executor.execute(&self.client, &left, &effects).await?;
         // A reviewer that it names as asked is not asked again.
         let mut next = state.clone();
         next.gates.values_mut().for_each(|gate| gate.reviewers.clear());
@@ -103,16 +96,16 @@ impl Reconcile {
 
     /// A pull request whose base has no configuration is left alone, but for what it carries from another base: a green
     /// check of the commit would open that one again, whatever was decided since.
-    pub(super) async fn leave(&self, client: &Client, job: &ReconcileRequest) -> Result<(), Failed> {
-        let target = job.target(client);
-        if !self.observer.dormant.is_dormant(&job.repository) {
-            self.take_back(client, job).await?;
+    pub(super) async fn leave(&self) -> Result<(), Failed> {
+        let target = self.target();
+        if !self.observer.dormant.is_dormant(&self.job.repository) {
+            self.take_back().await?;
         }
         let left = self.observer.left_for_nothing(target).await.or_absent()?.flatten();
         let Some(mut surface) = left else { return Ok(()) };
-        self.keep_judged_elsewhere(job, &mut surface, self.github.now()).await?;
+        self.keep_judged_elsewhere(&mut surface).await?;
         let effects = super::plan(&surface, &Surface::default(), &Rendered::default());
-        self.executor.execute(client, &surface, &effects).await.map_err(Failed::from)?;
+        self.executor.execute(&self.client, &surface, &effects).await.map_err(Failed::from)?;
         Ok(())
     }
 }

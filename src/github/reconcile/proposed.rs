@@ -11,15 +11,17 @@ use std::{
 
 use chrono::TimeDelta;
 
-use super::Lifetime;
+use super::Turn;
 use crate::{
     config,
     github::{
-        Client, Error, Github, Observation, Observer, PastState, Repo, WorkClass, observe::CONFIGURATION, serving,
+        Client, Error, Observation, Observer, PastState, WorkClass,
+        observe::{CONFIGURATION, CONFIGURATION_LIMIT},
+        serving,
     },
 };
 use loopgate_core::{
-    PrNumber, RepoName, Sha, Timestamp, deciding::Decision, observed::Lifecycle, policy::Policy, replay::WhatIf,
+    PrNumber, RepoName, Sha, Timestamp, deciding::Decision, observed::Lifecycle, replay::WhatIf,
     state::ProposedConfiguration,
 };
 
@@ -29,8 +31,6 @@ const MOST: usize = 10;
 const DAYS: i64 = 30;
 /// How long after a reconcile the next one asks whether the comparison has ended.
 const ASKED_AGAIN: TimeDelta = TimeDelta::seconds(20);
-/// Bytes of the file at most, as of the one that governs.
-const LIMIT: usize = 256 << 10;
 /// Versions of files that are remembered.
 const MOST_KNOWN: usize = 1_000;
 
@@ -49,17 +49,11 @@ enum Comparison {
 #[derive(Default)]
 pub(super) struct Proposals(Arc<Mutex<HashMap<Version, Comparison>>>);
 
-impl Proposals {
+impl Turn<'_> {
     /// Puts the comparison for the file that this pull request proposes into its state. Where there is none, it begins one,
     /// unless this process ends after its turn. Returns when to ask again.
-    pub(super) fn compare(
-        &self,
-        (github, client): (&Github, &Client),
-        observation: &Observation,
-        decision: &mut Decision,
-        lifetime: Lifetime,
-        now: Timestamp,
-    ) -> Option<Timestamp> {
+    pub(super) fn compare(&self, observation: &Observation, decision: &mut Decision) -> Option<Timestamp> {
+        let now = self.now;
         let snapshot = &observation.snapshot;
         if snapshot.pull_request.lifecycle != Lifecycle::Open {
             return None;
@@ -70,11 +64,11 @@ impl Proposals {
             return None;
         }
         decision.next.proposed = None;
-        if lifetime == Lifetime::OneTurn {
+        if !self.stays {
             return None;
         }
         let version = (snapshot.repository.clone(), blob?);
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.proposals.0.lock().unwrap_or_else(PoisonError::into_inner);
         match known.get(&version) {
             Some(Comparison::Ended(compared)) => {
                 decision.next.proposed = Some(compared.clone());
@@ -87,11 +81,12 @@ impl Proposals {
                     known.clear();
                 }
                 known.insert(version.clone(), Comparison::Running);
-                let reader = Reader { observer: Observer::new(github.clone()), client: client.clone() };
+                let (observer, client) = (Observer::new(self.github.clone()), self.client.clone());
                 let (number, head) = (snapshot.pull_request.number, snapshot.pull_request.head.sha);
-                let known = Arc::clone(&self.0);
+                let known = Arc::clone(&self.proposals.0);
                 tokio::spawn(serving(WorkClass::Spread, async move {
-                    let compared = reader.what_if(&version, number, head, now).await.unwrap_or_else(|error| {
+                    let compared = what_if(&observer, &client, &version, (number, head), now).await;
+                    let compared = compared.unwrap_or_else(|error| {
                         tracing::info!(%error, "the proposed configuration was not compared");
                         Comparison::Nothing
                     });
@@ -103,38 +98,26 @@ impl Proposals {
     }
 }
 
-/// What the comparison reads with.
-struct Reader {
-    observer: Observer,
-    client: Client,
-}
-
-impl Reader {
-    /// Compares for the version at the head of a pull request, over the others.
-    async fn what_if(
-        &self,
-        (repository, blob): &Version,
-        number: PrNumber,
-        head: Sha,
-        now: Timestamp,
-    ) -> Result<Comparison, Error> {
-        // A file that does not validate is explained where it governs.
-        let repo = self.client.repo(repository);
-        let Some(policy) = policy(repo, head).await? else { return Ok(Comparison::Nothing) };
-        let mut listed = self.observer.changed_last(repo, PastState::All, MOST + 1).await?;
-        listed.retain(|one| one.number != number && one.updated_at >= now - TimeDelta::days(DAYS));
-        let mut compared = WhatIf::new();
-        for one in listed.iter().take(MOST) {
-            compared = self.observer.compare_past(repo, one, &policy, compared).await?;
-        }
-        let WhatIf { runs, gates, calls, .. } = compared;
-        Ok(Comparison::Ended(ProposedConfiguration { blob: *blob, runs, gates, calls }))
+/// Compares for the version at the head of a pull request, over the others.
+async fn what_if(
+    observer: &Observer,
+    client: &Client,
+    (repository, blob): &Version,
+    (number, head): (PrNumber, Sha),
+    now: Timestamp,
+) -> Result<Comparison, Error> {
+    // A file that does not validate is explained where it governs.
+    let repo = client.repo(repository);
+    let text = repo.text(CONFIGURATION, head, CONFIGURATION_LIMIT).await?;
+    let Some(policy) = text.and_then(|text| config::parse(CONFIGURATION, &text).ok()) else {
+        return Ok(Comparison::Nothing);
+    };
+    let mut listed = observer.changed_last(repo, PastState::All, MOST + 1).await?;
+    listed.retain(|one| one.number != number && one.updated_at >= now - TimeDelta::days(DAYS));
+    let mut compared = WhatIf::new();
+    for one in listed.iter().take(MOST) {
+        compared = observer.compare_past(repo, one, &policy, compared).await?;
     }
-}
-
-async fn policy(repo: Repo<'_>, head: Sha) -> Result<Option<Policy>, Error> {
-    let path = repo.path(format!("contents/{CONFIGURATION}?ref={head}"));
-    let bytes = repo.get_file(&path, LIMIT).await?;
-    let text = bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok());
-    Ok(text.and_then(|text| config::parse(CONFIGURATION, &text).ok()))
+    let WhatIf { runs, gates, calls, .. } = compared;
+    Ok(Comparison::Ended(ProposedConfiguration { blob: *blob, runs, gates, calls }))
 }

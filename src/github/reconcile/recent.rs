@@ -201,9 +201,7 @@ pub(super) fn hold_back(
     is_in_doubt: bool,
     concurrent_save: Option<Timestamp>,
 ) -> Option<Timestamp> {
-    let is_post = |effect: &Effect| {
-        matches!(effect, Effect::PostComment { .. } | Effect::AskFixer { .. } | Effect::Announce { .. })
-    };
+    let is_post = |effect: &Effect| matches!(effect, Effect::PostComment { .. } | Effect::Announce { .. });
     let is_left = |effect: &Effect| {
         concurrent_save.is_some() && (is_post(effect) || matches!(effect, Effect::CreateStatusComment { .. }))
     };

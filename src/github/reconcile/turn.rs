@@ -4,21 +4,13 @@ use std::ops::ControlFlow;
 
 use chrono::TimeDelta;
 
-use super::{
-    Entered, Failed, Lifetime, MOST_SAVES, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary,
-    archive, nothing,
-    recent::{self, Fact},
-    run_line,
-};
+use super::{Entered, Failed, MOST_SAVES, ReconcileOutcome, Seen, Settled, Summary, Turn, archive, nothing, recent};
 use crate::{
     github::{
-        Client, Executed, Observation, Problem,
-        client::{LOOK_AGAIN_AFTER, next_look},
-        observe::escalation_template,
-        path, plan,
-        storage::Storage,
+        Client, Executed, Observation, Problem, client::next_look, error::OrAbsent as _, observe::CONFIGURATION_LIMIT,
+        path, plan, storage::Storage,
     },
-    refs::{self, AttemptFile, LoadedRun, RefsError, Retry, Save, StateStore},
+    refs::{self, LoadedRun, RefsError, Retry, Save, StateStore},
     render::{self, OpenLoop, Rendered, Subject},
 };
 use loopgate_core::{
@@ -57,69 +49,55 @@ struct Shown {
     revisit_at: Option<Timestamp>,
 }
 
-impl Reconcile {
+impl Turn<'_> {
     /// `None` if another process saved what it saw of another head meanwhile: the turn begins anew.
-    pub(super) async fn turn(
-        &self,
-        job: &ReconcileRequest,
-        problems: &[Problem],
-        now: Timestamp,
-    ) -> Result<Option<ReconcileOutcome>, Failed> {
-        let client = self.github.client(job.installation);
-        let doubts = client.doubts();
-        let facts_of_events = self.recent.facts(job, now);
-        let entered = match Box::pin(self.enter(&client, job, &facts_of_events, doubts, now)).await? {
+    pub(super) async fn run(&self, problems: &[Problem]) -> Result<Option<ReconcileOutcome>, Failed> {
+        let Self { client, job, now, .. } = self;
+        let entered = match Box::pin(self.enter()).await? {
             ControlFlow::Continue(entered) => entered,
             ControlFlow::Break(outcome) => return Ok(Some(outcome)),
         };
         let Entered { facts, storage, loaded, not_moved, .. } = entered;
         let store = self.store(job, &storage);
         let (updated_at, is_private) = (facts.pull.updated_at, facts.pull.is_private);
-        let mut observation = Box::pin(self.observe(&client, job, facts, &loaded)).await?;
-        Box::pin(self.groups_of_companions(job, &storage, &mut observation, &loaded)).await?;
-        if self.is_in_doubt(&client, doubts)
-            && let Some(reason) = too_doubtful(&observation.snapshot, now)
+        let mut observation = Box::pin(self.observe(facts, &loaded)).await?;
+        Box::pin(self.groups_of_companions(&storage, &mut observation, &loaded)).await?;
+        if self.is_in_doubt()
+            && let Some(reason) = too_doubtful(&observation.snapshot, *now)
         {
             return Err(Failed { reason: reason.to_owned(), retry: Retry::WhenAnswered });
         }
-        self.executor.recall_marks(&mut observation, updated_at, now);
+        self.executor.recall_marks(&mut observation, updated_at, *now);
         observation.snapshot.problems.extend(problems.iter().cloned().chain(not_moved));
         observation.policy.state = storage.backend();
 
         let above_before = loaded.intact().and_then(|state| state.above);
-        let concurrent_save = self.recent.concurrent_save(job, &loaded, now);
-        let decided = Box::pin(self.decide_and_save(&client, &observation, loaded, &store, now)).await?;
+        let concurrent_save = self.recent.concurrent_save(job, &loaded, *now);
+        let decided = Box::pin(self.decide_and_save(&observation, loaded, &store)).await?;
         let Some(mut decided) = decided else { return Ok(None) };
         decided.concurrent_save = decided.concurrent_save.or(concurrent_save);
-        decided.is_in_doubt = self.is_in_doubt(&client, doubts);
+        decided.is_in_doubt = self.is_in_doubt();
         if let Some(saved) = decided.saved {
             self.recent.note_save(job, saved);
         }
         if storage.is_ref() {
             self.debug_memory.note(&job.repository, &decided.decision);
         }
-        let shown =
-            Box::pin(self.show(&client, job, &mut observation, &mut decided, (&storage, &facts_of_events), now))
-                .await?;
+        let shown = Box::pin(self.show(&mut observation, &mut decided, &storage)).await?;
         let days = observation.policy.memory.retention_days;
-        let memory_at = Box::pin(self.debug_memory.write(&client, job, days, now)).await;
+        let memory_at = Box::pin(self.debug_memory.write(client, job, days, *now)).await;
 
         let is_open = observation.snapshot.pull_request.lifecycle == Lifecycle::Open;
         let mut ended = None;
         if !is_open {
             let closed_at = observation.snapshot.pull_request.closed_at.unwrap_or(decided.decision.next.updated_at);
-            ended = Box::pin(run_line::keep(client.repo(&job.repository), &store, closed_at)).await?.map(Box::new);
+            ended = Box::pin(archive::keep_line(client.repo(&job.repository), &store, closed_at)).await?.map(Box::new);
         }
-        let times = [
-            decided.decision.revisit_at,
-            decided.compared_at,
-            shown.revisit_at,
-            self.is_in_doubt(&client, doubts).then(|| now + LOOK_AGAIN_AFTER),
-            memory_at,
-        ];
+        let times =
+            [decided.decision.revisit_at, decided.compared_at, shown.revisit_at, self.doubted_again_at(), memory_at];
         Ok(Some(ReconcileOutcome {
             revisit_at: times.into_iter().flatten().min(),
-            seen: self.seen(&observation, &decided.decision, updated_at, shown.is_current, now),
+            seen: self.seen(&observation, &decided.decision, updated_at, shown.is_current),
             above: above(&observation, &decided.decision, above_before, shown.executed.done > 0),
             result: Settled::Decided(summary(&observation, decided, shown.executed, is_private, ended)),
         }))
@@ -128,13 +106,13 @@ impl Reconcile {
     /// Once it has left its merge queue, results of groups with pull requests that were in a group with it: they keep them.
     async fn groups_of_companions(
         &self,
-        job: &ReconcileRequest,
         storage: &Storage,
         observation: &mut Observation,
         loaded: &LoadedRun,
     ) -> Result<(), Failed> {
         let has_left = observation.snapshot.queue.as_ref().is_some_and(|queue| !queue.is_queued);
         let Some(state) = loaded.intact().filter(|_| has_left) else { return Ok(()) };
+        let job = self.job;
         let companions = state.queue.companions(job.number);
         for number in companions.into_iter().filter(|number| *number != job.number).take(MOST_COMPANIONS) {
             let other = self.store(&job.of(number), storage).load().await?;
@@ -144,22 +122,10 @@ impl Reconcile {
         Ok(())
     }
 
-    /// Whether something was refused, or found absent, for the first time since there were so many doubts. A process of one
-    /// turn has no later turn, so it believes what it reads.
-    fn is_in_doubt(&self, client: &Client, doubts: u64) -> bool {
-        self.lifetime == Lifetime::Stays && client.doubts() > doubts
-    }
-
     /// What comes before the observation: news of events is kept, and a pull request that there is nothing to do about
     /// ends the turn.
-    async fn enter(
-        &self,
-        client: &Client,
-        job: &ReconcileRequest,
-        facts_of_events: &[Fact],
-        doubts: u64,
-        now: Timestamp,
-    ) -> Result<ControlFlow<ReconcileOutcome, Entered>, Failed> {
+    async fn enter(&self) -> Result<ControlFlow<ReconcileOutcome, Entered>, Failed> {
+        let Self { client, job, now, .. } = self;
         if !job.hints.is_empty() {
             client.ask_once_more();
         }
@@ -172,34 +138,32 @@ impl Reconcile {
         if let Err(revisit_at) = self.observer.dormant.ask(&job.repository, client.now()) {
             return dormant(revisit_at);
         }
-        let Some(mut entered) = Box::pin(self.begin(client, job)).await? else {
-            Box::pin(self.leave(client, job)).await?;
+        let Some(mut entered) = Box::pin(self.begin()).await? else {
+            Box::pin(self.leave()).await?;
             let next = self.observer.dormant.next_look(&job.repository, job.number, client.now());
-            return dormant(
-                next.into_iter().chain(self.is_in_doubt(client, doubts).then(|| now + LOOK_AGAIN_AFTER)).min(),
-            );
+            return dormant(next.into_iter().chain(self.doubted_again_at()).min());
         };
         if entered.facts.pull.is_archived {
             return Ok(ControlFlow::Break(nothing(Settled::ReadOnly)));
         }
-        self.settle_in(job, &mut entered).await?;
+        self.settle_in(&mut entered).await?;
         let store = self.store(job, &entered.storage);
         let facts = &entered.facts;
-        let Some(loaded) = archive::find(client, job, facts, entered.loaded, &store, now).await? else {
-            let revisit_at = self.is_in_doubt(client, doubts).then(|| now + LOOK_AGAIN_AFTER);
+        let Some(loaded) = archive::find(client, job, facts, entered.loaded, &store, *now).await? else {
+            let revisit_at = self.doubted_again_at();
             return Ok(ControlFlow::Break(ReconcileOutcome { revisit_at, ..nothing(Settled::Nothing) }));
         };
-        let is_open = facts.pull_request().lifecycle == Lifecycle::Open;
+        let is_open = facts.pull.pull_request.lifecycle == Lifecycle::Open;
         if is_open
-            && self.lifetime == Lifetime::Stays
-            && let Some(again) = facts_of_events.iter().find_map(|fact| fact.awaits_end(now))
+            && self.stays
+            && let Some(again) = self.facts.iter().find_map(|fact| fact.awaits_end(*now))
         {
             let waits = ReconcileOutcome { revisit_at: Some(again), seen: Seen::Nothing, ..nothing(Settled::Nothing) };
             return Ok(ControlFlow::Break(waits));
         }
         // What was merged is judged by what it was merged as. By what was the base when it was opened, words would be
         // answered anew.
-        if self.is_in_doubt(client, doubts) && !facts.base.is_merge_followed {
+        if self.is_in_doubt() && !facts.base.is_merge_followed {
             let reason = "GitHub does not show what it was merged as yet".to_owned();
             return Err(Failed { reason, retry: Retry::WhenAnswered });
         }
@@ -210,19 +174,16 @@ impl Reconcile {
     /// is not what they saw: then it must be observed again.
     async fn decide_and_save(
         &self,
-        client: &Client,
         observation: &Observation,
         mut loaded: LoadedRun,
         store: &StateStore<'_, Storage>,
-        now: Timestamp,
     ) -> Result<Option<Decided>, Failed> {
+        let (client, now) = (&self.client, self.now);
         let mut concurrent_save = None;
-        let stays = self.lifetime == Lifetime::Stays;
         for _ in 0..MOST_SAVES {
             let (state, mut decision) = decide(observation, &loaded, now);
             Box::pin(self.debug_memory.recall(client, observation, &mut decision)).await;
-            let hub = (&self.github, client);
-            let compared_at = self.proposals.compare(hub, observation, &mut decision, self.lifetime, now);
+            let compared_at = self.compare(observation, &mut decision);
             let mut texts = texts(client, observation, &decision).await?;
             if observation.snapshot.app.is_actions() {
                 // Buttons would have no effect (check runs of GitHub Actions start no workflow), and no team can be
@@ -234,7 +195,7 @@ impl Reconcile {
             let last = state.last_verification.as_ref();
             let after_failure = last.is_some_and(|last| last.result == VerificationResult::Fail);
             let feedback = render::feedback(&decision.view.feedback, observation.policy.retry.feedback_max_length);
-            let record = |record| AttemptFile::of(record, &feedback, after_failure, None);
+            let record = |record| refs::attempt_document(record, &feedback, after_failure, None);
             let attempt = decision.attempt.as_ref().map(record).transpose()?;
             let subject = refs::subject(&decision);
             let report = store.objects().report(decision.surface.status_comment, &texts);
@@ -262,7 +223,7 @@ impl Reconcile {
                     continue;
                 }
                 // Without it the posts would describe a record that is gone.
-                Err(RefsError::Refused(reason)) if stays && client.doubts() > doubts => {
+                Err(RefsError::Refused(reason)) if self.stays && client.doubts() > doubts => {
                     return Err(Failed { reason, retry: Retry::WhenAnswered });
                 }
                 // Without a saved state attempts are not counted, but the comment must show why: so this goes on.
@@ -307,25 +268,23 @@ impl Reconcile {
     /// while another process shows it.
     async fn show(
         &self,
-        client: &Client,
-        job: &ReconcileRequest,
         observation: &mut Observation,
         decided: &mut Decided,
-        (storage, facts_of_events): (&Storage, &[Fact]),
-        now: Timestamp,
+        storage: &Storage,
     ) -> Result<Shown, Failed> {
+        let now = self.now;
         let Decided { decision, texts, concurrent_save, is_in_doubt, .. } = decided;
-        Box::pin(self.share(job, observation, &mut decision.surface, texts, now)).await?;
-        Box::pin(self.keep_judged_elsewhere(job, &mut observation.surface, now)).await?;
+        Box::pin(self.share(observation, &mut decision.surface, texts)).await?;
+        Box::pin(self.keep_judged_elsewhere(&mut observation.surface)).await?;
         storage.put_in(&mut observation.surface.status_comments, &mut texts.status_comment);
         let mut effects = plan(&observation.surface, &decision.surface, texts);
-        let looks = facts_of_events.iter().filter_map(|fact| fact.awaited(observation, now)).min();
+        let looks = self.facts.iter().filter_map(|fact| fact.awaited(observation, now)).min();
         let rights_are_unknown = observation.snapshot.authority.unknown().is_some();
-        let unanswered = self.recent.unanswered(job, rights_are_unknown || observation.awaits_logs, now);
+        let unanswered = self.recent.unanswered(self.job, rights_are_unknown || observation.awaits_logs, now);
         let awaits_answer = rights_are_unknown && unanswered.is_some_and(|since| next_look(since, now).is_some());
-        let is_stale = self.lifetime == Lifetime::Stays && (looks.is_some() || awaits_answer);
+        let is_stale = self.stays && (looks.is_some() || awaits_answer);
         let post_at = recent::hold_back(&mut effects, is_stale, *is_in_doubt, *concurrent_save);
-        let executed = Box::pin(self.executor.execute(client, &observation.surface, &effects)).await?;
+        let executed = Box::pin(self.executor.execute(&self.client, &observation.surface, &effects)).await?;
         let question_at = unanswered.and_then(|since| recent::next_question(since, now));
         let revisit_at = [post_at, executed.again_at, looks, question_at].into_iter().flatten().min();
         Ok(Shown { executed, is_current: looks.is_none(), revisit_at })
@@ -338,12 +297,11 @@ impl Reconcile {
         decision: &Decision,
         updated_at: Option<Timestamp>,
         is_current: bool,
-        now: Timestamp,
     ) -> Seen {
         let Observation { snapshot, policy, .. } = observation;
         let (head, is_open) = (snapshot.pull_request.head.sha, snapshot.pull_request.lifecycle == Lifecycle::Open);
         if is_open && !observation.is_head_shared {
-            self.heads.keep(snapshot, policy, now);
+            self.heads.keep(snapshot, policy, self.now);
         } else {
             self.heads.forget(&snapshot.repository, head);
         }
@@ -446,12 +404,16 @@ fn not_saved(storage: &Storage, reason: String) -> Problem {
     Problem { what: "save the state".into(), reason }
 }
 
+/// The repository's own escalation report.
+const ESCALATION_TEMPLATE: &str = ".github/loopgate/escalation.md";
+
 /// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.
 async fn texts(client: &Client, observation: &Observation, decision: &Decision) -> Result<Rendered, Failed> {
     let Observation { snapshot, base_head, policy, surface, .. } = observation;
     let is_new = |post: &Post| matches!(post, Post::Escalation { .. }) && !surface.posts.contains(&post.key());
     let own = if decision.surface.posts.iter().any(is_new) {
-        escalation_template(client.repo(&snapshot.repository), *base_head).await?
+        let repo = client.repo(&snapshot.repository);
+        repo.text(ESCALATION_TEMPLATE, *base_head, CONFIGURATION_LIMIT).await.or_refused()?.flatten()
     } else {
         None
     };

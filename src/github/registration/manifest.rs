@@ -38,6 +38,15 @@ pub enum Arrival {
 }
 
 impl Arrival {
+    /// By a server's settings: a channel counts before the log, and that before an address of its own.
+    pub fn of(public_url: Option<Url>, webhook_proxy: Option<Url>, polls: bool) -> Option<Self> {
+        match (webhook_proxy, polls) {
+            (Some(proxy), _) => Some(Self::Proxy(proxy)),
+            (None, true) => Some(Self::Poll),
+            (None, false) => public_url.map(Self::Public),
+        }
+    }
+
     /// The variable of `loopgate serve` for it, and its value.
     pub(super) fn variable(&self) -> (&'static str, String) {
         match self {

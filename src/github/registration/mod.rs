@@ -222,21 +222,9 @@ pub struct InstallationProgress {
     pub newest_delivery: Option<u16>,
 }
 
-#[derive(Deserialize)]
-struct Account {
-    login: Login,
-}
-
-#[derive(Deserialize)]
-struct OnAccount {
-    account: Account,
-}
-
-/// (<https://docs.github.com/en/rest/apps/apps#list-installation-requests-for-the-authenticated-app>).
-#[derive(Deserialize)]
-struct Request {
-    account: Account,
-    requester: Account,
+/// The login of an account of an answer.
+fn login(account: &Value) -> Option<Login> {
+    account["login"].as_str()?.parse().ok()
 }
 
 impl InstallationProgress {
@@ -245,21 +233,22 @@ impl InstallationProgress {
     /// # Errors
     /// Every kind of [`Error`].
     pub async fn of(client: &Client) -> Result<Self, Error> {
-        let installed = client.fetch::<Vec<OnAccount>>("/app/installations?per_page=100").await?;
+        let installed = client.fetch::<Vec<Value>>("/app/installations?per_page=100").await?;
         let asked_by = requests(client).await?;
         let attempts = client.fetch::<Vec<super::DeliveryAttempt>>("/app/hook/deliveries?per_page=1").await?;
         Ok(Self {
-            installed_on: installed.into_iter().map(|it| it.account.login).collect(),
+            installed_on: installed.iter().filter_map(|it| login(&it["account"])).collect(),
             asked_by,
             newest_delivery: attempts.first().map(|attempt| attempt.status_code),
         })
     }
 }
 
-/// Who asked for an installation, and on which account.
+/// Who asked for an installation, and on which account
+/// (<https://docs.github.com/en/rest/apps/apps#list-installation-requests-for-the-authenticated-app>).
 pub(super) async fn requests(client: &Client) -> Result<Vec<(Login, Login)>, Error> {
-    let asked = client.fetch::<Vec<Request>>("/app/installation-requests?per_page=100").await?;
-    Ok(asked.into_iter().map(|it| (it.requester.login, it.account.login)).collect())
+    let asked = client.fetch::<Vec<Value>>("/app/installation-requests?per_page=100").await?;
+    Ok(asked.iter().filter_map(|it| Some((login(&it["requester"])?, login(&it["account"])?))).collect())
 }
 
 /// A GitHub with the credentials that are stored in a data directory; none where there are none.

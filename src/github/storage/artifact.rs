@@ -26,11 +26,11 @@ use crate::{
         Client, Error, Repo,
         artifacts::{self, Limits},
         error::OrAbsent as _,
-        wire::{Artifact, Artifacts, UploadingRun, WireRun},
+        wire::{Artifact, WireRun},
     },
     refs::{RefName, RefsError, Retry, Slot, ended_before},
 };
-use loopgate_core::{PrNumber, RepoName, Timestamp, WorkflowRunId, observed::Completeness};
+use loopgate_core::{PrNumber, RepoName, Timestamp, observed::Completeness};
 
 /// The artifact's name.
 const NAME: &str = "loopgate-state";
@@ -56,16 +56,11 @@ const EVENTS_OF_A_BRANCH: [&str; 2] = ["push", "workflow_dispatch"];
 #[derive(Debug)]
 pub struct StateArtifact {
     folder: PathBuf,
-    workflow: OwnWorkflow,
-    shelf: Mutex<Shelf>,
-}
-
-/// The workflow this process is part of.
-#[derive(Debug)]
-struct OwnWorkflow {
-    path: String,
-    /// None where it was started for a tag.
+    /// The file of the workflow that this process is part of.
+    workflow: String,
+    /// The branch that it was started for; none where it was started for a tag.
     branch: Option<String>,
+    shelf: Mutex<Shelf>,
 }
 
 #[derive(Debug, Default)]
@@ -76,11 +71,6 @@ struct Shelf {
     /// Whether the folder is to be uploaded.
     changed: bool,
 }
-
-/// Why there can be no artifact here.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("GITHUB_WORKFLOW_REF is `{0}`, which is not of the form owner/name/.github/workflows/FILE@REF")]
-pub struct StateArtifactError(String);
 
 impl Artifact {
     fn is_aging(&self, now: Timestamp) -> bool {
@@ -96,11 +86,14 @@ impl StateArtifact {
     ///
     /// # Errors
     /// When that is not the name of a workflow file at a ref.
-    pub fn new(folder: PathBuf, workflow_ref: &str, repository: &RepoName) -> Result<Self, StateArtifactError> {
-        let (path, at) = workflow_ref.split_once('@').ok_or_else(|| StateArtifactError(workflow_ref.to_owned()))?;
+    pub fn new(folder: PathBuf, workflow_ref: &str, repository: &RepoName) -> Result<Self, String> {
+        let (path, at) = workflow_ref.split_once('@').ok_or_else(|| {
+            let form = "which is not of the form owner/name/.github/workflows/FILE@REF";
+            format!("GITHUB_WORKFLOW_REF is `{workflow_ref}`, {form}")
+        })?;
         let branch = at.strip_prefix("refs/heads/").map(str::to_owned);
-        let workflow = OwnWorkflow { path: artifacts::normalise(path, repository), branch };
-        Ok(Self { folder, workflow, shelf: Mutex::default() })
+        let workflow = artifacts::normalise(path, repository);
+        Ok(Self { folder, workflow, branch, shelf: Mutex::default() })
     }
 
     /// The folder to upload, when a state in it has changed or the artifact is about to expire.
@@ -111,10 +104,10 @@ impl StateArtifact {
     /// Reads the newest artifact that counts, unless it is the one that was read last.
     async fn refresh(&self, shelf: &mut Shelf, repo: Repo<'_>) -> Result<(), RefsError> {
         let path = repo.path(format!("actions/artifacts?name={NAME}"));
-        let mut listed = repo.list::<Artifacts>(&path, MOST_PAGES).await.map_err(told)?;
+        let mut listed = repo.list::<Artifact>(&path, MOST_PAGES).await.map_err(told)?;
         listed.items.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
         for artifact in listed.items.iter().filter(|artifact| !artifact.expired) {
-            let Some(UploadingRun { id: run }) = artifact.workflow_run else { continue };
+            let Some(run) = artifact.workflow_run["id"].as_u64() else { continue };
             if !self.is_ours(repo, run).await.map_err(told)? {
                 continue;
             }
@@ -158,11 +151,15 @@ impl StateArtifact {
         Ok(files.map(|files| files.into_iter().filter_map(state).collect()))
     }
 
-    async fn is_ours(&self, repo: Repo<'_>, run: WorkflowRunId) -> Result<bool, Error> {
+    async fn is_ours(&self, repo: Repo<'_>, run: u64) -> Result<bool, Error> {
         let path = repo.path(format!("actions/runs/{run}"));
         // These fields of a run never change.
         let Some(run) = repo.get_immutable_json::<WireRun>(&path).await? else { return Ok(false) };
-        Ok(self.workflow.is(&run, repo.name))
+        let event = run.event.as_deref().unwrap_or_default();
+        let is_of_branch =
+            || EVENTS_OF_A_BRANCH.contains(&event) && self.branch.is_some() && run.head_branch == self.branch;
+        Ok(artifacts::normalise(&run.path, repo.name) == self.workflow
+            && (EVENTS_OF_THE_DEFAULT_BRANCH.contains(&event) || is_of_branch()))
     }
 
     /// Writes all states to the folder.
@@ -180,34 +177,15 @@ impl StateArtifact {
     }
 }
 
-impl OwnWorkflow {
-    fn is(&self, run: &WireRun, repository: &RepoName) -> bool {
-        let event = run.event.as_deref().unwrap_or_default();
-        let of_a_branch =
-            || EVENTS_OF_A_BRANCH.contains(&event) && self.branch.is_some() && run.head_branch == self.branch;
-        artifacts::normalise(&run.path, repository) == self.path
-            && (EVENTS_OF_THE_DEFAULT_BRANCH.contains(&event) || of_a_branch())
-    }
-}
-
 /// One pull request's part of the artifact.
 pub struct ArtifactSlot {
-    artifact: Arc<StateArtifact>,
-    client: Client,
-    repository: RepoName,
-    number: PrNumber,
+    pub(super) artifact: Arc<StateArtifact>,
+    pub(super) client: Client,
+    pub(super) repository: RepoName,
+    pub(super) number: PrNumber,
 }
 
 impl ArtifactSlot {
-    pub(super) const fn new(
-        artifact: Arc<StateArtifact>,
-        client: Client,
-        repository: RepoName,
-        number: PrNumber,
-    ) -> Self {
-        Self { artifact, client, repository, number }
-    }
-
     /// The states as they are now.
     async fn shelf(&self) -> Result<MutexGuard<'_, Shelf>, RefsError> {
         let mut shelf = self.artifact.shelf.lock().await;
@@ -244,7 +222,7 @@ mod tests {
 
     fn artifact(created: &str, expires: &str) -> Artifact {
         let (created_at, expires_at) = (created.parse().ok(), expires.parse().ok());
-        let (name, size_in_bytes, expired, workflow_run) = (NAME.to_owned(), 1, false, None);
+        let (name, size_in_bytes, expired, workflow_run) = (NAME.to_owned(), 1, false, serde_json::Value::Null);
         Artifact { id: 1, name, size_in_bytes, expired, created_at, expires_at, workflow_run }
     }
 

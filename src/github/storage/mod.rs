@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use chrono::TimeDelta;
 
-pub use self::artifact::{StateArtifact, StateArtifactError};
+pub use self::artifact::StateArtifact;
 use self::{artifact::ArtifactSlot, comment::CommentSlot};
 use super::{GithubObjects, OwnComment, PullRequestFacts, Repo, Target, marker, objects::told};
 use crate::{
@@ -42,10 +42,6 @@ macro_rules! with {
 }
 
 impl Storage {
-    pub fn hidden_ref(repo: Repo<'_>) -> Self {
-        Self::Ref(repo.objects())
-    }
-
     /// The status comment that was seen, or the one there will be.
     pub fn status_comment(target: Target<'_>, facts: &PullRequestFacts) -> Self {
         let seen = facts.status_comments().into_iter().next();
@@ -60,12 +56,11 @@ impl Storage {
         artifact: Option<&Arc<StateArtifact>>,
     ) -> Self {
         match (backend, artifact) {
-            (StateBackend::Ref, _) => Self::hidden_ref(target.repo),
+            (StateBackend::Ref, _) => Self::Ref(target.repo.objects()),
             (StateBackend::Artifact, Some(artifact)) => {
-                let repository = target.repo.name.clone();
-                let slot =
-                    ArtifactSlot::new(Arc::clone(artifact), target.repo.client.clone(), repository, target.number);
-                Self::Artifact(PackedObjects::new(slot))
+                let Target { repo: Repo { client, name }, number } = target;
+                let (artifact, client, repository) = (Arc::clone(artifact), client.clone(), name.clone());
+                Self::Artifact(PackedObjects::new(ArtifactSlot { artifact, client, repository, number }))
             }
             (StateBackend::Artifact | StateBackend::Comment, _) => Self::status_comment(target, facts),
         }

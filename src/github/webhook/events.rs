@@ -10,7 +10,7 @@ use serde::de::IgnoredAny;
 
 use super::{
     CheckNews, Irrelevant, Misread, OwnApp, Reader, Routed, Target, Work,
-    payload::{Account, App, Commit, Payload, PullRequest, Repository, Text, WorkflowRun},
+    payload::{Account, App, Commit, Payload, PullRequest, Repository, Run, Text},
 };
 
 use crate::github::marker::Marker;
@@ -44,28 +44,19 @@ const PUSH_COMMITS: usize = 2048;
 /// More added repositories than this are looked at as the whole installation.
 const ADDED_REPOSITORIES: usize = 100;
 
-/// Reads an event, from any sender. Each event that is routed has its line here.
+/// The events that are routed.
+const ROUTED: &str = "pull_request issue_comment pull_request_review pull_request_review_comment \
+                      pull_request_review_thread check_run check_suite status workflow_run push merge_group \
+                      installation installation_repositories repository team membership member organization \
+                      github_app_authorization";
+
+/// Reads an event, from any sender.
 pub(super) fn read(reader: &Reader<'_>) -> Result<Routed, Misread> {
-    let route = match reader.event {
-        "pull_request" => pull_request,
-        "issue_comment" => issue_comment,
-        "pull_request_review" => review,
-        "pull_request_review_comment" => review_comment,
-        "pull_request_review_thread" => review_thread,
-        "check_run" => check_run,
-        "check_suite" => check_suite,
-        "status" => status,
-        "workflow_run" => workflow_run,
-        "push" => push,
-        "merge_group" => merge_group,
-        "installation" => installation,
-        "installation_repositories" => installation_repositories,
-        "repository" => repository,
-        "team" | "membership" | "member" | "organization" => organization,
-        "github_app_authorization" => withdrawn,
-        "ping" => return reader.read::<IgnoredAny>().map(|_| Routed::Ping),
-        _ => return reader.read::<IgnoredAny>().map(|_| Routed::Irrelevant(Irrelevant::UnknownEvent)),
-    };
+    if !ROUTED.split_ascii_whitespace().any(|event| event == reader.event) {
+        let unknown = Routed::Irrelevant(Irrelevant::UnknownEvent);
+        let routed = if reader.event == "ping" { Routed::Ping } else { unknown };
+        return reader.read::<IgnoredAny>().map(|_| routed);
+    }
     match route(reader, &reader.read()?) {
         Ok(routed) => Ok(routed),
         Err(NoWork::Irrelevant(why)) => Ok(Routed::Irrelevant(why)),
@@ -73,45 +64,102 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Routed, Misread> {
     }
 }
 
-/// GitHub sends it to every App, which cannot choose not to get it
-/// (<https://docs.github.com/en/webhooks/webhook-events-and-payloads#github_app_authorization>).
-fn withdrawn(_: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
-    match &event.sender {
-        Some(person) if event.action() == "revoked" => Ok(Routed::Withdrawn(UserId::new(person.id))),
+/// Each event and action that is routed has its line here.
+fn route(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+    match (reader.event, event.action()) {
+        ("pull_request", "opened" | "reopened" | "synchronize") => head_moved(reader, event),
+        ("pull_request", "closed") => reader.pull(event, Some(Hint::Closed)),
+        ("pull_request", "dequeued") => {
+            let at = event.pull_request.as_ref().and_then(|pull_request| time(pull_request.updated_at.as_ref()));
+            reader.pull(event, Some(Hint::Dequeued { at: at.unwrap_or(reader.received_at) }))
+        }
+        // `stacked` is in GitHub's description of its webhooks; no event there announces that a stack was dissolved.
+        (
+            "pull_request",
+            "edited" | "stacked" | "assigned" | "unassigned" | "ready_for_review" | "converted_to_draft",
+        ) => reader.pull(event, None),
+        // These echo our own writes. The others above never do: a head pushed by our own fixer must be seen.
+        ("pull_request", "labeled" | "unlabeled" | "review_requested" | "review_request_removed") => {
+            reader.by_others(event)?.pull(event, None)
+        }
+        ("issue_comment", "created" | "edited" | "deleted") => issue_comment(reader, event),
+        ("pull_request_review", action @ ("submitted" | "dismissed" | "edited")) => {
+            let review = ReviewId::new(reader.of(event.review.as_ref(), "review")?.id);
+            let hint = match action {
+                "submitted" => Some(Hint::ReviewWritten { review }),
+                "edited" => event.by().map(|by| Hint::ReviewEdited { review, by }),
+                _ => None,
+            };
+            reader.by_others(event)?.pull(event, hint)
+        }
+        ("pull_request_review_comment", "created") => {
+            let comment = reader.of(event.comment.as_ref(), "comment")?;
+            require(comment.body.as_deref().is_some_and(may_speak), Irrelevant::Chat)?;
+            reader.by_others(event)?.pull(event, None)
+        }
+        // Where no reviewer is configured, that changes nothing.
+        ("pull_request_review_thread", "resolved" | "unresolved") => reader.pull(event, Some(Hint::ThreadChanged)),
+        ("check_run", action) => check_run(reader, event, action),
+        ("check_suite", action) => check_suite(reader, event, action),
+        ("status", _) => {
+            let commit = reader.of(event.sha.as_ref(), "sha")?;
+            let news = event.context.as_deref().map(|context| CheckNews::Status { context: context.to_owned() });
+            Ok(reader.by_others(event)?.head(event, commit, None)?.with(news))
+        }
+        ("workflow_run", "requested" | "completed") => {
+            let run = reader.of(event.workflow_run.as_ref(), "workflow_run")?;
+            match queued(run) {
+                Some((commits, base_ref, head_ref)) => reader.group(event, commits, base_ref, Some(head_ref)),
+                None => reader.head(event, &run.head_sha, named(run.pull_requests.as_deref())),
+            }
+        }
+        ("push", _) => push(reader, event),
+        ("merge_group", "checks_requested") => merge_group(reader, event),
+        // The last time that its result can be read.
+        ("merge_group", "destroyed") if event.reason.as_deref() != Some("merged") => merge_group(reader, event),
+        ("installation", "created" | "unsuspend" | "new_permissions_accepted") => reader.installation(event, None),
+        ("installation", "deleted" | "suspend") | ("repository", "archived" | "deleted") => {
+            irrelevant(Irrelevant::NothingToAsk)
+        }
+        // We can no longer read what was taken away, so there is nothing to look at.
+        ("installation_repositories", "added") => repositories_added(reader, event),
+        ("repository", "renamed" | "transferred" | "unarchived") => reader.work(event, Target::Repository, None),
+        // Another default branch: the plain names of our checks stand for that one from now on.
+        ("repository", "edited") if event.changes.as_ref().is_some_and(|changes| changes.default_branch.is_some()) => {
+            reader.work(event, Target::Repository, None)
+        }
+        ("team", "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository") => {
+            reader.rights(event, reader.of(team(event), "team")?)
+        }
+        ("membership", "added" | "removed") | ("member", "added" | "edited" | "removed") => {
+            let member = reader.of(actor(event.member.as_ref()), "member")?;
+            reader.rights(event, Hint::MemberChanged { member })
+        }
+        ("organization", "member_added" | "member_removed") => {
+            let user = event.membership.as_ref().and_then(|membership| membership.user.as_ref());
+            let member = reader.of(actor(user), "membership.user")?;
+            reader.rights(event, Hint::MemberChanged { member })
+        }
+        // GitHub sends it to every App, which cannot choose not to get it
+        // (<https://docs.github.com/en/webhooks/webhook-events-and-payloads#github_app_authorization>).
+        ("github_app_authorization", "revoked") => {
+            Ok(Routed::Withdrawn(UserId::new(reader.of(event.sender.as_ref(), "sender")?.id)))
+        }
         _ => irrelevant(Irrelevant::UnknownAction),
     }
 }
 
-fn pull_request(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+fn head_moved(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     let pull_request = reader.of(event.pull_request.as_ref(), "pull_request")?;
-    match event.action() {
-        action @ ("opened" | "reopened" | "synchronize") => {
-            let seen = head_seen(pull_request, reader.received_at);
-            let reopened = (action == "reopened").then_some(Hint::Reopened);
-            let opened = (action == "opened").then(|| opened(pull_request)).flatten();
-            reader.pull(event, seen.into_iter().chain(pushed(event)).chain(opened).chain(reopened))
-        }
-        "closed" => reader.pull(event, Some(Hint::Closed)),
-        "dequeued" => {
-            let at = time(pull_request.updated_at.as_ref()).unwrap_or(reader.received_at);
-            reader.pull(event, Some(Hint::Dequeued { at }))
-        }
-        // `stacked` is in GitHub's description of its webhooks; no event there announces that a stack was dissolved.
-        "edited" | "stacked" | "assigned" | "unassigned" | "ready_for_review" | "converted_to_draft" => {
-            reader.pull(event, None)
-        }
-        // These echo our own writes. The others above never do: a head pushed by our own fixer must be seen.
-        "labeled" | "unlabeled" | "review_requested" | "review_request_removed" => {
-            reader.must_be_by_others(event)?;
-            reader.pull(event, None)
-        }
-        _ => irrelevant(Irrelevant::UnknownAction),
-    }
+    let seen = head_seen(pull_request, reader.received_at);
+    let reopened = (event.action() == "reopened").then_some(Hint::Reopened);
+    let opened = (event.action() == "opened").then(|| opened(pull_request)).flatten();
+    reader.pull(event, seen.into_iter().chain(pushed(event)).chain(opened).chain(reopened))
 }
 
 /// The later of our clock and GitHub's: a head taken for seen too early could lend it an approval of the one before.
 fn head_seen(pull_request: &PullRequest<'_>, received_at: Timestamp) -> Option<Hint> {
-    let sha = sha(&pull_request.head.as_ref()?.sha)?;
+    let sha = sha(pull_request.head.as_ref()?.sha.as_deref()?)?;
     let at = time(pull_request.updated_at.as_ref()).map_or(received_at, |updated_at| updated_at.max(received_at));
     Some(Hint::HeadSeen { sha, at })
 }
@@ -125,7 +173,7 @@ fn pushed(event: &Payload<'_>) -> Option<Hint> {
 
 /// What is there since GitHub's time of it: words between the opening and an event that comes late are about this head.
 fn opened(pull_request: &PullRequest<'_>) -> Option<Hint> {
-    let sha = sha(&pull_request.head.as_ref()?.sha)?;
+    let sha = sha(pull_request.head.as_ref()?.sha.as_deref()?)?;
     let base = pull_request.base.as_ref()?.branch.as_ref()?.to_string();
     Some(Hint::Opened { sha, base, at: time(pull_request.updated_at.as_ref())? })
 }
@@ -133,9 +181,8 @@ fn opened(pull_request: &PullRequest<'_>) -> Option<Hint> {
 fn issue_comment(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     let written = reader.of(event.comment.as_ref(), "comment")?;
     let issue = reader.of(event.issue.as_ref(), "issue")?;
-    event.must_be_one_of(&["created", "edited", "deleted"])?;
     require(issue.pull_request.is_some(), Irrelevant::NotAPullRequest)?;
-    reader.must_be_by_others(event)?;
+    reader.by_others(event)?;
     let now = written.body.as_deref();
     let before = event.changes.as_ref().and_then(|changes| changes.body.as_ref()?.from.as_deref());
     // A post of ours that somebody deletes is made again. Whose it was is read from the API.
@@ -152,37 +199,11 @@ fn issue_comment(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     reader.work(event, |repository| pull(repository, issue.number), hint)
 }
 
-fn review(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
-    let review = ReviewId::new(reader.of(event.review.as_ref(), "review")?.id);
-    let hint = match event.action() {
-        "submitted" => Some(Hint::ReviewWritten { review }),
-        "dismissed" => None,
-        "edited" => event.by().map(|by| Hint::ReviewEdited { review, by }),
-        _ => return irrelevant(Irrelevant::UnknownAction),
-    };
-    reader.must_be_by_others(event)?;
-    reader.pull(event, hint)
-}
-
-fn review_comment(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
-    let comment = reader.of(event.comment.as_ref(), "comment")?;
-    event.must_be_one_of(&["created"])?;
-    reader.must_be_by_others(event)?;
-    require(comment.body.as_deref().is_some_and(may_speak), Irrelevant::Chat)?;
-    reader.pull(event, None)
-}
-
-/// Somebody resolved a thread, or opened it again. Where no reviewer is configured, that changes nothing.
-fn review_thread(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
-    event.must_be_one_of(&["resolved", "unresolved"])?;
-    reader.pull(event, Some(Hint::ThreadChanged))
-}
-
-fn check_run(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+fn check_run(reader: &Reader<'_>, event: &Payload<'_>, action: &str) -> RouteResult {
     let run = reader.of(event.check_run.as_ref(), "check_run")?;
     let ours = reader.own.owns(run.app.as_ref());
-    let check_run = CheckRunId::new(run.id);
-    let hint = match event.action() {
+    let check_run = CheckRunId::new(reader.of(run.id, "check_run.id")?);
+    let hint = match action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
         "completed" => {
             // Of a check run with one of our names nothing is awaited: ours are known, and no other counts.
@@ -211,10 +232,10 @@ fn check_run(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     reader.head(event, &run.head_sha, hint)
 }
 
-fn check_suite(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+fn check_suite(reader: &Reader<'_>, event: &Payload<'_>, action: &str) -> RouteResult {
     let suite = reader.of(event.check_suite.as_ref(), "check_suite")?;
     let ours = reader.own.owns(suite.app.as_ref());
-    let hint = match event.action() {
+    let hint = match action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
         "completed" => {
             let news = suite.id.zip(suite.latest_check_runs_count).map(|(id, runs)| CheckNews::Suite { id, runs });
@@ -228,45 +249,17 @@ fn check_suite(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     reader.head(event, &suite.head_sha, hint)
 }
 
-fn status(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
-    let commit = reader.of(event.sha.as_ref(), "sha")?;
-    reader.must_be_by_others(event)?;
-    let news = event.context.as_deref().map(|context| CheckNews::Status { context: context.to_owned() });
-    Ok(reader.head(event, commit, None)?.with(news))
-}
-
-fn workflow_run(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
-    let run = reader.of(event.workflow_run.as_ref(), "workflow_run")?;
-    event.must_be_one_of(&["requested", "completed"])?;
-    match queued(run) {
-        Some(group) => reader.group(event, group),
-        None => reader.head(event, &run.head_sha, named(run.pull_requests.as_deref())),
-    }
-}
-
-/// A merge group, as its own event or the run of a workflow on its commit names it.
-struct Group {
-    head: Sha,
-    base: Sha,
-    base_ref: String,
-    head_ref: Option<String>,
-}
-
-/// The group that a run was started for. A queue names its branches `gh-readonly-queue/main/pr-12-<base commit>`; only
-/// the queue itself causes the event `merge_group`.
-fn queued(run: &WorkflowRun<'_>) -> Option<Group> {
+/// The group that a run was started for: its head and base, and the refs of the base and of the queue. A queue names its
+/// branches `gh-readonly-queue/main/pr-12-<base commit>`; only the queue itself causes the event `merge_group`.
+fn queued(run: &Run<'_>) -> Option<((Sha, Sha), String, String)> {
     if run.event.as_deref() != Some("merge_group") {
         return None;
     }
     let branch: &str = run.head_branch.as_deref()?;
     let (base_branch, rest) = branch.strip_prefix("gh-readonly-queue/")?.rsplit_once("/pr-")?;
     let (_, base) = rest.split_once('-')?;
-    Some(Group {
-        head: sha(&run.head_sha)?,
-        base: sha(base)?,
-        base_ref: format!("refs/heads/{base_branch}"),
-        head_ref: Some(format!("refs/heads/{branch}")),
-    })
+    let commits = (sha(&run.head_sha)?, sha(base)?);
+    Some((commits, format!("refs/heads/{base_branch}"), format!("refs/heads/{branch}")))
 }
 
 fn push(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
@@ -282,7 +275,7 @@ fn push(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     if event.repository.as_ref().is_some_and(|repository| is_org_defaults(repository, branch))
         && touches(|path| path == "loopgate.yml")
     {
-        return reader.anywhere(event, vec![Target::Installation], None);
+        return reader.installation(event, None);
     }
     require(touches(governs), Irrelevant::NothingThatGoverns)?;
     let moved = event.before.as_deref().and_then(sha).map(|from| Hint::BaseMoved { from });
@@ -307,76 +300,20 @@ fn governs(path: &str) -> bool {
 
 fn merge_group(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     let group = reader.of(event.merge_group.as_ref(), "merge_group")?;
-    match event.action() {
-        "checks_requested" => {}
-        // The last time that its result can be read.
-        "destroyed" if event.reason.as_deref() != Some("merged") => {}
-        _ => return irrelevant(Irrelevant::UnknownAction),
-    }
-    let group = Group {
-        head: reader.of(sha(&group.head_sha), "merge_group.head_sha")?,
-        base: reader.of(sha(&group.base_sha), "merge_group.base_sha")?,
-        base_ref: group.base_ref.to_string(),
-        head_ref: group.head_ref.as_deref().map(str::to_owned),
-    };
-    reader.group(event, group)
+    let head = reader.of(sha(&group.head_sha), "merge_group.head_sha")?;
+    let base = reader.of(sha(&group.base_sha), "merge_group.base_sha")?;
+    let head_ref = group.head_ref.as_deref().map(str::to_owned);
+    reader.group(event, (head, base), group.base_ref.to_string(), head_ref)
 }
 
-fn installation(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
-    match event.action() {
-        "created" | "unsuspend" | "new_permissions_accepted" => {
-            reader.anywhere(event, vec![Target::Installation], None)
-        }
-        "deleted" | "suspend" => irrelevant(Irrelevant::NothingToAsk),
-        _ => irrelevant(Irrelevant::UnknownAction),
-    }
-}
-
-fn installation_repositories(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
-    // We can no longer read what was taken away, so there is nothing to look at.
-    event.must_be_one_of(&["added"])?;
+fn repositories_added(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     if event.repositories_added.len() > ADDED_REPOSITORIES {
-        return reader.anywhere(event, vec![Target::Installation], None);
+        return reader.installation(event, None);
     }
     let named = event.repositories_added.iter().filter_map(|repository| repository.full_name.parse().ok());
     let targets: Vec<_> = named.map(Target::Repository).collect();
     let targets = Some(targets).filter(|targets| !targets.is_empty());
     reader.anywhere(event, reader.of(targets, "repositories_added")?, None)
-}
-
-fn repository(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
-    match event.action() {
-        "renamed" | "transferred" | "unarchived" => reader.work(event, Target::Repository, None),
-        // Another default branch: the plain names of our checks stand for that one from now on.
-        "edited" if event.changes.as_ref().is_some_and(|changes| changes.default_branch.is_some()) => {
-            reader.work(event, Target::Repository, None)
-        }
-        "archived" | "deleted" => irrelevant(Irrelevant::NothingToAsk),
-        _ => irrelevant(Irrelevant::UnknownAction),
-    }
-}
-
-/// `team`, `membership`, `member` and `organization`: who may approve has changed. Which open pull requests that affects is
-/// found later, with the hint.
-fn organization(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
-    let changed = |member| Hint::MemberChanged { member };
-    let hint = match (reader.event, event.action()) {
-        ("team", "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository") => {
-            reader.of(team(event), "team")?
-        }
-        ("membership", "added" | "removed") | ("member", "added" | "edited" | "removed") => {
-            changed(reader.of(actor(event.member.as_ref()), "member")?)
-        }
-        ("organization", "member_added" | "member_removed") => {
-            let user = event.membership.as_ref().and_then(|membership| membership.user.as_ref());
-            changed(reader.of(actor(user), "membership.user")?)
-        }
-        _ => return irrelevant(Irrelevant::UnknownAction),
-    };
-    match &event.repository {
-        Some(_) => reader.work(event, Target::Repository, Some(hint)),
-        None => reader.anywhere(event, vec![Target::Installation], Some(hint)),
-    }
 }
 
 fn team(event: &Payload<'_>) -> Option<Hint> {
@@ -389,10 +326,6 @@ impl Payload<'_> {
     fn by(&self) -> Option<Actor> {
         actor(self.sender.as_ref())
     }
-
-    fn must_be_one_of(&self, actions: &[&str]) -> Result<(), NoWork> {
-        require(actions.contains(&self.action()), Irrelevant::UnknownAction)
-    }
 }
 
 impl Reader<'_> {
@@ -401,8 +334,9 @@ impl Reader<'_> {
         part.ok_or_else(|| self.lacking(field))
     }
 
-    fn must_be_by_others(&self, event: &Payload<'_>) -> Result<(), NoWork> {
-        require(!self.own.acted(event.sender.as_ref()), Irrelevant::OwnEvent)
+    /// For an event that is no echo of our own write.
+    fn by_others(&self, event: &Payload<'_>) -> Result<&Self, NoWork> {
+        require(!self.own.acted(event.sender.as_ref()), Irrelevant::OwnEvent).map(|()| self)
     }
 
     /// Work on the pull request that the payload holds.
@@ -416,9 +350,27 @@ impl Reader<'_> {
         self.work(event, |repository| Target::Head { repository, sha }, hints)
     }
 
-    fn group(&self, event: &Payload<'_>, Group { head, base, base_ref, head_ref }: Group) -> RouteResult {
+    fn group(
+        &self,
+        event: &Payload<'_>,
+        (head, base): (Sha, Sha),
+        base_ref: String,
+        head_ref: Option<String>,
+    ) -> RouteResult {
         let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone(), head_ref };
         self.work(event, |repository| Target::MergeGroup { repository, head, base, base_ref }, Some(hint))
+    }
+
+    fn installation(&self, event: &Payload<'_>, hint: Option<Hint>) -> RouteResult {
+        self.anywhere(event, vec![Target::Installation], hint)
+    }
+
+    /// Who may approve has changed. Which open pull requests that affects is found later, with the hint.
+    fn rights(&self, event: &Payload<'_>, changed: Hint) -> RouteResult {
+        match &event.repository {
+            Some(_) => self.work(event, Target::Repository, Some(changed)),
+            None => self.installation(event, Some(changed)),
+        }
     }
 
     /// Work on one target of the payload's repository.

@@ -60,13 +60,13 @@ parts! {
         comment: Option<Comment<'a>>,
         review: Option<Id>,
         changes: Option<Changes<'a>>,
-        check_run: Option<CheckRun<'a>>,
+        check_run: Option<Run<'a>>,
         requested_action: Option<RequestedAction<'a>>,
-        check_suite: Option<CheckSuite<'a>>,
+        check_suite: Option<Run<'a>>,
         /// Of a commit status.
         sha: Option<Text<'a>>,
         context: Option<Text<'a>>,
-        workflow_run: Option<WorkflowRun<'a>>,
+        workflow_run: Option<Run<'a>>,
         /// Of a push.
         #[serde(rename = "ref")]
         git_ref: Option<Text<'a>>,
@@ -99,18 +99,16 @@ parts! {
 
     PullRequest {
         number: u64,
-        head: Option<Head<'a>>,
-        base: Option<Base<'a>>,
+        head: Option<Side<'a>>,
+        base: Option<Side<'a>>,
         updated_at: Option<Text<'a>>,
     }
 
-    Base {
+    /// The head or the base of a pull request.
+    Side {
+        sha: Option<Text<'a>>,
         #[serde(rename = "ref")]
         branch: Option<Text<'a>>,
-    }
-
-    Head {
-        sha: Text<'a>,
     }
 
     Comment {
@@ -128,13 +126,19 @@ parts! {
         from: Option<Text<'a>>,
     }
 
-    CheckRun {
-        id: u64,
+    /// A check run, a suite of them or a workflow run.
+    Run {
+        id: Option<u64>,
         name: Option<Text<'a>>,
         head_sha: Text<'a>,
         app: Option<App<'a>>,
         check_suite: Option<Id>,
         pull_requests: Option<Vec<PullRequest<'a>>>,
+        /// How many check runs a suite has, the newest of each name.
+        latest_check_runs_count: Option<u64>,
+        /// What started a workflow run.
+        event: Option<Text<'a>>,
+        head_branch: Option<Text<'a>>,
     }
 
     /// A GitHub App, as check runs and suites name theirs.
@@ -145,23 +149,6 @@ parts! {
 
     RequestedAction {
         identifier: Text<'a>,
-    }
-
-    CheckSuite {
-        id: Option<u64>,
-        head_sha: Text<'a>,
-        app: Option<App<'a>>,
-        /// How many check runs it has, the newest of each name.
-        latest_check_runs_count: Option<u64>,
-        pull_requests: Option<Vec<PullRequest<'a>>>,
-    }
-
-    WorkflowRun {
-        head_sha: Text<'a>,
-        pull_requests: Option<Vec<PullRequest<'a>>>,
-        /// What started the run.
-        event: Option<Text<'a>>,
-        head_branch: Option<Text<'a>>,
     }
 
     /// GitHub's own description of the payload requires none of the lists.

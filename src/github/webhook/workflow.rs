@@ -82,7 +82,8 @@ fn seen_by_run(reader: &Reader<'_>) -> Option<Hint> {
     let run = reader.read::<Payload<'_>>().ok()?.workflow_run?;
     let sha: Sha = run.head_sha.parse().ok()?;
     let pulls = run.pull_requests.unwrap_or_default();
-    let is_at_head = |pull: &PullRequest<'_>| pull.head.as_ref().is_some_and(|head| head.sha == run.head_sha);
+    let is_at_head =
+        |pull: &PullRequest<'_>| pull.head.as_ref().is_some_and(|head| head.sha.as_ref() == Some(&run.head_sha));
     let is_head = !pulls.is_empty() && pulls.iter().all(is_at_head);
     let is_pull_request = run.event.is_some_and(|event| event.starts_with("pull_request"));
     (is_pull_request && is_head).then_some(Hint::HeadSeen { sha, at: reader.received_at })

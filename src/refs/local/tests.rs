@@ -3,7 +3,7 @@ use tempfile::TempDir;
 use super::*;
 use crate::refs::{
     Save, StateStore,
-    fake::{begun, line, sample_state},
+    fixtures::{begun, line, sample_state},
 };
 use loopgate_core::PrNumber;
 

@@ -10,7 +10,6 @@
 //! by a commit without parents, which no compare-and-swap can do: a line that is written in that very moment is lost.
 
 mod documents;
-mod shards;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -91,13 +90,9 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         for run in &notes.merged {
             by_week.entry(Week::of(self.now)).or_default().entry(run).or_default();
         }
-        let mut runs: BTreeMap<String, Run> = BTreeMap::new();
+        let mut runs = Vec::new();
         for (week, of_week) in by_week {
-            for (name, run) in self.append(week, of_week, &notes.merged).await? {
-                let known = runs.entry(name).or_insert_with(|| Run { lines: Vec::new(), new: BTreeSet::new() });
-                known.lines.extend(run.lines);
-                known.new.extend(run.new);
-            }
+            runs.extend(self.append(week, of_week, &notes.merged).await?);
         }
         self.take_in(&runs).await
     }
@@ -108,13 +103,13 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         week: Week,
         notes: BTreeMap<&str, Vec<MemoryLine>>,
         merged: &BTreeSet<String>,
-    ) -> Result<BTreeMap<String, Run>, RefsError> {
+    ) -> Result<Vec<Run>, RefsError> {
         let name = RefName::memory_week(week);
         for _ in 0..MOST_SAVES {
             let tip = self.objects.read_ref(&name).await?;
-            let (mut files, mut runs) = (Vec::new(), BTreeMap::new());
+            let (mut files, mut runs) = (Vec::new(), Vec::new());
             for (run, new) in &notes {
-                let before = shards::read_run(self.objects, tip, Folder::Failures, run).await?;
+                let before = documents::read_run(self.objects, tip, Folder::Failures, run).await?;
                 let mut lines = loopgate_core::memory::union(before.iter().chain(new).cloned());
                 let earliest = lines.iter().map(|line| line.attempt).min();
                 if earliest.is_none_or(|earliest| earliest > 1) {
@@ -131,15 +126,15 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                 let is_new = |line: &&&MemoryLine| !known.contains(&line.key());
                 let new = of_week.iter().filter(is_new).map(|line| line.attempt).collect();
                 if before.iter().ne(of_week.iter().copied()) {
-                    files.extend(shards::files(Folder::Failures, run, &of_week)?);
+                    files.extend(documents::files(Folder::Failures, run, &of_week)?);
                     if !Memory::learn(lines.clone()).cards.is_empty() {
-                        files.extend(shards::files(Folder::Taught, run, &lines.iter().collect::<Vec<_>>())?);
+                        files.extend(documents::files(Folder::Taught, run, &lines.iter().collect::<Vec<_>>())?);
                     }
                     if of_week.iter().any(|line| line.status == LineStatus::Escalated) {
-                        files.extend(shards::files(Folder::Escalated, run, &of_week)?);
+                        files.extend(documents::files(Folder::Escalated, run, &of_week)?);
                     }
                 }
-                runs.insert((*run).to_owned(), Run { lines, new });
+                runs.push(Run { lines, new });
             }
             if files.is_empty() || self.commit(&name, tip, &files, "failures remembered").await? {
                 return Ok(runs);
@@ -151,16 +146,16 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     async fn last_week(&self, week: Week, run: &str) -> Result<Vec<MemoryLine>, RefsError> {
         let Some(before) = week.before() else { return Ok(Vec::new()) };
         let tip = self.objects.read_ref(&RefName::memory_week(before)).await?;
-        shards::read_run(self.objects, tip, Folder::Failures, run).await
+        documents::read_run(self.objects, tip, Folder::Failures, run).await
     }
 
     /// Makes cards of whole runs, counts their new lines, and drops what is too old.
-    async fn take_in(&self, runs: &BTreeMap<String, Run>) -> Result<(), RefsError> {
+    async fn take_in(&self, runs: &[Run]) -> Result<(), RefsError> {
         let now = self.now;
         for _ in 0..MOST_SAVES {
             let (tip, before) = self.cards().await?;
             let mut memory = before.clone();
-            for run in runs.values() {
+            for run in runs {
                 memory.take_in(&run.lines, |line| run.new.contains(&line.attempt));
             }
             memory.drop_old(self.retention, now);
@@ -186,13 +181,13 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             let tip = self.objects.read_ref(&current).await?;
             let mut files = Vec::new();
             for folder in [Folder::Taught, Folder::Escalated] {
-                for run in shards::runs(self.objects, ended, folder).await? {
-                    let old = shards::read_run(self.objects, Some(ended), folder, &run).await?;
+                for run in documents::runs(self.objects, ended, folder).await? {
+                    let old = documents::read_run(self.objects, Some(ended), folder, &run).await?;
                     let kept = old.into_iter().filter(|line| self.retention.keeps(folder, line.timestamp, self.now));
-                    let there = shards::read_run(self.objects, tip, folder, &run).await?;
+                    let there = documents::read_run(self.objects, tip, folder, &run).await?;
                     let lines = loopgate_core::memory::union(kept.chain(there.iter().cloned()));
                     if lines != there {
-                        files.extend(shards::files(folder, &run, &lines.iter().collect::<Vec<_>>())?);
+                        files.extend(documents::files(folder, &run, &lines.iter().collect::<Vec<_>>())?);
                     }
                 }
             }
@@ -212,8 +207,8 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         for week in self.load().await?.weeks {
             if let Some(tip) = self.objects.read_ref(&RefName::memory_week(week)).await? {
                 for folder in Folder::ALL {
-                    for run in shards::runs(self.objects, tip, folder).await? {
-                        let of_run = shards::read_run(self.objects, Some(tip), folder, &run).await?;
+                    for run in documents::runs(self.objects, tip, folder).await? {
+                        let of_run = documents::read_run(self.objects, Some(tip), folder, &run).await?;
                         let is_kept = |line: &MemoryLine| self.retention.keeps(folder, line.timestamp, self.now);
                         lines.extend(of_run.into_iter().filter(is_kept));
                     }
@@ -259,8 +254,8 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         let Some(tip) = self.objects.read_ref(&name).await? else { return Ok(0) };
         let (mut files, mut told, mut forgotten) = (Vec::new(), false, 0);
         for folder in Folder::ALL {
-            for run in shards::runs(self.objects, tip, folder).await? {
-                let mut lines = shards::read_run(self.objects, Some(tip), folder, &run).await?;
+            for run in documents::runs(self.objects, tip, folder).await? {
+                let mut lines = documents::read_run(self.objects, Some(tip), folder, &run).await?;
                 for line in &mut lines {
                     let before = line.failures.len();
                     line.failures.retain(|failure| failure.fingerprint.map(FailureId::from) != Some(id));
@@ -270,7 +265,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                         forgotten += usize::from(folder == Folder::Failures);
                     }
                 }
-                files.extend(shards::files(folder, &run, &lines.iter().collect::<Vec<_>>())?);
+                files.extend(documents::files(folder, &run, &lines.iter().collect::<Vec<_>>())?);
             }
         }
         if told {

@@ -5,29 +5,20 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    Page,
-    open_loop::{OpenLoop, short},
-    overview::age,
-    timeline::{Moment, moments},
-};
+use super::overview::{OpenLoop, age, short};
 use crate::render::{
-    answers, explain,
-    gate_card::GateCard,
-    links::{self, Links},
-    loop_verdict,
-    model::{self, Document},
-    plain,
-    sanitize::{address, block, line},
-    verdict::Subject,
-    words,
+    Brevity, Document, GateCard, Links, Subject, address, answers, block, clip, explain, line, links, loop_status_word,
+    loop_verdict, model, plain, reflex::happened, steps, verdict::verdict, words,
 };
 use loopgate_core::{
     PrNumber, RepoName, Score, Sha, Timestamp,
     failure::FeedbackLine,
     gate::{Considered, GateReport, WordOutcome},
     stage::Stage,
-    state::{AttemptDigest, GateState, GateStatus, LoopState, VerificationResult, history::HistoryLine},
+    state::{
+        AttemptDigest, GateState, GateStatus, LoopState, VerificationResult,
+        history::{EventStatus, HistoryLine},
+    },
 };
 
 /// Items shown of each list.
@@ -74,7 +65,7 @@ struct Analysis {
 }
 
 /// One loop.
-#[derive(Debug, Serialize, JsonSchema)]
+#[derive(Debug, Default, Serialize, JsonSchema)]
 pub struct LoopPage {
     pub schema: &'static str,
     pub repository: String,
@@ -183,7 +174,7 @@ pub struct Attempt {
 impl LoopPage {
     /// As it stands now, with what is recorded of it.
     pub fn now(subject: &Subject<'_>, recorded: Option<&RecordedLoop>, now: Timestamp) -> Self {
-        let (open, explained, document) = (OpenLoop::of(subject), explain::Page::of(subject), Document::of(subject));
+        let (open, document, stands) = (OpenLoop::of(subject), Document::of(subject), verdict(subject));
         let links = Links::of(subject.snapshot);
         let reports = subject.decision.view.gates.iter();
         let mut gates: Vec<Gate> = reports.map(|report| Gate::explained(report, subject, &links)).collect();
@@ -199,16 +190,16 @@ impl LoopPage {
                 waits: age(open.since, now),
             }),
             url: address(&pull.url),
-            verdict: format!("{} {}", explained.icon, explained.verdict),
-            next: explain::plain_lines(&explained.next),
+            verdict: format!("{} {}", stands.icon, stands.words),
+            next: explain::plain_lines(&steps::next_steps(subject)),
             stage: open.stage,
             attempt: open.attempt,
             max_attempts: open.max_attempts,
             score: Some(open.score),
             gates,
             failures: document.failures.iter().map(Failure::of).collect(),
-            rules: explain::plain_lines(&explained.rules.items),
-            warnings: explain::plain_lines(&explained.warnings.items),
+            rules: explain::plain_lines(&explain::rules(subject)),
+            warnings: explain::plain_lines(&explain::warnings(subject, &links)),
             ..base
         }
     }
@@ -246,33 +237,22 @@ impl LoopPage {
             repository: repository.to_string(),
             number: number.get(),
             title: short(&state.title),
-            url: None,
-            at: None,
-            note: None,
             verdict: short(&loop_verdict(state)),
-            acts: None,
-            next: Vec::new(),
             head_sha: state.head_sha.to_string(),
             stage: state.state,
-            status: crate::render::loop_status_word(state.status).to_owned(),
+            status: loop_status_word(state.status).to_owned(),
             attempt: state.iteration,
             max_attempts: state.max_iterations,
             score: state.last_score,
             gates,
             failures: failures.map(|attempt| attempt.failures.clone()).unwrap_or_default(),
-            rules: Vec::new(),
-            warnings: Vec::new(),
             attempts,
             timeline: recorded.map(|recorded| moments(&recorded.history, MOST)).unwrap_or_default(),
             saved: recorded.map(|recorded| recorded.saved.iter().map(saved).collect()).unwrap_or_default(),
-            report: None,
             page,
+            ..Self::default()
         }
     }
-}
-
-impl Page for LoopPage {
-    const TEMPLATE: &'static str = "dashboard/loop.html";
 }
 
 impl Failure {
@@ -317,7 +297,7 @@ impl Attempt {
 
 impl Gate {
     fn explained(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
-        let card = GateCard::explained(report, subject, links);
+        let card = GateCard::explained(report, subject, links, Brevity::NONE);
         let word = |word: &Considered| Word {
             by: word.by.to_string(),
             at: words::moment(word.at),
@@ -362,4 +342,25 @@ impl Gate {
             ..Self::default()
         }
     }
+}
+
+/// Something that happened.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Moment {
+    pub at: String,
+    pub event: String,
+    pub what: String,
+    /// Whether it went well.
+    pub ok: bool,
+}
+
+/// What happened last, the newest first.
+fn moments(history: &[HistoryLine], most: usize) -> Vec<Moment> {
+    let moment = |entry: &HistoryLine| Moment {
+        at: words::moment(entry.ts),
+        event: line(&entry.event.name()).replace('_', " "),
+        what: clip(&line(&happened(&entry.event)), 300).into_owned(),
+        ok: entry.status == EventStatus::Ok,
+    };
+    history.iter().rev().take(most).map(moment).collect()
 }

@@ -2,12 +2,9 @@
 //! `config/schemas/` has the schema of each. Every text in it is plain; the templates escape what they print.
 
 mod loop_page;
-mod open_loop;
 mod operations;
 mod overview;
 mod repository;
-mod timeline;
-mod tokens;
 
 use std::sync::LazyLock;
 
@@ -18,17 +15,14 @@ use minijinja::{
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{messages::word, templates::EMBEDDED};
-
+use super::{templates::EMBEDDED, word};
 pub use loop_page::{LoopPage, RecordedLoop, SavedState};
-pub use open_loop::OpenLoop;
 pub use operations::{
     Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow, Operations, Queue,
     Verdict, work_class,
 };
-pub use overview::{Filter, ListedLoop, Overview, Repositories, age, shortened};
+pub use overview::{Filter, ListedLoop, OpenLoop, Overview, Repositories, age, shortened};
 pub use repository::{MemoryPage, MetricsPage};
-pub use tokens::{TokenRow, TokensPage};
 
 /// The one style sheet of all pages.
 pub const STYLE: &str = include_str!("../../../config/templates/dashboard/style.css");
@@ -50,14 +44,14 @@ pub enum Frame {
     Stranger,
 }
 
-/// A page of the dashboard.
+/// A page of the dashboard: a document whose `schema`, as `loopgate.loop/v1`, names its template too.
 pub trait Page: Serialize + JsonSchema {
-    /// Its template in `config/templates/dashboard/`.
-    const TEMPLATE: &'static str;
-
-    /// As HTML.
+    /// As HTML, by its template in `config/templates/dashboard/`.
     fn html(&self, frame: &Frame) -> String {
-        page(Self::TEMPLATE, context! { frame => Serde(frame), ..Serde(self) })
+        let document = Value::from(Serde(self));
+        let schema = document.get_attr("schema").unwrap_or_default().to_string();
+        let name = schema.trim_start_matches("loopgate.").trim_end_matches("/v1");
+        page(&format!("dashboard/{name}.html"), context! { frame => Serde(frame), ..document })
     }
 
     /// As JSON.
@@ -65,6 +59,8 @@ pub trait Page: Serialize + JsonSchema {
         serde_json::to_string(self).unwrap_or_else(|error| format!("\"{error}\""))
     }
 }
+
+impl<T: Serialize + JsonSchema> Page for T {}
 
 /// A page of HTML by its template. The tests render every page, so an error is a defect; the text says so instead of the
 /// server falling over.
@@ -106,10 +102,6 @@ pub struct Notice {
     pub error: String,
 }
 
-impl Page for Notice {
-    const TEMPLATE: &'static str = "dashboard/notice.html";
-}
-
 impl Notice {
     fn new(title: &'static str, error: impl Into<String>) -> Self {
         Self { schema: "loopgate.notice/v1", title, error: error.into() }
@@ -120,7 +112,7 @@ impl Notice {
     }
 
     pub fn not_now(reason: &str) -> Self {
-        Self::new("Not now", open_loop::short(reason))
+        Self::new("Not now", overview::short(reason))
     }
 
     /// It was asked for by a name that a stranger may have registered.
@@ -147,6 +139,29 @@ impl Notice {
     pub fn too_many_tokens(most: u32) -> Self {
         Self::new("Not done", format!("You have {most} tokens already. Revoke one that is no longer used."))
     }
+}
+
+/// What people make for programs that act for them.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TokensPage {
+    pub schema: &'static str,
+    /// Where a program shows its token.
+    pub address: String,
+    /// The token that was just made; it is not shown again.
+    pub made: Option<String>,
+    /// The newest first.
+    pub tokens: Vec<TokenRow>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct TokenRow {
+    /// The token's SHA-256.
+    pub id: String,
+    pub name: String,
+    pub made: String,
+    /// None where it was never used.
+    pub last_used: Option<String>,
+    pub ends: String,
 }
 
 #[cfg(test)]

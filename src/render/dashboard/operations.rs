@@ -3,12 +3,7 @@
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::Page;
-use crate::render::{
-    messages::word,
-    sanitize::{address, line},
-    words,
-};
+use crate::render::{address, line, word, words};
 use loopgate_core::Timestamp;
 
 /// How the server does.
@@ -91,10 +86,6 @@ pub fn work_class(class: &str) -> &'static str {
     word("work_class", class)
 }
 
-impl Page for Operations {
-    const TEMPLATE: &'static str = "dashboard/operations.html";
-}
-
 /// What the doctor found.
 #[derive(Clone, Debug, Serialize, JsonSchema)]
 pub struct Diagnosis {
@@ -148,8 +139,4 @@ impl Diagnosis {
             under_way: false,
         }
     }
-}
-
-impl Page for Diagnosis {
-    const TEMPLATE: &'static str = "dashboard/doctor.html";
 }

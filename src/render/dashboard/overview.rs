@@ -1,15 +1,17 @@
-//! The first page: who acts next.
+//! The first page: who acts next on each open loop, and the one thing to do.
 
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
-use super::{Frame, OpenLoop, Page};
-use crate::render::{
-    fit::{Shorten, fit},
-    messages::word,
-    words,
+use super::{Frame, Page};
+use crate::render::{Subject, address, short_line, verdict::verdict, word, words};
+use loopgate_core::{
+    PrNumber, RepoName, Score, Timestamp,
+    deciding::{Part, WhoActs, who_acts},
+    policy::PolicyOrigin,
+    stage::Stage,
+    state::AuthorKind,
 };
-use loopgate_core::{PrNumber, RepoName, Timestamp, deciding::Part};
 
 /// What the list was narrowed to.
 #[derive(Clone, Debug, Default, Serialize, JsonSchema)]
@@ -117,26 +119,16 @@ impl Filter {
     }
 }
 
-impl Shorten for Overview {
-    /// Leaves out the second half of the longest list.
-    fn shorten(&mut self) -> bool {
-        let longest = self.groups.iter_mut().max_by_key(|group| group.loops.len()).filter(|it| it.loops.len() > 1);
-        let Some(group) = longest else { return false };
-        group.loops.truncate(group.loops.len() / 2);
-        self.link();
-        true
-    }
-}
-
-/// The list, shortened until its page has at most `limit` bytes.
+/// The list, shortened by the second half of its longest group until its page has at most `limit` bytes.
 pub fn shortened(mut overview: Overview, limit: usize, frame: &Frame) -> Overview {
-    // Without a loop it is far below any limit.
-    let _ = fit(&mut overview, limit, |page| page.html(frame));
+    while overview.html(frame).len() > limit {
+        let longest = overview.groups.iter_mut().max_by_key(|group| group.loops.len());
+        // Without a loop it is far below any limit.
+        let Some(group) = longest.filter(|group| group.loops.len() > 1) else { break };
+        group.loops.truncate(group.loops.len() / 2);
+        overview.link();
+    }
     overview
-}
-
-impl Page for Overview {
-    const TEMPLATE: &'static str = "dashboard/overview.html";
 }
 
 /// The repositories that have open loops.
@@ -159,10 +151,6 @@ impl Repositories {
     }
 }
 
-impl Page for Repositories {
-    const TEMPLATE: &'static str = "dashboard/repositories.html";
-}
-
 /// How long ago, in its largest unit.
 pub fn age(since: Timestamp, now: Timestamp) -> String {
     let minutes = (now - since).num_minutes().max(0);
@@ -171,4 +159,98 @@ pub fn age(since: Timestamp, now: Timestamp) -> String {
         (_, hours, 0) => format!("{hours} h"),
         (_, _, days) => words::count(days.unsigned_abs(), "day"),
     }
+}
+
+/// Characters shown of a title, and of the line that says how it stands.
+const MOST_CHARACTERS: usize = 140;
+/// People and teams kept by name.
+const MOST_NAMES: usize = 40;
+
+/// An open loop as lists show it.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+pub struct OpenLoop {
+    pub title: String,
+    /// The pull request on GitHub.
+    pub url: String,
+    pub head_sha: String,
+    pub author: String,
+    pub author_kind: AuthorKind,
+    /// The coding agent that wrote it.
+    pub agent: Option<String>,
+    /// Whether only some may see the repository.
+    pub private: bool,
+    /// Who acts next.
+    pub part: Part,
+    /// People and teams among whom they are, where they are known.
+    pub who: Vec<String>,
+    pub icon: String,
+    /// How it stands, as the status comment says it.
+    pub verdict: String,
+    /// The next action, and where it is done.
+    pub action: String,
+    pub action_url: String,
+    pub stage: Stage,
+    pub attempt: u32,
+    pub max_attempts: u32,
+    #[schemars(with = "f64")]
+    pub score: Score,
+    /// What is wrong with the configuration on its base branch, and where.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// Since when they could.
+    #[schemars(with = "String")]
+    pub since: Timestamp,
+}
+
+impl OpenLoop {
+    /// How it stands.
+    pub fn of(subject: &Subject<'_>) -> Self {
+        let (state, view, pull) = (&subject.decision.next, &subject.decision.view, &subject.snapshot.pull_request);
+        let nobody = || WhoActs { part: Part::Nobody, people: [].into(), teams: [].into(), since: None };
+        let who = who_acts(subject.decision, pull, subject.policy).unwrap_or_else(nobody);
+        let names = who.people.iter().map(ToString::to_string).chain(who.teams.iter().map(ToString::to_string));
+        let stands = verdict(subject);
+        let url = address(&pull.url).unwrap_or_default();
+        let page = match who.part {
+            Part::Author | Part::Agent | Part::Fixer | Part::Ci | Part::Base => "/checks",
+            Part::Reviewer => "/files",
+            _ => "",
+        };
+        let seen = state.first_seen_heads.last().map(|head| head.at);
+        Self {
+            title: short(&pull.title),
+            head_sha: pull.head.sha.to_string(),
+            author: pull.author.login.to_string(),
+            author_kind: state.author.unwrap_or(AuthorKind::Person),
+            agent: state.agent.as_ref().map(|agent| short(&agent.name)),
+            private: true,
+            problem: problem(&subject.decision.view.origin),
+            part: who.part,
+            who: names.take(MOST_NAMES).collect(),
+            icon: stands.icon.to_owned(),
+            verdict: short(&stands.words),
+            action: words::deed(who.part, &subject.decision.action).to_owned(),
+            action_url: format!("{url}{page}"),
+            url,
+            stage: view.stage,
+            attempt: view.attempt,
+            max_attempts: view.max_attempts,
+            score: view.evaluation.score,
+            since: who
+                .since
+                .unwrap_or_else(|| seen.map_or(state.state_entered_at, |at| at.max(state.state_entered_at))),
+        }
+    }
+}
+
+/// What is wrong with the file, and in which line.
+fn problem(origin: &PolicyOrigin) -> Option<String> {
+    let error = origin.error()?;
+    let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+    Some(short(&format!("{}:{}:{}: {}{hint}", error.file, error.line, error.column, error.message)))
+}
+
+/// One line, cut with a sign that it is.
+pub(super) fn short(raw: &str) -> String {
+    short_line(raw, MOST_CHARACTERS)
 }

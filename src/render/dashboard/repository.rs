@@ -4,11 +4,8 @@ use schemars::JsonSchema;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{Page, open_loop::short};
-use crate::render::{
-    memory_stats, metrics_svg,
-    sanitize::{block, line},
-};
+use super::overview::short;
+use crate::render::{block, line, memory_stats, metrics_svg};
 use loopgate_core::{RepoName, memory::Memory, metrics::Report};
 
 /// Cards shown.
@@ -38,10 +35,6 @@ impl MetricsPage {
             repository,
         }
     }
-}
-
-impl Page for MetricsPage {
-    const TEMPLATE: &'static str = "dashboard/metrics.html";
 }
 
 /// What is remembered of a repository's failures.
@@ -101,8 +94,4 @@ impl MemoryPage {
         let (repository, stats) = (repository.to_string(), block(&memory_stats(memory)));
         Self { schema: "loopgate.memory-page/v1", repository, stats, cards, recurring }
     }
-}
-
-impl Page for MemoryPage {
-    const TEMPLATE: &'static str = "dashboard/memory.html";
 }

@@ -87,7 +87,7 @@ fn every_page_is_written_and_escapes_what_it_prints() {
     pages.push(Notice::not_now(HOSTILE).html(&visitor));
     let text = || HOSTILE.to_owned();
     let token = TokenRow { id: text(), name: text(), made: text(), last_used: None, ends: text() };
-    let tokens = TokensPage { schema: "", address: text(), made: Some(text()), tokens: vec![token] };
+    let tokens = TokensPage { schema: "loopgate.tokens/v1", address: text(), made: Some(text()), tokens: vec![token] };
     pages.push(tokens.html(&visitor));
     pages.push(Notice::sign_in().html(&Frame::Stranger));
     let (message, remedy) = (HOSTILE.to_owned(), Some(HOSTILE.to_owned()));

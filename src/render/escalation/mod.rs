@@ -3,25 +3,15 @@
 //! It is a flat template over named texts, so that a repository can write its own at `.github/loopgate/escalation.md`.
 //! Every text is safe to show as it stands.
 
-mod guidance;
 mod restricted;
 mod variables;
 
 use std::io::Cursor;
 
-use serde::Serialize;
+use minijinja::{Value, context};
 
-pub(super) use self::guidance::resume_steps;
 use self::variables::{DETAILS, variables};
-use super::{
-    causes, fit,
-    links::Links,
-    messages::word,
-    sanitize::{Markdown, code, line, short_text},
-    templates,
-    verdict::Subject,
-    words,
-};
+use super::{LIMIT, Markdown, Subject, causes, code, line, short_text, templates, word, words};
 use loopgate_core::{
     deciding::Post,
     escalation::{EscalationView, Question},
@@ -34,17 +24,14 @@ const MOST_PRINTED: usize = 8 * OVERRIDE_LIMIT;
 const OVERRIDE_FUEL: u64 = 50_000;
 
 /// The short form in the status comment while a human is called.
-#[derive(Clone, Debug, Serialize)]
-pub struct EscalationCard {
-    pub question: Markdown,
-    pub options: Vec<Markdown>,
+pub(super) fn card(escalation: &EscalationView) -> Value {
+    context! { question => card_question(escalation), options => options(escalation) }
 }
 
-impl EscalationCard {
-    pub fn of(escalation: &EscalationView) -> Self {
-        let apart = said_apart(escalation).map(|said| format!("{} ", words::sentence(&said, 500))).unwrap_or_default();
-        Self { question: Markdown::ours(format!("{apart}{}", asked(escalation))), options: options(escalation) }
-    }
+/// What is asked of a person, after what was recognised where nothing else says it.
+pub(super) fn card_question(escalation: &EscalationView) -> Markdown {
+    let apart = said_apart(escalation).map(|said| format!("{} ", words::sentence(&said, 500))).unwrap_or_default();
+    Markdown::ours(format!("{apart}{}", asked(escalation)))
 }
 
 /// What was recognised, where the failures, the tampering and the name of the cause do not say it.
@@ -73,7 +60,7 @@ fn options(escalation: &EscalationView) -> Vec<Markdown> {
 /// something unknown, run away or grow too long, the built-in one is used and says why.
 pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &Post, own: Option<&str>) -> String {
     let marker = super::marker(post);
-    let budget = fit::LIMIT - marker.len() - 1;
+    let budget = LIMIT - marker.len() - 1;
     let note = match own.map(|source| render_own(source, subject, escalation, budget)) {
         Some(Ok(report)) => return format!("{marker}\n{report}"),
         Some(Err(problem)) => Some(problem),
@@ -87,7 +74,7 @@ pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &
         )
     });
     let note = note.unwrap_or_default();
-    let built_in = |detail| templates::render("escalation.md", &variables(subject, escalation, detail));
+    let built_in = |detail| templates::render("escalation.md", variables(subject, escalation, detail));
     let mut reports = DETAILS.into_iter().map(built_in);
     let report = reports.find(|report| report.len() + note.len() <= budget);
     let report = report.unwrap_or_else(|| {
@@ -130,14 +117,4 @@ fn render_own(
 fn explain(error: &minijinja::Error) -> String {
     let place = error.line().map(|line| format!(" in line {line}")).unwrap_or_default();
     format!("{}{place}", line(error.detail().unwrap_or(&error.kind().to_string())))
-}
-
-/// What was recognised; empty where that is no more than the trigger.
-fn pattern(escalation: &EscalationView) -> Markdown {
-    escalation.cause.as_ref().map(|cause| short_text(&causes::cause_in_words(cause), 500)).unwrap_or_default()
-}
-
-fn best(escalation: &EscalationView, links: &Links) -> Option<Markdown> {
-    let (attempt, sha, score) = escalation.best.as_ref()?;
-    Some(Markdown::ours(format!("attempt {attempt} at {} (score {score})", links.commit(*sha))))
 }

@@ -1,33 +1,25 @@
 //! Every text an escalation template may name, computed in one place.
 
-use minijinja::{Value, context, value::Serde};
+use minijinja::{Value, context};
 
-use super::{
-    asked, best,
-    guidance::{mentions, resume_steps},
-    options, pattern, said_apart,
-};
+use super::{asked, options, said_apart};
 use crate::render::{
-    base_tests, check_table,
-    failure_card::{Cause, causes, explained, title},
-    fit::Shown,
-    handoff::attempt_row,
-    links::Links,
-    memory,
-    messages::{markdown, word},
-    sanitize::{Markdown, clip, clip_lines, code, fence, short_text, text},
-    summary,
-    verdict::Subject,
-    words,
+    Links, Markdown, Shown, Subject, attempt_row, base_tests, causes, check_table, clip, clip_lines, code,
+    failure_card::{self, Cause, explained, title},
+    fence, markdown, memory,
+    sanitize::text,
+    short_text,
+    steps::resume_steps,
+    summary, word, words,
 };
 use loopgate_core::{
     Sha,
+    deciding::CheckView,
     escalation::EscalationView,
-    observed::Snapshot,
-    policy::{ReportSection, Trigger},
+    policy::{Recipient, ReportSection, Trigger},
     state::{AttemptDigest, VerificationResult},
     untrusted::harmless,
-    verdict::{CheckStanding, tamper::Tampering},
+    verdict::CheckStanding,
 };
 
 /// How much detail a report carries; less when it would not fit.
@@ -52,21 +44,28 @@ const ANALYSED: usize = 3;
 
 /// Every variable a template may name.
 pub(super) fn variables(subject: &Subject<'_>, escalation: &EscalationView, detail: Detail) -> Value {
-    let (view, next) = (&subject.decision.view, &subject.decision.next);
-    let links = Links::of(subject.snapshot);
+    let (view, next, snapshot) = (&subject.decision.view, &subject.decision.next, subject.snapshot);
+    let links = Links::of(snapshot);
     let section = |wanted: ReportSection, text: Markdown| {
         let included = subject.policy.escalation.include_in_report.contains(&wanted);
         if included { text } else { Markdown::default() }
     };
-    let causes = causes(&view.failures);
+    let causes = failure_card::causes(&view.failures);
     let shown = causes.get(..detail.failures).unwrap_or(&causes);
     let (first, further) = shown.split_at(shown.len().min(ANALYSED));
+    let weakened = Shown::first(10, &view.tampering, |one| base_tests::weakened(one, snapshot));
+    let trigger = words::trigger(escalation.trigger);
+    let recognised = escalation.cause.as_ref().map(|cause| short_text(&causes::cause_in_words(cause), 500));
+    let best = escalation.best.as_ref().map(|(attempt, sha, score)| {
+        Markdown::ours(format!("attempt {attempt} at {} (score {score})", links.commit(*sha)))
+    });
     context! {
-        file_path => code(&file_path(subject)),
+        file_path => code(places(subject).next().unwrap_or("unknown")),
         attempt_count => attempt_count(subject, escalation),
         max_attempts => view.max_attempts,
         failure_summary => failure_summary(subject, &causes, shown.len(), &links),
-        root_cause_analysis => analysis(first, &view.tampering, subject.snapshot),
+        // The causes of the failures, and how the change weakens what checks it.
+        root_cause_analysis => markdown("escalation", &"analysis", context! { causes => root_causes(first), weakened }),
         fix_attempts => section(ReportSection::FixAttempts, numbered(&fixes(subject, escalation))),
         trigger => code(escalation.trigger.as_str()),
         reason => reason(escalation),
@@ -76,7 +75,7 @@ pub(super) fn variables(subject: &Subject<'_>, escalation: &EscalationView, deta
         stage => view.stage.as_str(),
         time_in_failure => time_in_failure(subject, escalation),
         retry_history => retry_history(escalation, &links),
-        pattern_detected => pattern(escalation),
+        pattern_detected => recognised.unwrap_or_default(),
         question => question(escalation),
         human_action_needed => Markdown::ours(word("human_action", escalation.trigger.as_str())),
         resume_steps => numbered(&resume_steps(subject, escalation.trigger)),
@@ -89,34 +88,28 @@ pub(super) fn variables(subject: &Subject<'_>, escalation: &EscalationView, deta
             memory::summary(causes.iter().map(|cause| cause.first)),
         ),
         stack_traces => section(ReportSection::StackTraces, traces(shown, detail)),
-        best_attempt => best(escalation, &links).unwrap_or_default(),
+        best_attempt => best.unwrap_or_default(),
         context => context_lines(subject, &links),
-        title => text(&clip(&subject.snapshot.pull_request.title, 200)),
-        sentence => sentence(subject, escalation),
+        title => text(&clip(&snapshot.pull_request.title, 200)),
+        // "Attempt 3 stopped: tests that passed before fail now."
+        sentence => Markdown::ours(format!("🚫 **Attempt {} needs a person: {trigger}.**", view.attempt)),
     }
 }
 
-/// The causes of the failures, and how the change weakens what checks it.
-fn analysis(failures: &[Cause<'_>], found: &[Tampering], snapshot: &Snapshot) -> Markdown {
-    let weakened = Shown::first(10, found, |one| base_tests::weakened(one, snapshot));
-    markdown("escalation", &"analysis", context! { causes => root_causes(failures), weakened => Serde(weakened) })
-}
-
-fn file_path(subject: &Subject<'_>) -> String {
-    let failing = subject.decision.view.failures.iter().find_map(|view| view.failure.location());
-    let artifact = subject.decision.next.code_artifact.path.as_deref();
-    failing.map(|(file, _)| file).or(artifact).unwrap_or("unknown").to_owned()
+/// The files that the failures point at, then the one that the run is about.
+fn places<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
+    let failing = subject.decision.view.failures.iter().filter_map(|view| view.failure.location());
+    failing.map(|(file, _)| file).chain(subject.decision.next.code_artifact.path.as_deref())
 }
 
 /// The failing attempts of the newest streak that has any, at least 1 and at most the limit.
 fn attempt_count(subject: &Subject<'_>, escalation: &EscalationView) -> u32 {
-    let mut begins: Vec<u32> = subject.decision.next.resumes.iter().map(|resume| resume.after_attempt).collect();
-    begins.push(0);
-    begins.sort_unstable();
-    let failed = |attempt: &&AttemptDigest| attempt.result == VerificationResult::Fail;
-    let newest = escalation.history.iter().filter(failed).map(|attempt| attempt.number).max().unwrap_or(0);
-    let begin = begins.iter().rev().find(|begin| **begin < newest).copied().unwrap_or(0);
-    let attempts = escalation.history.iter().filter(failed).filter(|attempt| attempt.number > begin).count();
+    let failed = escalation.history.iter().filter(|attempt| attempt.result == VerificationResult::Fail);
+    let failed: Vec<u32> = failed.map(|attempt| attempt.number).collect();
+    let newest = failed.iter().max().copied().unwrap_or(0);
+    let begins = subject.decision.next.resumes.iter().map(|resume| resume.after_attempt);
+    let begin = begins.filter(|begin| *begin < newest).max().unwrap_or(0);
+    let attempts = failed.iter().filter(|number| **number > begin).count();
     u32::try_from(attempts).unwrap_or(u32::MAX).clamp(1, subject.decision.view.max_attempts.max(1))
 }
 
@@ -128,21 +121,16 @@ fn failure_summary(subject: &Subject<'_>, causes: &[Cause<'_>], shown: usize, li
         lines.push(format!("- … and {left} more"));
     }
     if lines.is_empty() {
-        let failing = words::failing(&subject.decision.view);
-        lines.push(match failing.as_slice() {
-            [] if has_not_ended(subject) => "CI has not finished.".to_owned(),
+        let view = &subject.decision.view;
+        let is_awaited =
+            |check: &CheckView| matches!(check.standing, CheckStanding::Running { .. } | CheckStanding::Missing);
+        lines.push(match words::failing(view).as_slice() {
+            [] if view.checks.iter().any(is_awaited) => "CI has not finished.".to_owned(),
             [] => "No check fails.".to_owned(),
             failing => format!("{} failed without naming a test.", words::checks_code(failing)),
         });
     }
     Markdown::ours(lines.join("\n"))
-}
-
-/// Whether a check has yet to report.
-fn has_not_ended(subject: &Subject<'_>) -> bool {
-    let is_awaited =
-        |standing: &CheckStanding| matches!(standing, CheckStanding::Running { .. } | CheckStanding::Missing);
-    subject.decision.view.checks.iter().any(|check| is_awaited(&check.standing))
 }
 
 fn failure_line(cause: &Cause<'_>, links: &Links) -> Markdown {
@@ -219,7 +207,7 @@ fn tried<'a>(
             Some([]) => "nothing new".to_owned(),
             Some(commits) => {
                 let subject = |commit| format!("“{}”", short_text(&summary::subject_line(commit), 100));
-                words::few(&commits.iter().map(subject).collect::<Vec<_>>(), 3)
+                words::few(commits.iter().map(subject), 3)
             }
             None => "commits since rewritten".to_owned(),
         };
@@ -232,15 +220,9 @@ fn numbered(items: &[String]) -> Markdown {
     if lines.is_empty() { Markdown::ours("none") } else { Markdown::ours(lines.join("\n")) }
 }
 
-/// What happened, in one sentence: "Attempt 3 stopped: tests that passed before fail now."
-fn sentence(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown {
-    let attempt = subject.decision.view.attempt;
-    Markdown::ours(format!("🚫 **Attempt {attempt} needs a person: {}.**", words::trigger(escalation.trigger)))
-}
-
 fn reason(escalation: &EscalationView) -> Markdown {
-    let also: Vec<String> = escalation.also.iter().map(|trigger| words::trigger(*trigger).to_owned()).collect();
-    let also = if also.is_empty() { String::new() } else { format!(" (also: {})", words::and(&also)) };
+    let also = words::and(escalation.also.iter().map(|trigger| words::trigger(*trigger)));
+    let also = if also.is_empty() { also } else { format!(" (also: {also})") };
     let apart = said_apart(escalation).map(|said| format!(": {said}")).unwrap_or_default();
     Markdown::ours(format!("{}{apart}{also}", words::trigger(escalation.trigger)))
 }
@@ -269,7 +251,7 @@ fn retry_history(escalation: &EscalationView, links: &Links) -> Markdown {
     }
     let hidden = escalation.history.len().saturating_sub(15);
     let rows: Vec<_> = escalation.history.iter().skip(hidden).map(|attempt| attempt_row(attempt, links)).collect();
-    markdown("escalation", &"attempts", context! { hidden, rows => Serde(rows) })
+    markdown("escalation", &"attempts", context! { hidden, rows })
 }
 
 fn question(escalation: &EscalationView) -> Markdown {
@@ -296,19 +278,13 @@ fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdo
         return Markdown::default();
     }
     let files = subject.snapshot.files.known();
-    let failing = subject.decision.view.failures.iter().find_map(|view| {
-        let (path, _) = view.failure.location()?;
-        files.iter().find(|file| file.path == path)
-    });
-    let about = file_path(subject);
-    let named = || files.iter().find(|file| file.path == about);
+    let mut named = places(subject).filter_map(|path| files.iter().find(|file| file.path == path));
     let largest = || files.iter().max_by_key(|file| file.additions + file.deletions);
-    let Some((file, patch)) =
-        failing.or_else(named).or_else(largest).and_then(|file| Some((file, file.patch.as_deref()?)))
+    let Some((path, patch)) = named.next().or_else(largest).and_then(|file| Some((&file.path, file.patch.as_deref()?)))
     else {
         return Markdown::default();
     };
-    Markdown::ours(format!("{}\n\n{}", code(&file.path), fence("diff", &clip_lines(patch, detail.lines.min(DIFF)))))
+    Markdown::ours(format!("{}\n\n{}", code(path), fence("diff", &clip_lines(patch, detail.lines.min(DIFF)))))
 }
 
 fn test_results(subject: &Subject<'_>, links: &Links) -> Markdown {
@@ -316,7 +292,7 @@ fn test_results(subject: &Subject<'_>, links: &Links) -> Markdown {
     if rows.items.is_empty() {
         return Markdown::default();
     }
-    markdown("escalation", &"results", context! { rows => Serde(rows) })
+    markdown("escalation", &"results", context! { rows })
 }
 
 fn traces(causes: &[Cause<'_>], detail: Detail) -> Markdown {
@@ -345,4 +321,30 @@ fn context_lines(subject: &Subject<'_>, links: &Links) -> Markdown {
         state => summary::state_place(subject).in_markdown(),
     };
     markdown("escalation", &"context", model)
+}
+
+/// The only mentions Loopgate makes: people and teams the configuration names for this cause.
+fn mentions(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown {
+    let mut who: Vec<String> = Vec::new();
+    for recipient in &escalation.recipients {
+        match recipient {
+            Recipient::User(login) => who.push(format!("@{login}")),
+            Recipient::Team(team) => who.push(format!("@{team}")),
+            Recipient::GateApprovers(name) => {
+                let known = subject.gate(name).map(|gate| &gate.eligible);
+                let known = known.filter(|eligible| !eligible.teams.is_empty() || !eligible.people.is_empty());
+                if let Some(eligible) = known {
+                    who.extend(eligible.teams.keys().map(|team| format!("@{team}")));
+                    who.extend(eligible.people.iter().map(|login| format!("@{login}")));
+                } else if let Some(gate) = subject.policy.gates.get(name) {
+                    // Approvers are not looked up for a gate that is not open: then the configuration's names stand.
+                    who.extend(gate.approvers.teams.iter().map(|team| format!("@{team}")));
+                    who.extend(gate.approvers.users.iter().map(|login| format!("@{login}")));
+                }
+            }
+        }
+    }
+    who.dedup();
+    who.truncate(20);
+    Markdown::ours(who.join(" "))
 }

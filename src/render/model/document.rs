@@ -91,41 +91,35 @@ pub struct Actor {
     pub since: Option<Timestamp>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Gate {
     pub name: String,
     pub status: GateStatus,
     /// The stage that it holds.
     pub holds: Option<Stage>,
-    #[serde(default)]
     pub advisory: bool,
-    #[serde(default)]
     pub approve_by: Vec<String>,
     /// Who can open it: people, teams, and everybody with a permission.
-    #[serde(default)]
     pub who: Vec<String>,
     /// How many of them are needed.
-    #[serde(default)]
     pub needed: u32,
     /// What they write, if a comment opens it.
     pub write: Option<String>,
-    #[serde(default)]
     pub approved_by: Vec<Login>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Failure {
     pub id: String,
     pub check: Option<String>,
     pub test: Option<String>,
     /// Not known from an earlier attempt, nor from the base.
-    #[serde(default)]
     pub new: bool,
     /// Its test passed before.
-    #[serde(default)]
     pub regression: bool,
     /// Failures beside it with the same cause.
-    #[serde(default)]
     pub also: usize,
     pub place: Option<Place>,
     pub message: Option<String>,
@@ -147,10 +141,10 @@ pub struct Failure {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub excerpt: Option<String>,
     /// Changes of this run that did not fix it, oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub tried: Vec<Tried>,
     /// What fixed this error, or this test when it failed alike, in earlier runs.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub memory: Vec<Value>,
     /// What a person said when another run disputed it.
     #[serde(skip_serializing_if = "Option::is_none")]

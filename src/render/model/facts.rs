@@ -2,40 +2,41 @@
 
 use std::collections::BTreeSet;
 
+use serde::{Serialize, de::DeserializeOwned};
 use serde_json::{Value, json};
 
 use super::document::{Actor, Attempt, Failure, Gate, Place, QuotedOutput, Tried};
 use crate::render::{
+    Subject, address, approve_by, clip,
     excerpts::{self, Excerpt},
     failure_card::{Cause, explained},
-    gate_card::approve_by,
-    memory,
-    messages::{variant_name, word},
-    sanitize::{address, clip},
-    verdict::Subject,
-    words,
+    memory, variant_name, word, words,
 };
 use loopgate_core::{
     FailureId, RuleId,
-    deciding::{self, CheckView, NextAction, Part},
+    deciding::{self, CheckView, Part},
     evidence::{Compare, LogExcerpt},
-    failure::{Blame, FeedbackLine},
+    failure::Blame,
     gate::{EligibleApprovers, GateReport, GateStanding},
     observed::{Account, AccountKind},
     policy::{ApproveBy, Policy},
-    state::{AttemptDigest, CapabilityProgress, LoopState},
+    state::{AttemptDigest, LoopState},
     untrusted::without_secrets,
     verdict::{Evaluation, EvaluationVerdict},
 };
 
-pub fn action(action: &NextAction) -> NextAction {
-    let mut action = action.clone();
-    match &mut action {
-        NextAction::WaitForEvidence { missing } | NextAction::WaitForRunApproval { missing } => missing.truncate(50),
-        NextAction::WaitForPush { capability } => *capability = short(capability, 200),
-        _ => {}
+/// Something of the decision whose texts have at most so many characters, and whose lists so many items.
+pub fn bounded<T: Serialize + DeserializeOwned>(whole: &T, characters: usize, items: usize) -> Option<T> {
+    fn bound(value: Value, (characters, most): (usize, usize)) -> Value {
+        let bound = |value| bound(value, (characters, most));
+        match value {
+            Value::String(text) => short(&text, characters).into(),
+            Value::Array(items) => items.into_iter().take(most).map(bound).collect(),
+            Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, bound(value))).collect(),
+            other => other,
+        }
     }
-    action
+    serde_json::from_value(bound(serde_json::to_value(whole).ok()?, (characters, items))).ok()
 }
 
 pub fn evaluation(evaluation: &Evaluation) -> Value {
@@ -91,15 +92,6 @@ pub fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
             GateStanding::Approved { by } => by.iter().take(20).map(|approval| approval.by.clone()).collect(),
             _ => Vec::new(),
         },
-    }
-}
-
-pub fn capabilities(progress: &CapabilityProgress) -> CapabilityProgress {
-    CapabilityProgress {
-        total: progress.total,
-        completed: progress.completed,
-        current: progress.current.as_deref().map(|words| short(words, 200)),
-        remaining: progress.remaining.iter().take(20).map(|words| short(words, 200)).collect(),
     }
 }
 
@@ -164,7 +156,7 @@ pub fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[Excerpt]) -
             .memory
             .iter()
             .find_map(|found| Some(short(&memory::settled(found.settled.as_ref()?, str::to_owned), 500))),
-        trace: None,
+        ..Failure::default()
     }
 }
 
@@ -211,18 +203,6 @@ pub fn attempt(digest: &AttemptDigest) -> Attempt {
         result: digest.result,
         score: digest.score,
         summary: short(&digest.summary, 300),
-    }
-}
-
-/// What no failure stands for.
-pub fn feedback(line: &FeedbackLine) -> FeedbackLine {
-    FeedbackLine {
-        id: None,
-        location: short(&line.location, 500),
-        problem: short(&line.problem, 500),
-        action: short(&line.action, 500),
-        reason: short(&line.reason, 500),
-        reproduce: line.reproduce.as_deref().map(|command| short(command, 500)),
     }
 }
 

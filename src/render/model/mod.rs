@@ -12,16 +12,10 @@ use serde_json::json;
 use self::document::{Actor, Links};
 pub use self::{
     document::{Document, Failure},
-    reading::{Currency, Ended, Feedback, ReadFrom, Reading, Until},
+    reading::{Currency, Ended, Feedback, ReadFrom, Reading, Traces, Until, feedback_text, held_up_text, waiting_text},
 };
 
-use super::{
-    excerpts,
-    failure_card::causes,
-    sanitize::{Markdown, address},
-    summary,
-    verdict::Subject,
-};
+use super::{Markdown, Subject, address, excerpts, failure_card::causes, summary};
 use loopgate_core::{evidence::MOST_EXCERPTS, failure::Excerpt, state::Task};
 
 /// `schema` of the document.
@@ -84,7 +78,7 @@ impl Document {
             head_sha: pull.head.sha,
             r#final: !decision.action.awaits_evidence(),
             decision: decision.action.word(),
-            action: serde_json::to_value(facts::action(&decision.action)).unwrap_or_default(),
+            action: facts::bounded(&json!(decision.action), 200, 20).unwrap_or_default(),
             who_acts: facts::who_acts(subject),
             status: Some(decision.next.status),
             stage: Some(view.stage),
@@ -94,11 +88,13 @@ impl Document {
             evaluation: Some(facts::evaluation(&view.evaluation)),
             checks: first(100, "checks", &mut omitted, &view.checks, facts::check),
             gates: first(40, "gates", &mut omitted, &view.gates, |report| facts::gate(report, subject)),
-            capabilities: Some(facts::capabilities(&view.capabilities)),
+            capabilities: facts::bounded(&view.capabilities, 200, 20),
             failures: first(10, "failures", &mut omitted, &causes, |cause| facts::failure(cause, subject, &excerpts)),
             more_failures: 0,
             excerpts: first(MOST_EXCERPTS, "excerpts", &mut omitted, &excerpts, facts::excerpt),
-            feedback: first(10, "feedback", &mut omitted, others, facts::feedback),
+            feedback: first(10, "feedback", &mut omitted, others, |line| {
+                facts::bounded(line, 500, 0).unwrap_or_else(|| line.clone())
+            }),
             rules: RULES.map(str::to_owned).to_vec(),
             compare: view.compare.as_ref().map(facts::compare),
             attempts: decision.next.attempts.iter().rev().take(10).rev().map(facts::attempt).collect(),

@@ -1,16 +1,21 @@
-//! The document as it is read again: out of a check run, a comment, a state or a file. Whoever wrote it there may have
-//! written what they liked, so its size is bounded, fields that are not known are left as they are, and whatever is
-//! shown is made plain first.
+//! The document as it is read again: out of a check run, a comment, a state or a file; for a terminal, by `feedback.txt`;
+//! and what it tells of a run whose record is gone. Whoever wrote it there may have written what they liked, so its size is
+//! bounded, fields that are not known are left as they are, and whatever is shown is made plain first.
 
+use std::collections::BTreeSet;
+
+use minijinja::{context, value::Serde};
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{Document, FEEDBACK_SCHEMA, FOR_READERS, PACKET, RULES, escape_invisible};
+use crate::render::{excerpts::HEADING, messages, word};
 use loopgate_core::{
-    PrNumber, RepoName, Sha,
-    deciding::DecisionWord,
+    PrNumber, RepoName, Sha, Timestamp,
+    deciding::{DecisionWord, Post},
+    evidence::MOST_EXCERPTS,
     failure::{Blame, FeedbackLine},
-    state::{GateStatus, LoopState, RunStatus},
+    state::{GateStatus, LoopState, LostRecord, RunStatus, Trace},
 };
 
 /// Bytes of a document that are read at most: several times what we write.
@@ -160,7 +165,7 @@ impl Feedback {
 
     /// How many attempts were made on other heads before this one. Only asked if nothing better is left: people with
     /// write can edit the comment that holds the document.
-    pub(in crate::render) fn attempts_before(&self, head: Sha) -> u32 {
+    fn attempts_before(&self, head: Sha) -> u32 {
         let attempt = self.document.attempt.unwrap_or(0);
         let has_ended = self.document.attempts.last().is_some_and(|last| last.attempt == attempt);
         if has_ended && self.document.head_sha != head { attempt } else { attempt.saturating_sub(1) }
@@ -269,5 +274,277 @@ impl Reading {
     /// The document as text for programs: what a terminal would not show is written as JSON escapes.
     pub fn json(&self) -> String {
         escape_invisible(&serde_json::to_string_pretty(&self.document()).unwrap_or_default())
+    }
+}
+
+/// What stands between a head and ready, in the order in which somebody needs it.
+pub fn feedback_text(reading: &Reading) -> String {
+    let document = &reading.feedback.document;
+    if let Some(ended) = document.ended {
+        return format!("{}: {}, there is nothing to do.", subject(document), ended.as_str());
+    }
+    let model = context! {
+        subject => subject(document),
+        read_from => word("read_from", reading.from.as_str()),
+        outdated => outdated(reading),
+        heading => HEADING,
+        most_excerpts => MOST_EXCERPTS,
+        document => Serde(document),
+    };
+    messages::text("feedback.txt", model).trim_end().to_owned()
+}
+
+/// That the verdict on the head is waited for.
+pub fn waiting_text(reading: &Reading) -> String {
+    let what = match reading.currency {
+        Currency::Current | Currency::TreeChanged if reading.from == ReadFrom::Nowhere => "nowhere".to_owned(),
+        currency => messages::variant_name(&currency),
+    };
+    format!("waiting {} on {}", word("awaited", &what), subject(&reading.feedback.document))
+}
+
+/// Why GitHub does not answer yet.
+pub fn held_up_text(error: &impl std::fmt::Display, until: Option<Timestamp>) -> String {
+    format!("{error}; {}", if until.is_some() { "waiting for that" } else { "asking again" })
+}
+
+/// `acme/widgets#12 at 1a2b3c4d`.
+fn subject(page: &Document) -> String {
+    let repository = page.repository.as_ref().map(ToString::to_string).unwrap_or_default();
+    let number = page.pull_request.map(|number| format!("#{number}")).unwrap_or_default();
+    format!("{repository}{number} at {}", page.head_sha.short())
+}
+
+/// Why it is not the last word.
+fn outdated(reading: &Reading) -> Option<String> {
+    let has_ended = reading.feedback.document.r#final || reading.from == ReadFrom::Nowhere;
+    let is_last = has_ended && reading.currency == Currency::Current;
+    (!is_last).then(|| messages::plain("outdated", &reading.currency, context! {}))
+}
+
+/// Our own traces on a pull request that has no record. An account that may push can delete the hidden ref, and an account
+/// that may write can delete or edit our comments. So every trace that is left is read, and what none of them holds is not
+/// made up.
+#[derive(Clone, Copy, Debug)]
+pub struct Traces<'a> {
+    /// The body of our status comment.
+    pub status_comment: Option<&'a str>,
+    /// The keys of our posts ([`Post::key`]).
+    pub posts: &'a BTreeSet<String>,
+    /// When a `loopgate / verify` of ours ended on the head.
+    pub verified: Option<Timestamp>,
+    pub head: Sha,
+    /// When the pull request was opened: a check run on its head that is older was another's.
+    pub opened: Timestamp,
+}
+
+/// A run never has more attempts: it is blocked long before.
+const MOST_LOST: u32 = 1_000;
+
+impl Traces<'_> {
+    /// The record that must have been there, if there was one. Attempts are those made on other heads than this one.
+    pub fn lost_record(&self) -> Option<LostRecord> {
+        let verified = self.verified.is_some_and(|at| at >= self.opened);
+        let trace = match self.status_comment {
+            Some(_) => Trace::StatusComment,
+            None if !self.posts.is_empty() => Trace::Post,
+            None if verified => Trace::CheckRun,
+            None => return None,
+        };
+        let document = self.status_comment.and_then(Feedback::within);
+        let told = document.map_or(0, |document| document.attempts_before(self.head));
+        // The last attempt that a post names is this head's, where this head was judged.
+        let posted = self.posts.iter().filter_map(|key| Post::attempt_failed(key)).max().unwrap_or(0);
+        let posted = if verified { posted.saturating_sub(1) } else { posted };
+        Some(LostRecord { attempts: told.max(posted).min(MOST_LOST), trace })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::render::{self, Feedback, fixtures, status::STATUS_MARKER};
+    use loopgate_core::{
+        Sha,
+        deciding::{Decision, DecisionWord},
+        failure::FeedbackLine,
+        verdict::FailureView,
+    };
+
+    fn written(decision: &Decision) -> Feedback {
+        render::feedback_document(decision, &fixtures::snapshot(), &fixtures::policy())
+    }
+
+    fn reading(told: Feedback, head: Sha) -> Reading {
+        Reading::of_head(told, ReadFrom::StatusComment, head, None)
+    }
+
+    #[test]
+    fn whoever_mends_it_reads_what_to_do() {
+        let told = written(&fixtures::first_failure());
+        let head = told.head();
+        insta::assert_snapshot!("told_first_failure", render::feedback_text(&reading(told, head)));
+    }
+
+    #[test]
+    fn gates_are_told_with_the_words_that_open_them() {
+        let told = written(&fixtures::open_security_gate_with_an_outsider());
+        insta::assert_snapshot!(
+            "told_open_gate_of_an_older_head",
+            render::feedback_text(&reading(told, fixtures::sha(0xcc)))
+        );
+    }
+
+    #[test]
+    fn a_command_that_shows_all_failures_stands_once() {
+        let mut decision = fixtures::first_failure();
+        let again = decision.view.failures[0].clone();
+        let cause = loopgate_core::Fingerprint::from_bytes([9; 8]).into();
+        decision.view.failures.push(FailureView { cause, ..again });
+        let told = written(&decision);
+        let command = told.document.failures[0].reproduce.clone().unwrap();
+        let head = told.head();
+        let shown = render::feedback_text(&reading(told, head));
+        assert_eq!(shown.matches(&command).count(), 1, "{shown}");
+        assert!(shown.contains(&format!("Failures, all shown by: {command}\n")), "{shown}");
+    }
+
+    #[test]
+    fn it_is_found_in_what_we_write_and_nowhere_else() {
+        let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let pages = render::pull_request(&decision, &snapshot, &policy);
+        let told = written(&decision);
+        assert_eq!(Feedback::within(&pages.status_comment), Some(told.clone()));
+        assert_eq!(
+            Feedback::within(&pages.status_comment.replace('\n', "\r\n")),
+            Some(told.clone()),
+            "edited on a page"
+        );
+        assert_eq!(Feedback::within(&pages.verify.summary), Some(told.clone()));
+        let json = told.written();
+        assert_eq!(Feedback::parse(&json), Some(told.clone()));
+        let newer = json.replacen('{', "{ \"of_a_newer_version\": [1],", 1);
+        assert_eq!(reading(Feedback::parse(&newer).unwrap(), told.head()).document()["of_a_newer_version"][0], 1);
+        for other in
+            [STATUS_MARKER, "", "{}", "[]", &json.replace("feedback/v1", "verify/v1"), &json.replace("retry", "x")]
+        {
+            assert_eq!(Feedback::parse(other), None, "{other}");
+        }
+        let padded = json.replacen('{', &format!("{{ \"padding\": \"{}\",", "x".repeat(64 << 10)), 1);
+        assert_eq!(Feedback::parse(&padded), None, "too large to be ours");
+    }
+
+    #[test]
+    fn nothing_in_it_reaches_a_terminal_unseen() {
+        let nasty = "red \u{1b}[31m \u{202e}\u{7f}\u{9b}2J\nnext";
+        let mut document = reading(written(&fixtures::first_failure()), fixtures::sha(0xa1)).document();
+        document["failures"][0]["message"] = nasty.into();
+        document["failures"][0]["id"] = nasty.into();
+        document["failures"][0]["expected"] = nasty.into();
+        document["failures"][0]["actual"] = "a  b\t ".into();
+        document["rules"] = serde_json::json!([nasty]);
+        let told = Feedback::parse(&serde_json::to_string(&document).unwrap()).unwrap();
+        let reading = reading(told, fixtures::sha(0xa1));
+        let is_plain = |text: &str| text.chars().all(|c| c == '\n' || !c.is_control() && c != '\u{202e}');
+        assert!(is_plain(&render::feedback_text(&reading)) && is_plain(&reading.json()), "{}", reading.json());
+        let shown = render::feedback_text(&reading);
+        assert!(shown.contains("Message: red next"), "{shown}");
+        assert!(shown.contains("Actual: a  b\\t \n"), "blanks of a value are kept: {shown}");
+        let again: serde_json::Value = serde_json::from_str(&reading.json()).unwrap();
+        assert_eq!(again["failures"][0]["message"], nasty, "programs lose nothing");
+    }
+
+    #[test]
+    fn five_hundred_failures_fit_into_16_kb() {
+        let mut decision = fixtures::first_failure();
+        decision.view.failures = (0..500_u32)
+            .map(|n| {
+                let mut view = fixtures::failure();
+                let bytes: [u8; 8] = (u64::from(n) << 32 | 7).to_be_bytes();
+                view.cause = loopgate_core::Fingerprint::from_bytes(bytes).into();
+                view.failure.error_message = format!("failure {n}: {}", "é\u{1F600}<".repeat(2_000));
+                view
+            })
+            .collect();
+        let told = written(&decision);
+        let reading = reading(told, fixtures::sha(0xcc));
+        assert!(reading.json().len() <= 16 << 10, "{}", reading.json().len());
+        let shown = reading.document()["failures"].as_array().unwrap().len() as u64;
+        assert!(shown >= 1 && reading.document()["more_failures"].as_u64() == Some(500 - shown), "{shown}");
+    }
+
+    #[test]
+    fn a_state_tells_the_same_verdict_with_less() {
+        let mut state = fixtures::state();
+        let failed = fixtures::attempt(1, 0xa1, loopgate_core::state::VerificationResult::Fail, 50, "unit: failed");
+        state.head_sha = failed.head_sha;
+        state.attempts = vec![failed];
+        let line = FeedbackLine { problem: "x".repeat(900), ..fixtures::told() };
+        let record = serde_json::json!({ "decision": "retry", "feedback": vec![line; 40] });
+        let reading = |state: &_| self::reading(Feedback::of_state(state, Some(&record)), fixtures::sha(0xa1));
+        let told = reading(&state);
+        assert_eq!((told.is_final(), told.decision()), (true, DecisionWord::Retry));
+        assert!(told.json().len() <= 16 << 10, "{}", told.json().len());
+        // A head that was not verified yet, and a run that somebody has to look at.
+        state.head_sha = fixtures::sha(0xa1);
+        state.attempts[0].head_sha = fixtures::sha(0xa0);
+        assert_eq!((reading(&state).is_final(), reading(&state).decision()), (false, DecisionWord::Wait));
+        state.attempts[0].head_sha = fixtures::sha(0xa1);
+        state.status = loopgate_core::state::RunStatus::Escalated;
+        assert_eq!(reading(&state).decision(), DecisionWord::Escalate);
+    }
+
+    #[test]
+    fn attempts_are_read_back_from_the_comment() {
+        let mut decision = fixtures::first_failure();
+        let told = |decision: &Decision, head| {
+            let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
+            let page = render::pull_request(decision, &snapshot, &policy);
+            Feedback::within(&page.status_comment).unwrap().attempts_before(head)
+        };
+        let (same, other) = (fixtures::snapshot().pull_request.head.sha, Sha::from_bytes([9; 20]));
+        assert_eq!((told(&decision, same), told(&decision, other)), (0, 1));
+        decision.view.attempt = 7;
+        decision.next.attempts[0].number = 7;
+        assert_eq!((told(&decision, same), told(&decision, other)), (6, 7));
+        decision.next.attempts.clear();
+        assert_eq!((told(&decision, same), told(&decision, other)), (6, 6), "the seventh has not ended");
+        for hostile in ["", "```json\n{}\n```", "```json\n{\"head_sha\": 3}\n```", "```json\n["] {
+            assert_eq!(Feedback::within(hostile), None, "{hostile}");
+        }
+    }
+}
+
+#[cfg(test)]
+mod traces_tests {
+    use super::*;
+    use crate::render::fixtures;
+
+    #[test]
+    fn what_is_left_tells_of_what_is_gone() {
+        let page = crate::render::pull_request(&fixtures::first_failure(), &fixtures::snapshot(), &fixtures::policy());
+        let comment = Some(page.status_comment.as_str());
+        let (same, other) = (fixtures::snapshot().pull_request.head.sha, Sha::from_bytes([9; 20]));
+        let opened = fixtures::snapshot().pull_request.created_at;
+        let (before, after) = (Some(opened - chrono::TimeDelta::hours(1)), Some(opened + chrono::TimeDelta::hours(1)));
+        let called: &[&str] = &["escalation:same_error:3", "escalation:same_error:3:2", "gate:security:1", "fix:2"];
+        let cases = [
+            ("nothing of ours", None, &[][..], None, other, None),
+            ("the status comment", comment, &[], None, other, Some((1, Trace::StatusComment))),
+            ("… of this very head", comment, &[], None, same, Some((0, Trace::StatusComment))),
+            ("… edited", Some("hello"), called, None, other, Some((3, Trace::StatusComment))),
+            ("calls and requests", None, called, None, other, Some((3, Trace::Post))),
+            ("… the last of this head", None, called, after, other, Some((2, Trace::Post))),
+            ("a request to approve", None, &["gate:security:1"], None, other, Some((0, Trace::Post))),
+            ("a call for no attempt", None, &["escalation:gate_timeout:2"], None, other, Some((1, Trace::Post))),
+            ("keys that cannot be", None, &["fix:4294967295", "fix:x"], None, other, Some((1_000, Trace::Post))),
+            ("a check run", None, &[], after, other, Some((0, Trace::CheckRun))),
+            ("another's check run", None, &[], before, other, None),
+        ];
+        for (name, status_comment, posts, verified, head, expected) in cases {
+            let posts = posts.iter().map(|key| (*key).to_owned()).collect();
+            let lost = Traces { status_comment, posts: &posts, verified, head, opened }.lost_record();
+            assert_eq!(lost.map(|lost| (lost.attempts, lost.trace)), expected, "{name}");
+        }
     }
 }

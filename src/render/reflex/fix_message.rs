@@ -38,8 +38,10 @@ pub fn loop_fix_message(view: &View, said: &FixMessage<'_>) -> String {
     );
     let strategy = first.map_or_else(String::new, |view| view.told.action.clone());
     let what = said.description.filter(|text| !text.trim().is_empty());
+    // Without the fixer's own words: which rule it answers.
+    let answer = first.map_or("answer the critique", |first| first.told.action.as_str());
     let cause = said.cause.map(str::to_owned).or_else(|| first.map(|view| view.told.problem.clone()));
-    let subject = format!("fix({}): {}", scope_of(view), begin_low(what.unwrap_or_else(|| summary_of(view))));
+    let subject = format!("fix({}): {}", scope_of(view), begin_low(what.unwrap_or(answer)));
     let fix = match what {
         Some(what) => format!("{} ({})", one_line(what), said.change),
         None if strategy.is_empty() => said.change.to_owned(),
@@ -69,11 +71,6 @@ fn scope_of(view: &View) -> String {
     let plain: String =
         scope.chars().filter(|c| c.is_ascii_alphanumeric() || matches!(c, '-' | '_')).take(24).collect();
     if plain.is_empty() { "loop".to_owned() } else { plain }
-}
-
-/// Without the fixer's own words: which rule it answers.
-fn summary_of(view: &View) -> &str {
-    view.failures.first().map_or("answer the critique", |first| first.told.action.as_str())
 }
 
 fn begin_low(text: &str) -> String {

@@ -25,7 +25,7 @@ use loopgate_core::{
     policy::{CheckPolicy, CheckSource, CommandCheck, Pattern},
 };
 use site::Site;
-use table::{EcosystemRow, LockFile, TABLE, chosen};
+use table::{EcosystemRow, TABLE, chosen};
 
 loopgate_core::words! {
     /// What a project is made with.
@@ -68,16 +68,6 @@ pub struct Detected {
 const TIMEOUT: TimeDelta = TimeDelta::seconds(600);
 
 impl Ecosystem {
-    /// The name people know it by.
-    pub fn title(self) -> &'static str {
-        &self.row().title
-    }
-
-    /// The likeliest first.
-    pub fn locks(self) -> &'static [LockFile] {
-        &self.row().locks
-    }
-
     /// The step of a workflow that brings the tools of a repository; none where GitHub's runners have them.
     pub fn setup(self, root: &Path) -> Option<&'static str> {
         chosen(&self.row().setup, &Site::new(root, root, Purpose::WriteDown))
@@ -88,7 +78,8 @@ impl Ecosystem {
         chosen(&self.row().install, &Site::new(directory, root, Purpose::WriteDown))
     }
 
-    pub(super) fn row(self) -> &'static EcosystemRow {
+    /// What the table says of it.
+    pub fn row(self) -> &'static EcosystemRow {
         TABLE.ecosystem(self)
     }
 }
@@ -139,7 +130,8 @@ impl Detected {
     /// Takes the command of CI for the project's test, where both have one: what CI calls is installed and works. The
     /// usual command stays where it calls the same program, since it asks for a report.
     fn test_as_ci_does(&mut self) {
-        let commands: BTreeSet<&String> = self.ci.iter().flat_map(|job| &job.tests).collect();
+        let jobs = self.ci.iter().filter(|job| job.kind == CheckKind::Test);
+        let commands: BTreeSet<&String> = jobs.flat_map(|job| &job.tests).collect();
         let mut tests = self.checks.values_mut().filter(|check| check.kind == CheckKind::Test);
         if let ([command], Some(check), None) = (Vec::from_iter(commands).as_slice(), tests.next(), tests.next())
             && let CheckSource::Command(usual) = &mut check.source

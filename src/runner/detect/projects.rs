@@ -1,13 +1,15 @@
 //! Finding the projects of a repository: its top, and directories below it that are projects of their own.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use globset::{GlobBuilder, GlobSet, GlobSetBuilder};
+use walkdir::{DirEntry, WalkDir};
 
-use super::{Ecosystem, node, site::Manifest, table::TABLE};
+use super::{
+    Ecosystem, Purpose, node,
+    site::{Manifest, Site},
+    table::TABLE,
+};
 
 /// How deep below the top projects are looked for: `packages/web/app`.
 const DEPTH: usize = 3;
@@ -64,38 +66,22 @@ fn is_below(directory: &str, other: &str) -> bool {
 /// Whether the commands of the project `owner` take in the package in `directory` below it.
 fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
     let (top, inner) = (root.join(&owner.directory), root.join(directory));
+    let [of_top, of_inner] = [&top, &inner].map(|directory| Site::new(directory, root, Purpose::RunHere));
+    let row = owner.ecosystem.row();
+    if !row.takes_in.iter().any(|one| one.holds(&of_top)) || row.apart.iter().any(|one| one.holds(&of_inner)) {
+        return false;
+    }
     let relative = directory.strip_prefix(&owner.directory).unwrap_or(directory).trim_start_matches('/');
     match owner.ecosystem {
-        Ecosystem::Rust => {
-            let workspace = Manifest::read(&top.join("Cargo.toml"));
-            // Cargo refuses a package below a workspace that is neither member nor excluded, so any other is one.
-            workspace.has(&["workspace"])
-                && !globs(&workspace.texts(&["workspace", "exclude"])).is_match(relative)
-                && !Manifest::read(&inner.join("Cargo.toml")).has(&["workspace"])
-        }
-        // Its tests are collected from the top down.
-        Ecosystem::Python => true,
-        // Each module is its own: `./...` ends where another begins.
-        Ecosystem::Go | Ecosystem::Ruby | Ecosystem::Php => false,
-        // A project outside its own lists is built by no other project.
-        Ecosystem::CMake | Ecosystem::Make => true,
+        // Cargo refuses a package below a workspace that is neither member nor excluded, so any other is one.
+        Ecosystem::Rust => !globs(&of_top.manifest("Cargo.toml").texts(&["workspace", "exclude"])).is_match(relative),
         Ecosystem::Node => {
             // A package is described by its own scripts, unless those of the workspace take it in.
-            let members = node_members(&top);
-            let top = Manifest::read(&top.join("package.json"));
-            let speaks_for_them = top.text(&["scripts", "test"]).is_some_and(|script| !node::hands_over(script));
-            globs(&members).is_match(relative) && speaks_for_them
+            let manifest = of_top.manifest("package.json");
+            let speaks_for_them = manifest.text(&["scripts", "test"]).is_some_and(|script| !node::hands_over(script));
+            globs(&node_members(&top)).is_match(relative) && speaks_for_them
         }
-        Ecosystem::Maven => {
-            let parent = std::fs::read_to_string(top.join("pom.xml")).unwrap_or_default();
-            parent.contains("<modules>")
-        }
-        Ecosystem::Gradle => {
-            let has_settings = |folder: &Path| {
-                ["settings.gradle", "settings.gradle.kts"].iter().any(|file| folder.join(file).is_file())
-            };
-            has_settings(&top) && !has_settings(&inner)
-        }
+        _ => true,
     }
 }
 
@@ -119,40 +105,23 @@ fn globs(patterns: &[String]) -> GlobSet {
     set.build().unwrap_or_default()
 }
 
-/// The top and the directories below it that may hold a project, parents before what is in them.
+/// The top and the directories below it that may hold a project, parents before what is in them. Symbolic links are not
+/// followed: they may lead out, or round in a circle.
 fn directories(root: &Path) -> Vec<String> {
-    let mut open: BTreeMap<usize, BTreeSet<String>> = BTreeMap::from([(0, BTreeSet::from([String::new()]))]);
-    let mut all = Vec::new();
-    for depth in 0..=DEPTH {
-        for directory in open.remove(&depth).unwrap_or_default() {
-            if depth < DEPTH {
-                let below = inside(root, &directory);
-                open.entry(depth + 1).or_default().extend(below);
-            }
-            all.push(directory);
-            if all.len() >= DIRECTORIES {
-                return all;
-            }
-        }
-    }
-    all
-}
-
-fn inside(root: &Path, directory: &str) -> Vec<String> {
-    let path: PathBuf = root.join(directory);
-    let Ok(entries) = path.read_dir() else { return Vec::new() };
-    let names = entries.flatten().filter_map(|entry| {
-        // Symbolic links are not followed: they may lead out, or round in a circle.
-        let is_directory = entry.file_type().is_ok_and(|kind| kind.is_dir());
-        let name = entry.file_name().into_string().ok()?;
+    let is_looked_into = |entry: &DirEntry| {
+        let name = entry.file_name().to_string_lossy();
         // A configuration could not name what has a drive's colon or a backslash in it.
-        let named = !name.contains([':', '\\']) && !name.contains(char::is_control);
+        let is_named = !name.contains([':', '\\']) && !name.contains(char::is_control);
         let is_passed_over = TABLE.no_projects.split_whitespace().any(|other| other == name);
-        let looked_into = named && !name.starts_with(['.', '_']) && !is_passed_over;
-        (is_directory && looked_into).then_some(name)
-    });
-    names
-        .take(DIRECTORIES)
-        .map(|name| if directory.is_empty() { name } else { format!("{directory}/{name}") })
-        .collect()
+        let may_hold = is_named && !name.starts_with(['.', '_']) && !is_passed_over;
+        entry.depth() == 0 || entry.file_type().is_dir() && may_hold
+    };
+    let walk = WalkDir::new(root).max_depth(DEPTH).into_iter().filter_entry(is_looked_into).flatten();
+    let relative = |entry: DirEntry| {
+        let path = entry.path().strip_prefix(root).ok()?.to_str()?.replace('\\', "/");
+        Some((entry.depth(), path))
+    };
+    let mut all: Vec<(usize, String)> = walk.take(DIRECTORIES).filter_map(relative).collect();
+    all.sort();
+    all.into_iter().map(|(_, directory)| directory).collect()
 }

@@ -1,12 +1,19 @@
 //! Python: pytest or unittest, Django's own commands, ruff or flake8, mypy where it is configured.
 
-use std::path::{Path, PathBuf};
+use std::{
+    collections::VecDeque,
+    path::{Path, PathBuf},
+};
 
 use super::{
     Ecosystem, Purpose,
     site::{Site, entries, is_installed, text},
     table::Tests,
 };
+
+/// Folders that are searched for tests, and tests that are read.
+const MOST_FOLDERS: usize = 200;
+const MOST_TESTS: usize = 50;
 
 /// The project's tests as tox runs them, with what they need and on the Python that is there. Its environments for
 /// other versions are left out.
@@ -50,19 +57,6 @@ pub(super) fn own_paths(site: &Site<'_>, call: &str) -> String {
     words.filter(|word| site.directory.join(word).exists()).map(|word| format!(" {word}")).collect()
 }
 
-/// What is to be checked, where mypy is configured: the configuration's own `files`, else everything.
-pub(super) fn mypy(site: &Site<'_>) -> Option<&'static str> {
-    let files =
-        [("pyproject.toml", "[tool.mypy]"), ("setup.cfg", "[mypy]"), ("mypy.ini", "[mypy]"), (".mypy.ini", "[mypy]")];
-    let (file, section) = files.into_iter().find(|(file, section)| site.text(file).contains(section))?;
-    let described = site.text(file);
-    let section = described.split(section).nth(1)?;
-    let section = section.split("\n[").next().unwrap_or(section);
-    let says_files =
-        section.lines().any(|line| ["files", "packages", "modules"].iter().any(|key| line.starts_with(key)));
-    Some(if says_files { "" } else { " ." })
-}
-
 /// What the project's files say of its tools.
 pub(super) struct Described {
     /// Every file in which tools are named.
@@ -102,21 +96,29 @@ impl Described {
     }
 }
 
-/// Files by whose names test runners find tests, at the top, in test directories, and beside the code one level down.
+/// Files by whose names test runners find tests, in the folders nearest to the top. Folders of other people's code are left
+/// out.
 fn test_files(directory: &Path) -> Vec<PathBuf> {
     let is_test = |name: &str| {
-        name.ends_with(".py") && (name.starts_with("test_") || name.ends_with("_test.py") || name == "tests.py")
+        let is_named =
+            name.starts_with("test_") || name.ends_with("_test.py") || matches!(name, "test.py" | "tests.py");
+        name.ends_with(".py") && is_named
     };
-    let mut files = entries(directory, is_test);
-    let folders = directory.read_dir().into_iter().flatten().flatten();
-    let folders = folders.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).take(200);
-    for folder in folders.filter(|folder| !folder.file_name().to_string_lossy().starts_with('.')) {
-        files.extend(entries(&folder.path(), is_test));
-        for inner in ["tests", "test", "unit", "integration"] {
-            files.extend(entries(&folder.path().join(inner), is_test));
-        }
+    let is_own = |folder: &Path| {
+        let name = folder.file_name().unwrap_or_default().to_string_lossy();
+        !name.starts_with('.') && name != "node_modules" && !folder.join("pyvenv.cfg").is_file()
+    };
+    let (mut files, mut folders) = (Vec::new(), VecDeque::from([directory.to_owned()]));
+    for _ in 0..MOST_FOLDERS {
+        let Some(folder) = folders.pop_front().filter(|_| files.len() < MOST_TESTS) else { break };
+        files.extend(entries(&folder, is_test));
+        let inner = folder.read_dir().into_iter().flatten().flatten();
+        let inner = inner.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path());
+        let mut inner: Vec<PathBuf> = inner.take(MOST_FOLDERS).filter(|folder| is_own(folder)).collect();
+        inner.sort();
+        folders.extend(inner);
     }
-    files.truncate(50);
+    files.truncate(MOST_TESTS);
     files
 }
 

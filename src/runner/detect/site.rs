@@ -26,10 +26,6 @@ impl<'a> Site<'a> {
         Self { directory, root, purpose, described: OnceCell::new() }
     }
 
-    pub fn has(&self, file: &str) -> bool {
-        self.directory.join(file).is_file()
-    }
-
     pub fn text(&self, file: &str) -> String {
         text(&self.directory.join(file))
     }

@@ -44,19 +44,27 @@ impl TryFrom<String> for Expression {
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::runner) struct EcosystemRow {
+pub struct EcosystemRow {
     name: Ecosystem,
+    /// The name people know it by.
     pub title: String,
     pub signs: Vec<String>,
     pub runtime: String,
     version: String,
     version_on_windows: Option<String>,
+    /// The likeliest first.
     #[serde(default)]
     pub locks: Vec<LockFile>,
     #[serde(default)]
     pub setup: Vec<Alternative>,
     #[serde(default)]
     pub install: Vec<Alternative>,
+    /// What shows at its top that its commands take in the packages below it; never where nothing is named.
+    #[serde(default)]
+    pub(super) takes_in: Vec<Condition>,
+    /// What shows of a package that it is apart all the same.
+    #[serde(default)]
+    pub(super) apart: Vec<Condition>,
 }
 
 /// A file that names the exact packages of a project.
@@ -82,7 +90,7 @@ impl EcosystemRow {
 /// A text, and any of what must hold for it; always where nothing is named.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(in crate::runner) struct Alternative {
+pub struct Alternative {
     text: String,
     #[serde(default)]
     when: Vec<Condition>,
@@ -128,7 +136,7 @@ pub(super) enum Tests {
 /// What a project's files show.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "snake_case")]
-enum Condition {
+pub(super) enum Condition {
     File(String),
     Folder(String),
     /// A file that can be executed.
@@ -179,7 +187,6 @@ impl Table {
                 "python" => filled.push_str(&python::interpreter(site)),
                 "code" => filled.push_str(&python::own_code(site.directory)?),
                 "tox" => filled.push_str(&python::tox(site)?),
-                "mypy" => filled.push_str(python::mypy(site)?),
                 "linted" => filled.push_str(&python::own_paths(site, argument)),
                 part => filled.push_str(self.parts.get(part).and_then(|part| chosen(part, site)).unwrap_or_default()),
             }
@@ -201,9 +208,9 @@ fn any_holds(conditions: &[Condition], site: &Site<'_>) -> bool {
 }
 
 impl Condition {
-    fn holds(&self, site: &Site<'_>) -> bool {
+    pub fn holds(&self, site: &Site<'_>) -> bool {
         match self {
-            Self::File(name) => site.has(name),
+            Self::File(name) => site.directory.join(name).is_file(),
             Self::Folder(name) => site.directory.join(name).is_dir(),
             Self::Executable(name) => site.directory.join(name).metadata().is_ok_and(|file| is_executable(&file)),
             Self::Text(file, word) => site.text(file).to_lowercase().contains(word),

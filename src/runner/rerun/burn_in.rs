@@ -33,7 +33,7 @@ pub async fn burn_in(trial: &Trial<'_>, times: u32, interrupt: Interrupt) -> Vec
                 continue;
             }
             let (end, _) = rerun.run(trial.root, timeout, interrupt.clone()).await;
-            if interrupt.is_interrupted() {
+            if interrupt.is_cancelled() {
                 return Vec::new();
             }
             match end {

@@ -49,7 +49,7 @@ pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
             ProofEnd::Failed | ProofEnd::Broken => rerun.run(trial.root, TIMEOUT, interrupt.clone()).await.0,
         };
         runs.push(ProofRun { file: file.path.clone(), command: rerun.line.shell, on_base, on_head });
-        if interrupt.is_interrupted() {
+        if interrupt.is_cancelled() {
             return unknown("it was interrupted".to_owned());
         }
     }
@@ -84,7 +84,7 @@ pub async fn base_tests(
         let (on_head, mut failing) = rerun.run(&tree.path, TIMEOUT, interrupt.clone()).await;
         failing.truncate(MOST_NAMED);
         runs.push(BaseTestRun { file: file.to_owned(), command: rerun.line.shell, on_head, failing });
-        if interrupt.is_interrupted() {
+        if interrupt.is_cancelled() {
             return Vec::new();
         }
     }
@@ -137,7 +137,7 @@ mod tests {
     use std::{fs, path::Path, process::Command};
 
     use super::*;
-    use crate::runner::{Changes, Interrupter, Selection};
+    use crate::runner::Changes;
     use loopgate_core::{
         evidence::CheckKind,
         policy::{CheckPolicy, CheckSource, CommandCheck},
@@ -172,7 +172,7 @@ mod tests {
         let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("./pytest -q"));
         sh(root, "git add -A && git -c user.email=a@b.c -c user.name=n commit -qm fix");
         let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
-        let (_keep, interrupt) = Interrupter::new();
+        let interrupt = Interrupt::new();
         let trial =
             prove(&Trial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] }, interrupt).await;
         let output = Command::new("git").arg("-C").arg(root).args(["worktree", "list"]).output().unwrap();
@@ -208,7 +208,7 @@ mod tests {
         sh(root, "git add -A && git -c user.email=a@b.c -c user.name=n commit -qm weaker");
         let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
         let head = crate::runner::Checkout::around(root).unwrap().head;
-        let (_keep, interrupt) = Interrupter::new();
+        let interrupt = Interrupt::new();
         let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("./pytest -q"));
         let trial = Trial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] };
         let plan = plan(root, "./pytest -q");
@@ -228,7 +228,7 @@ mod tests {
     fn plan(root: &Path, run: &str) -> Plan {
         let source = CheckSource::Command(CommandCheck::new(run));
         let check = CheckPolicy { kind: CheckKind::Test, source, is_detected: false };
-        Plan::new(&[("unit".parse().unwrap(), check)].into(), &Selection::All, root.to_owned(), None).unwrap()
+        Plan::new(&[("unit".parse().unwrap(), check)].into(), None, root.to_owned(), None).unwrap()
     }
 
     #[tokio::test]
@@ -248,7 +248,7 @@ mod tests {
             sh(root, "git add -A && git -c user.email=a@b.c -c user.name=n commit -qm weaker");
             let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
             let head = crate::runner::Checkout::around(root).unwrap().head;
-            let (_keep, interrupt) = Interrupter::new();
+            let interrupt = Interrupt::new();
             let (name, check) = ("unit".parse().unwrap(), CommandCheck::new(CHECK));
             let trial = Trial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] };
             let runs = base_tests(&trial, &plan(root, CHECK), head, interrupt, Arc::new(Quiet)).await;

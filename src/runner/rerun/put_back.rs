@@ -28,7 +28,7 @@ pub async fn with_files_put_back(
     if tree.put_back(before, files).is_err() {
         return Vec::new();
     }
-    let commands: Vec<&str> = plan.commands().map(|(_, command)| command).collect();
+    let commands: Vec<&str> = plan.checks.values().map(|planned| planned.command.run.as_str()).collect();
     let run = |file: &str, on_head, failing| BaseTestRun {
         file: file.to_owned(),
         command: commands.join("; "),

@@ -9,10 +9,10 @@ use std::{
 
 use super::Trial;
 use crate::{
-    git::GitCommand,
+    git::{GitCommand, GitOutput},
     runner::worktree::{Extent, Worktree},
 };
-use loopgate_core::{Sha, source_files::belongs_to_tests};
+use loopgate_core::{Sha, source_files::belongs_to_tests, text::one_line};
 
 /// A git worktree on a commit, removed when dropped.
 pub struct BaseTree {
@@ -114,9 +114,6 @@ impl Drop for BaseTree {
 }
 
 fn git(root: &Path, arguments: &[&str]) -> Result<(), String> {
-    let output = GitCommand::new(root, arguments).run().map_err(|error| error.to_string())?;
-    if output.status.success() {
-        return Ok(());
-    }
-    Err(output.said.lines().last().unwrap_or("git failed").chars().take(200).collect())
+    let output = GitCommand::new(root, arguments).run().and_then(GitOutput::success);
+    output.map(drop).map_err(|error| one_line(&error.to_string(), 200))
 }

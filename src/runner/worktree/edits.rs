@@ -1,6 +1,6 @@
 //! Edits of a program: distinguished from earlier changes, turned into a commit, or put aside.
 
-use std::{collections::BTreeSet, fs};
+use std::fs;
 
 use super::{Extent, Head, Worktree, WorktreeError};
 use loopgate_core::{
@@ -13,10 +13,7 @@ use loopgate_core::{
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Edit {
     pub(super) path: String,
-    /// Mode and blob before; none where it is new.
-    pub(super) before: Option<(String, Sha)>,
-    /// Mode and blob after; none where it is gone.
-    pub(super) after: Option<(String, Sha)>,
+    pub(super) is_new: bool,
 }
 
 /// Edits of a program, as they would be committed.
@@ -41,11 +38,6 @@ impl Edits {
         self.head.tree
     }
 
-    /// `+5/-2`.
-    pub fn diff_summary(&self) -> String {
-        diff_summary(&self.files)
-    }
-
     pub fn paths(&self) -> Vec<String> {
         self.files.known().iter().map(|file| file.path.clone()).collect()
     }
@@ -58,22 +50,18 @@ pub fn diff_summary(files: &ChangedFiles) -> String {
 }
 
 impl Worktree {
-    /// Edits as a unified diff against their head.
-    pub fn diff_of(&self, edits: &Edits) -> Result<String, WorktreeError> {
-        self.diff(edits.head.tree, edits.tree)
-    }
-
     /// What a program edited since the working tree was `before`.
     ///
     /// A file that stood there untracked before, as builds and test runs leave them, is no edit of the change.
     pub fn edits_since(&self, before: Sha, head: Head) -> Result<Edits, WorktreeError> {
         let after = self.tree(Extent::Everything)?;
         let all = self.edits_between(before, after)?;
-        let listing = self.run(&["ls-tree", "-r", "-z", "--name-only", &head.commit.to_string()], None, None)?;
-        let tracked: BTreeSet<String> =
-            listing.split(|byte| *byte == 0).map(|name| String::from_utf8_lossy(name).into_owned()).collect();
-        let counts = |edit: &&Edit| edit.before.is_none() || tracked.contains(&edit.path);
-        let tree = self.tree_with(head, all.iter().filter(counts))?;
+        let stood_there = self.edits_between(head.tree, before)?.into_iter().filter(|file| file.is_new);
+        let stood_there: Vec<u8> = stood_there.flat_map(|file| file.path.into_bytes().into_iter().chain([0])).collect();
+        let index = self.scratch_index()?;
+        self.run(&["read-tree", &after.to_string()], Some(&index), None)?;
+        self.run(&["update-index", "--force-remove", "-z", "--stdin"], Some(&index), Some(&stood_there))?;
+        let tree = self.command(&["write-tree"], Some(&index)).run()?.object_id()?;
         let files = self.changes(head.tree, tree)?;
         Ok(Edits { head, before, all, tree, files })
     }
@@ -124,7 +112,7 @@ impl Worktree {
         self.run(&["read-tree", &edits.before.to_string()], Some(&index), None)?;
         let mut back = Vec::new();
         for edit in &edits.all {
-            if edit.before.is_some() {
+            if !edit.is_new {
                 back.extend_from_slice(edit.path.as_bytes());
                 back.push(0);
                 continue;
@@ -150,18 +138,5 @@ impl Worktree {
         let paths: Vec<u8> = edits.all.iter().flat_map(|edit| edit.path.bytes().chain([0])).collect();
         let reset = ["--literal-pathspecs", "reset", "--quiet", "--pathspec-from-file=-", "--pathspec-file-nul"];
         self.run(&reset, None, Some(&paths)).map(drop)
-    }
-
-    fn tree_with<'a>(&self, head: Head, edits: impl Iterator<Item = &'a Edit>) -> Result<Sha, WorktreeError> {
-        let index = self.scratch_index()?;
-        self.run(&["read-tree", &head.tree.to_string()], Some(&index), None)?;
-        let mut lines = Vec::new();
-        for edit in edits {
-            // Mode 0 takes a path out.
-            let (mode, blob) = edit.after.clone().unwrap_or_else(|| ("0".to_owned(), Sha::from_bytes([0; 20])));
-            lines.extend_from_slice(format!("{mode} {blob}\t{}\0", edit.path).as_bytes());
-        }
-        self.run(&["update-index", "-z", "--index-info"], Some(&index), Some(&lines))?;
-        Ok(self.command(&["write-tree"], Some(&index)).run()?.object_id()?)
     }
 }

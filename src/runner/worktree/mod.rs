@@ -62,13 +62,9 @@ impl Worktree {
     /// When it is none.
     pub fn at(root: &Path) -> Result<Self, WorktreeError> {
         let new = Self { root: root.to_owned(), git_dir: PathBuf::new(), common_dir: PathBuf::new() };
-        let absolute = |text: String| {
-            let path = PathBuf::from(text);
-            if path.is_absolute() { path } else { root.join(path) }
-        };
-        let git_dir = absolute(new.line(&["rev-parse", "--absolute-git-dir"])?);
-        let common_dir = absolute(new.line(&["rev-parse", "--git-common-dir"])?);
-        Ok(Self { git_dir, common_dir, ..new })
+        // Absolute, or relative to the top.
+        let folder = |which| new.line(&["rev-parse", which]).map(|path| root.join(path));
+        Ok(Self { git_dir: folder("--absolute-git-dir")?, common_dir: folder("--git-common-dir")?, ..new })
     }
 
     pub fn root(&self) -> &Path {
@@ -92,8 +88,7 @@ impl Worktree {
     /// Writes the working tree as a tree, through an index of our own.
     pub fn tree(&self, extent: Extent) -> Result<Sha, WorktreeError> {
         let index = self.scratch_index()?;
-        let shown = self.line(&["rev-parse", "--git-path", "index"])?;
-        let shown = if Path::new(&shown).is_absolute() { PathBuf::from(shown) } else { self.root.join(shown) };
+        let shown = self.root.join(self.line(&["rev-parse", "--git-path", "index"])?);
         if shown.is_file() {
             fs::copy(&shown, &index.0).map_err(|source| WorktreeError::File { path: index.0.clone(), source })?;
         }
@@ -169,26 +164,12 @@ impl Worktree {
     }
 
     fn edits_between(&self, from: Sha, to: Sha) -> Result<Vec<Edit>, WorktreeError> {
-        let raw = self.run(
-            &["diff-tree", "-r", "-z", "--raw", "--no-renames", &from.to_string(), &to.to_string()],
-            None,
-            None,
-        )?;
-        let mut fields = raw.split(|byte| *byte == 0);
+        let listed = ["diff-tree", "-r", "-z", "--name-status", "--no-renames", &from.to_string(), &to.to_string()];
+        let raw = self.run(&listed, None, None)?;
+        let mut fields = raw.split(|byte| *byte == 0).map(String::from_utf8_lossy);
         let mut edits = Vec::new();
-        while let (Some(what), Some(path)) = (fields.next(), fields.next()) {
-            let what = String::from_utf8_lossy(what).into_owned();
-            let parts: Vec<&str> = what.trim_start_matches(':').split(' ').collect();
-            let [old_mode, new_mode, old, new, _status] = parts.as_slice() else { break };
-            let side = |mode: &str, blob: &str| {
-                let blob: Sha = blob.parse().ok()?;
-                (mode != "000000").then(|| (mode.to_owned(), blob))
-            };
-            edits.push(Edit {
-                path: String::from_utf8_lossy(path).into_owned(),
-                before: side(old_mode, old),
-                after: side(new_mode, new),
-            });
+        while let (Some(status), Some(path)) = (fields.next(), fields.next()) {
+            edits.push(Edit { path: path.into_owned(), is_new: status == "A" });
         }
         Ok(edits)
     }
@@ -265,7 +246,7 @@ mod tests {
         fs::remove_file(repository.folder.path().join("sub/b.txt")).unwrap();
         let edits = tree.edits_since(before, head).unwrap();
         assert_eq!(edits.paths(), ["a.txt", "new/c.txt", "sub/b.txt"]);
-        assert_eq!(edits.diff_summary(), "+2/-2");
+        assert_eq!(diff_summary(&edits.files), "+2/-2");
         let author = CommitAuthor { name: "Fixer".into(), email: "fixer@example.com".into() };
         let commit = tree.commit(&edits, "fix(a): count\n\nAttempt 1/4\n", &author).unwrap();
         assert_eq!(tree.head().unwrap(), head, "nothing has moved yet");

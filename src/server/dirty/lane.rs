@@ -1,6 +1,6 @@
 //! One installation's part of the dirty set: what is queued there, and what of it may start.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, HashMap};
 
 use super::{Behind, Cursor, Limits, Seq, Target, Timestamp, Urgency, WorkClass};
 use loopgate_core::RepoName;
@@ -36,9 +36,8 @@ pub(super) struct Lane {
 /// What a lane has of one class.
 #[derive(Debug, Default)]
 pub(super) struct ClassQueue {
-    /// Places in line, each with its number. Those that an entry has left are passed over.
-    pub queue: VecDeque<(u64, Target)>,
-    pub queued: usize,
+    /// Who stands in line, by the number of the place.
+    pub queue: BTreeMap<u64, Target>,
     pub running: usize,
     /// Until when nothing starts.
     pub paused_until: Option<Timestamp>,
@@ -69,15 +68,18 @@ pub(super) enum State {
 }
 
 impl Entry {
-    /// Something of this class arrived of it. Returns the class that it was queued with, if it is queued and is more
-    /// urgent now.
-    pub fn raise(&mut self, class: WorkClass) -> Option<WorkClass> {
+    /// Something of this class arrived of it. Returns the class and the place that it was queued in, if it is queued and is
+    /// more urgent now.
+    pub fn raise(&mut self, class: WorkClass) -> Option<(WorkClass, u64)> {
         if let State::Running(_, urgency) = &self.state {
             urgency.raise(class);
         }
         let before = self.class;
         self.class = before.min(class);
-        (class < before && matches!(self.state, State::Queued(_))).then_some(before)
+        match self.state {
+            State::Queued(place) if class < before => Some((before, place)),
+            _ => None,
+        }
     }
 }
 
@@ -127,30 +129,18 @@ impl Lane {
                 others < limits.per_installation && of_class.running < limits.per_installation.div_ceil(2)
             }
         };
-        has_place && of_class.queued > 0 && of_class.paused_until.is_none()
+        has_place && !of_class.queue.is_empty() && of_class.paused_until.is_none()
     }
 
     /// Takes the next queued target of a line and marks it as running.
     pub fn take(&mut self, line: Line, limits: Limits) -> Option<(Target, Seq, Urgency)> {
-        let may_start: Vec<WorkClass> =
-            line.classes().iter().copied().filter(|class| self.may_start(*class, limits)).collect();
-        for class in &may_start {
-            let is_left = |(place, target): &mut (u64, Target)| {
-                self.entries.get(target).is_none_or(|entry| !matches!(entry.state, State::Queued(at) if at == *place))
-            };
-            let queue = &mut self.classes[*class as usize].queue;
-            while queue.pop_front_if(is_left).is_some() {}
-            while queue.pop_back_if(is_left).is_some() {}
-        }
+        let first = |class: WorkClass| self.classes[class as usize].queue.first_key_value().map(|(place, _)| *place);
+        let mut may_start = line.classes().iter().copied().filter(|class| self.may_start(*class, limits));
         let is_the_oldests = matches!(line, Line::Others) && self.turns % TURNS == TURNS - 1;
-        let class = if is_the_oldests {
-            let place = |class: &WorkClass| self.classes[*class as usize].queue.front().map(|(place, _)| *place);
-            may_start.into_iter().min_by_key(place)?
-        } else {
-            *may_start.first()?
-        };
-        let place = if is_the_oldests || matches!(line, Line::People) { 0 } else { self.newest_in_turn(class) };
-        let (_, target) = self.classes[class as usize].queue.remove(place)?;
+        let class = if is_the_oldests { may_start.min_by_key(|class| first(*class)) } else { may_start.next() }?;
+        let is_first = is_the_oldests || matches!(line, Line::People);
+        let place = if is_first { first(class) } else { self.newest_in_turn(class) }?;
+        let target = self.classes[class as usize].queue.remove(&place)?;
         if matches!(line, Line::Others) {
             self.turns = self.turns.wrapping_add(1);
             if self.served.len() >= MOST_SERVED {
@@ -162,20 +152,15 @@ impl Lane {
         let urgency = Urgency::from(class);
         entry.state = State::Running(class, urgency.clone());
         entry.class = WorkClass::Spread;
-        let of_class = &mut self.classes[class as usize];
-        of_class.queued -= 1;
-        of_class.running += 1;
+        self.classes[class as usize].running += 1;
         Some((target, entry.newest, urgency))
     }
 
     /// Where the newest entry of a class stands in line, of the repository that has had no turn for longest.
-    fn newest_in_turn(&self, class: WorkClass) -> usize {
-        let queue = &self.classes[class as usize].queue;
-        let is_queued = |(place, target): &(u64, Target)| {
-            self.entries.get(target).is_some_and(|entry| matches!(entry.state, State::Queued(at) if at == *place))
-        };
-        let newest = (0..queue.len()).rev().filter(|at| is_queued(&queue[*at])).take(LOOKED_THROUGH);
-        newest.min_by_key(|at| self.served.get(&queue[*at].1.repository().cloned())).unwrap_or(0)
+    fn newest_in_turn(&self, class: WorkClass) -> Option<u64> {
+        let newest = self.classes[class as usize].queue.iter().rev().take(LOOKED_THROUGH);
+        let (place, _) = newest.min_by_key(|(_, target)| self.served.get(&target.repository().cloned()))?;
+        Some(*place)
     }
 
     pub fn is_in_memory(&self) -> bool {
@@ -203,16 +188,10 @@ impl Lane {
     /// there was one.
     pub fn leaves_oldest_on_disk(&mut self, class: WorkClass) -> bool {
         let of_class = &mut self.classes[class as usize];
-        let is_queued = |place: u64, target: &Target| {
-            let entry = self.entries.get(target);
-            entry.is_some_and(|it| it.came_with == class && matches!(it.state, State::Queued(at) if at == place))
-        };
-        let Some(oldest) = of_class.queue.iter().position(|(place, target)| is_queued(*place, target)) else {
-            return false;
-        };
-        if let Some((_, target)) = of_class.queue.remove(oldest) {
+        let came_with = |target: &Target| self.entries.get(target).is_some_and(|entry| entry.came_with == class);
+        let Some((&place, _)) = of_class.queue.iter().find(|(_, target)| came_with(target)) else { return false };
+        if let Some(target) = of_class.queue.remove(&place) {
             self.entries.remove(&target);
-            of_class.queued -= 1;
             of_class.held -= 1;
             // Its row has the best class of all that arrived.
             self.misses(&WorkClass::ALL[..=class as usize]);
@@ -225,17 +204,16 @@ impl Lane {
         self.places += 1;
         if let Some(entry) = self.entries.get_mut(&target) {
             entry.state = State::Queued(self.places);
-            let of_class = &mut self.classes[entry.class as usize];
-            of_class.queued += 1;
-            of_class.queue.push_back((self.places, target));
+            self.classes[entry.class as usize].queue.insert(self.places, target);
         }
     }
 
     /// Takes an entry that is queued out of its line until then.
     pub fn wait(&mut self, target: &Target, until: Timestamp) {
-        if let Some(entry) = self.entries.get_mut(target) {
-            entry.state = State::Waiting(until);
-            self.classes[entry.class as usize].queued -= 1;
+        let Some(entry) = self.entries.get_mut(target) else { return };
+        if let State::Queued(place) = entry.state {
+            self.classes[entry.class as usize].queue.remove(&place);
         }
+        entry.state = State::Waiting(until);
     }
 }

@@ -78,23 +78,23 @@ impl Store {
     ) -> Result<Vec<AccessToken>, StoreError> {
         let columns = "digest, owner, login, name, made_at, used_at, ends_at";
         let query = Query::new(format!("SELECT {columns} FROM access_token WHERE {condition}")).bind(of).bind(now);
-        let rows = self.database.read(query).await?;
-        rows.iter().filter_map(|row| token(row).transpose()).collect()
+        Ok(self.database.read(query).await?.into_iter().filter_map(token).collect())
     }
 }
 
-/// None where this version cannot read who it is of.
-fn token(row: &Row) -> Result<Option<AccessToken>, StoreError> {
-    let Ok(login) = row.get::<&str>(2)?.parse() else { return Ok(None) };
-    Ok(Some(AccessToken {
-        digest: TokenDigest(row.get(0)?),
-        owner: UserId::new(row.get::<i64>(1)?.cast_unsigned()),
-        login,
-        name: row.get(3)?,
-        made_at: time(row.get(4)?).unwrap_or_default(),
-        used_at: time(row.get(5)?),
-        ends_at: time(row.get(6)?).unwrap_or_default(),
-    }))
+type Columns = (String, i64, String, String, i64, Option<i64>, i64);
+
+/// `None` where this version cannot read whose it is.
+fn token((digest, owner, login, name, made_at, used_at, ends_at): Columns) -> Option<AccessToken> {
+    Some(AccessToken {
+        digest: TokenDigest(digest),
+        owner: UserId::new(owner.cast_unsigned()),
+        login: login.parse().ok()?,
+        name,
+        made_at: time(made_at),
+        used_at: used_at.map(time),
+        ends_at: time(ends_at),
+    })
 }
 
 impl Batch<'_> {

@@ -24,8 +24,8 @@ impl Batch<'_> {
             "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4",
         );
         let rows = rows.bind(*installation).bind(POINTS);
-        let rows = rows.bind(*now - TimeDelta::minutes(1)).bind(*now + AHEAD).fetch_all(self.on()).await?;
-        let used = rows.first().map_or(Ok(0), |row| row.get::<i64>(0))?;
+        let rows = rows.bind(*now - TimeDelta::minutes(1)).bind(*now + AHEAD);
+        let used: i64 = rows.fetch(self.on()).await?.first().map_or(0, |(used,)| *used);
         let is_granted = used + i64::from(*points) <= i64::from(*most);
         if is_granted {
             self.insert_taken(*installation, POINTS, *now + *takes, *points).await?;
@@ -69,28 +69,26 @@ impl Batch<'_> {
     async fn lock_budget(&mut self) -> Result<(), StoreError> {
         if self.is_shared() {
             // Any number: nothing else of this database takes such a lock.
-            Query::new("SELECT pg_advisory_xact_lock(1)").fetch_all(self.on()).await?;
+            Query::new("SELECT pg_advisory_xact_lock(1)").execute(self.on()).await?;
         }
         Ok(())
     }
 
     /// What was created within the last hour, and the turns that are kept.
     async fn ledger(&mut self, installation: InstallationId, now: Timestamp) -> Result<Ledger, StoreError> {
-        let moment = |row: &Row, column| Ok(time(Some(row.get(column)?)).unwrap_or_default());
         let rows = Query::new("SELECT at FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4");
         let rows = rows.bind(installation).bind(CREATION).bind(now - LONGEST).bind(now + AHEAD);
-        let created: Result<_, StoreError> =
-            rows.fetch_all(self.on()).await?.iter().map(|row| moment(row, 0)).collect();
+        let created: Vec<(i64,)> = rows.fetch(self.on()).await?;
         let rows = Query::new("SELECT at, head, need FROM turn WHERE installation = $1 AND at > $2");
-        let promise = |row: &Row| -> Result<Option<(Sha, Promise)>, StoreError> {
-            let need = usize::try_from(row.get::<i64>(2)?).ok().and_then(|place| Need::ALL.get(place).copied());
-            let head = row.get::<String>(1)?.parse().ok();
-            let at = moment(row, 0)?;
-            Ok(head.zip(need).map(|(head, need)| (head, Promise { at, need })))
+        let promised: Vec<(i64, String, i64)> = rows.bind(installation).bind(now - LATE).fetch(self.on()).await?;
+        let promise = |(at, head, need): (i64, String, i64)| {
+            let need = *Need::ALL.get(usize::try_from(need).ok()?)?;
+            Some((head.parse::<Sha>().ok()?, Promise { at: time(at), need }))
         };
-        let rows = rows.bind(installation).bind(now - LATE).fetch_all(self.on()).await?;
-        let promised: Result<_, StoreError> = rows.iter().filter_map(|row| promise(row).transpose()).collect();
-        Ok(Ledger { created: created?, promised: promised? })
+        Ok(Ledger {
+            created: created.into_iter().map(|(at,)| time(at)).collect(),
+            promised: promised.into_iter().filter_map(promise).collect(),
+        })
     }
 
     async fn insert_taken(

@@ -104,20 +104,17 @@ impl IndexFilter {
 impl Store {
     pub async fn count_loops(&self, filter: &IndexFilter) -> Result<IndexCounts, StoreError> {
         let sql = "SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {filter} GROUP BY part";
-        let mut counts = Vec::new();
-        for row in &self.database.read(filter.bound(sql)).await? {
-            let written: &str = row.get(0)?;
-            if let Some(part) = Part::ALL.into_iter().find(|part| part.as_str() == written) {
-                counts.push((part, row.get::<i64>(1)?.cast_unsigned(), time(row.get(2)?).unwrap_or_default()));
-            }
-        }
+        let rows: Vec<(String, i64, i64)> = self.database.read(filter.bound(sql)).await?;
+        let counted = |(part, count, oldest): (String, i64, i64)| {
+            Some((Part::of_word(&part)?, count.cast_unsigned(), time(oldest)))
+        };
+        let mut counts: IndexCounts = rows.into_iter().filter_map(counted).collect();
         counts.sort_unstable();
         Ok(counts)
     }
 
     pub async fn index_version(&self, filter: &IndexFilter) -> Result<IndexVersion, StoreError> {
-        let rows = self.database.read(filter.bound(VERSION)).await?;
-        rows.first().map_or(Ok((0, 0, None)), |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
+        Ok(self.database.read(filter.bound(VERSION)).await?.pop().unwrap_or_default())
     }
 
     /// Those that have waited longest come first.
@@ -128,35 +125,31 @@ impl Store {
         limit: u32,
     ) -> Result<Vec<IndexedLoop>, StoreError> {
         let query = filter.bound(LOOPS).bind(part.as_str()).bind(i64::from(limit)).bind(i64::from(offset));
-        let mut loops = Vec::new();
-        for row in &self.database.read(query).await? {
-            // A row of another version may be one that this cannot read.
-            if let (Some(Key { target: Target::PullRequest { repository, number }, .. }), Ok(open)) =
-                (key(row)?, serde_json::from_str(row.get(3)?))
-            {
-                loops.push(IndexedLoop { repository, number, open });
-            }
-        }
-        Ok(loops)
+        let rows: Vec<(i64, String, String, String)> = self.database.read(query).await?;
+        // A row of another version may be one that this cannot read.
+        let read = |(installation, repository, what, open): (i64, String, String, String)| {
+            let Target::PullRequest { repository, number } = key((installation, repository, what))?.target else {
+                return None;
+            };
+            Some(IndexedLoop { repository, number, open: serde_json::from_str(&open).ok()? })
+        };
+        Ok(rows.into_iter().filter_map(read).collect())
     }
 
     /// What is wrong with the configuration of which repository, and since when: a hundred at most, the oldest first.
     pub async fn problems(&self) -> Result<Vec<(String, String, Timestamp)>, StoreError> {
         let sql = "SELECT repository, problem, MIN(problem_since) FROM open_loop WHERE problem <> ''
                    GROUP BY repository, problem ORDER BY MIN(problem_since), repository LIMIT 100";
-        let rows = self.database.read(Query::new(sql)).await?;
-        rows.iter().map(|row| Ok((row.get(0)?, row.get(1)?, time(row.get(2)?).unwrap_or_default()))).collect()
+        let rows: Vec<(String, String, i64)> = self.database.read(Query::new(sql)).await?;
+        Ok(rows.into_iter().map(|(repository, problem, since)| (repository, problem, time(since))).collect())
     }
 
     /// The repositories that have open loops, with their number; those with most of them first, 500 at most.
     pub async fn repositories(&self, sees: Sees) -> Result<Vec<(RepoName, u64)>, StoreError> {
         let filter = IndexFilter { sees, ..IndexFilter::default() };
-        let rows = self.database.read(filter.bound(REPOSITORIES)).await?;
-        let read = |row: &Row| -> Result<Option<(RepoName, u64)>, StoreError> {
-            let loops = row.get::<i64>(1)?.cast_unsigned();
-            Ok(row.get::<&str>(0)?.parse().ok().map(|repository| (repository, loops)))
-        };
-        rows.iter().filter_map(|row| read(row).transpose()).collect()
+        let rows: Vec<(String, i64)> = self.database.read(filter.bound(REPOSITORIES)).await?;
+        let read = |(name, loops): (String, i64)| Some((name.parse().ok()?, loops.cast_unsigned()));
+        Ok(rows.into_iter().filter_map(read).collect())
     }
 }
 

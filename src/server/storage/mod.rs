@@ -24,9 +24,11 @@ use std::{fmt, path::Path, str::FromStr, sync::Arc};
 use chrono::{DateTime, TimeDelta};
 use sha2::{Digest as _, Sha256};
 use sqlx::{
-    SqlSafeStr as _,
+    FromRow, SqlSafeStr as _,
+    any::AnyRow,
     migrate::{MigrateError, Migration, MigrationType, Migrator},
 };
+use sqlx_core::any::AnyConnectionBackend;
 use tokio::task::JoinSet;
 
 #[cfg(test)]
@@ -39,7 +41,7 @@ pub(super) use self::{
 };
 use self::{
     postgres::{POLL, PostgresFence, PostgresServer},
-    sql::{Connection, On, Query, Row, Value},
+    sql::{On, Query, Value},
     sqlite::SqliteFile,
 };
 use super::reconciler::LookOutcome;
@@ -116,9 +118,9 @@ const STEPS_AHEAD: i64 = 2;
 
 /// Refuses a database that a version wrote which is too new.
 async fn check_steps(connection: On<'_>, steps: usize) -> Result<(), StoreError> {
-    let newest = Query::new("SELECT MAX(version) FROM _sqlx_migrations").fetch_all(connection).await;
+    let newest = Query::new("SELECT MAX(version) FROM _sqlx_migrations").fetch::<(Option<i64>,)>(connection).await;
     // Before the first step there is no such table.
-    let found = newest.ok().and_then(|rows| rows.first()?.get::<Option<i64>>(0).ok()?).unwrap_or_default();
+    let found = newest.ok().and_then(|rows| rows.first()?.0).unwrap_or_default();
     let known = i64::try_from(steps).unwrap_or(i64::MAX);
     if found > known + STEPS_AHEAD { Err(StoreError::TooNew { found, known }) } else { Ok(()) }
 }
@@ -386,11 +388,11 @@ pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(
     }
     let mut connection = database.connect().await?;
     if !database.is_shared() {
-        Query::new("DELETE FROM process").execute(connection.on()).await?;
+        Query::new("DELETE FROM process").execute(&mut *connection).await?;
     }
     let enter = Query::new("INSERT INTO process (alive_until) VALUES ({lease}) RETURNING id");
-    let entered = enter.fetch_all(connection.on()).await?;
-    let id = entered.first().map_or(Ok(0), |row| row.get(0))?;
+    let entered: Vec<(i64,)> = enter.fetch(&mut *connection).await?;
+    let id = entered.first().map_or(0, |(id,)| *id);
     let tasks = match &mut database {
         Database::Sqlite(file) => {
             file.process = id;
@@ -414,17 +416,17 @@ enum Database {
 
 impl Database {
     /// A connection for the writer.
-    async fn connect(&self) -> Result<Connection, StoreError> {
+    async fn connect(&self) -> Result<Box<dyn AnyConnectionBackend>, StoreError> {
         Ok(match self {
-            Self::Sqlite(file) => Connection::Sqlite(file.connect().await?),
-            Self::Postgres(server) => Connection::Postgres(server.connect().await?),
+            Self::Sqlite(file) => Box::new(file.connect().await?),
+            Self::Postgres(server) => Box::new(server.connect().await?),
         })
     }
 
     /// The answer to a question.
-    async fn read(&self, query: Query) -> Result<Vec<Row>, StoreError> {
+    async fn read<T: for<'r> FromRow<'r, AnyRow>>(&self, query: Query) -> Result<Vec<T>, StoreError> {
         match self {
-            Self::Sqlite(file) => Ok(query.fetch_all(On::Sqlite(&mut *file.readers().acquire().await?)).await?),
+            Self::Sqlite(file) => Ok(query.fetch(&mut *file.readers().acquire().await?).await?),
             Self::Postgres(server) => server.read(query).await,
         }
     }
@@ -453,20 +455,16 @@ fn migrator(steps: &'static [(&str, &str)]) -> Migrator {
     migrator
 }
 
-/// The key in a row's first three columns; `None`, and a warning, if this version cannot read it.
-fn key(row: &Row) -> Result<Option<Key>, StoreError> {
-    let (repository, what) = (row.get(1)?, row.get(2)?);
-    let target = names::target(repository, what);
+/// How a key is read: installation, repository and what.
+type KeyColumns = (i64, String, String);
+
+/// The key in these columns; `None`, and a warning, if this version cannot read it.
+fn key((installation, repository, what): KeyColumns) -> Option<Key> {
+    let target = names::target(&repository, &what);
     if target.is_none() {
         tracing::warn!(repository, what, "the inbox holds a target that this version cannot read");
     }
-    let installation = installation(row)?;
-    Ok(target.map(|target| Key { installation, target }))
-}
-
-/// The keys of rows, without those that this version cannot read.
-fn keys(rows: &[Row]) -> Result<Vec<Key>, StoreError> {
-    rows.iter().filter_map(|row| key(row).transpose()).collect()
+    Some(Key { installation: InstallationId::new(installation.cast_unsigned()), target: target? })
 }
 
 /// The class that a number stands for; what a later version may add is not urgent.
@@ -474,10 +472,6 @@ fn class(number: i64) -> WorkClass {
     usize::try_from(number).ok().and_then(|at| WorkClass::ALL.get(at).copied()).unwrap_or(WorkClass::Spread)
 }
 
-fn installation(row: &Row) -> Result<InstallationId, StoreError> {
-    Ok(InstallationId::new(row.get::<i64>(0)?.cast_unsigned()))
-}
-
-fn time(millis: Option<i64>) -> Option<Timestamp> {
-    DateTime::from_timestamp_millis(millis?)
+fn time(millis: i64) -> Timestamp {
+    DateTime::from_timestamp_millis(millis).unwrap_or_default()
 }

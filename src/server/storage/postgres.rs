@@ -19,7 +19,8 @@ use std::{future::Future, pin::Pin, str::FromStr, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
 use sqlx::{
-    ConnectOptions as _, Connection as _, PgConnection, PgPool,
+    ConnectOptions as _, Connection as _, FromRow, PgConnection, PgPool,
+    any::AnyRow,
     postgres::{PgConnectOptions, PgListener, PgPoolOptions},
 };
 use tokio::{
@@ -28,7 +29,7 @@ use tokio::{
     time::{interval, sleep, timeout},
 };
 
-use super::{Key, On, Query, Row, Seq, StoreError, check_steps, migrator};
+use super::{Key, Query, Seq, StoreError, check_steps, migrator};
 use crate::github::Fence;
 
 /// As in sqlite.rs. A step only adds what versions before it do without; what they use goes with a step of the release
@@ -96,14 +97,14 @@ impl PostgresServer {
     /// Brings the tables up to date; one process at a time.
     pub async fn migrate(&self) -> Result<(), StoreError> {
         let mut connection = self.connect().await?;
-        check_steps(On::Postgres(&mut connection), MIGRATIONS.len()).await?;
+        check_steps(&mut connection, MIGRATIONS.len()).await?;
         migrator(MIGRATIONS).run_direct(None, &mut connection, false).await?;
         Ok(connection.close().await?)
     }
 
-    pub async fn read(&self, query: Query) -> Result<Vec<Row>, StoreError> {
+    pub async fn read<T: for<'r> FromRow<'r, AnyRow>>(&self, query: Query) -> Result<Vec<T>, StoreError> {
         let mut connection = self.readers.acquire().await?;
-        match timeout(ANSWER_WITHIN, query.fetch_all(On::Postgres(&mut connection))).await {
+        match timeout(ANSWER_WITHIN, query.fetch(&mut *connection)).await {
             Ok(rows) => Ok(rows?),
             Err(_) => {
                 // What it is in the middle of will not end.
@@ -125,7 +126,7 @@ impl PostgresServer {
                     "INSERT INTO process (id, alive_until) OVERRIDING SYSTEM VALUE VALUES ($1, clock_millis() + 20000)
                      ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until",
                 );
-                if let Err(error) = server.read(alive.bind(server.process)).await {
+                if let Err(error) = server.read::<()>(alive.bind(server.process)).await {
                     tracing::warn!(%error, "the lease of this process is not renewed");
                 }
             }
@@ -135,7 +136,7 @@ impl PostgresServer {
             loop {
                 server.tell.notified().await;
                 let told = Query::new("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(server.process.to_string());
-                if let Err(error) = server.read(told).await {
+                if let Err(error) = server.read::<()>(told).await {
                     tracing::debug!(%error, "other processes get no wake-up and find new work by polling");
                 }
                 sleep(TELL_EVERY).await;
@@ -185,7 +186,7 @@ impl PostgresFence {
                 "SELECT 1 WHERE $1 = (SELECT MIN(id) FROM process WHERE alive_until > clock_millis() + 5000)",
             ),
         };
-        Ok(!self.server.read(query.bind(self.server.process)).await?.is_empty())
+        Ok(!self.server.read::<()>(query.bind(self.server.process)).await?.is_empty())
     }
 }
 

@@ -78,7 +78,8 @@ impl Store {
     /// Installations with work that was not given up, is due by then, and is held by no other process.
     pub async fn installations(&self, due_by: Timestamp) -> Result<Vec<InstallationId>, StoreError> {
         let query = Query::new(INSTALLATIONS).bind(due_by).bind(self.database.process());
-        self.database.read(query).await?.iter().map(installation).collect()
+        let found: Vec<(i64,)> = self.database.read(query).await?;
+        Ok(found.into_iter().map(|(id,)| InstallationId::new(id.cast_unsigned())).collect())
     }
 
     /// The unfinished targets of an installation and class after `after`, `limit` at most, without those given up.
@@ -93,93 +94,89 @@ impl Store {
             .bind(after.map_or("", |cursor| &cursor.repository))
             .bind(after.map_or("", |cursor| &cursor.what))
             .bind(limit);
-        let rows = self.database.read(query.bind(self.database.process()).bind(class as i64)).await?;
-        let mut page = Page { pending: Vec::with_capacity(rows.len()), next: None };
-        for row in &rows {
-            if let Some(Key { target, .. }) = key(row)? {
-                let newest = Seq(row.get(3)?);
-                page.pending.push(Pending { target, newest, retry_at: time(row.get(4)?) });
-            }
-        }
-        if let Some(last) = rows.last().filter(|_| rows.len() >= limit) {
-            page.next = Some(Cursor { repository: last.get(1)?, what: last.get(2)? });
-        }
-        Ok(page)
+        type Columns = (i64, String, String, i64, Option<i64>);
+        let rows: Vec<Columns> = self.database.read(query.bind(self.database.process()).bind(class as i64)).await?;
+        let last = rows.last().filter(|_| rows.len() >= limit);
+        let next = last.map(|(_, repository, what, ..)| Cursor { repository: repository.clone(), what: what.clone() });
+        let pending = rows.into_iter().filter_map(|(installation, repository, what, newest, retry_at)| {
+            let target = key((installation, repository, what))?.target;
+            Some(Pending { target, newest: Seq(newest), retry_at: retry_at.map(time) })
+        });
+        Ok(Page { pending: pending.collect(), next })
     }
 
     /// What a job on this target would cover; `None` if there is nothing to do.
     pub async fn load(&self, key: &Key) -> Result<Option<TargetWork>, StoreError> {
-        self.database.read(Query::by_key(WORK, key)).await?.first().map(target_work).transpose()
+        Ok(self.database.read(Query::by_key(WORK, key)).await?.pop().map(target_work))
     }
 
     pub async fn next_wakeup(&self) -> Result<Option<Timestamp>, StoreError> {
-        let rows = self.database.read(Query::new("SELECT MIN(due_at) FROM wakeup")).await?;
-        Ok(time(rows.first().map_or(Ok(None), |row| row.get(0))?))
+        let rows: Vec<(Option<i64>,)> = self.database.read(Query::new("SELECT MIN(due_at) FROM wakeup")).await?;
+        Ok(rows.first().and_then(|(due_at,)| *due_at).map(time))
     }
 
     /// Up to when GitHub's delivery log is known.
     pub async fn log_known_until(&self) -> Result<Option<Timestamp>, StoreError> {
-        let rows = self.database.read(Query::new("SELECT at FROM progress WHERE what = $1").bind(LOG)).await?;
-        Ok(time(rows.first().map(|row| row.get(0)).transpose()?))
+        let query = Query::new("SELECT at FROM progress WHERE what = $1").bind(LOG);
+        let rows: Vec<(i64,)> = self.database.read(query).await?;
+        Ok(rows.first().map(|(at,)| time(*at)))
     }
 
     /// Failed attempts in whose place another is to be asked for, the oldest first, `limit` at most.
     pub async fn redeliveries(&self, now: Timestamp, limit: usize) -> Result<Vec<u64>, StoreError> {
         let sql = "SELECT attempt FROM failed_delivery WHERE due_at <= $1 ORDER BY failed_at LIMIT $2";
-        let rows = self.database.read(Query::new(sql).bind(now).bind(limit)).await?;
-        rows.iter().map(|row| Ok(row.get::<i64>(0)?.cast_unsigned())).collect()
+        let rows: Vec<(i64,)> = self.database.read(Query::new(sql).bind(now).bind(limit)).await?;
+        Ok(rows.into_iter().map(|(attempt,)| attempt.cast_unsigned()).collect())
     }
 
     /// The newest thousand.
     pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
         let sql = "SELECT installation, repository, what, failures, reason, dead_at FROM work
                    WHERE dead_at IS NOT NULL ORDER BY dead_at DESC LIMIT $1";
-        let letter = |row: &Row| -> Result<Option<DeadLetter>, StoreError> {
-            let Some(key) = key(row)? else { return Ok(None) };
-            let died_at = time(row.get(5)?).unwrap_or_default();
-            Ok(Some(DeadLetter { key, failures: count(row, 3)?, reason: row.get(4)?, died_at }))
+        type Columns = (i64, String, String, i64, String, i64);
+        let letter = |(installation, repository, what, failures, reason, died_at): Columns| {
+            let key = key((installation, repository, what))?;
+            Some(DeadLetter { key, failures: count(failures), reason, died_at: time(died_at) })
         };
         let rows = self.database.read(Query::new(sql).bind(DEAD_LETTERS)).await?;
-        rows.iter().filter_map(|row| letter(row).transpose()).collect()
+        Ok(rows.into_iter().filter_map(letter).collect())
     }
 
     pub async fn counts(&self) -> Result<Counts, StoreError> {
         let sql = "SELECT class, COUNT(*), COUNT(dead_at),
                        MIN(CASE WHEN dead_at IS NULL THEN coalesce(waiting_since, received_at) END)
                    FROM work GROUP BY class";
+        let rows: Vec<(i64, i64, i64, Option<i64>)> = self.database.read(Query::new(sql)).await?;
         let mut counts = Counts::default();
-        for row in self.database.read(Query::new(sql)).await? {
-            let [all, dead] = [row.get::<i64>(1)?, row.get::<i64>(2)?].map(i64::cast_unsigned);
-            counts.waiting += all - dead;
-            counts.dead += dead;
-            counts.oldest[class(row.get(0)?) as usize] = time(row.get(3)?);
+        for (number, all, dead, oldest) in rows {
+            counts.waiting += (all - dead).cast_unsigned();
+            counts.dead += dead.cast_unsigned();
+            counts.oldest[class(number) as usize] = oldest.map(time);
         }
         Ok(counts)
     }
 }
 
-/// What work there is, in the columns newest, delivery, event, received_at, hints, failures, failing_since, begun, fence,
+/// How the work on a target is read: newest, delivery, event, received_at, hints, failures, failing_since, begun, fence,
 /// waiting_since.
-pub(super) fn target_work(row: &Row) -> Result<TargetWork, StoreError> {
-    let hints: &str = row.get(4)?;
+pub(super) type WorkColumns = (i64, String, String, i64, String, i64, Option<i64>, i64, i64, Option<i64>);
+
+pub(super) fn target_work(columns: WorkColumns) -> TargetWork {
+    let (newest, delivery, event, received_at, hints, failures, failing_since, begun, fence, waiting_since) = columns;
     let characters = i64::try_from(hints.chars().count()).unwrap_or(i64::MAX);
-    Ok(TargetWork {
-        covered: Covered { up_to: Seq(row.get(0)?), hints: characters, fence: Seq(row.get(8)?) },
-        origin: WorkOrigin {
-            delivery: row.get(1)?,
-            event: row.get(2)?,
-            received_at: time(row.get(3)?).unwrap_or_default(),
-        },
-        hints: read_hints(hints),
-        failures: count(row, 5)?,
-        failing_since: time(row.get(6)?),
-        begun: count(row, 7)?,
-        waiting_since: time(row.get(9)?),
-    })
+    TargetWork {
+        covered: Covered { up_to: Seq(newest), hints: characters, fence: Seq(fence) },
+        origin: WorkOrigin { delivery, event, received_at: time(received_at) },
+        hints: read_hints(&hints),
+        failures: count(failures),
+        failing_since: failing_since.map(time),
+        begun: count(begun),
+        waiting_since: waiting_since.map(time),
+    }
 }
 
-fn count(row: &Row, at: usize) -> Result<u32, StoreError> {
-    Ok(u32::try_from(row.get::<i64>(at)?).unwrap_or_default())
+fn count(number: i64) -> u32 {
+    u32::try_from(number).unwrap_or_default()
 }
 
 /// Hints of another version that cannot be read are left out: no decision may depend on a hint being there.

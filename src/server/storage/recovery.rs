@@ -126,8 +126,10 @@ impl Batch<'_> {
         now: Timestamp,
     ) -> Result<Applied, StoreError> {
         let wanted = Query::new(WANTED).bind(installation).bind(now).bind(now - ASK_AGAIN_AFTER).bind(most);
-        let mut wanted = wanted.fetch_all(self.on()).await?;
-        wanted.sort_by_cached_key(|row| std::cmp::Reverse(row.get::<i64>(3).unwrap_or_default()));
-        self.ask(keys(&wanted)?, "resync", WorkClass::Spread, now).await
+        let mut wanted: Vec<(i64, String, String, i64)> = wanted.fetch(self.on()).await?;
+        wanted.sort_by_key(|(.., updated_at)| std::cmp::Reverse(*updated_at));
+        let keys =
+            wanted.into_iter().filter_map(|(installation, repository, what, _)| key((installation, repository, what)));
+        self.ask(keys, "resync", WorkClass::Spread, now).await
     }
 }

@@ -5,12 +5,17 @@
 
 use std::borrow::Cow;
 
+use futures::TryStreamExt as _;
 use sqlx::{
-    AssertSqlSafe, Connection as _, Decode, PgConnection, Postgres, Row as _, Sqlite, SqliteConnection, Type,
-    postgres::PgRow, sqlite::SqliteRow,
+    Arguments as _, AssertSqlSafe, Database as _, Either, FromRow, Postgres, SqlSafeStr as _,
+    any::{AnyArguments, AnyRow},
 };
+use sqlx_core::any::AnyConnectionBackend;
 
 use super::{InstallationId, Key, Timestamp, names};
+
+/// A connection to either database, that is used for a moment.
+pub(super) type On<'c> = &'c mut (dyn AnyConnectionBackend + 'static);
 
 /// A statement and what is bound to it.
 pub(super) struct Query {
@@ -97,59 +102,16 @@ impl From<Vec<u8>> for Value {
     }
 }
 
-/// A connection that is used for a moment.
-pub(super) enum On<'c> {
-    Sqlite(&'c mut SqliteConnection),
-    Postgres(&'c mut PgConnection),
+/// Whether several processes share what is behind the connection.
+pub(super) fn is_postgres(connection: &dyn AnyConnectionBackend) -> bool {
+    connection.name() == Postgres::NAME
 }
 
-/// A connection that is kept.
-#[derive(Debug)]
-pub(super) enum Connection {
-    Sqlite(SqliteConnection),
-    Postgres(PgConnection),
-}
-
-impl Connection {
-    pub fn on(&mut self) -> On<'_> {
-        match self {
-            Self::Sqlite(connection) => On::Sqlite(connection),
-            Self::Postgres(connection) => On::Postgres(connection),
-        }
-    }
-
-    pub const fn is_postgres(&self) -> bool {
-        matches!(self, Self::Postgres(_))
-    }
-
-    pub async fn close(self) -> Result<(), sqlx::Error> {
-        match self {
-            Self::Sqlite(connection) => connection.close().await,
-            Self::Postgres(connection) => connection.close().await,
-        }
-    }
-}
-
-macro_rules! bound {
-    ($query:expr, $database:expr) => {{
-        let Query { sql, values } = $query;
-        values.into_iter().fold(sqlx::query(AssertSqlSafe(worded(sql, $database))), |query, value| match value {
-            Value::Number(number) => query.bind(number),
-            Value::Text(text) => query.bind(text),
-            Value::Bytes(bytes) => query.bind(bytes),
-        })
-    }};
-}
-
-/// Places of [`WORDS`].
-const SQLITE: usize = 1;
-const POSTGRES: usize = 2;
-
-fn worded(sql: Cow<'static, str>, database: usize) -> Cow<'static, str> {
+fn worded(sql: Cow<'static, str>, is_postgres: bool) -> Cow<'static, str> {
     if !sql.contains('{') {
         return sql;
     }
-    WORDS.iter().fold(sql.into_owned(), |sql, words| sql.replace(words[0], words[database])).into()
+    WORDS.iter().fold(sql.into_owned(), |sql, words| sql.replace(words[0], words[1 + usize::from(is_postgres)])).into()
 }
 
 impl Query {
@@ -184,39 +146,36 @@ impl Query {
 
     /// The number of rows that were changed.
     pub async fn execute(self, on: On<'_>) -> Result<u64, sqlx::Error> {
-        Ok(match on {
-            On::Sqlite(connection) => bound!(self, SQLITE).execute(connection).await?.rows_affected(),
-            On::Postgres(connection) => bound!(self, POSTGRES).execute(connection).await?.rows_affected(),
-        })
+        Ok(self.carry_out(on).await?.1)
     }
 
-    pub async fn fetch_all(self, on: On<'_>) -> Result<Vec<Row>, sqlx::Error> {
-        Ok(match on {
-            On::Sqlite(connection) => {
-                bound!(self, SQLITE).fetch_all(connection).await?.into_iter().map(Row::Sqlite).collect()
-            }
-            On::Postgres(connection) => {
-                bound!(self, POSTGRES).fetch_all(connection).await?.into_iter().map(Row::Postgres).collect()
-            }
-        })
-    }
-}
-
-/// A row of an answer.
-pub(super) enum Row {
-    Sqlite(SqliteRow),
-    Postgres(PgRow),
-}
-
-impl Row {
-    /// The column at this place, from 0.
-    pub fn get<'r, T>(&'r self, at: usize) -> Result<T, sqlx::Error>
+    /// The rows of the answer.
+    pub async fn fetch<T>(self, on: On<'_>) -> Result<Vec<T>, sqlx::Error>
     where
-        T: Decode<'r, Sqlite> + Type<Sqlite> + Decode<'r, Postgres> + Type<Postgres>,
+        T: for<'r> FromRow<'r, AnyRow>,
     {
-        match self {
-            Self::Sqlite(row) => row.try_get(at),
-            Self::Postgres(row) => row.try_get(at),
+        self.carry_out(on).await?.0.iter().map(T::from_row).collect()
+    }
+
+    async fn carry_out(self, on: On<'_>) -> Result<(Vec<AnyRow>, u64), sqlx::Error> {
+        let mut arguments = AnyArguments::default();
+        for value in self.values {
+            let added = match value {
+                Value::Number(number) => arguments.add(number),
+                Value::Text(text) => arguments.add(text),
+                Value::Bytes(bytes) => arguments.add(bytes),
+            };
+            added.map_err(sqlx::Error::Encode)?;
         }
+        let sql = AssertSqlSafe(worded(self.sql, is_postgres(&*on))).into_sql_str();
+        let mut answer = on.fetch_many(sql, true, Some(arguments));
+        let (mut rows, mut changed) = (Vec::new(), 0);
+        while let Some(part) = answer.try_next().await? {
+            match part {
+                Either::Left(result) => changed += result.rows_affected(),
+                Either::Right(row) => rows.push(row),
+            }
+        }
+        Ok((rows, changed))
     }
 }

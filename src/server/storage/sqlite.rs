@@ -27,7 +27,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::{Connection, On, Query, StoreError, check_steps, migrator};
+use super::{On, Query, StoreError, check_steps, migrator};
 
 /// The steps to the tables of today, oldest first. The database keeps the digest of each that it took, so a released one
 /// stays as it is.
@@ -140,14 +140,14 @@ impl SqliteFile {
 
     /// Writes what an open connection still sees to where the file was: beside it first, since half a file would be taken
     /// for somebody else's.
-    pub async fn restore(&self, connection: &mut Connection) -> Result<(), StoreError> {
+    pub async fn restore(&self, connection: On<'_>) -> Result<(), StoreError> {
         self.lock_again()?;
         let there = file_id(fs::metadata(self.path("")));
         let is_ours = there == self.files.lock().unwrap_or_else(PoisonError::into_inner)[0];
         if there.is_none() || is_ours {
             let new = self.path("-new");
             fs::remove_file(&new).ok();
-            Query::new("VACUUM INTO $1").bind(new.display().to_string()).execute(connection.on()).await?;
+            Query::new("VACUUM INTO $1").bind(new.display().to_string()).execute(connection).await?;
             // What is left of the old file's log would be taken for the new one's.
             for old in &PARTS[1..] {
                 fs::remove_file(self.path(old)).ok();
@@ -173,13 +173,11 @@ impl SqliteFile {
 
 /// Whether the file is sound, and of this version's form.
 async fn prepare(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    let check = Query::new("PRAGMA quick_check(1)").fetch_all(On::Sqlite(connection)).await?;
-    if let Some(found) = check.first().map(|row| row.get::<String>(0)).transpose()?
-        && found != "ok"
-    {
+    let check: Vec<(String,)> = Query::new("PRAGMA quick_check(1)").fetch(connection).await?;
+    if let Some((found,)) = check.into_iter().find(|(found,)| found != "ok") {
         return Err(StoreError::Damaged(found));
     }
-    check_steps(On::Sqlite(connection), MIGRATIONS.len()).await?;
+    check_steps(connection, MIGRATIONS.len()).await?;
     Ok(migrator(MIGRATIONS).run_direct(None, connection, false).await?)
 }
 

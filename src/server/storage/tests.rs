@@ -63,11 +63,13 @@ impl Kept {
     }
 
     fn connection(&mut self) -> On<'_> {
-        self.writer.connection.as_mut().expect("a writer that just wrote has a connection").on()
+        &mut **self.writer.connection.as_mut().expect("a writer that just wrote has a connection")
     }
 
-    async fn sql(&mut self, sql: &'static str) -> Vec<Row> {
-        Query::new(sql).fetch_all(self.connection()).await.unwrap()
+    /// The first column of each row.
+    async fn sql(&mut self, sql: &'static str) -> Vec<i64> {
+        let rows: Vec<(i64,)> = Query::new(sql).fetch(self.connection()).await.unwrap();
+        rows.into_iter().map(|(number,)| number).collect()
     }
 
     async fn begin(&mut self, number: u64) -> Option<TargetWork> {
@@ -493,7 +495,7 @@ async fn tokens_are_their_owners_and_end(mut kept: Kept) {
 
 /// sqlx adds the line of PostgreSQL's own source, which reads like a line of ours.
 async fn errors_name_no_place_in_the_databases_source(mut kept: Kept) {
-    let answer = Query::new("SELECT * FROM nowhere").fetch_all(kept.connection()).await;
+    let answer = Query::new("SELECT * FROM nowhere").fetch::<()>(kept.connection()).await;
     let words = StoreError::from(answer.err().unwrap()).to_string();
     assert!(words.contains("nowhere") && !words.contains("at line"), "{words}");
 }
@@ -503,7 +505,7 @@ async fn errors_name_no_place_in_the_databases_source(mut kept: Kept) {
 async fn a_write_lock_of_somebody_else_is_waited_for() {
     let mut kept = Kept::new().await;
     let rows = kept.sql("PRAGMA busy_timeout").await;
-    assert_eq!(rows[0].get::<i64>(0).unwrap(), 8_000);
+    assert_eq!(rows[0], 8_000);
 }
 
 macro_rules! on_both {
@@ -586,10 +588,10 @@ async fn four_processes_share_the_work_and_wait_for_nobody() {
 async fn a_session_that_was_ended_is_replaced_and_a_newer_version_may_have_been_here() {
     let Some(address) = postgres::schema().await else { return };
     let mut kept = Kept::at(Some(Secret::new(&address))).await;
-    let session = kept.sql("SELECT pg_backend_pid()::BIGINT").await[0].get::<i64>(0).unwrap();
+    let session = kept.sql("SELECT pg_backend_pid()::BIGINT").await[0];
     let mut other = Kept::at(Some(Secret::new(&address))).await;
     let end = Query::new("SELECT pg_terminate_backend($1::INTEGER)").bind(session);
-    end.fetch_all(other.connection()).await.unwrap();
+    end.execute(other.connection()).await.unwrap();
     assert!(is_fresh(&kept.one(delivery("a", 1, vec![])).await), "nobody is told to send it again");
     // The same where others gave up their places long ago.
     other
@@ -726,7 +728,7 @@ async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
         let of =
             |times: &[std::time::Duration]| times.iter().sum::<std::time::Duration>() * 60 / times.len() as u32 / 60;
         let sql = "SELECT pg_total_relation_size('work')";
-        let used = kept.sql(sql).await[0].get::<i64>(0).unwrap();
+        let used = kept.sql(sql).await[0];
         println!(
             "{load} deliveries: 60 take {:.1?} at first, {:.1?} at last; {} kB before a vacuum",
             of(&times[..part]),
@@ -739,7 +741,7 @@ async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
         // Transactions of other tests keep old rows as well, while they last.
         let others = "SELECT COUNT(*) FROM pg_stat_activity
                       WHERE backend_xmin IS NOT NULL AND pid <> pg_backend_pid() AND datname = current_database()";
-        while kept.sql(others).await[0].get::<i64>(0).unwrap() > 0 {}
+        while kept.sql(others).await[0] > 0 {}
         sqlx::raw_sql("VACUUM work").execute(&mut other).await.unwrap();
         sizes.push(used);
     }
@@ -749,9 +751,9 @@ async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
     // Ids leave nothing at all.
     let ids = "SELECT SUM(pg_relation_size(inhrelid::regclass))::BIGINT FROM pg_inherits
                WHERE inhparent = 'seen'::regclass";
-    assert!(kept.sql(ids).await[0].get::<i64>(0).unwrap() > 0);
+    assert!(kept.sql(ids).await[0] > 0);
     kept.one(Change::Prune(at(0) + TimeDelta::days(10))).await;
-    assert_eq!(kept.sql(ids).await[0].get::<i64>(0).unwrap(), 0);
+    assert_eq!(kept.sql(ids).await[0], 0);
 }
 
 #[tokio::test]

@@ -13,7 +13,7 @@ use chrono::TimeDelta;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use super::*;
+use super::{sql::is_postgres, *};
 use crate::github::webhook::class_of;
 use loopgate_core::deciding::Part;
 
@@ -108,14 +108,18 @@ const BLOCK_OF_NUMBERS: &str = "SELECT nextval('numbers')";
 pub(in crate::server) struct Writer {
     database: Arc<Database>,
     /// None after a failure: what a connection is in then cannot be known, so the next batch opens another.
-    pub(super) connection: Option<Connection>,
+    pub(super) connection: Option<Box<dyn AnyConnectionBackend>>,
     next_seq: i64,
     pub(super) tasks: JoinSet<()>,
 }
 
 impl Writer {
     /// The tasks end with the writer.
-    pub(super) const fn new(database: Arc<Database>, connection: Connection, tasks: JoinSet<()>) -> Self {
+    pub(super) const fn new(
+        database: Arc<Database>,
+        connection: Box<dyn AnyConnectionBackend>,
+        tasks: JoinSet<()>,
+    ) -> Self {
         Self { database, connection: Some(connection), next_seq: 0, tasks }
     }
 
@@ -181,7 +185,7 @@ impl Writer {
     /// Heals a file that somebody removed or replaced. What we hold open still has everything, and is held until then.
     async fn put_back(&mut self, file: &SqliteFile) -> Result<(), StoreError> {
         if let Some(connection) = self.connection.as_mut().filter(|_| !file.is_in_place()) {
-            file.restore(connection).await?;
+            file.restore(&mut **connection).await?;
             // Closed before another is opened: its end removes the log by its name.
             if let Some(old) = self.connection.take() {
                 old.close().await.ok();
@@ -205,18 +209,17 @@ impl Writer {
                 none.insert(self.database.connect().await?)
             }
         };
-        let begin = if connection.is_postgres() { "BEGIN" } else { "BEGIN IMMEDIATE" };
-        Query::new(begin).execute(connection.on()).await?;
-        if self.next_seq == 0 || connection.is_postgres() {
-            let numbers = Query::new(if connection.is_postgres() { BLOCK_OF_NUMBERS } else { NEXT_NUMBER })
-                .fetch_all(connection.on())
-                .await?;
-            self.next_seq = numbers.first().map_or(Ok(1), |row| row.get(0))?;
+        let is_shared = is_postgres(&**connection);
+        Query::new(if is_shared { "BEGIN" } else { "BEGIN IMMEDIATE" }).execute(&mut **connection).await?;
+        if self.next_seq == 0 || is_shared {
+            let numbers = Query::new(if is_shared { BLOCK_OF_NUMBERS } else { NEXT_NUMBER });
+            self.next_seq = numbers.fetch(&mut **connection).await?.first().map_or(1, |(number,)| *number);
         }
-        let mut batch = Batch { connection, next_seq: self.next_seq, process: self.database.process() };
+        let (next_seq, process) = (self.next_seq, self.database.process());
+        let mut batch = Batch { connection: &mut **connection, next_seq, process };
         let applied = batch.apply(changes).await?;
         self.next_seq = batch.next_seq;
-        Query::new("COMMIT").execute(connection.on()).await?;
+        Query::new("COMMIT").execute(&mut **connection).await?;
         Ok(applied)
     }
 
@@ -225,14 +228,14 @@ impl Writer {
         self.tasks.shutdown().await;
         let Some(mut connection) = self.connection else { return Ok(()) };
         let gone = Query::new("DELETE FROM process WHERE id = $1").bind(self.database.process());
-        gone.execute(connection.on()).await?;
+        gone.execute(&mut *connection).await?;
         Ok(connection.close().await?)
     }
 }
 
 /// One transaction.
 pub(super) struct Batch<'c> {
-    connection: &'c mut Connection,
+    connection: On<'c>,
     next_seq: i64,
     process: i64,
 }
@@ -248,7 +251,7 @@ struct Addition {
 
 impl Batch<'_> {
     pub(super) fn on(&mut self) -> On<'_> {
-        self.connection.on()
+        &mut *self.connection
     }
 
     /// Carries out a statement of which nothing is asked but that it is.
@@ -257,8 +260,8 @@ impl Batch<'_> {
         Ok(Applied::Recorded)
     }
 
-    pub(super) const fn is_shared(&self) -> bool {
-        self.connection.is_postgres()
+    pub(super) fn is_shared(&self) -> bool {
+        is_postgres(&*self.connection)
     }
 
     async fn apply<'a>(
@@ -323,7 +326,7 @@ impl Batch<'_> {
 
     /// Notes the ids. Returns for each whether it is new; of copies in one batch, the first is.
     async fn remember(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>, StoreError> {
-        if self.connection.is_postgres() {
+        if self.is_shared() {
             return self.remember_in_parts(deliveries).await;
         }
         let mut noted = 0;
@@ -341,7 +344,7 @@ impl Batch<'_> {
         // Rare: some were known. Those whose own number was noted were not.
         for (is_fresh, (seq, _)) in fresh.iter_mut().zip(deliveries) {
             let row = Query::new("SELECT 1 FROM seen WHERE seq = $1").bind(seq.0);
-            *is_fresh = !row.fetch_all(self.on()).await?.is_empty();
+            *is_fresh = !row.fetch::<()>(self.on()).await?.is_empty();
         }
         Ok(fresh)
     }
@@ -356,9 +359,7 @@ impl Batch<'_> {
         for chunk in ids.chunks(ROWS) {
             let query = Query::of_rows("SELECT delivery FROM seen WHERE delivery IN ({rows})", chunk.len(), 1);
             let query = chunk.iter().fold(query, |query, (_, id)| query.bind(id.clone()));
-            for row in query.fetch_all(self.on()).await? {
-                known.insert(row.get::<Vec<u8>>(0)?);
-            }
+            known.extend(query.fetch::<(Vec<u8>,)>(self.on()).await?.into_iter().map(|(id,)| id));
         }
         let mut new: Vec<_> = ids.iter().filter(|(_, id)| !known.contains(id)).cloned().collect();
         new.sort_unstable();
@@ -367,9 +368,7 @@ impl Batch<'_> {
         for chunk in new.chunks(ROWS) {
             let query = Query::of_rows(REMEMBER_IN_PARTS, chunk.len(), 2);
             let query = chunk.iter().fold(query, |query, (part, id)| query.bind(*part).bind(id.clone()));
-            for row in query.fetch_all(self.on()).await? {
-                noted.insert(row.get::<Vec<u8>>(0)?);
-            }
+            noted.extend(query.fetch::<(Vec<u8>,)>(self.on()).await?.into_iter().map(|(id,)| id));
         }
         Ok(ids.iter().map(|(_, id)| noted.remove(id)).collect())
     }
@@ -412,8 +411,7 @@ impl Batch<'_> {
     async fn begin(&mut self, key: &Key, now: Timestamp) -> Result<Applied, StoreError> {
         let fence = self.take_seq();
         let claim = Query::by_key(CLAIM, key).bind(self.process).bind(fence.0);
-        let rows = claim.bind(now).fetch_all(self.on()).await?;
-        let begun = rows.first().map(read::target_work).transpose()?;
+        let begun = claim.bind(now).fetch(self.on()).await?.pop().map(read::target_work);
         Ok(Applied::Begun(begun.map(Box::new)))
     }
 
@@ -430,7 +428,7 @@ impl Batch<'_> {
         now: Timestamp,
     ) -> Result<Applied, StoreError> {
         let held = Query::by_key("SELECT 1 FROM work WHERE {key} AND fence = $4 {lock}", key).bind(covered.fence.0);
-        if held.fetch_all(self.on()).await?.is_empty() {
+        if held.fetch::<()>(self.on()).await?.is_empty() {
             tracing::warn!(%key, "another process has taken this work over; how it ended here is not noted");
             return Ok(Applied::Recorded);
         }
@@ -473,10 +471,9 @@ impl Batch<'_> {
         if done.execute(self.on()).await? > 0 {
             return Ok(Vec::new());
         }
-        let left = Query::by_key(BEGIN_ANEW, key).bind(covered.hints).fetch_all(self.on()).await?;
-        let arrival =
-            |row: &Row| Ok(Arrival { key: key.clone(), seq: Seq(row.get(0)?), class: super::class(row.get(1)?) });
-        left.iter().map(arrival).collect()
+        let left: Vec<(i64, i64)> = Query::by_key(BEGIN_ANEW, key).bind(covered.hints).fetch(self.on()).await?;
+        let arrival = |(seq, class)| Arrival { key: key.clone(), seq: Seq(seq), class: super::class(class) };
+        Ok(left.into_iter().map(arrival).collect())
     }
 
     async fn set_wakeup(&mut self, key: &Key, again: Option<Timestamp>) -> Result<Applied, StoreError> {
@@ -501,8 +498,8 @@ impl Batch<'_> {
     }
 
     async fn wake(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
-        let due = Query::new(WAKE).bind(now).bind(SLICE).fetch_all(self.on()).await?;
-        self.ask(keys(&due)?, "wakeup", WorkClass::Author, now).await
+        let due: Vec<KeyColumns> = Query::new(WAKE).bind(now).bind(SLICE).fetch(self.on()).await?;
+        self.ask(due.into_iter().filter_map(key), "wakeup", WorkClass::Author, now).await
     }
 
     /// Looks that no delivery asked for.
@@ -521,10 +518,10 @@ impl Batch<'_> {
     }
 
     async fn prune(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
-        let ids = if self.connection.is_postgres() {
+        let ids = if self.is_shared() {
             Query::new("DELETE FROM process WHERE alive_until < clock_millis() - 86400000").execute(self.on()).await?;
             let tomorrow = part_of(now + TimeDelta::days(1));
-            Query::new("SELECT empty_part($1)").bind(tomorrow).fetch_all(self.on()).await?;
+            Query::new("SELECT empty_part($1)").bind(tomorrow).execute(self.on()).await?;
             0
         } else {
             Query::new(FORGET).bind(now - REMEMBER_IDS).bind(SLICE).execute(self.on()).await?

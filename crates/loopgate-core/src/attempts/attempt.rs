@@ -1,10 +1,10 @@
 //! An attempt: the head commit once its verification has ended.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 use super::comparison;
 use crate::{
-    evidence::{CheckEvidence, CheckKind, Failure, TestId, tree_hash},
+    evidence::{CheckEvidence, CheckKind, Failure, tree_hash},
     failure::{self, Blame, ExaminedFailure},
     ids::{CheckName, Fingerprint},
     policy::{Look, Severity},
@@ -83,7 +83,7 @@ pub fn digest(
         failed_rules: evaluation.failed_rules(),
         failed_checks: evidence.failing(),
         fingerprints,
-        failing_tests: failing_tests(&failures),
+        failing_tests: failures.iter().filter_map(|one| Some((one.test_name.clone()?, one.test_id))).collect(),
         tests: comparison::test_outcomes(evidence),
         named_places: named_places(evidence),
         total_tests: comparison::total(evidence),
@@ -106,10 +106,6 @@ fn named_places(evidence: &HeadEvidence) -> BTreeSet<String> {
     let failures = failing.flat_map(|check| &check.failures).filter(|failure| failure.test_name.is_none());
     let failures = failures.filter_map(|failure| failure.location()).filter_map(|(file, line)| Some((file, line?)));
     findings.chain(failures).take(KEPT_PLACES).map(|(file, line)| format!("{file}:{line}")).collect()
-}
-
-fn failing_tests(failures: &[&Failure]) -> BTreeMap<String, Option<TestId>> {
-    failures.iter().filter_map(|failure| Some((failure.test_name.clone()?, failure.test_id))).collect()
 }
 
 fn coverage_met(evaluation: &Evaluation) -> Option<CoverageMet> {

@@ -5,8 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     evidence::{
-        Against, CheckEvidence, Compare, Comparison, Failure, Outcome, OutcomesExtent, TestId, TestOutcomes, TestState,
-        is_declared,
+        Against, CheckEvidence, Compare, Outcome, OutcomesExtent, TestId, TestOutcomes, TestState, is_declared,
     },
     observed::BaseEvidence,
     state::AttemptDigest,
@@ -21,7 +20,7 @@ const MOST_NAMES: usize = 200;
 
 /// Failing tests by name, with every test's end where it is known.
 struct Side<'a> {
-    failing: BTreeMap<&'a str, Option<TestId>>,
+    failing: BTreeMap<String, Option<TestId>>,
     tests: Option<&'a TestOutcomes>,
 }
 
@@ -64,26 +63,30 @@ fn is_green(test_outcomes: &TestOutcomes, id: TestId) -> bool {
 ///
 /// The first attempt is compared with the base, and nothing in it is called a regression, since no fix came before it.
 /// From the second attempt on, a failing test counts as regressed if it did not fail in the attempt before. A test that
-/// `tampering` lists as removed or marked is not fixed.
+/// `tampering` lists as removed or marked is not fixed. Returns beside it the tests that fail now and passed before: in the
+/// attempt before, or, where that did not run them, on the base.
 pub fn compare(
     previous: Option<&AttemptDigest>,
     digest: &AttemptDigest,
     evidence: &HeadEvidence,
     base: Option<&BaseEvidence>,
     tampering: &[Tampering],
-) -> Comparison {
+) -> (Compare, BTreeSet<String>) {
     let all = test_outcomes(evidence);
-    let now = Side { failing: named(&digest.failing_tests), tests: all.as_ref() };
+    let now = Side { failing: digest.failing_tests.clone(), tests: all.as_ref() };
     let base_tests = CheckEvidence::all_tests(base.into_iter().flat_map(|base| base.checks.values()));
-    let on_base = base.map(|base| Side { failing: failing_on(base), tests: base_tests.as_ref() });
-    let (before, against) = match (previous, on_base) {
+    let (before, against) = match (previous, base) {
         (Some(previous), _) => {
-            (Side { failing: named(&previous.failing_tests), tests: previous.tests.as_ref() }, Against::AttemptBefore)
+            let failing = previous.failing_tests.clone();
+            (Side { failing, tests: previous.tests.as_ref() }, Against::AttemptBefore)
         }
-        (None, Some(base)) => (base, Against::Base),
+        (None, Some(base)) => {
+            let failures = base.checks.values().flat_map(|check| &check.failures).take(MOST_NAMES);
+            let failing = failures.filter_map(|failure| Some((failure.test_name.clone()?, failure.test_id))).collect();
+            (Side { failing, tests: base_tests.as_ref() }, Against::Base)
+        }
         (None, None) => {
-            let compare = Compare { flaky: digest.flaky.clone(), ..Compare::default() };
-            return Comparison { compare, ..Comparison::default() };
+            return (Compare { flaky: digest.flaky.clone(), ..Compare::default() }, BTreeSet::new());
         }
     };
     let total_before = match against {
@@ -106,10 +109,10 @@ pub fn compare(
             };
             let regressed =
                 now.failing.iter().filter(|(name, id)| fails_newly(name, **id) && id.is_some_and(was_green));
-            regressed.map(|(name, _)| (*name).to_owned()).collect()
+            regressed.map(|(name, _)| name.clone()).collect()
         }
     };
-    Comparison { compare, regressed }
+    (compare, regressed)
 }
 
 fn sets(
@@ -120,15 +123,15 @@ fn sets(
     against: Against,
 ) -> Compare {
     let split = |wanted: bool| -> BTreeSet<String> {
-        let is_wanted = |(name, id): &(&&str, &Option<TestId>)| fails(before, name, **id) == wanted;
-        now.failing.iter().filter(is_wanted).map(|(name, _)| (*name).to_owned()).collect()
+        let is_wanted = |(name, id): &(&String, &Option<TestId>)| fails(before, name, **id) == wanted;
+        now.failing.iter().filter(is_wanted).map(|(name, _)| name.clone()).collect()
     };
     let fixed = before.failing.iter().filter(|(name, id)| passes(name, **id));
     let (mut added, mut removed) = (BTreeSet::new(), BTreeSet::new());
     if let (Some(then), Some(tests)) = (before.tests, now.tests)
         && (then.extent(), tests.extent()) == (OutcomesExtent::Whole, OutcomesExtent::Whole)
     {
-        let missing_in = |other: &TestOutcomes, here: &TestOutcomes, names: &BTreeMap<&str, Option<TestId>>| {
+        let missing_in = |other: &TestOutcomes, here: &TestOutcomes, names: &BTreeMap<String, Option<TestId>>| {
             let missing = here.iter().map(|entry| entry.id()).filter(|id| other.state(*id).is_none());
             missing.take(MOST_NAMES).map(|id| name_of(id, names)).collect::<BTreeSet<String>>()
         };
@@ -138,21 +141,12 @@ fn sets(
     Compare {
         new: split(false),
         still: split(true),
-        fixed: fixed.map(|(name, _)| (*name).to_owned()).collect(),
+        fixed: fixed.map(|(name, _)| name.clone()).collect(),
         flaky: digest.flaky.clone(),
         added,
         removed,
         against,
     }
-}
-
-fn named(tests: &BTreeMap<String, Option<TestId>>) -> BTreeMap<&str, Option<TestId>> {
-    tests.iter().map(|(name, id)| (name.as_str(), *id)).collect()
-}
-
-fn failing_on(base: &BaseEvidence) -> BTreeMap<&str, Option<TestId>> {
-    let failures = base.checks.values().flat_map(|check| &check.failures).take(MOST_NAMES);
-    failures.filter_map(|failure: &Failure| Some((failure.test_name.as_deref()?, failure.test_id))).collect()
 }
 
 /// Whether a test is known to fail there.
@@ -181,9 +175,9 @@ fn passes(now: &Side<'_>, evidence: &HeadEvidence, name: &str, id: Option<TestId
 }
 
 /// Passing tests are known by their identity alone.
-fn name_of(id: TestId, names: &BTreeMap<&str, Option<TestId>>) -> String {
+fn name_of(id: TestId, names: &BTreeMap<String, Option<TestId>>) -> String {
     let named = names.iter().find(|(_, known)| **known == Some(id));
-    named.map_or_else(|| id.to_string(), |(name, _)| (*name).to_owned())
+    named.map_or_else(|| id.to_string(), |(name, _)| name.clone())
 }
 
 #[cfg(test)]

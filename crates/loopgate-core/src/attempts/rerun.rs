@@ -15,7 +15,7 @@ use crate::{
     ids::{CheckName, Login, Sha, Timestamp},
     observed::{CheckProgress, Conclusion, Snapshot, WorkflowRun},
     policy::{CheckSource, ExternalSource, Look},
-    state::{AskedBy, LoopState, Repeatable, Rerun},
+    state::{AnswerOutcome, AskedBy, LoopState, Repeatable, Rerun},
 };
 
 /// How long one request is carried out; after that it may be made again. Not longer than the executor remembers what it
@@ -49,17 +49,6 @@ pub struct NextRerun {
     pub times: u32,
 }
 
-/// The answer to a request to run checks again.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Wished {
-    /// Asked for now.
-    pub asked: BTreeSet<CheckName>,
-    /// Asked for a moment ago already, or going on.
-    pub underway: BTreeSet<CheckName>,
-    /// Nothing on the head brings them that could be repeated.
-    pub impossible: BTreeSet<CheckName>,
-}
-
 /// Where a check's evidence comes from on this head.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Sources {
@@ -69,31 +58,32 @@ struct Sources {
 }
 
 /// Wishes for these checks again, in a person's name. Records what is to be asked for.
-pub fn wish(look: Look<'_>, state: &mut LoopState, checks: BTreeSet<CheckName>, by: &Login) -> Wished {
-    let mut wished = Wished::default();
+pub fn wish(look: Look<'_>, state: &mut LoopState, checks: BTreeSet<CheckName>, by: &Login) -> AnswerOutcome {
+    let (mut asked, mut underway) = (BTreeSet::new(), BTreeSet::new());
     // One run may bring several checks, so what this request has just recorded must not refuse its next check.
     let before = state.reruns.clone();
-    for check in checks {
-        let sources = sources(look, &check);
+    for check in &checks {
+        let sources = sources(look, check);
         let fresh: Vec<Repeatable> = sources
             .ended
             .into_keys()
             .filter(|what| before.iter().all(|rerun| rerun.what != *what || look.now >= rerun.at + WINDOW))
             .collect();
-        let asked = |rerun: &Rerun| rerun.checks.contains(&check) && is_current(rerun, look);
-        let known = sources.running || before.iter().any(asked);
-        match (fresh.is_empty(), known) {
-            (false, _) => {
-                for what in fresh {
-                    record(look, state, what, &check, AskedBy::Person(by.clone()));
-                }
-                wished.asked.insert(check);
-            }
-            (true, true) => drop(wished.underway.insert(check)),
-            (true, false) => drop(wished.impossible.insert(check)),
+        let is_asked = |rerun: &Rerun| rerun.checks.contains(check) && is_current(rerun, look);
+        if !fresh.is_empty() {
+            asked.insert(check.clone());
+        } else if sources.running || before.iter().any(is_asked) {
+            underway.insert(check.clone());
+        }
+        for what in fresh {
+            record(look, state, what, check, AskedBy::Person(by.clone()));
         }
     }
-    wished
+    match (asked.is_empty(), underway.is_empty()) {
+        (false, _) => AnswerOutcome::RunAgain { checks: asked },
+        (true, false) => AnswerOutcome::Underway { checks: underway },
+        (true, true) => AnswerOutcome::NothingToRun { checks },
+    }
 }
 
 /// Repeats what failed for reasons outside the code when its time has come, and says when the next time is.
@@ -107,7 +97,7 @@ pub fn repeat_outside(
 ) -> (BTreeSet<CheckName>, Option<NextRerun>) {
     let waits = &look.policy.retry.external_retry.workflows;
     let mut asked = BTreeSet::new();
-    let mut next: Option<NextRerun> = None;
+    let mut waiting: BTreeMap<Timestamp, NextRerun> = BTreeMap::new();
     for check in failing {
         let tries = tries(state, look.snapshot.pull_request.head.sha, check);
         if tries >= waits.times {
@@ -120,22 +110,12 @@ pub fn repeat_outside(
                 record(look, state, what, check, AskedBy::Backoff { nth: tries + 1 });
                 asked.insert(check.clone());
             } else {
-                next = Some(earlier(next, due, check, tries + 1, waits.times));
+                let next = NextRerun { at: due, checks: BTreeSet::new(), nth: tries + 1, times: waits.times };
+                waiting.entry(due).or_insert(next).checks.insert(check.clone());
             }
         }
     }
-    (asked, next)
-}
-
-fn earlier(next: Option<NextRerun>, at: Timestamp, check: &CheckName, nth: u32, times: u32) -> NextRerun {
-    match next {
-        Some(mut next) if next.at == at => {
-            next.checks.insert(check.clone());
-            next
-        }
-        Some(next) if next.at < at => next,
-        _ => NextRerun { at, checks: BTreeSet::from([check.clone()]), nth, times },
-    }
+    (asked, waiting.into_values().next())
 }
 
 /// What to ask GitHub for, as long as it still shows the attempts that are to be repeated.

@@ -11,7 +11,7 @@ use crate::{
     evidence::RetryClass,
     ids::Fingerprint,
     policy::{LoopPolicy, Trigger},
-    state::{AttemptDigest, Lacking, Resume, VerificationResult},
+    state::{AttemptDigest, Lacking, RejectedIn, Resume, VerificationResult},
 };
 
 /// What the attempts so far amount to.
@@ -72,7 +72,8 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
     let performance_again = last.retry_class == Some(RetryClass::Performance)
         && earlier.last().is_some_and(|before| before.retry_class == Some(RetryClass::Performance));
     let attempts_used_up = judgement.streak >= policy.max_attempts || performance_again;
-    let refused = last.review_rejects() && !policy.auto_retry_on_review_reject;
+    let refused = last.rejections.iter().any(|rejection| rejection.of == RejectedIn::Review)
+        && !policy.auto_retry_on_review_reject;
     let failed = last.result == VerificationResult::Fail && !policy.auto_retry_on_test_fail;
     if attempts_used_up && policy.escalation_on_max || failed || refused {
         let reason = match (refused, judgement.streak) {

@@ -17,40 +17,33 @@ const LONGEST_TEXT: usize = 500;
 /// A command as understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
+    /// What commands there are.
     Help,
+    /// Where the run stands.
     Status,
     /// One transition. On a pull request: reconcile now, asking again for missing evidence.
     Next,
     /// The same as [`Command::Next`] on a pull request.
     Run,
+    /// What is missing or fails is run again.
     Retry,
     /// Ends a block; `accept` names a cause that the person takes responsibility for.
-    Resume {
-        accept: Option<Acceptable>,
-    },
-    Stop {
-        reason: Option<String>,
-    },
+    Resume { accept: Option<Acceptable> },
+    /// The run stands still until it is resumed.
+    Stop { reason: Option<String> },
+    /// What happened so far.
     History,
+    /// Why the run stands where it does.
     Explain,
-    Skip {
-        check: CheckName,
-        reason: String,
-    },
+    /// A check is left out.
+    Skip { check: CheckName, reason: String },
     /// A failure is not theirs to mend.
-    Dispute {
-        failure: FailureId,
-        kind: DisputeKind,
-        reason: String,
-    },
+    Dispute { failure: FailureId, kind: DisputeKind, reason: String },
     /// Who is right; `failure` may be left out where one is disputed.
-    Settle {
-        failure: Option<FailureId>,
-        outcome: Settlement,
-    },
-    Memory {
-        words: String,
-    },
+    Settle { failure: Option<FailureId>, outcome: Settlement },
+    /// The debug memory is searched.
+    Memory { words: String },
+    /// The configuration is checked.
     LintConfig,
     /// The lines quoted of jobs' output are taken back, on this head.
     Forget,

@@ -4,12 +4,9 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 
-use super::{opening::Inputs, verification};
+use super::{decide::Inputs, verification};
 use crate::{
-    attempts::{
-        comparison,
-        rerun::{self, Wished},
-    },
+    attempts::{comparison, rerun},
     commands::{Acceptable, Button, Command, Right, Verb, command},
     escalation::{
         disputes::{self, Claim},
@@ -54,18 +51,12 @@ impl Execution<'_> {
     }
 }
 
-/// The results of the commands.
-pub(super) struct ExecutedCommands {
-    /// What is known of the head's checks after them.
-    pub(super) evidence: HeadEvidence,
-    pub(super) events: Vec<Event>,
-}
-
-/// Carries out the commands that were not answered yet, in the order they were written.
-pub(super) fn carry_out(inputs: &Inputs<'_>, next: &mut LoopState) -> ExecutedCommands {
+/// Carries out the commands that were not answered yet, in the order they were written. Returns what is known of the
+/// head's checks after them, and what happened.
+pub(super) fn carry_out(inputs: &Inputs<'_>, next: &mut LoopState) -> (HeadEvidence, Vec<Event>) {
     let evidence = verification::gather(inputs, next);
     if !inputs.is_open() {
-        return ExecutedCommands { evidence, events: Vec::new() };
+        return (evidence, Vec::new());
     }
     let heeded = |state: &LoopState| {
         let settled = state.disputes.iter().filter(|dispute| !dispute.is_open()).count();
@@ -77,8 +68,7 @@ pub(super) fn carry_out(inputs: &Inputs<'_>, next: &mut LoopState) -> ExecutedCo
     press(&mut run, &evidence);
     dispute_in_commits(&mut run, &evidence);
     let Execution { next, events, .. } = run;
-    let evidence = if before == heeded(next) { evidence } else { verification::gather(inputs, next) };
-    ExecutedCommands { evidence, events }
+    (if before == heeded(next) { evidence } else { verification::gather(inputs, next) }, events)
 }
 
 /// How long a command waits for GitHub to say who may give it.
@@ -173,12 +163,7 @@ fn run_again(run: &mut Execution<'_>, by: &Login, verb: Verb, evidence: &HeadEvi
     if wanted.is_empty() {
         return AnswerOutcome::LookedAgain;
     }
-    let Wished { asked, underway, impossible } = rerun::wish(run.inputs.look(), run.next, wanted, by);
-    match (asked.is_empty(), underway.is_empty()) {
-        (false, _) => AnswerOutcome::RunAgain { checks: asked },
-        (true, false) => AnswerOutcome::Underway { checks: underway },
-        (true, true) => AnswerOutcome::NothingToRun { checks: impossible },
-    }
+    rerun::wish(run.inputs.look(), run.next, wanted, by)
 }
 
 /// None where the words are not a person's own (bots, Apps, hidden comments): they are not answered, so that two bots
@@ -193,17 +178,17 @@ fn answer_to(run: &mut Execution<'_>, word: &CommandWord, evidence: &HeadEvidenc
             Some(order(run, word, command, evidence))
         }
         (Some(_), _) => None,
-        (None, Err(miss)) => refusal_of(miss.problem.clone()).map(AnswerOutcome::Refused),
+        (None, Err(miss)) => match miss.problem.clone() {
+            PhraseProblem::UnknownCommand { typed, nearest } => {
+                Some(AnswerOutcome::Refused(CommandRefusal::UnknownCommand { typed, nearest }))
+            }
+            PhraseProblem::Usage { usage } if usage.starts_with("/loop") => {
+                Some(AnswerOutcome::Refused(CommandRefusal::Usage { usage }))
+            }
+            // A line that was meant as an approval is answered by the gates.
+            _ => None,
+        },
         (None, Ok(command)) => Some(order(run, word, command, evidence)),
-    }
-}
-
-/// The refusal for a line that was meant as a command. A line that was meant as an approval is answered by the gates.
-fn refusal_of(problem: PhraseProblem) -> Option<CommandRefusal> {
-    match problem {
-        PhraseProblem::UnknownCommand { typed, nearest } => Some(CommandRefusal::UnknownCommand { typed, nearest }),
-        PhraseProblem::Usage { usage } if usage.starts_with("/loop") => Some(CommandRefusal::Usage { usage }),
-        _ => None,
     }
 }
 
@@ -233,9 +218,10 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
     match verb.right(&gates) {
         Right::Anyone => Ok(()),
         Right::AuthorOrWrite if person.id == run.inputs.snapshot.pull_request.author.id => Ok(()),
-        Right::AuthorOrWrite => needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite),
         Right::ContributorOrWrite if gate::wrote(run.inputs.snapshot, person) => Ok(()),
-        Right::ContributorOrWrite => needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite),
+        Right::AuthorOrWrite | Right::ContributorOrWrite => {
+            needs(Permission::Write, CommandRefusal::NeedsAuthorOrWrite)
+        }
         Right::Write => needs(Permission::Write, CommandRefusal::NeedsWrite),
         Right::GateApprovers(gates) => {
             let decides = |name: &&GateName| {
@@ -400,7 +386,7 @@ fn settle(run: &mut Execution<'_>, word: &CommandWord, failure: Option<FailureId
 fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: &str) -> CarriedOut {
     let Some(configured) = run.inputs.policy.verify.checks.get(check) else {
         let names = run.inputs.policy.verify.checks.keys();
-        let nearest = names.max_by(|one, other| likeness(check, one).total_cmp(&likeness(check, other))).cloned();
+        let nearest = names.min_by_key(|name| strsim::osa_distance(check.as_str(), name.as_str())).cloned();
         return Err(CommandRefusal::UnknownCheck { check: check.clone(), nearest });
     };
     if gate::wrote(run.inputs.snapshot, &word.by) {
@@ -416,8 +402,4 @@ fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: 
         run.next.skips.push(skip);
     }
     Ok(AnswerOutcome::Skipped { check: check.clone() })
-}
-
-fn likeness(typed: &CheckName, known: &CheckName) -> f64 {
-    strsim::jaro_winkler(typed.as_str(), known.as_str())
 }

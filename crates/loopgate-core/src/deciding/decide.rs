@@ -2,30 +2,109 @@
 //!
 //! No I/O, no clock, no randomness: the same snapshot gives the same decision, in whatever order and however often
 //! events led to it. Each stage takes what the stages before it returned, and changes the part of the state that is its
-//! own; what is shown, recorded and remembered is assembled once, at the end.
+//! own; what is shown, recorded and remembered is assembled once, at the end. The first stage continues the state with the
+//! pull request as it is now.
 
 use super::{
-    blocking::block,
-    command_execution,
-    counting::count,
-    history_lines,
-    next_action::{approved_runs, next_action},
-    opening::{Inputs, open},
-    settling::settle,
+    command_execution, history_lines, new_run,
+    outcome::{approved_runs, block, next_action, settle},
     surface::surface,
-    verification::verify,
-    viewing::Stages,
+    verification::{count, verify},
+    view::Stages,
 };
 use crate::{
+    attempts::attempt,
     deciding::{Decision, DecisionWord},
-    gate::{self, gate_transitions},
+    gate::{self, Assessment, gate_transitions},
     ids::Timestamp,
-    observed::Snapshot,
+    observed::{Hint, Lifecycle, Snapshot},
     policy::{Look, Policy},
-    stages::walk::{StageInputs, Walks},
-    state::{LoopState, history::HistoryLine},
-    verdict::{gather, tamper},
+    stages::{StageInputs, Walks, capability},
+    state::{ClosedPeriod, LoopState, QueueRecord, RunHold, RunStatus, history::HistoryLine},
+    verdict::{
+        LeftQueue, gather,
+        tamper::{self, Tampering},
+    },
 };
+
+/// What was observed, what is remembered, what governs, and the time: the same for every stage of a decision.
+#[derive(Clone, Copy)]
+pub(super) struct Inputs<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    /// The state as it was saved last.
+    pub(super) before: &'a LoopState,
+    pub(super) policy: &'a Policy,
+    pub(super) now: Timestamp,
+    /// The standing of the gates, and the commands and approvals of comments.
+    pub(super) assessment: &'a Assessment,
+    /// How the head weakens what checks it.
+    pub(super) tampering: &'a [Tampering],
+}
+
+impl<'a> Inputs<'a> {
+    pub(super) const fn look(&self) -> Look<'a> {
+        Look { snapshot: self.snapshot, policy: self.policy, now: self.now }
+    }
+
+    pub(super) fn is_open(&self) -> bool {
+        self.snapshot.pull_request.lifecycle == Lifecycle::Open
+    }
+}
+
+/// Notes when the pull request was closed, and when it was first seen open again.
+fn note_closing(inputs: &Inputs<'_>, periods: &mut Vec<ClosedPeriod>) {
+    let pull_request = &inputs.snapshot.pull_request;
+    let last = periods.last_mut().filter(|period| period.to.is_none());
+    match (&pull_request.lifecycle, last) {
+        (Lifecycle::Open, Some(period)) => period.to = Some(inputs.now),
+        (Lifecycle::Closed, None) => {
+            periods.push(ClosedPeriod { from: pull_request.closed_at.unwrap_or(inputs.now), to: None });
+        }
+        _ => {}
+    }
+}
+
+/// Takes in news of the merge queue, and explains its last departure by all groups that are known now.
+fn follow_queue(inputs: &Inputs<'_>, queue: &mut QueueRecord) {
+    queue.follow(inputs.snapshot, inputs.now);
+    let number = inputs.snapshot.pull_request.number;
+    let QueueRecord { groups, departures } = queue;
+    if let Some(last) = departures.last_mut() {
+        last.exit = LeftQueue::explain(number, groups, &last.removal).map(|left| left.exit());
+    }
+}
+
+/// The state of before, on the head that was observed and with what the gates saw of it.
+pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
+    let assessment = inputs.assessment;
+    let pull_request = &inputs.snapshot.pull_request;
+    let mut next = inputs.before.clone();
+    assessment.sighting.iter().cloned().for_each(|seen| seen.enter(&mut next.first_seen_heads));
+    for hint in &inputs.snapshot.hints {
+        if let Hint::Pushed(push) = hint {
+            next.note_push(push);
+        }
+    }
+    next.edited_words.clone_from(&assessment.edited);
+    next.edited_by_others.clone_from(&assessment.edited_by_others);
+    note_closing(inputs, &mut next.closed_periods);
+    next.left_heads.clone_from(&inputs.snapshot.left_heads);
+    let held = !inputs.snapshot.held_runs.is_empty();
+    next.hold = match next.hold.take().filter(|hold| hold.head == pull_request.head.sha) {
+        Some(hold) if !held => Some(RunHold { ended_at: hold.ended_at.or(Some(inputs.now)), ..hold }),
+        _ if held => Some(RunHold { head: pull_request.head.sha, ended_at: None }),
+        _ => None,
+    };
+    follow_queue(inputs, &mut next.queue);
+    next.above = inputs.snapshot.stack.as_ref().and_then(|stack| stack.above);
+    next.describe(inputs.snapshot, inputs.policy);
+    next.author = next.pull_request.map(|_| new_run::author(pull_request, inputs.policy));
+    next.capabilities = capability::read(&pull_request.body);
+    next.iteration =
+        next.attempt_of(pull_request.head.sha).map_or_else(|| attempt::next_number(&next), |attempt| attempt.number);
+    next.reruns.retain(|rerun| rerun.head_sha == pull_request.head.sha);
+    next
+}
 
 /// Decides what comes next for one pull request.
 ///
@@ -38,8 +117,8 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let tampering = &tamper::findings(&tamper::Change::of_head(snapshot, state));
     let inputs = &Inputs { snapshot, before: state, policy, now, assessment, tampering };
     let mut next = open(inputs);
-    let commands = command_execution::carry_out(inputs, &mut next);
-    let verification = &verify(inputs, &next, commands.evidence);
+    let (evidence, commands) = command_execution::carry_out(inputs, &mut next);
+    let verification = &verify(inputs, &next, evidence);
     next.phase = verification.evaluation.phase;
     let walks = &Walks::over(&StageInputs {
         snapshot,
@@ -68,7 +147,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
         approved_runs: approved_runs.as_ref(),
         action: &action,
     };
-    let events = history_lines::lines(&stages, commands.events, &gates.events);
+    let events = history_lines::lines(&stages, commands, &gates.events);
     let view = stages.view();
     let attempt = stages.record(&view);
     let surface = surface(&stages, &view, gates);
@@ -80,7 +159,12 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
 /// The state to save and its lines. A run that had ended stays as it ended, and a decision that changed nothing leaves
 /// the time of change alone.
 fn saved(inputs: &Inputs<'_>, mut next: LoopState, events: Vec<HistoryLine>) -> (LoopState, Vec<HistoryLine>) {
-    if inputs.had_ended() {
+    let ended_as = match inputs.snapshot.pull_request.lifecycle {
+        Lifecycle::Open => None,
+        Lifecycle::Closed => Some(RunStatus::Stopped),
+        Lifecycle::Merged { .. } => Some(RunStatus::Completed),
+    };
+    if ended_as == Some(inputs.before.status) {
         return (inputs.before.clone(), Vec::new());
     }
     if next != *inputs.before || !events.is_empty() {

@@ -10,7 +10,7 @@ use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
 use crate::{
-    attempts::retry::{self, Judgement},
+    attempts::{Judgement, retry},
     deciding::DecisionWord,
     failure::{FeedbackLine, Priority},
     ids::{Fingerprint, Login, Timestamp, UserId},
@@ -174,21 +174,13 @@ pub struct IterationDecision<'a> {
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Pattern<'a> {
     /// It is in so many attempts in a row.
-    Repeats {
-        item: &'a FeedbackLine,
-        attempts: u32,
-    },
+    Repeats { item: &'a FeedbackLine, attempts: u32 },
     /// It was gone in the attempt before.
-    IsBack {
-        item: &'a FeedbackLine,
-    },
+    IsBack { item: &'a FeedbackLine },
     /// Its place failed in each earlier attempt, each time in another way.
-    SamePlace {
-        item: &'a FeedbackLine,
-    },
-    None {
-        first: &'a FeedbackLine,
-    },
+    SamePlace { item: &'a FeedbackLine },
+    /// Nothing of the kind; `first` is the first failure of this iteration.
+    None { first: &'a FeedbackLine },
 }
 
 /// Decides one iteration, from what was understood of its test output and of those before it, in their order.
@@ -209,12 +201,9 @@ pub fn decide<'a>(
         return Err(InvalidCheck::Previous(given, current, before));
     }
     // Whatever an earlier iteration lacked, it did not pass.
-    let mut attempts: Vec<AttemptDigest> = (1..current)
-        .rev()
-        .zip(earlier.iter().rev())
-        .map(|(number, understood)| attempt(number, understood, VerificationResult::Fail))
-        .collect();
-    attempts.reverse();
+    let numbers = (1..current).skip((before as usize).saturating_sub(earlier.len()));
+    let fails = |(number, understood)| attempt(number, understood, VerificationResult::Fail);
+    let mut attempts: Vec<AttemptDigest> = numbers.zip(earlier).map(fails).collect();
     let mut last = attempt(current, now, check.test_result.status);
     if check.review_result.status == ReviewStatus::Reject {
         // The document names no reviewer.

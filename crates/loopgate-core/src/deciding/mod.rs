@@ -1,8 +1,6 @@
 //! Deciding: from what was observed, remembered and configured to what comes next and how the pull request should look.
 
-mod blocking;
 mod command_execution;
-mod counting;
 mod decide;
 mod decision;
 mod history_lines;
@@ -10,25 +8,19 @@ mod history_lines;
 mod interleavings;
 pub mod iteration;
 pub mod new_run;
-mod next_action;
-mod opening;
-mod queue_group;
+mod outcome;
 mod remembering;
 #[cfg(test)]
 mod row_tests;
-mod settling;
 mod surface;
 mod verification;
-mod viewing;
-mod who_acts;
+mod view;
 
 pub use self::{
     decide::decide,
-    decision::{
-        AttemptRecord, CheckRunPlan, CheckView, CommandReply, Decision, DecisionWord, LabelMeaning, LabelWish,
-        MergedBranch, NextAction, Post, Provenance, StatusCommentWish, Surface, View, Warning,
-    },
+    decision::{AttemptRecord, Decision, DecisionWord, NextAction, Part, Provenance, WhoActs, who_acts},
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},
+    surface::{CheckRunPlan, LabelMeaning, LabelWish, MergedBranch, Post, StatusCommentWish, Surface},
     verification::files_to_read,
-    who_acts::{Part, WhoActs, who_acts},
+    view::{CheckView, CommandReply, View, Warning},
 };

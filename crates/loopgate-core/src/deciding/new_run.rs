@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 
+use serde_json::{Value, json};
 use uuid::Uuid;
 
 use crate::{
@@ -11,10 +12,7 @@ use crate::{
     observed::{AccountKind, PullRequest, Snapshot},
     policy::{CheckSource, GateRole, Policy},
     source_files::{is_test, language_of},
-    state::{
-        Agent, AgentKind, AuthorKind, CodeArtifact, Criteria, ExecutionConfig, LOOP_STATE_SCHEMA, Language, LoopState,
-        LostRecord, RetryPolicySummary, Task,
-    },
+    state::{Agent, AuthorKind, CodeArtifact, LOOP_STATE_SCHEMA, LoopState, LostRecord, Task},
     text,
     verdict::coverage,
 };
@@ -38,7 +36,6 @@ impl LoopState {
             iteration: 1,
             task_alias,
             task: Task { prompt: snapshot.pull_request.title.clone(), ideal_result: None },
-            criteria: Criteria { name: "loopgate_default_v1".to_owned(), version: 1, ..Criteria::default() },
             created_at: now,
             updated_at: now,
             ..Self::default()
@@ -79,31 +76,31 @@ pub fn workflow_id(repository: &RepoName, run_id: &str) -> Uuid {
 }
 
 /// How tests are executed, by the first command check of kind test.
-fn execution_config(policy: &Policy) -> ExecutionConfig {
+fn execution_config(policy: &Policy) -> Value {
     let command = policy.verify.checks.values().find_map(|check| match &check.source {
         CheckSource::Command(command) if check.kind == CheckKind::Test => Some(command),
         _ => None,
     });
-    ExecutionConfig {
-        test_framework: command.map_or(TestFramework::Other, |command| framework_of(&command.run)),
-        test_command: command.map(|command| command.run.clone()),
-        timeout_seconds: command.map_or(120, |command| u64::try_from(command.timeout.num_seconds()).unwrap_or(120)),
-        fail_fast: command.is_some_and(|command| command.fail_fast),
-        verbose: true,
-        working_directory: command.and_then(|command| command.working_directory.clone()).unwrap_or_else(|| ".".into()),
-    }
+    json!({
+        "testFramework": command.map_or(TestFramework::Other, |command| framework_of(&command.run)),
+        "testCommand": command.map(|command| &command.run),
+        "timeoutSeconds": command.map_or(120, |command| command.timeout.num_seconds()),
+        "failFast": command.is_some_and(|command| command.fail_fast),
+        "verbose": true,
+        "workingDirectory": command.and_then(|command| command.working_directory.as_deref()).unwrap_or("."),
+    })
 }
 
 /// The retry numbers in force, as the state shows them.
-fn retry_policy(policy: &Policy) -> RetryPolicySummary {
-    RetryPolicySummary {
-        max_attempts: policy.retry.max_attempts,
-        same_error: policy.retry.same_error,
-        total_failures: policy.retry.total_failures,
-        backoff: policy.retry.backoff,
-        escalation_on_max: policy.retry.escalation_on_max,
-        abort_on_regression: policy.retry.abort_on_regression,
-    }
+fn retry_policy(policy: &Policy) -> Value {
+    json!({
+        "maxAttempts": policy.retry.max_attempts,
+        "sameError": policy.retry.same_error,
+        "totalFailures": policy.retry.total_failures,
+        "backoff": policy.retry.backoff,
+        "escalationOnMax": policy.retry.escalation_on_max,
+        "abortOnRegression": policy.retry.abort_on_regression,
+    })
 }
 
 /// What a run needs beside its checks, and whether it is there. Nothing deploys without somebody who approves it, so
@@ -114,13 +111,19 @@ fn prerequisites(policy: &Policy) -> BTreeMap<String, String> {
     [("git", "configured"), ("deploy", deploy)].map(|(what, word)| (what.to_owned(), word.to_owned())).into()
 }
 
+/// The languages that the state distinguishes.
+const LANGUAGES: [&str; 6] = ["typescript", "javascript", "python", "go", "rust", "java"];
+
 /// What the pull request changes, in short.
 fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
     let files = snapshot.files.known();
     let main = files.iter().max_by_key(|file| (file.additions + file.deletions, std::cmp::Reverse(&file.path)));
     CodeArtifact {
         path: main.map(|file| file.path.clone()),
-        language: main.and_then(|file| Language::of_word(language_of(&file.path)?)).unwrap_or_default(),
+        language: main
+            .and_then(|file| language_of(&file.path).filter(|name| LANGUAGES.contains(name)))
+            .unwrap_or("other")
+            .to_owned(),
         code_type: coverage::change_type(&snapshot.pull_request, &snapshot.files, &policy.coverage),
         content_hash: tree_hash(snapshot.pull_request.head.tree),
         test_files: files.iter().filter(|file| is_test(&file.path)).map(|file| file.path.clone()).take(50).collect(),
@@ -182,14 +185,10 @@ fn name_and_version(line: &str) -> (String, Option<String>) {
 }
 
 /// Agents whose name says what they do; the others implement.
-fn kind_of(name: &str) -> AgentKind {
+fn kind_of(name: &str) -> String {
     let name = name.to_ascii_lowercase();
-    match name {
-        name if name.contains("debug") => AgentKind::Debugger,
-        name if name.contains("review") => AgentKind::CodeReviewer,
-        name if name.contains("test") => AgentKind::TestEngineer,
-        _ => AgentKind::SoftwareImplementer,
-    }
+    let kinds = [("debug", "debugger"), ("review", "code_reviewer"), ("test", "test_engineer")];
+    kinds.iter().find(|(word, _)| name.contains(word)).map_or("software_implementer", |(_, kind)| *kind).to_owned()
 }
 
 #[cfg(test)]
@@ -211,6 +210,6 @@ mod tests {
     fn agents_are_named_with_their_version() {
         assert_eq!(name_and_version("claude-code 2.1"), ("claude-code".into(), Some("2.1".into())));
         assert_eq!(name_and_version("my agent"), ("my agent".into(), None));
-        assert_eq!(kind_of("test-writer"), AgentKind::TestEngineer);
+        assert_eq!(kind_of("test-writer"), "test_engineer");
     }
 }

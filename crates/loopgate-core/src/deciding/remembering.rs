@@ -76,14 +76,13 @@ impl<'a> LookUp<'a> {
 impl Decision {
     /// What of the memory is needed; nothing for a head that was looked up before.
     pub fn memory_questions(&self, policy: &Policy) -> MemoryQuestions {
-        if self.is_over() {
+        // Of a run that has ended nothing is rewritten.
+        if matches!(self.action, NextAction::Complete | NextAction::Stopped) {
             return MemoryQuestions::default();
         }
         let Some(head) = self.head_attempt() else {
-            return MemoryQuestions {
-                look_up: self.is_searched() || self.has_just_begun(policy),
-                ..Default::default()
-            };
+            let look_up = self.is_searched() || self.has_just_begun(policy);
+            return MemoryQuestions { look_up, changed_since: None };
         };
         let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < head.number);
         let before =
@@ -95,18 +94,13 @@ impl Decision {
         }
     }
 
-    /// Of a run that has ended nothing is rewritten.
-    const fn is_over(&self) -> bool {
-        matches!(self.action, NextAction::Complete | NextAction::Stopped)
-    }
-
     fn is_searched(&self) -> bool {
         let open = |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Searched { found: None, .. });
         self.view.replies.iter().any(|reply| open(&reply.answer.outcome))
     }
 
     fn head_attempt(&self) -> Option<&AttemptDigest> {
-        self.next.attempts.last().filter(|attempt| attempt.head_sha == self.next.head_sha)
+        self.next.attempt_of(self.next.head_sha)
     }
 
     /// Whether to show the patterns of the edited files: the run has no attempt, and no earlier look-up.

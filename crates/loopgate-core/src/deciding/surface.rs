@@ -1,27 +1,171 @@
-//! How the pull request should look: labels, check runs, reviewers, posts and reactions that follow from a decision.
+//! How the pull request should look: labels, check runs, reviewers, comments that must notify, and reactions.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
-use super::viewing::Stages;
+use super::{
+    decision::{DecisionWord, NextAction},
+    view::{Stages, View},
+};
 use crate::{
-    attempts::rerun,
-    deciding::{
-        CheckRunPlan, DecisionWord, LabelMeaning, LabelWish, MergedBranch, NextAction, Post, StatusCommentWish,
-        Surface, View,
-    },
-    escalation::fix_request::FixTurn,
+    attempts::rerun::{self, RerunRequest},
+    escalation::fix_request::{FixTurn, Whom},
     failure::Blame,
-    gate::{GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
-    ids::PrNumber,
+    gate::{GateReport, GateStanding, Reacted, ReactionKind, Reviewer, gate_transitions},
+    ids::{GateName, PrNumber, Sha, WorkflowRunId},
     observed::{Conclusion, Lifecycle, OwnCheck, Stack},
     policy::{Channel, Fixer, LoopLabel, LoopLabels, Trigger},
     stage::Stage,
     stages::Blocker,
-    state::{AnswerOutcome, Asked, CommandRefusal, GateStatus, RunStatus, Ticks},
+    state::{AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, RunStatus, Ticks},
     verdict::{CheckStanding, gather::GatheredCheck},
 };
+
+/// How the pull request should look. `github::act` applies the difference to what was observed.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Surface {
+    /// Labels Loopgate owns: wanted, or to be taken away if present. Others are never touched.
+    pub labels: BTreeMap<String, LabelWish>,
+    pub request: BTreeSet<Reviewer>,
+    /// Only reviewers Loopgate had asked for.
+    pub withdraw: BTreeSet<Reviewer>,
+    /// None: nothing is written (closed unmerged).
+    pub verify: Option<CheckRunPlan>,
+    pub gates: Option<CheckRunPlan>,
+    /// The checks that are green by the word of a person: an approval, a skip, a responsibility taken.
+    pub by_word: BTreeSet<OwnCheck>,
+    /// The checks whose own part passes, and the layer of the stack beneath that each waits for.
+    pub waits_for: BTreeMap<OwnCheck, PrNumber>,
+    pub status_comment: StatusCommentWish,
+    pub posts: Vec<Post>,
+    /// Gate requests that somebody else edited: they show again what approvers have ticked.
+    pub restore: Vec<(Post, Ticks)>,
+    pub reactions: BTreeMap<Reacted, ReactionKind>,
+    /// Channels that an escalation is said on beside the comment, with the key of its post.
+    pub announce: BTreeMap<Channel, String>,
+    /// What GitHub is to be asked to run again.
+    pub reruns: BTreeSet<RerunRequest>,
+    /// Workflow runs that GitHub holds back, and is to be asked to let run.
+    pub approve_runs: BTreeSet<WorkflowRunId>,
+    /// The fixer that is to be asked now; its post is among `posts`.
+    pub fix: Option<FixTurn>,
+    /// The head branch, once it is merged and is to go.
+    pub delete_branch: Option<MergedBranch>,
+}
+
+/// A branch that was merged and is no longer needed, if it still points at what was merged.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct MergedBranch {
+    pub name: String,
+    pub sha: Sha,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum LabelWish {
+    /// Colour is six hex digits without `#`.
+    Present { color: String, meaning: LabelMeaning },
+    /// It is taken away.
+    Absent,
+}
+
+/// What a label that Loopgate sets says of the pull request.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum LabelMeaning {
+    /// Checks fail here as they do on the base.
+    BaseFailsToo,
+    ChecksRun,
+    FixNeeded,
+    HumanDecides,
+    AllIsThere,
+    PersonAwaited,
+    /// The gate waits for its approval.
+    GateWaits(GateName),
+}
+
+/// State of one of our check runs; its text is rendered from the view.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CheckRunPlan {
+    InProgress,
+    Completed(Conclusion),
+}
+
+impl CheckRunPlan {
+    /// The one that lets less through.
+    #[must_use]
+    pub const fn max_by_severity(self, other: Self) -> Self {
+        if other.severity() > self.severity() { other } else { self }
+    }
+
+    const fn severity(self) -> u8 {
+        match self {
+            Self::Completed(Conclusion::Success | Conclusion::Neutral | Conclusion::Skipped) => 0,
+            Self::InProgress => 1,
+            Self::Completed(Conclusion::ActionRequired) => 2,
+            Self::Completed(_) => 3,
+        }
+    }
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatusCommentWish {
+    #[default]
+    Leave,
+    Upsert,
+}
+
+/// A comment that must notify: posted once, found again by its marker.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Post {
+    /// To the approvers of a gate.
+    GateRequest { gate: GateName, round: u32 },
+    /// To the approvers of a gate that has waited too long.
+    GateReminder { gate: GateName, round: u32 },
+    /// To the person who is called. `call` counts from 1: the same cause at the same attempt may go away by itself and
+    /// come back.
+    Escalation { trigger: Trigger, attempt: u32, call: u32 },
+    /// It was merged although something stood in the way.
+    MergedOverOpenGates,
+    /// A fixer that works elsewhere is asked to mend this attempt.
+    FixRequest { whom: Whom, attempt: u32 },
+}
+
+impl Post {
+    /// The call of a person for a cause that blocks the run.
+    pub const fn escalation(blocked: &Blocked) -> Self {
+        Self::Escalation { trigger: blocked.trigger, attempt: blocked.attempt, call: blocked.call }
+    }
+
+    /// The text of the hidden idempotency marker, unique per pull request and cause.
+    pub fn key(&self) -> String {
+        match self {
+            Self::GateRequest { gate, round } => format!("gate:{gate}:{round}"),
+            Self::GateReminder { gate, round } => format!("gate-reminder:{gate}:{round}"),
+            Self::Escalation { trigger, attempt, call: 1 } => format!("escalation:{}:{attempt}", trigger.as_str()),
+            Self::Escalation { trigger, attempt, call } => format!("escalation:{}:{attempt}:{call}", trigger.as_str()),
+            Self::MergedOverOpenGates => "bypassed".to_owned(),
+            Self::FixRequest { whom: Whom::Fixer, attempt } => format!("fix:{attempt}"),
+            Self::FixRequest { whom: Whom::Senior, attempt } => format!("fix-senior:{attempt}"),
+        }
+    }
+
+    /// The newest attempt that had failed when a post with this key was made; `None` if the key names no attempt.
+    pub fn attempt_failed(key: &str) -> Option<u32> {
+        let mut parts = key.split(':');
+        match parts.next()? {
+            "escalation" => {
+                let trigger = parts.next()?;
+                let attempt: u32 = parts.next()?.parse().ok()?;
+                // These two come while an attempt's evidence or approval is waited for.
+                let waits = [Trigger::ExternalDependencyDown, Trigger::GateTimeout].map(Trigger::as_str);
+                Some(if waits.contains(&trigger) { attempt.saturating_sub(1) } else { attempt })
+            }
+            "fix" | "fix-senior" => parts.next()?.parse().ok(),
+            _ => None,
+        }
+    }
+}
 
 /// How long after the merge the surface is still put right: long enough for a turn that was cut short. What is shown
 /// then stays, whatever happens to checks and comments later.
@@ -30,8 +174,8 @@ const HANDOFF: TimeDelta = TimeDelta::minutes(15);
 /// The whole surface. On a pull request that was closed unmerged, or whose merge was handed off, nothing is written any
 /// more.
 pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions::GateChanges) -> Surface {
-    let ended = stages.next.stages.get(&Stage::Complete).and_then(|stage| stage.completed_at);
-    let handed_off = ended.is_some_and(|ended| stages.inputs.now >= ended + HANDOFF);
+    let handed_off =
+        stages.next.state == Stage::Complete && stages.inputs.now >= stages.next.state_entered_at + HANDOFF;
     if stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Closed || handed_off {
         return Surface::default();
     }

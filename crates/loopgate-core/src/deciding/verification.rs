@@ -1,21 +1,32 @@
-//! What the head's evidence amounts to: whose its failures are, which rules fail, and who turns the head down.
+//! What the head's evidence amounts to: whose its failures are, which rules fail, and who turns the head down. Once its
+//! verification has ended, the head is counted as an attempt and judged with those before it.
 
 use std::collections::BTreeSet;
 
-use super::opening::Inputs;
+use serde_json::json;
+
+use super::{decide::Inputs, remembering};
 use crate::{
-    attempts::{comparison, rerun},
+    attempts::{Judgement, attempt, comparison, rerun, retry},
     commands::Acceptable,
-    failure::Blame,
+    escalation::disputes,
+    evidence::{CheckEvidence, Compare, RetryClass},
+    failure::{self, Blame},
     gate,
-    ids::{CheckName, Timestamp},
+    ids::{CheckName, Login, RuleId, Sha, Timestamp},
     observed::{FilesToRead, Snapshot},
     policy::{Baseline, Look, Policy},
-    state::{LoopState, Release},
+    stage::Stage,
+    state::{
+        AttemptDigest, BestAttempt, Dispute, FailureLog, FailureRecord, LastVerification, LoopState, Release,
+        VerificationResult,
+    },
+    text,
     verdict::{
-        Verification, blame, evaluate,
+        FailureView, Verification, blame, evaluate, feedback,
         gather::{self, HeadEvidence},
-        lost_results, review, reviewers, tamper,
+        lost_results, review, reviewers,
+        tamper::{self, Tampering},
     },
 };
 
@@ -83,4 +94,200 @@ pub fn files_to_read(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Po
         wanted.extend(gate::files_of_approvals(Look { snapshot, policy, now }, state, &findings));
     }
     wanted.missing_in(&snapshot.contents)
+}
+
+/// Failures of one attempt that the state remembers at most.
+const REMEMBERED_OF_AN_ATTEMPT: usize = 20;
+
+/// Heads, and ends of checks, that the state remembers at most.
+const MOST_CHECKPOINTS: usize = 20;
+const MOST_LOGGED: usize = 30;
+
+/// The head's attempt, when its verification has ended.
+pub(super) struct Counted {
+    pub(super) digest: AttemptDigest,
+    pub(super) compare: Compare,
+    /// Whether it is new, or its evidence was replaced.
+    pub(super) is_news: bool,
+}
+
+/// What the attempts of the run amount to with the head.
+pub(super) struct Counting {
+    pub(super) counted: Option<Counted>,
+    pub(super) judgement: Judgement,
+    /// The head's failures, the most telling first.
+    pub(super) failures: Vec<FailureView>,
+    /// Disputes that the head ended.
+    pub(super) mended: Vec<Dispute>,
+}
+
+/// Counts the head, judges the run of attempts, and remembers what failed.
+///
+/// `reached` is how far the evidence carries the head.
+pub(super) fn count(
+    inputs: &Inputs<'_>,
+    next: &mut LoopState,
+    verification: &Verification,
+    reached: Stage,
+) -> Counting {
+    let head = next.head_sha;
+    if let Some(last) = next.attempts.last_mut().filter(|last| last.head_sha == head) {
+        last.flaky.clone_from(&verification.flaky);
+    }
+    let counted = inputs.is_open().then(|| attempt_of_head(inputs, next, verification)).flatten();
+    let judgement = retry::judge(&next.attempts, &next.resumes, &inputs.policy.retry);
+    let Verification { evidence, blames, .. } = verification;
+    let mut failures = feedback::failures(evidence, blames, &judgement.regressed, inputs.policy);
+    if let Some(attempt) = next.attempt_of(head) {
+        remembering::attach(&mut failures, attempt);
+    }
+    remember(inputs, next, &judgement, &failures, reached);
+    let has_ended = inputs.is_open() && evidence.missing().is_empty();
+    let mended = if has_ended { disputes::end_mended(next, inputs.snapshot, &failures) } else { Vec::new() };
+    Counting { counted, judgement, failures, mended }
+}
+
+/// Counts the head as an attempt once its verification has ended, or replaces the evidence of a head that was counted
+/// before.
+fn attempt_of_head(inputs: &Inputs<'_>, next: &mut LoopState, verification: &Verification) -> Option<Counted> {
+    let evidence = &verification.evidence;
+    let mut digest = attempt::digest(inputs.look(), next, verification)?;
+    mark_weakened(&mut digest, next, inputs.tampering);
+    digest.disputed = digest.rejections.is_empty() && is_disputed(inputs, next, verification, &digest);
+    digest.with_results = lost_results::with_results(evidence, inputs.policy);
+    digest.tests = digest.tests.filter(|tests| tests.len() <= inputs.policy.state.most_tests());
+    let previous = next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
+    let (compare, regressed) =
+        comparison::compare(previous, &digest, evidence, inputs.snapshot.base_evidence.as_ref(), inputs.tampering);
+    digest.regressed = regressed;
+    let is_news = next.attempt_of(digest.head_sha) != Some(&digest);
+    if is_news {
+        attempt::record(&mut next.attempts, digest.clone());
+        next.iteration = digest.number;
+        next.last_verification =
+            Some(LastVerification { at: inputs.now, result: digest.result, head_sha: digest.head_sha });
+        log_checks(next, evidence, &digest.head_sha.short());
+        if next.pull_request.is_some() {
+            checkpoint(next, inputs, digest.head_sha);
+        }
+        for (check, _) in ended(evidence) {
+            *next.check_usage.entry(check.clone()).or_default() += 1;
+        }
+    }
+    Some(Counted { digest, compare, is_news })
+}
+
+/// Marks an attempt that weakens what checks it, and says in its summary who accepted that.
+fn mark_weakened(digest: &mut AttemptDigest, next: &LoopState, tampering: &[Tampering]) {
+    let found = tamper::counts(tampering);
+    let is_found = |(_, what): &(&Login, &str)| found.contains_key(*what);
+    let accepted: Vec<String> =
+        next.accepted_by().filter(is_found).take(3).map(|(by, what)| format!("{by} accepted that {what}")).collect();
+    let is_open = tamper::not_accepted(tampering, &next.accepted_tampering).is_some();
+    digest.weakened = is_open || !accepted.is_empty();
+    let passes = digest.result == VerificationResult::Pass;
+    if passes && is_open {
+        digest.summary = "checks pass, but tests or thresholds were weakened".to_owned();
+    } else if passes && digest.weakened {
+        digest.summary = format!("{}; {}", digest.summary, accepted.join(", "));
+    }
+}
+
+/// Whether the head fails by nothing but failures that are disputed.
+fn is_disputed(inputs: &Inputs<'_>, next: &LoopState, verification: &Verification, digest: &AttemptDigest) -> bool {
+    if next.disputes.is_empty() {
+        return false;
+    }
+    let Verification { evidence, blames, .. } = verification;
+    let failures = feedback::failures(evidence, blames, &BTreeSet::new(), inputs.policy);
+    let own: Vec<&FailureView> = failures.iter().filter(|view| view.blame == Blame::PrCode).collect();
+    let told: BTreeSet<&str> = own.iter().map(|view| view.check.as_str()).collect();
+    let silent = blames.iter().filter(|blame| blame.blame == Blame::PrCode).map(|blame| blame.check.as_str());
+    let rules = digest.failed_rules.iter().map(RuleId::as_str);
+    silent.chain(rules).all(|name| told.contains(name)) && disputes::cover(next, own.iter().map(|view| view.cause))
+}
+
+/// What failed in the head's attempt, which earlier failures it is rid of, and where the run stands.
+fn remember(inputs: &Inputs<'_>, next: &mut LoopState, judgement: &Judgement, failures: &[FailureView], stage: Stage) {
+    let mut history = std::mem::take(&mut next.failures.history);
+    let last = next.attempts.last().filter(|last| last.head_sha == next.head_sha).cloned();
+    if let Some(last) = last {
+        history.retain(|record| record.attempt != last.number);
+        if last.spent() {
+            history.extend(
+                failures.iter().filter(|view| view.blame == Blame::PrCode).take(REMEMBERED_OF_AN_ATTEMPT).map(|view| {
+                    FailureRecord {
+                        attempt: last.number,
+                        stage,
+                        capability: next.capabilities.current.clone(),
+                        error: text::start(&view.failure.reported(), 300),
+                        category: view.category,
+                        retry_class: last.retry_class.unwrap_or(RetryClass::Code),
+                        blame: view.blame,
+                        fingerprint: view.failure.fingerprint.unwrap_or_else(|| failure::fingerprint(&view.failure)),
+                        timestamp: last.at,
+                        resolution: None,
+                        resolved_at: None,
+                    }
+                }),
+            );
+        }
+        for record in history.iter_mut().filter(|record| record.attempt < last.number && record.resolved_at.is_none()) {
+            if !last.fingerprints.contains(&record.fingerprint) {
+                record.resolution = Some(format!("gone in attempt {} ({})", last.number, last.head_sha.short()));
+                record.resolved_at = Some(last.at);
+            }
+        }
+    }
+    next.failures = FailureLog {
+        count: judgement.streak,
+        same_error: judgement.same_error,
+        total: judgement.total,
+        max_retries: inputs.policy.retry.max_attempts,
+        history,
+    };
+    next.stagnation_count = judgement.stagnation;
+    next.best_attempt = retry::best(&next.attempts).map(|best| BestAttempt {
+        attempt: best.number,
+        sha: best.head_sha,
+        score: best.score,
+    });
+    next.last_score = next.attempts.iter().rev().nth(1).map(|before| before.score);
+}
+
+/// The attempt's head, by the first line of its message.
+fn checkpoint(next: &mut LoopState, inputs: &Inputs<'_>, head: Sha) {
+    if next.checkpoints.iter().any(|known| known["hash"] == head.to_string()) {
+        return;
+    }
+    let commit = inputs.snapshot.commits.items.iter().find(|commit| commit.sha == head);
+    let subject = commit.and_then(|commit| commit.message.lines().next()).unwrap_or_default();
+    let message = text::start(subject, 200);
+    next.checkpoints.push(json!({ "type": "commit", "hash": head, "message": message, "at": inputs.now }));
+    next.checkpoints.drain(..next.checkpoints.len().saturating_sub(MOST_CHECKPOINTS));
+}
+
+/// What ran on each head, the newest heads last.
+fn log_checks(next: &mut LoopState, evidence: &HeadEvidence, head: &str) {
+    let reason = format!("head {head}");
+    let of_head = ended(evidence).map(|(name, found)| {
+        json!({
+            "check": name,
+            "reason": reason,
+            "startedAt": found.started_at,
+            "completedAt": found.started_at.and_then(|at| at.checked_add_signed(found.duration())),
+            "durationMs": found.duration_ms,
+            "status": found.outcome,
+            "deliverables": found.reports.iter().map(|report| &report.path).collect::<Vec<_>>(),
+            "children": [],
+        })
+    });
+    next.check_log.retain(|entry| entry["reason"] != reason);
+    next.check_log.extend(of_head);
+    next.check_log.drain(..next.check_log.len().saturating_sub(MOST_LOGGED));
+}
+
+/// The checks of which there is evidence.
+fn ended(evidence: &HeadEvidence) -> impl Iterator<Item = (&CheckName, &CheckEvidence)> {
+    evidence.checks.iter().filter_map(|(name, check)| Some((name, check.evidence()?)))
 }

@@ -82,7 +82,9 @@ pub fn begin(
         match &earlier.end {
             None => return Err(CommandRefusal::DisputedAlready { failure }),
             Some(DisputeEnd::Settled { outcome, by, .. })
-                if earlier.test_diff == dispute.test_diff || stands_beside_code(&dispute) =>
+                // A change of a file in which code stands beside the test says nothing of the test.
+                if earlier.test_diff == dispute.test_diff
+                    || dispute.file.as_deref().is_some_and(|file| !is_test(file)) =>
             {
                 let (outcome, by) = (outcome.clone(), by.clone());
                 return Err(CommandRefusal::SettledBefore { failure, outcome, by });
@@ -188,7 +190,8 @@ pub fn end_mended(state: &mut LoopState, snapshot: &Snapshot, failures: &[Failur
 pub fn cover(state: &LoopState, failures: impl IntoIterator<Item = FailureId>) -> bool {
     let disputed = |failure: FailureId| {
         let newest = state.disputes.iter().rev().find(|dispute| dispute.failure == failure);
-        newest.is_some_and(|dispute| !dispute.is_turned_down())
+        newest
+            .is_some_and(|dispute| !matches!(dispute.end, Some(DisputeEnd::Settled { outcome: Settlement::Test, .. })))
     };
     let mut failures = failures.into_iter().peekable();
     failures.peek().is_some() && failures.all(disputed)
@@ -239,11 +242,6 @@ pub fn settled_of<'s>(state: &'s LoopState, failures: &[FailureView]) -> impl It
         matches!(dispute.end, Some(DisputeEnd::Settled { .. }))
             && failures.iter().any(|view| view.cause == dispute.failure)
     })
-}
-
-/// Whether the test may stand in a file of code: then a change of that file says nothing of the test.
-fn stands_beside_code(dispute: &Dispute) -> bool {
-    dispute.file.as_deref().is_some_and(|file| !is_test(file))
 }
 
 /// The file of the test: the failure's file that holds only tests, if it names one, otherwise a file that may hold the

@@ -24,12 +24,6 @@ pub fn deadline(call: &Blocked, policy: &Policy) -> Timestamp {
     call.since + policy.retry.evidence_timeout
 }
 
-/// When waiting for the senior fixer ends by itself.
-pub fn revisit(state: &LoopState, policy: &Policy) -> Option<Timestamp> {
-    let call = state.senior.as_ref().filter(|call| call.head_sha == state.head_sha)?;
-    Some(deadline(call, policy))
-}
-
 /// The cause to put to the senior fixer, if these triggers are for it: the first wishes so, it works elsewhere, it was
 /// not asked before in this run, and it can mend the head. A gate, an outage and an empty budget are a person's.
 pub fn call_for(Look { snapshot, policy, now }: Look<'_>, triggers: &[Trigger], state: &LoopState) -> Option<Blocked> {

@@ -11,11 +11,9 @@ use serde::{Deserialize, Serialize};
 use sha2::{Digest, Sha256};
 
 use crate::{
-    evidence::{
-        BaseTestRun, ChangedCoverage, CheckResults, Failure, Finding, LogExcerpt, MOST_EXCERPTS, RegressionTrial,
-        RepeatedTest, ReportNote, TestOutcomes,
-    },
+    evidence::{CheckResults, Failure, Finding, ReportNote, TestOutcomes},
     ids::{CheckName, CheckRunId, PrNumber, RepoName, Sha, Timestamp, WorkflowRunId},
+    untrusted::quote,
     words::is_default,
 };
 
@@ -356,4 +354,194 @@ pub fn framework_of(command: &str) -> TestFramework {
 /// SHA-256 over a tree id, in hex: what every document calls the *hash* of an artifact.
 pub fn tree_hash(tree: Sha) -> String {
     hex::encode(Sha256::digest(tree.to_string().as_bytes()))
+}
+
+/// Coverage of the lines a pull request changed, as kept in `evidence.json`.
+///
+/// Figures from a document are claims until [`coverage::believe`](crate::verdict::coverage::believe) has checked them.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ChangedCoverage {
+    /// Over all measured files.
+    pub lines_covered: u64,
+    pub lines_total: u64,
+    /// Added executable lines that were executed.
+    pub changed_covered: u64,
+    /// Added executable lines.
+    pub changed_total: u64,
+    /// Added executable lines that were not executed, as `file:first-last`, or `file:line` for a single one.
+    pub uncovered: Vec<String>,
+    /// Lines of further ranges, which are counted only.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub uncovered_not_listed: u64,
+    /// The changed lines by file, where several jobs' figures can be put together.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub files: BTreeMap<String, LineTally>,
+    /// Changed code that no report mentions although others of its language are measured: nothing is known of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub unmeasured: Vec<String>,
+}
+
+/// Executable lines, and how many of them were executed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LineTally {
+    pub covered: u64,
+    pub total: u64,
+}
+
+impl ChangedCoverage {
+    /// Percentage of the changed lines that were executed; none when no changed line is executable.
+    pub fn changed_percent(&self) -> Option<f64> {
+        percent(self.changed_covered, self.changed_total)
+    }
+
+    /// Percentage of all lines that were executed; none when there is no executable line.
+    pub fn percent(&self) -> Option<f64> {
+        percent(self.lines_covered, self.lines_total)
+    }
+}
+
+fn percent(covered: u64, total: u64) -> Option<f64> {
+    (total > 0).then(|| covered as f64 * 100.0 / total as f64)
+}
+
+/// Execution counts of one file's executable lines, as a coverage report gives them: line (from 1) → hits.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct FileCoverage {
+    pub path: String,
+    pub lines: BTreeMap<u32, u64>,
+}
+
+/// Excerpts of one check that are kept.
+pub const MOST_EXCERPTS: usize = 2;
+
+/// Lines of a failed job's output, chosen by what they say of the failure. Data and never advice: the code under test,
+/// its packages and servers wrote them.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LogExcerpt {
+    /// The job's name; of a command the check's.
+    pub job: String,
+    /// The step that failed, if the log shows it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub step: Option<String>,
+    /// Where people read the whole log.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub log: Option<String>,
+    /// What [`quote`] leaves of the lines.
+    pub text: String,
+    /// Lines of the step that are not shown.
+    pub cut_lines: u64,
+    /// SHA-256 of the text in hex, where the text itself is not written down.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+impl LogExcerpt {
+    /// The excerpt without its text, as it stands in refs, in the debug memory and in channels beside GitHub.
+    #[must_use]
+    pub fn reference(&self) -> Self {
+        let sha256 = Some(hex::encode(Sha256::digest(&self.text)));
+        Self { text: String::new(), sha256, ..self.clone() }
+    }
+
+    /// The excerpt as it may be shown: it comes from the same source as the evidence.
+    #[must_use]
+    pub fn quoted(&self) -> Self {
+        let name = |text: &str| quote(text.lines().next().unwrap_or_default());
+        Self {
+            job: name(&self.job),
+            step: self.step.as_deref().map(name),
+            log: self.log.clone(),
+            text: quote(&self.text),
+            cut_lines: self.cut_lines,
+            sha256: None,
+        }
+    }
+}
+
+/// Whether the tests a change adds or changes fail without it and pass with it (`coverage.prove_regression`).
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RegressionTrial {
+    pub verdict: ProofVerdict,
+    /// The test files that were run, and how each ended.
+    pub tests: Vec<ProofRun>,
+    /// One sentence for people.
+    pub reason: String,
+}
+
+/// What the runs on the base and on the head show.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProofVerdict {
+    /// A test fails on the base and passes on the head.
+    Proved,
+    /// None does.
+    NotProved,
+    /// They could not be run.
+    Unknown,
+}
+
+/// One test file, run on both.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ProofRun {
+    pub file: String,
+    /// The command both were run with.
+    pub command: String,
+    pub on_base: ProofEnd,
+    pub on_head: ProofEnd,
+}
+
+/// A test file that the change edits or removes, run on the head as it was on the base.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct BaseTestRun {
+    /// Where it was on the base.
+    pub file: String,
+    pub command: String,
+    pub on_head: ProofEnd,
+    /// Tests that fail so, at most 20; none where the tool names none.
+    #[serde(default)]
+    pub failing: Vec<String>,
+}
+
+/// A test that the change adds, run alone several times on the head after the checks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RepeatedTest {
+    /// As it is declared.
+    pub test: String,
+    pub file: String,
+    /// What runs it alone; none where that is not known.
+    pub command: Option<String>,
+    /// How often it ran to its end, and how often it failed then.
+    pub runs: u32,
+    pub failed: u32,
+    /// Why it did not run as often as was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub gap: Option<RepetitionGap>,
+}
+
+impl RepeatedTest {
+    /// Whether it both passed and failed on the same code.
+    pub const fn is_flaky(&self) -> bool {
+        0 < self.failed && self.failed < self.runs
+    }
+}
+
+/// Why a test did not run as often as was asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum RepetitionGap {
+    /// It is not known how to run it alone.
+    NotAlone,
+    /// Run alone it ended without a word on it.
+    Broken,
+    OutOfTime,
+}
+
+/// How a run of a test file ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ProofEnd {
+    Passed,
+    Failed,
+    /// It ended without a word on any test: it could not be built, or was cut off.
+    Broken,
 }

@@ -256,14 +256,6 @@ pub enum Against {
     Base,
 }
 
-/// An attempt compared.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Comparison {
-    pub compare: Compare,
-    /// Tests that fail now and passed before: in the attempt before, or, where that did not run them, on the base.
-    pub regressed: BTreeSet<String>,
-}
-
 /// Whether a report names the test that is declared by this name: alone, or behind its file, class or suite, with or
 /// without its parameters. Only words count: `TEST(Cart, Adds)` is reported as `Cart.Adds`. Of a title with values in it,
 /// `parses %s` or `parses ${text}`, the words before them do.

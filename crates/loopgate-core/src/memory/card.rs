@@ -1,17 +1,18 @@
-//! A card: an error, and the change that mended it.
+//! A card (an error, and the change that mended it), and what else the lines of runs teach.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    AppliedFix, Hunk, MatchOutcome, MemoryLine, MemoryMatch,
+    AppliedFix, Folder, Hunk, LineStatus, MatchOutcome, MemoryLine, MemoryMatch, Offers, Retention, Rights, Settled,
+    Week,
     line::{fingerprint_of, template},
 };
 use crate::{
     evidence::{ErrorType, Failure, RootCauseCategory},
-    ids::{FailureId, Fingerprint, PrNumber, Sha, Timestamp},
+    ids::{FailureId, Fingerprint, PrNumber, Timestamp},
     text,
 };
 
@@ -20,7 +21,7 @@ const MOST_RUNS: usize = 50;
 /// Changes that are named as tried and failed.
 const MOST_TRIED: usize = 5;
 /// Times in a row that a card was found stale before it goes.
-pub(super) const STALE_TIMES: u32 = 3;
+const STALE_TIMES: u32 = 3;
 
 /// What mended an error. Its texts come from outside.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -37,8 +38,8 @@ pub struct Card {
     pub fix: AppliedFix,
     pub fix_pull_request: Option<PrNumber>,
     pub fixed_at: Timestamp,
-    /// Where each hunk of the fix stands.
-    pub citations: Vec<Citation>,
+    /// Where each hunk of the fix stands: path, blob, and first and last line after the fix, from 1.
+    pub citations: Vec<Value>,
     #[serde(default)]
     pub tried_and_failed: BTreeSet<String>,
     /// Runs in which it was mended, at most 50.
@@ -59,19 +60,10 @@ pub struct Card {
     pub last_seen: Timestamp,
 }
 
-/// A place of the repository that a card rests on.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Citation {
-    pub path: String,
-    pub blob: Option<Sha>,
-    /// First and last line after the fix, from 1.
-    pub lines: (u32, u32),
-}
-
 impl Card {
     /// The card of a failure of the line at `at` that is gone in the line right after it. `None` where the change shows no
     /// place to look at: nothing could be verified later.
-    pub(super) fn of(failure: &Failure, run: &[&MemoryLine], at: usize) -> Option<Self> {
+    fn of(failure: &Failure, run: &[&MemoryLine], at: usize) -> Option<Self> {
         let passed = run.get(at + 1)?;
         let fingerprint = fingerprint_of(failure);
         let fails = |line: &&&MemoryLine| line.failures.iter().any(|failure| fingerprint_of(failure) == fingerprint);
@@ -83,7 +75,7 @@ impl Card {
         let citation = |hunk: &Hunk| {
             let after = hunk.text.lines().filter(|line| !line.starts_with('-')).count();
             let last = hunk.line.saturating_add(u32::try_from(after).unwrap_or(u32::MAX).saturating_sub(1));
-            Citation { path: hunk.path.clone(), blob: hunk.blob, lines: (hunk.line, last) }
+            json!({ "path": hunk.path, "blob": hunk.blob, "lines": [hunk.line, last] })
         };
         Some(Self {
             id: fingerprint.into(),
@@ -110,7 +102,7 @@ impl Card {
     }
 
     /// Takes in what another run taught of the same error: the newest fix stays, in whatever order they come.
-    pub(super) fn merge(&mut self, mut other: Self) {
+    fn merge(&mut self, mut other: Self) {
         if (other.fixed_at, other.fix.commit) > (self.fixed_at, self.fix.commit) {
             let (offered, followed, went_green, worked) = (self.offered, self.followed, self.went_green, self.worked);
             std::mem::swap(self, &mut other);
@@ -125,7 +117,7 @@ impl Card {
     }
 
     /// Counts that it was shown, and the next attempt's result, or that it was found stale.
-    pub(super) fn count(&mut self, found: &MemoryMatch) {
+    fn count(&mut self, found: &MemoryMatch) {
         // What was read may be any number.
         let add = |count: &mut u32, one: bool| *count = count.saturating_add(u32::from(one));
         add(&mut self.stale, found.outcome == MatchOutcome::Stale);
@@ -184,4 +176,207 @@ impl Card {
         });
         lines.collect::<Option<Vec<u32>>>()?.first().copied()
     }
+}
+
+/// Cards that a memory holds at most, about 2 KB each; the least worth go first.
+const MOST_CARDS: usize = 1_000;
+/// Errors whose occurrences are counted; those not seen for longest go first.
+const MOST_RECURRING: usize = 5_000;
+/// Runs whose beginnings are known, for `memory.lookback`.
+const MOST_RECENT: usize = 1_000;
+
+/// What a repository remembers, without the lines: the cards, what recurs, and what came after cards were shown.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Memory {
+    pub cards: BTreeMap<FailureId, Card>,
+    /// By fingerprint, and flaky tests by `flaky:` and their name.
+    pub recurring: BTreeMap<String, Recurring>,
+    pub offers: Offers,
+    /// Weeks whose lines there are.
+    pub weeks: BTreeSet<Week>,
+    /// When the first attempt of each of the newest runs was counted.
+    pub recent: BTreeSet<Timestamp>,
+}
+
+/// How often an error was seen, or a test was flaky.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Recurring {
+    /// The test, else the first words of the message.
+    pub test: String,
+    pub fingerprint: Option<Fingerprint>,
+    /// Attempts it was seen in.
+    pub occurrences: u32,
+    pub resolution: Resolution,
+    /// Times it failed and passed on one head.
+    pub flips: u32,
+    pub last_seen: Timestamp,
+    pub last_run: String,
+    pub last_pull_request: Option<PrNumber>,
+    /// Who was right when it was last disputed.
+    pub settled: Option<Settled>,
+}
+
+/// The state of a recurring failure when it was last seen.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Resolution {
+    #[default]
+    Pending,
+    Resolved,
+    Escalated,
+    /// A person decided that it stays.
+    WontFix,
+}
+
+impl Memory {
+    /// What all lines teach, in whatever order they come.
+    pub fn learn(lines: impl IntoIterator<Item = MemoryLine>) -> Self {
+        let (mut memory, mut lines) = (Self::default(), super::union(lines));
+        lines.sort_by(|a, b| a.key().cmp(&b.key()));
+        for run in lines.chunk_by(|line, next| line.session_id == next.session_id) {
+            memory.take_in(run, |_| true);
+        }
+        memory
+    }
+
+    /// Takes in a run: all its lines, of which `is_new` were not taken in before. Cards are the same however often a
+    /// run is taken in; what is counted is counted for new lines.
+    pub fn take_in(&mut self, run: &[MemoryLine], is_new: impl Fn(&MemoryLine) -> bool) {
+        let mut run: Vec<&MemoryLine> = run.iter().collect();
+        run.sort_by_key(|line| line.attempt);
+        // Merging is in the hands of those with write, so what they merged or pushed last speaks for the run.
+        if run.last().is_some_and(|line| line.rights == Rights::Write) {
+            for card in cards_of(&run) {
+                self.cards.entry(card.id).and_modify(|known| known.merge(card.clone())).or_insert(card);
+            }
+        }
+        if let Some(first) = run.first().filter(|line| is_new(line)) {
+            self.recent.insert(first.timestamp);
+        }
+        for (at, line) in run.iter().enumerate().filter(|(_, line)| is_new(line)) {
+            self.weeks.insert(Week::of(line.timestamp));
+            self.see(line);
+            self.count(line, at.checked_sub(1).map(|before| run[before]));
+        }
+        while self.recent.len() > MOST_RECENT {
+            self.recent.pop_first();
+        }
+        keep_best(&mut self.cards, MOST_CARDS, Card::rank);
+        keep_best(&mut self.recurring, MOST_RECURRING, |seen| (seen.last_seen, seen.key()));
+    }
+
+    /// Counts the errors and the flaky tests of a line, and notes when they were seen last.
+    fn see(&mut self, line: &MemoryLine) {
+        let name = |failure: &Failure| failure.test_name.as_ref().unwrap_or(&failure.error_message).clone();
+        let errors = line.failures.iter().map(|failure| (name(failure), Some(fingerprint_of(failure))));
+        for (name, fingerprint) in errors.chain(line.flaky.iter().map(|test| (test.clone(), None))) {
+            let new = Recurring { test: text::first_line(&name, 200), fingerprint, ..Recurring::default() };
+            let seen = self.recurring.entry(new.key()).or_insert_with(|| new.clone());
+            let count = if fingerprint.is_some() { &mut seen.occurrences } else { &mut seen.flips };
+            *count = count.saturating_add(1);
+            if (line.timestamp, &line.session_id) < (seen.last_seen, &seen.last_run) {
+                continue;
+            }
+            seen.test = new.test;
+            seen.last_seen = line.timestamp;
+            seen.last_run.clone_from(&line.session_id);
+            seen.last_pull_request = line.pull_request;
+            seen.resolution = match seen.resolution {
+                Resolution::WontFix => Resolution::WontFix,
+                _ if fingerprint.is_some() && line.status == LineStatus::Escalated => Resolution::Escalated,
+                _ => Resolution::Pending,
+            };
+        }
+    }
+
+    /// Counts what is gone in a line after the attempt before it, what was settled, and what came after cards.
+    fn count(&mut self, line: &MemoryLine, before: Option<&MemoryLine>) {
+        let now: BTreeSet<Fingerprint> = line.failures.iter().map(fingerprint_of).collect();
+        let failures = before.into_iter().flat_map(|before| &before.failures);
+        for fingerprint in failures.map(fingerprint_of).collect::<BTreeSet<_>>() {
+            let gone = !now.contains(&fingerprint) && !line.weakened;
+            self.offers.all.count(gone);
+            let known = self.recurring.get_mut(&fingerprint.to_string());
+            if let Some(known) = known.filter(|known| gone && known.last_run == line.session_id) {
+                known.resolution = Resolution::Resolved;
+            }
+        }
+        for word in &line.settled {
+            for seen in self.recurring.values_mut().filter(|seen| seen.is(word.failure)) {
+                seen.settled = [word.clone()].into_iter().chain(seen.settled.take()).max_by_key(|word| word.at);
+            }
+        }
+        for found in &line.memory_matches {
+            self.offers.count(found);
+            if let Some(card) = found.card.and_then(|id| self.cards.get_mut(&id)) {
+                card.count(found);
+                card.last_seen = card.last_seen.max(line.timestamp);
+            }
+        }
+    }
+
+    /// Drops what is older than its retention, and cards that were found stale too often.
+    pub fn drop_old(&mut self, retention: Retention, now: Timestamp) {
+        let keeps = |folder, seen_at| retention.keeps(folder, seen_at, now);
+        self.cards
+            .retain(|_, card| card.stale < STALE_TIMES && keeps(Folder::Taught, card.last_seen.max(card.fixed_at)));
+        self.recurring.retain(|_, seen| {
+            let folder = match seen.resolution {
+                Resolution::Pending => Folder::Failures,
+                Resolution::Resolved | Resolution::WontFix => Folder::Taught,
+                Resolution::Escalated => Folder::Escalated,
+            };
+            keeps(folder, seen.last_seen)
+        });
+    }
+
+    /// Forgets an error: its card and how often it was seen. Whether there was anything to forget.
+    pub fn forget(&mut self, id: FailureId) -> bool {
+        let (card, seen) = (self.cards.remove(&id), self.recurring.len());
+        self.recurring.retain(|_, seen| !seen.is(id));
+        card.is_some() || self.recurring.len() < seen
+    }
+
+    /// Notes that an error will not be mended. Whether it is known.
+    pub fn give_up(&mut self, id: FailureId) -> bool {
+        let known = self.recurring.values_mut().find(|seen| seen.is(id));
+        known.map(|seen| seen.resolution = Resolution::WontFix).is_some()
+    }
+}
+
+/// Drops the least of more than `most` entries. A tenth goes at once: looking for the least takes a pass over all.
+fn keep_best<K: Ord, V, R: Ord>(entries: &mut BTreeMap<K, V>, most: usize, rank: impl Fn(&V) -> R) {
+    if entries.len() > most {
+        let mut ranks: Vec<R> = entries.values().map(&rank).collect();
+        ranks.sort_unstable();
+        if let Some(least) = ranks.into_iter().nth(entries.len() - most + most / 10) {
+            entries.retain(|_, entry| rank(entry) >= least);
+        }
+    }
+}
+
+impl Recurring {
+    fn is(&self, failure: FailureId) -> bool {
+        self.fingerprint.is_some_and(|fingerprint| FailureId::from(fingerprint) == failure)
+    }
+
+    /// Under what it is counted.
+    pub fn key(&self) -> String {
+        self.fingerprint.map_or_else(|| format!("flaky:{}", self.test), |fingerprint| fingerprint.to_string())
+    }
+}
+
+/// The cards of a run: each failure of a failing attempt that the attempt right after it is seen to fix. An attempt that
+/// weakens what checks it teaches nothing, whether or not a person accepted that.
+fn cards_of(run: &[&MemoryLine]) -> Vec<Card> {
+    let mut cards = Vec::new();
+    for (at, pair) in run.windows(2).enumerate() {
+        let [failed, passed] = pair else { continue };
+        let is_mended = failed.status != LineStatus::Passed && passed.status == LineStatus::Passed;
+        if is_mended && !failed.weakened && !passed.weakened {
+            let mended = failed.failures.iter().filter(|failure| passed.mends(failure));
+            cards.extend(mended.filter_map(|failure| Card::of(failure, run, at)));
+        }
+    }
+    cards
 }

@@ -240,7 +240,7 @@ impl MemoryLine {
 
 /// Cuts each text of a document to so many characters, and each list to so many items. Hunks stay whole, or go with the
 /// lists.
-fn shorten(value: &mut Value, items: usize, characters: usize) {
+pub fn shorten(value: &mut Value, items: usize, characters: usize) {
     match value {
         Value::String(text) => *text = text::start(text, characters),
         Value::Array(list) => {

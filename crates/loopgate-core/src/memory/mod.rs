@@ -10,19 +10,15 @@
 //! What comes out of a memory is text from outside: anybody with push access can write its refs.
 
 mod card;
-mod learn;
 mod line;
-mod matched;
 mod recall;
-mod redact;
 mod retention;
 #[cfg(test)]
 mod tests;
 
-pub use card::{Card, Citation};
-pub use learn::{Memory, Recurring, Resolution};
-pub use line::{AppliedFix, Hunk, LineStatus, MEMORY_SCHEMA, MemoryLine, Rights, union};
-pub use matched::{MatchOutcome, MemoryMatch, Offers, Rate, Settled, Settlement, ToldFix, followed};
-pub use recall::{MOST_TOLD, Recalled, Tier};
-pub use redact::{redact, redact_value};
-pub use retention::{Folder, Retention, Week};
+pub use card::{Card, Memory, Recurring, Resolution};
+pub use line::{AppliedFix, Hunk, LineStatus, MEMORY_SCHEMA, MemoryLine, Rights, shorten, union};
+pub use recall::{
+    MOST_TOLD, MatchOutcome, MemoryMatch, Offers, Rate, Recalled, Settled, Settlement, Tier, ToldFix, followed,
+};
+pub use retention::{Folder, Retention, Week, redact, redact_value};

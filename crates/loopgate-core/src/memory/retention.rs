@@ -1,11 +1,16 @@
-//! How long what is remembered stays, and in which part of the memory it stands.
+//! How long what is remembered stays, and in which part of the memory it stands; what is never written there: secrets,
+//! e-mail addresses, home directories.
 
-use std::{fmt, str::FromStr};
+use std::{borrow::Cow, fmt, str::FromStr};
 
 use chrono::{Days, NaiveDate, NaiveTime, TimeDelta, Weekday};
 use serde::Serialize;
+use serde_json::Value;
 
-use crate::ids::{Malformed, Timestamp};
+use crate::{
+    ids::{Malformed, Timestamp},
+    untrusted::without_secrets,
+};
 
 /// An ISO week by its Monday, written `2026-W47`: the lines of a week are one ref.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -83,5 +88,40 @@ impl Retention {
     /// Whether what was seen at a moment is young enough for its folder.
     pub fn keeps(self, folder: Folder, seen_at: Timestamp, now: Timestamp) -> bool {
         seen_at > now - self.of(folder)
+    }
+}
+
+/// The text without secrets, e-mail addresses and home directories.
+///
+/// ```
+/// use loopgate_core::memory::redact;
+///
+/// assert_eq!(redact("password=hunter2hunter2 at /home/ann/a.rs"), "password=[secret] at ~/a.rs");
+/// ```
+pub fn redact(text: &str) -> Cow<'_, str> {
+    let forms = [
+        (pattern!(r"\b[\w.%+-]+(?::[^\s/@]+)?@[A-Za-z0-9-]+(?:\.[A-Za-z0-9-]+)*\.[A-Za-z]{2,}\b"), "[address]"),
+        (pattern!(r#"(?i)(?:/home/|/users/|\b[a-z]:[\\/]+users[\\/]+)[^/\\\s:"'<>|]+|/root\b"#), "~"),
+    ];
+    let mut clean = without_secrets(text);
+    for (form, instead) in forms {
+        if let Cow::Owned(changed) = form.replace_all(&clean, instead) {
+            clean = Cow::Owned(changed);
+        }
+    }
+    clean
+}
+
+/// Redacts every text of a document; its keys are ours.
+pub fn redact_value(value: &mut Value) {
+    match value {
+        Value::String(text) => {
+            if let Cow::Owned(clean) = redact(text) {
+                *text = clean;
+            }
+        }
+        Value::Array(items) => items.iter_mut().for_each(redact_value),
+        Value::Object(fields) => fields.values_mut().for_each(redact_value),
+        Value::Null | Value::Bool(_) | Value::Number(_) => {}
     }
 }

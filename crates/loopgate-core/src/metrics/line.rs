@@ -1,18 +1,19 @@
-//! The line of one run.
+//! The line of one run, and the times that it takes from the run's history: who was waited for, how long gates waited, when
+//! attempts passed.
 
 use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::timeline::{Timeline, Waited};
 use crate::{
     evidence::CheckEvidence,
     ids::{CheckName, GateName, PrNumber, Timestamp},
     memory::{MatchOutcome, Offers},
     policy::Trigger,
     state::{
-        AttemptDigest, AuthorKind, Dispute, DisputeEnd, LoopState, QueueExit, ReflexState, Settlement,
-        VerificationResult, history::HistoryLine,
+        AttemptDigest, AuthorKind, CoverageMet, Dispute, DisputeEnd, LoopState, QueueExit, ReflexState, Settlement,
+        VerificationResult,
+        history::{ArtifactCreated, Escalated, Event, GateInvalidated, HistoryLine},
     },
 };
 
@@ -27,34 +28,27 @@ pub struct RunLine {
     pub schema: String,
     pub run_id: String,
     /// None for a local loop.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub pull_request: Option<PrNumber>,
     pub author: AuthorKind,
     /// The agent's name, where one wrote the change.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub agent: Option<String>,
     pub started_at: Timestamp,
     /// None while the run is open.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ended_at: Option<Timestamp>,
     /// Attempts, those blamed on the base left out.
     pub attempts: u32,
     /// Attempts after one that failed.
     pub retries: u32,
     /// How the first attempt stands: a re-run of its head replaces it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_result: Option<VerificationResult>,
     /// The number of the first attempt that passes, counted as `attempts` are.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub first_pass: Option<u32>,
     /// From the beginning of the run until an attempt passed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub seconds_to_green: Option<u64>,
     /// Calls for a human, by their cause.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub calls: BTreeMap<Trigger, u32>,
     /// Whether the last attempt met its coverage, where that is known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub coverage: Option<CoverageMet>,
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub disputes: BTreeMap<DisputeOutcome, u32>,
@@ -62,7 +56,6 @@ pub struct RunLine {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub queue_exits: BTreeMap<QueueExit, u32>,
     /// None where nothing is known of the debug memory's part.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub memory: Option<MemoryUse>,
     /// Attempts that pass because a test that failed and passed on one head was recognised.
     #[serde(default)]
@@ -75,8 +68,6 @@ pub struct RunLine {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub checks: BTreeMap<CheckName, CheckUse>,
 }
-
-pub use crate::state::CoverageMet;
 
 /// What the debug memory had to do with the retries of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -257,6 +248,138 @@ fn count(number: usize) -> u32 {
 }
 
 /// Whole seconds from one moment to a later one; 0 where it is not later.
-pub(super) fn seconds(from: Timestamp, to: Timestamp) -> u64 {
+fn seconds(from: Timestamp, to: Timestamp) -> u64 {
     u64::try_from((to - from).num_seconds()).unwrap_or(0)
+}
+
+/// Who was to act next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Waited {
+    /// The checks of a head.
+    Ci,
+    /// The fixer of a failing head, a person or an agent.
+    Author,
+    /// Those who may approve a gate.
+    Approver,
+    /// The person who was called.
+    Human,
+}
+
+/// The history of a run, in time, up to the line that was read last.
+#[derive(Default)]
+struct Timeline {
+    calls: BTreeMap<Trigger, u32>,
+    waited: BTreeMap<Waited, u64>,
+    gates: BTreeMap<GateName, GateUse>,
+    /// Each evaluation of an attempt: its number, when, and whether it passed.
+    evaluations: Vec<(u32, Timestamp, bool)>,
+    at: Timestamp,
+    waiting: Option<Waited>,
+    /// Gates that were asked for, and since when.
+    open: BTreeMap<GateName, Timestamp>,
+    /// Whether the last evaluation passed.
+    passed: bool,
+}
+
+impl Timeline {
+    /// `until` is when the run ended, or when it was last looked at.
+    fn of(state: &LoopState, history: &[HistoryLine], until: Timestamp) -> Self {
+        let mut run = Self { at: state.created_at, waiting: Some(Waited::Ci), ..Self::default() };
+        for line in history.iter().filter(|line| line.run_id == state.run_id) {
+            run.pass_time(line.ts);
+            run.take(&line.event, line.ts);
+        }
+        run.pass_time(until);
+        while let Some((gate, since)) = run.open.pop_first() {
+            run.count_wait(gate, since, until);
+        }
+        run
+    }
+
+    fn pass_time(&mut self, to: Timestamp) {
+        if let Some(waited) = self.waiting {
+            let total = self.waited.entry(waited).or_default();
+            *total = total.saturating_add(seconds(self.at, to));
+        }
+        self.at = self.at.max(to);
+    }
+
+    fn take(&mut self, event: &Event, at: Timestamp) {
+        match event {
+            Event::RunStarted(_) | Event::ChecksPrepared { .. } => self.waiting = Some(Waited::Ci),
+            Event::ArtifactCreated(ArtifactCreated::HeadSeen { .. } | ArtifactCreated::Head { .. }) => {
+                self.passed = false;
+                self.waiting = Some(Waited::Ci);
+            }
+            Event::EvaluationDone { attempt, passed, .. } => {
+                self.evaluations.push((*attempt, at, *passed));
+                self.passed = *passed;
+                self.waiting = if *passed { self.approvers() } else { Some(Waited::Author) };
+            }
+            Event::GateRequested { gate, .. } => {
+                let used = self.gates.entry(gate.clone()).or_default();
+                used.rounds = used.rounds.saturating_add(1);
+                self.open.entry(gate.clone()).or_insert(at);
+                if self.passed {
+                    self.waiting = self.approvers();
+                }
+            }
+            Event::GateApproved { gate, .. }
+            | Event::GateInvalidated(
+                GateInvalidated::Unbound { gate, .. } | GateInvalidated::CommentChanged { gate, .. },
+            ) => self.decided(gate, at),
+            Event::GateRejected { gate, .. } => {
+                self.decided(gate, at);
+                let used = self.gates.entry(gate.clone()).or_default();
+                used.rejections = used.rejections.saturating_add(1);
+                self.waiting = Some(Waited::Author);
+            }
+            Event::Escalated(called) => {
+                let trigger = match called {
+                    Escalated::PullRequest { triggers, .. } => triggers.first().copied(),
+                    Escalated::LocalLoop { trigger, .. } => Some(*trigger),
+                };
+                if let Some(trigger) = trigger {
+                    let calls = self.calls.entry(trigger).or_default();
+                    *calls = calls.saturating_add(1);
+                }
+                self.waiting = Some(Waited::Human);
+            }
+            Event::Resumed(_) if self.waiting == Some(Waited::Human) => self.waiting = Some(Waited::Author),
+            Event::Stopped(_) | Event::Failed(_) | Event::Completed(_) => self.waiting = None,
+            _ => {}
+        }
+    }
+
+    /// A gate is decided: the others that are open are waited for now.
+    fn decided(&mut self, gate: &GateName, at: Timestamp) {
+        if let Some(since) = self.open.remove(gate) {
+            self.count_wait(gate.clone(), since, at);
+        }
+        if self.waiting == Some(Waited::Approver) {
+            self.waiting = self.approvers();
+        }
+    }
+
+    fn count_wait(&mut self, gate: GateName, since: Timestamp, until: Timestamp) {
+        let used = self.gates.entry(gate).or_default();
+        used.waited_seconds = used.waited_seconds.saturating_add(seconds(since, until));
+    }
+
+    fn approvers(&self) -> Option<Waited> {
+        (!self.open.is_empty()).then_some(Waited::Approver)
+    }
+
+    /// When an attempt passed, where that is in the history.
+    fn passed_at(&self, attempt: u32) -> Option<Timestamp> {
+        let passed = |(number, _, passed): &&(u32, _, bool)| *number == attempt && *passed;
+        self.evaluations.iter().find(passed).map(|(_, at, _)| *at)
+    }
+
+    /// Whether an attempt that passes now did not at first, or has a test that failed and passed on its head.
+    fn was_a_flake(&self, attempt: &AttemptDigest) -> bool {
+        let first = self.evaluations.iter().find(|(number, ..)| *number == attempt.number);
+        !attempt.flaky.is_empty() || first.is_some_and(|(.., passed)| !passed)
+    }
 }

@@ -3,16 +3,16 @@
 //! Everything is computed from the state of a run and its history. A line of an ended run is kept by itself, so that
 //! archiving and cleaning states loses nothing.
 
-mod compare;
 mod line;
 mod report;
-mod timeline;
+
+pub use crate::state::CoverageMet;
 
 pub use self::{
-    compare::{Compared, Difference, Estimate, Figure, Interval},
-    line::{CheckUse, CoverageMet, DisputeOutcome, GateUse, MemoryUse, RUN_SCHEMA, RunLine, newest},
-    report::{Group, Measured, Metric, Point, Report, Target, Window},
-    timeline::Waited,
+    line::{CheckUse, DisputeOutcome, GateUse, MemoryUse, RUN_SCHEMA, RunLine, Waited, newest},
+    report::{
+        Compared, Difference, Estimate, Figure, Group, Interval, Measured, Metric, Point, Report, Target, Window,
+    },
 };
 
 #[cfg(test)]

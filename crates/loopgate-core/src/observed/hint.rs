@@ -34,73 +34,38 @@ pub struct AnnouncedPush {
 pub enum Hint {
     /// The pull request's head was this commit when the delivery was received, or a little before: never later. It
     /// binds approvals to the head that people saw.
-    HeadSeen {
-        sha: Sha,
-        at: Timestamp,
-    },
+    HeadSeen { sha: Sha, at: Timestamp },
     /// Somebody pushed to the head branch.
     Pushed(AnnouncedPush),
     /// The pull request was opened with this head, into this branch: by GitHub's own clock, however late the event came.
-    Opened {
-        sha: Sha,
-        base: String,
-        at: Timestamp,
-    },
+    Opened { sha: Sha, base: String, at: Timestamp },
     /// Somebody wrote a comment. What is read shows it, or is older than the event; the same holds for the hints that
     /// follow.
-    CommentWritten {
-        comment: CommentId,
-    },
+    CommentWritten { comment: CommentId },
     /// Somebody submitted a review.
-    ReviewWritten {
-        review: ReviewId,
-    },
+    ReviewWritten { review: ReviewId },
     /// Somebody resolved a review thread, or opened it again.
     ThreadChanged,
     /// A check run on this commit ended.
-    CheckRunCompleted {
-        check_run: CheckRunId,
-        head: Sha,
-    },
+    CheckRunCompleted { check_run: CheckRunId, head: Sha },
     /// The base branch moved on from this commit.
-    BaseMoved {
-        from: Sha,
-    },
+    BaseMoved { from: Sha },
     /// The pull request was closed, merged or not.
     Closed,
+    /// The pull request was opened again.
     Reopened,
     /// A comment was edited; the REST API shows that, but not by whom.
-    CommentEdited {
-        comment: CommentId,
-        by: Actor,
-        at: Timestamp,
-    },
+    CommentEdited { comment: CommentId, by: Actor, at: Timestamp },
     /// Somebody deleted a comment; the API merely stops listing it.
-    CommentDeleted {
-        comment: CommentId,
-        by: Actor,
-    },
+    CommentDeleted { comment: CommentId, by: Actor },
     /// Somebody edited the body of a review.
-    ReviewEdited {
-        review: ReviewId,
-        by: Actor,
-    },
+    ReviewEdited { review: ReviewId, by: Actor },
     /// Somebody pressed a button of one of our check runs. `identifier` is the one we gave the button, ≤ 20 characters.
-    ButtonPressed {
-        check_run: CheckRunId,
-        identifier: String,
-        by: Actor,
-    },
+    ButtonPressed { check_run: CheckRunId, identifier: String, by: Actor },
     /// Somebody asked for one of our check runs again.
-    CheckRunRerequested {
-        check_run: CheckRunId,
-        by: Actor,
-    },
+    CheckRunRerequested { check_run: CheckRunId, by: Actor },
     /// Somebody asked for all of our check runs on this commit again.
-    CheckSuiteRerequested {
-        sha: Sha,
-        by: Actor,
-    },
+    CheckSuiteRerequested { sha: Sha, by: Actor },
     /// A merge queue waits for our answer on this commit, for every pull request between `base` and `head`.
     /// `head_ref` is the queue's own branch, which names the last of them.
     MergeGroup {
@@ -114,22 +79,14 @@ pub enum Hint {
     /// and those that were in a group with one of them. Up to 1,600 bytes.
     QueueGroup(Box<QueueGroup>),
     /// The pull request left its merge queue, by GitHub's clock at the earliest then.
-    Dequeued {
-        at: Timestamp,
-    },
+    Dequeued { at: Timestamp },
     /// Pull requests that the event named for its commit. Empty for forks and no proof otherwise: a place to look
     /// first, nothing more.
-    NamedPulls {
-        pulls: Vec<PrNumber>,
-    },
+    NamedPulls { pulls: Vec<PrNumber> },
     /// A team, or who is in it, or what it can read, changed.
-    TeamChanged {
-        team: TeamSlug,
-    },
+    TeamChanged { team: TeamSlug },
     /// Somebody joined or left the organisation or one of its teams.
-    MemberChanged {
-        member: Actor,
-    },
+    MemberChanged { member: Actor },
 }
 
 impl Hint {

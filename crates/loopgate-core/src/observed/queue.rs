@@ -15,7 +15,6 @@ use crate::{
 pub struct QueueGroup {
     pub head: Sha,
     /// The tree of `head`. Two groups with one tree test the same content.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tree: Option<Sha>,
     /// The pull requests between the group's base and its head, at most 100.
     pub entries: Vec<PrNumber>,
@@ -123,7 +122,6 @@ pub struct QueueStanding {
 pub struct QueueRemoval {
     pub at: Timestamp,
     pub reason: RemovalReason,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<Login>,
 }
 

@@ -2,18 +2,19 @@
 //!
 //! A snapshot holds what *is*, read from GitHub's API (or a local repository), never what an event claimed. The few
 //! facts that only events tell come as [`Hint`]s. Everything textual in it was written by somebody else.
+//!
+//! The pull request itself: who opened it, its head and its base, its files and commits.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::{
     evidence::Evidence,
-    ids::{AppId, Login, PrNumber, RepoName, ReviewId, Sha, UserId},
+    ids::{AppId, Login, PrNumber, RepoName, ReviewId, Sha, TeamSlug, Timestamp, UserId},
     observed::{
-        Account, Assignments, Authority, BaseEvidence, ChangedFiles, Comment, Commit, Contents, ExternalCheck,
-        ForgedCheck, Hint, Makers, PullRequest, QueueStanding, ReceivedEvidence, Review, ReviewThread, Stack,
-        WorkflowRun,
+        Assignments, Authority, BaseEvidence, CheckScope, Comment, Contents, ExternalCheck, ForgedCheck, Hint, Makers,
+        QueueStanding, ReceivedEvidence, Review, ReviewThread, Stack, WorkflowRun,
     },
 };
 
@@ -157,4 +158,188 @@ pub struct ObservationProblem {
     /// What was asked for: "team acme/security", "permission of bob".
     pub what: String,
     pub reason: String,
+}
+
+/// A GitHub account.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Account {
+    pub id: UserId,
+    pub login: Login,
+    pub kind: AccountKind,
+}
+
+/// What kind of account it is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum AccountKind {
+    User,
+    Bot,
+    Organization,
+    /// GitHub's placeholder for deleted accounts, or a kind we do not know: never an approver.
+    #[default]
+    Other,
+}
+
+/// The pull request itself.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PullRequest {
+    pub number: PrNumber,
+    pub title: String,
+    pub body: String,
+    pub author: Account,
+    pub lifecycle: Lifecycle,
+    pub readiness: Readiness,
+    pub head: Head,
+    pub base: Base,
+    pub labels: BTreeSet<String>,
+    /// The type of change that a label from somebody with write declares.
+    pub declared_type: Option<CodeType>,
+    pub requested_users: BTreeSet<Login>,
+    /// Slugs of the repository's organisation.
+    pub requested_teams: BTreeSet<TeamSlug>,
+    pub created_at: Timestamp,
+    pub closed_at: Option<Timestamp>,
+    pub url: String,
+}
+
+words! {
+    /// What kind of change a pull request is.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum CodeType {
+        #[default]
+        NewFunction = "new_function",
+        BugFix = "bug_fix",
+        Refactor = "refactor",
+        ApiEndpoint = "api_endpoint",
+        Integration = "integration",
+    }
+}
+
+/// Open, closed, or merged.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Lifecycle {
+    /// It is open.
+    #[default]
+    Open,
+    /// It was closed without a merge.
+    Closed,
+    /// It was merged.
+    Merged { by: Option<Login>, at: Option<Timestamp> },
+}
+
+/// Whether the author calls it ready.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Readiness {
+    Draft,
+    #[default]
+    Ready,
+}
+
+/// The head branch and commit.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Head {
+    pub sha: Sha,
+    /// The tree of the head commit: equal trees are equal code, whatever the commits say.
+    pub tree: Sha,
+    pub branch: String,
+    /// None when the fork it came from is gone.
+    pub repository: Option<RepoName>,
+    /// When a server first knew this commit (its check suite's creation), if GitHub says so. Commit dates are not
+    /// used anywhere: authors choose them.
+    pub known_since: Option<Timestamp>,
+}
+
+/// The base branch, and the commit that the head is compared with: the branch itself may have moved on. In a native
+/// stack the branch is the stack's base, the commit one of the layer beneath.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Base {
+    pub branch: String,
+    pub sha: Sha,
+    /// What the names of our check runs say about it.
+    pub scope: CheckScope,
+    /// A pattern of `branches:` that it matches, whose name its checks do not bear because people can make such branches.
+    pub open_pattern: Option<String>,
+}
+
+/// The files a pull request changes.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChangedFiles {
+    /// All of them.
+    Complete(Vec<ChangedFile>),
+    /// More than the platform lists (3,000), or a page that could not be read: every content trigger matches.
+    TooLarge { known: Vec<ChangedFile>, reason: String },
+}
+
+/// None.
+impl Default for ChangedFiles {
+    fn default() -> Self {
+        Self::Complete(Vec::new())
+    }
+}
+
+impl ChangedFiles {
+    pub fn known(&self) -> &[ChangedFile] {
+        match self {
+            Self::Complete(files) => files,
+            Self::TooLarge { known, .. } => known,
+        }
+    }
+}
+
+/// One changed file, with its patch where GitHub gives one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChangedFile {
+    pub path: String,
+    /// The old name of a renamed or copied file. Both names count as touched.
+    pub previous_path: Option<String>,
+    pub status: FileStatus,
+    pub additions: u32,
+    pub deletions: u32,
+    /// The file's blob at the head; none for removed files.
+    pub blob: Option<Sha>,
+    /// Unified diff hunks. GitHub leaves it out for binary and very large files; such a file counts as matching
+    /// every content trigger.
+    pub patch: Option<String>,
+}
+
+impl ChangedFile {
+    /// Both names of a rename, else the one name.
+    pub fn paths(&self) -> impl Iterator<Item = &str> {
+        std::iter::once(self.path.as_str()).chain(self.previous_path.as_deref())
+    }
+
+    /// Its name at the base.
+    pub fn old_path(&self) -> &str {
+        self.previous_path.as_deref().unwrap_or(&self.path)
+    }
+}
+
+words! {
+    /// What happened to a file. Words of GitHub's files list.
+    #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum FileStatus {
+        Added = "added",
+        Modified = "modified",
+        Removed = "removed",
+        Renamed = "renamed",
+        Copied = "copied",
+        Changed = "changed",
+        Unchanged = "unchanged",
+    }
+}
+
+/// One commit of the pull request and who had a hand in it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Commit {
+    pub sha: Sha,
+    pub message: String,
+    /// The account GitHub attributes the author to; `None` if the e-mail belongs to no account.
+    pub author: Option<Account>,
+    pub committer: Option<Account>,
+    /// The raw author and committer e-mails, for attributing co-author trailers.
+    pub author_email: String,
+    pub committer_email: String,
+    /// It merges the base into the head, and holds nothing that neither side has.
+    pub update_merge: bool,
 }

@@ -36,6 +36,10 @@ impl<T: ConfigValue> Visitor<'_> for ConfigValueVisitor<T> {
         f.write_str(&T::expected())
     }
 
+    fn visit_bool<E: de::Error>(self, value: bool) -> Result<T, E> {
+        self.read(Unexpected::Bool(value))
+    }
+
     fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
         self.read(Unexpected::Signed(value))
     }

@@ -14,7 +14,7 @@ use crate::{
         CapabilityMode, CheckPolicy, CheckSource, CommandCheck, FixerBudget, Phase, Policy, ReviewRequirement, Rule,
         RuleCheck, Severity,
     },
-    state::{LoopState, Major, ReflexState, Settings, Spent, Step, Task},
+    state::{LoopState, Major, ReflexState, Settings, Spent, Step, Task, criteria},
     verdict::evaluate,
 };
 
@@ -167,7 +167,7 @@ pub fn begin(
     state.code_artifact.code_type = settings.task_type;
     // Nothing has been produced yet.
     state.code_artifact.content_hash = String::new();
-    state.criteria.set(&policy.evaluate, &evaluate::rules(policy, settings.task_type));
+    state.criteria = criteria(&policy.evaluate, &evaluate::rules(policy, settings.task_type));
     state.reflex = Some(ReflexState { settings, began_at: state.head_sha, ..ReflexState::default() });
     state
 }

@@ -2,17 +2,14 @@
 //!
 //! It is written in camelCase. Top-level fields that this version does not know survive ([`LoopState::extra`]), so an older
 //! writer never drops them. Everything derivable is derived again at each reconcile. The state keeps what only the past
-//! knows: attempts, first sightings of heads, skips, blocks, what was answered.
+//! knows: attempts, first sightings of heads, skips, blocks, what was answered. What nothing reads but the readers of the
+//! document is plain JSON.
 
-mod attempts;
-mod description;
-mod disputes;
 pub mod history;
 mod local_loop;
 mod people;
-mod progress;
 mod queue;
-mod status;
+mod run;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -20,7 +17,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use uuid::Uuid;
 
-pub use self::{attempts::*, description::*, disputes::*, local_loop::*, people::*, progress::*, queue::*, status::*};
+pub use self::{local_loop::*, people::*, queue::*, run::*};
 pub use super::memory::Settlement;
 use super::{
     ids::{CheckName, FailureId, GateName, Login, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
@@ -28,7 +25,6 @@ use super::{
     observed::{Account, AnnouncedPush},
     policy::{Phase, Trigger},
     stage::Stage,
-    words::is_default,
 };
 
 /// `schema` of a loop state.
@@ -36,7 +32,7 @@ pub const LOOP_STATE_SCHEMA: &str = "loopgate.loop-state/v1";
 
 /// The state of one run.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub struct LoopState {
     pub schema: String,
     /// `<alias>-<UTC yyyymmdd-hhmmss>`.
@@ -46,7 +42,6 @@ pub struct LoopState {
     pub repository: RepoName,
     pub pull_request: Option<PrNumber>,
     pub title: String,
-    #[serde(default)]
     pub linked_issues: Vec<u64>,
     pub branch: String,
     pub head_sha: Sha,
@@ -55,18 +50,17 @@ pub struct LoopState {
     /// The commit whose configuration governed the last decision.
     pub policy_sha: Option<Sha>,
     /// Every head in the order it was first seen.
-    #[serde(default)]
     pub first_seen_heads: Vec<HeadObservation>,
     /// Pushes from events, oldest first, at most [`MOST_PUSHES`](Self::MOST_PUSHES).
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub pushes: Vec<AnnouncedPush>,
     pub agent: Option<Agent>,
     /// None in states written before it was kept, and in local loops.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub author: Option<AuthorKind>,
     pub code_artifact: CodeArtifact,
-    pub execution_config: ExecutionConfig,
-    pub retry_policy: RetryPolicySummary,
+    /// How the tests are executed, as far as the configuration says.
+    pub execution_config: Value,
+    /// The retry numbers in force.
+    pub retry_policy: Value,
     pub debug_memory_ref: String,
     /// The stage the stage walk reached.
     pub state: Stage,
@@ -79,114 +73,84 @@ pub struct LoopState {
     pub max_iterations: u32,
     pub task_alias: String,
     pub task: Task,
-    #[serde(default)]
     pub plan: Vec<String>,
-    #[serde(default)]
     pub prepared_checks: Vec<CheckName>,
     pub critique: Option<Vec<String>>,
-    pub criteria: Criteria,
+    /// What the evaluation asks for ([`criteria`]).
+    pub criteria: Value,
     pub capabilities: CapabilityProgress,
-    #[serde(default)]
-    pub stages: BTreeMap<Stage, StageRecord>,
-    #[serde(default)]
-    pub stage_evidence: BTreeMap<Stage, StageEvidence>,
+    /// Whether each stage is pending, in progress or complete, and since when.
+    pub stages: BTreeMap<Stage, Value>,
+    /// Evidence that the stage asks for, and which of it is there.
+    pub stage_evidence: BTreeMap<Stage, Value>,
     pub last_verification: Option<LastVerification>,
     pub failures: FailureLog,
-    #[serde(default)]
     pub gates: BTreeMap<GateName, GateState>,
-    #[serde(default)]
     pub skips: Vec<Skip>,
     /// Held workflow runs that GitHub was asked to let go, as far as that is in the history.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub approved_runs: BTreeSet<WorkflowRunId>,
-    #[serde(default)]
     pub prerequisites: BTreeMap<String, String>,
     pub evaluation: Option<EvaluationSummary>,
     pub last_score: Option<Score>,
     pub stagnation_count: u32,
     pub best_attempt: Option<BestAttempt>,
-    #[serde(default)]
-    pub check_log: Vec<CheckLogEntry>,
-    #[serde(default)]
+    /// What ran on each head, the newest heads last.
+    pub check_log: Vec<Value>,
     pub check_usage: BTreeMap<CheckName, u32>,
-    #[serde(default)]
-    pub checkpoints: Vec<Checkpoint>,
+    /// The commits of attempts, and of fixers in a local loop.
+    pub checkpoints: Vec<Value>,
     /// What was merged over: open gates and failing required rules.
-    #[serde(default)]
     pub bypassed: Vec<String>,
     pub stop: Stop,
     /// One digest per counted attempt, oldest first; the whole record is in `attempts/NNN.json`.
-    #[serde(default)]
     pub attempts: Vec<AttemptDigest>,
     /// How many attempts were made before this run whose record is gone with its ref. Numbers go on from here, and
     /// these count as failed: deleting a record wins no attempt.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub lost_attempts: u32,
     /// What showed that there was a record before this run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lost_trace: Option<Trace>,
     /// The cause that called a human, while it stands.
     pub blocked: Option<Blocked>,
     /// Causes that went away by themselves, each with the attempt it called a human at. One that comes back calls
     /// again.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub past_causes: Vec<(Trigger, u32)>,
     /// The cause that the senior fixer was asked to mend instead of a human: once in a run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub senior: Option<Blocked>,
     /// Failures of which somebody said that they are not theirs to mend, oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub disputes: Vec<Dispute>,
     /// Where streaks were started anew by `/loop resume`.
-    #[serde(default)]
     pub resumes: Vec<Resume>,
     /// Weakened checks that a person took responsibility for, and how many of each.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub accepted_tampering: BTreeMap<String, u32>,
     /// Checks that a person let go although nothing shows that they ran, oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub releases: Vec<Release>,
     /// Causes released by a person, such as `tampering`.
-    #[serde(default)]
     pub accepted: BTreeSet<Trigger>,
     /// What was asked for again on this head, oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub reruns: Vec<Rerun>,
     /// Checks that fail for reasons outside the code, while they do.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub outage: Option<Outage>,
     /// Comments and reviews whose commands were carried out or refused, with what was answered: never twice.
-    #[serde(default)]
     pub answered: Vec<Answered>,
     /// Comments and reviews with words for us that an event reports as edited: the API may not show it.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub edited_words: BTreeSet<WordSource>,
     /// Those of them that somebody else edited.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub edited_by_others: BTreeSet<WordSource>,
     /// When the pull request was closed: nothing that was approved then counts.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub closed_periods: Vec<ClosedPeriod>,
     /// Earlier heads on which check runs of ours may still show an outdated result.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub left_heads: BTreeSet<Sha>,
     /// Whether its workflows wait to be let run.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub hold: Option<RunHold>,
     /// The layer of its stack above it, which is notified also once the stack is dissolved.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub above: Option<PrNumber>,
     /// Its merge queue.
-    #[serde(default, skip_serializing_if = "is_default")]
     pub queue: QueueRecord,
     /// What mended errors in the files it edits before, as of its first look; none until that was looked up.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub known_here: Option<Vec<ToldFix>>,
     /// What earlier runs would have come to under the configuration that it proposes.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub proposed: Option<ProposedConfiguration>,
     /// What only a local loop keeps.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub reflex: Option<ReflexState>,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
@@ -261,7 +225,7 @@ impl LoopState {
 /// A head commit, when it was first seen, and what each gate's diff looked like then.
 ///
 /// The same commit is entered again when it is seen with another base or with other gates.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeadObservation {
     pub sha: Sha,
@@ -270,10 +234,8 @@ pub struct HeadObservation {
     #[serde(default)]
     pub gates: BTreeMap<GateName, String>,
     /// The base branch at that time; none in states written before it was kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
     /// The commit that the diff was taken from; none in states written before it was kept.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub merge_base: Option<Sha>,
 }
 

@@ -1,14 +1,15 @@
-//! What people wrote to a run, and its effect: gates, skips, blocks, resumes, answers.
+//! What people wrote to a run, and its effect: gates, skips, blocks, resumes, answers, and failures of which somebody said
+//! that they are not theirs to mend.
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{CheckName, CheckRunId, CommentId, FailureId, GateName, Login, ReviewId, Sha, Timestamp, UserId},
-    memory::ToldFix,
+    memory::{Settlement, ToldFix},
     policy::Trigger,
-    state::Settlement,
 };
 
 /// Checks for which a person took responsibility, although nothing shows that they ran.
@@ -24,7 +25,7 @@ pub struct Release {
 
 /// What is remembered of a gate. Never evidence of an approval: gates are derived anew at each reconcile.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "camelCase")]
+#[serde(default, rename_all = "camelCase")]
 pub struct GateState {
     pub required: bool,
     pub status: GateStatus,
@@ -36,34 +37,24 @@ pub struct GateState {
     pub evidence_url: Option<String>,
     pub notes: Option<String>,
     /// How many times it has been requested: an approval that a push invalidated starts a new round.
-    #[serde(default)]
     pub round: u32,
     /// Reviewers Loopgate asked for on behalf of this gate, to be withdrawn with it.
-    #[serde(default)]
     pub reviewers: Vec<String>,
     /// Comments that counted, with the SHA-256 of their body when they did: a later difference is tampering.
-    #[serde(default)]
     pub counted: BTreeMap<CommentId, String>,
     /// Since when its approvers could decide: none while it is not asked for, and on a draft.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub waiting_since: Option<Timestamp>,
     pub reminded_at: Option<Timestamp>,
     /// Counted comments that somebody else changed, as far as that is in the history.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub tampered: BTreeSet<CommentId>,
     /// Who did, if an event or the API names them.
-    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub tamperers: BTreeMap<CommentId, Login>,
     /// Labels that opened it.
-    #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub labels: BTreeSet<String>,
     /// Rejections that stood when it was last looked at. They can only keep the gate closed.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub objections: Vec<Objection>,
     /// Approvals that were taken back, the newest of each person.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub revocations: Vec<Revocation>,
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ticks: Option<Ticks>,
 }
 
@@ -86,7 +77,7 @@ pub struct Blocked {
     pub also: Vec<Trigger>,
     pub attempt: u32,
     /// How often this cause has called somebody at this attempt, the last time included.
-    #[serde(default = "once", skip_serializing_if = "is_once")]
+    #[serde(default = "once")]
     pub call: u32,
     pub head_sha: Sha,
     pub since: Timestamp,
@@ -94,11 +85,6 @@ pub struct Blocked {
 
 const fn once() -> u32 {
     1
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "as serde asks")]
-const fn is_once(call: &u32) -> bool {
-    *call == 1
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -110,7 +96,6 @@ pub struct Resume {
     pub by_id: UserId,
     pub at: Timestamp,
     /// The disputed failure whose settling began it; none of `/loop resume`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub settled: Option<FailureId>,
     /// How the change weakens what checks it, where this person took responsibility for that: one clause each.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -136,12 +121,10 @@ impl Answered {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Asked {
+    /// A comment or a review.
     InWords(WordSource),
     /// A button under one of our check runs, by its identifier; or its *Re-run*, `rerun`.
-    ByButton {
-        check_run: CheckRunId,
-        button: String,
-    },
+    ByButton { check_run: CheckRunId, button: String },
 }
 
 /// What was answered to one command of a comment.
@@ -163,39 +146,28 @@ pub enum AnswerOutcome {
     /// The status comment shows what was asked for.
     Shown,
     /// The debug memory was searched; none until it could be read.
-    Searched {
-        words: String,
-        #[serde(default, skip_serializing_if = "Option::is_none")]
-        found: Option<Vec<ToldFix>>,
-    },
+    Searched { words: String, found: Option<Vec<ToldFix>> },
     /// The lines quoted of jobs' output are shown no more, on the head that the answer is given on.
     ExcerptForgotten,
     /// Looked at everything again, now: nothing was missing or failing.
     LookedAgain,
     /// GitHub was asked to run what brings these checks again.
-    RunAgain {
-        checks: BTreeSet<CheckName>,
-    },
+    RunAgain { checks: BTreeSet<CheckName> },
     /// They are running, or were asked for a moment ago.
-    Underway {
-        checks: BTreeSet<CheckName>,
-    },
+    Underway { checks: BTreeSet<CheckName> },
     /// Nothing on the head brings these checks that could be run again.
-    NothingToRun {
-        checks: BTreeSet<CheckName>,
-    },
+    NothingToRun { checks: BTreeSet<CheckName> },
+    /// The run goes on.
     Resumed,
+    /// The run was stopped.
     Stopped,
-    Skipped {
-        check: CheckName,
-    },
-    Disputed {
-        failure: FailureId,
-    },
-    Settled {
-        failure: FailureId,
-        outcome: Settlement,
-    },
+    /// The check counts as skipped.
+    Skipped { check: CheckName },
+    /// The failure is disputed from now on.
+    Disputed { failure: FailureId },
+    /// The dispute about the failure is settled.
+    Settled { failure: FailureId, outcome: Settlement },
+    /// Nothing was carried out.
     Refused(CommandRefusal),
 }
 
@@ -203,71 +175,46 @@ pub enum AnswerOutcome {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum CommandRefusal {
+    /// The command asks for permission write.
     NeedsWrite,
     /// The author of the pull request, or somebody with write.
     NeedsAuthorOrWrite,
     /// An approver of the gate that the cause belongs to, or a maintainer; not an account that wrote the code.
-    NeedsApproverOf {
-        gate: GateName,
-    },
+    NeedsApproverOf { gate: GateName },
     /// An account that wrote the code does not skip its checks, nor accept weakened tests.
     OwnWork,
     /// Their rights could not be looked up.
     RightsUnknown,
     /// The comment was edited: whose words it holds is not known.
     Edited,
+    /// Nothing blocks the run.
     NothingToResume,
     /// A button cannot say why; the command can.
-    NeedsReason {
-        check: CheckName,
-    },
+    NeedsReason { check: CheckName },
     /// The cause is released only with `--accept`.
-    NeedsAccept {
-        cause: Trigger,
-    },
-    UnknownCheck {
-        check: CheckName,
-        nearest: Option<CheckName>,
-    },
+    NeedsAccept { cause: Trigger },
+    /// The configuration has no such check.
+    UnknownCheck { check: CheckName, nearest: Option<CheckName> },
     /// `build` and `test` are not skipped here.
-    NeverSkipped {
-        check: CheckName,
-    },
+    NeverSkipped { check: CheckName },
     /// The head has no failure of this id.
-    NoSuchFailure {
-        failure: FailureId,
-    },
+    NoSuchFailure { failure: FailureId },
     /// It is disputed, and was not settled yet.
-    DisputedAlready {
-        failure: FailureId,
-    },
+    DisputedAlready { failure: FailureId },
     /// The same was settled before.
-    SettledBefore {
-        failure: FailureId,
-        outcome: Settlement,
-        by: Login,
-    },
+    SettledBefore { failure: FailureId, outcome: Settlement, by: Login },
     /// There is no dispute, or not that one.
     NothingToSettle,
     /// Several are disputed: which?
-    WhichFailure {
-        failures: Vec<FailureId>,
-    },
+    WhichFailure { failures: Vec<FailureId> },
     /// Only a person who was called, or a maintainer, settles it, and not for their own work.
-    NeedsSettler {
-        failure: FailureId,
-    },
+    NeedsSettler { failure: FailureId },
     /// What blocks is a dispute, and only settling it helps.
-    NeedsSettling {
-        failure: FailureId,
-    },
-    UnknownCommand {
-        typed: String,
-        nearest: Option<String>,
-    },
-    Usage {
-        usage: String,
-    },
+    NeedsSettling { failure: FailureId },
+    /// There is no such command.
+    UnknownCommand { typed: String, nearest: Option<String> },
+    /// The arguments are not what the command takes.
+    Usage { usage: String },
 }
 
 words! {
@@ -323,7 +270,6 @@ pub struct Ticks {
 pub struct ClosedPeriod {
     pub from: Timestamp,
     /// None while it is closed.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub to: Option<Timestamp>,
 }
 
@@ -335,4 +281,71 @@ pub enum WordSource {
     Review(ReviewId),
     /// On a line of the diff; these ids are counted apart from those of comments.
     Inline(CommentId),
+}
+
+/// One dispute. It is open until a person settles it, or a push ends what it is about.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Dispute {
+    pub failure: FailureId,
+    pub kind: DisputeKind,
+    /// At most 500 characters.
+    pub reason: String,
+    pub by: Login,
+    pub by_id: UserId,
+    pub at: Timestamp,
+    pub source: DisputeSource,
+    pub check: CheckName,
+    pub test: Option<String>,
+    /// The test's file, as it was reported.
+    pub file: Option<String>,
+    /// The head that failed so.
+    pub head_sha: Sha,
+    /// Digest of what the pull request changes in that file; empty where it leaves it alone.
+    #[serde(default)]
+    pub test_diff: String,
+    pub end: Option<DisputeEnd>,
+}
+
+impl Dispute {
+    pub const fn is_open(&self) -> bool {
+        self.end.is_none()
+    }
+}
+
+/// Where it was said.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DisputeSource {
+    Words(WordSource),
+    /// The message of a commit, in its trailer `Loopgate-Dispute`.
+    Commit(Sha),
+    /// A local loop: its fixer's answer, or the command line.
+    LocalLoop,
+}
+
+words! {
+    /// Why the fixer is not to mend a failure.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+    pub enum DisputeKind {
+        /// The code is right, and the test asks for something else.
+        #[default]
+        TestWrong = "test_wrong",
+        RequirementUnclear = "requirement_unclear",
+        /// What is asked for cannot be had.
+        Impossible = "impossible",
+        /// The change has nothing to do with it.
+        NotMine = "not_mine",
+        Environment = "environment",
+    }
+}
+
+/// How a dispute ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum DisputeEnd {
+    /// A person settled it.
+    Settled { outcome: Settlement, by: Login, by_id: UserId, at: Timestamp },
+    /// A push mended the failure and left the test as it was.
+    Mended { head_sha: Sha },
 }

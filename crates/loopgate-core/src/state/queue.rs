@@ -16,12 +16,11 @@ const KEPT_FOR: TimeDelta = TimeDelta::days(30);
 
 /// The merge queue of a run's pull request.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct QueueRecord {
     /// Groups with the pull request, and groups that share a pull request with those: the oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub groups: Vec<QueueGroup>,
     /// When it left the queue without being merged, the oldest first.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub departures: Vec<QueueDeparture>,
 }
 
@@ -33,7 +32,6 @@ pub struct QueueDeparture {
     /// The head that was in the queue.
     pub head: Sha,
     /// Why, as far as the groups known now show it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub exit: Option<QueueExit>,
     /// Whether it is in the queue again.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]

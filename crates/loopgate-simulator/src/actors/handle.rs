@@ -144,7 +144,7 @@ impl Simulator {
         self.look(|world| {
             let id = world.repo_named(repo)?;
             let tip = world.resolve(id, reference).ok_or_else(Refused::not_found)?;
-            Ok(world.objects(world.repo(id)?).log(tip, &Default::default()))
+            Ok(world.objects(world.repo(id)?).log(tip))
         })
     }
 

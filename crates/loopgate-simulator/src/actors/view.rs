@@ -244,7 +244,7 @@ fn check_run_view(world: &World, run: &CheckRun) -> CheckRunView {
 
 fn ref_view(world: &World, repo: &Repo, sha: Sha) -> RefView {
     let objects = world.objects(repo);
-    let log = objects.log(sha, &Default::default());
+    let log = objects.log(sha);
     let message = |sha: Sha| Some((sha, objects.commit(sha)?.message.clone()));
     let text = |(path, entry): (String, crate::git::Entry)| {
         Some((path, String::from_utf8_lossy(objects.blob(entry.sha)?).into_owned()))

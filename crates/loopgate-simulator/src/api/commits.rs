@@ -74,7 +74,7 @@ fn list(world: &mut World, call: &Call) -> Answer {
             && until.is_none_or(|until| at <= until)
             && call.query("path").is_none_or(|path| touches(world, repo, *sha, path))
     };
-    let log: Vec<_> = objects.log(tip, &Default::default()).into_iter().filter(wanted).collect();
+    let log: Vec<_> = objects.log(tip).into_iter().filter(wanted).collect();
     Ok(call.list(log, |sha| json::commit(world, repo, sha)))
 }
 

@@ -53,24 +53,18 @@ const MAX_RENAME_PAIRS: usize = 2_500;
 impl Objects {
     /// The changed files from one commit or tree to another, by path.
     pub fn diff(&self, old: Option<Sha>, new: Sha) -> Vec<FileChange> {
-        let old = old.map(|sha| self.files(sha)).unwrap_or_default();
-        let new = self.files(new);
         let (mut changes, mut removed, mut added) = (BTreeMap::new(), Files::new(), Files::new());
-        for (path, before) in &old {
-            match new.get(path) {
-                None => drop(removed.insert(path.clone(), *before)),
-                Some(after) if after == before => {}
-                Some(after) => {
-                    let same_kind =
-                        std::mem::discriminant(&kind_of(*before)) == std::mem::discriminant(&kind_of(*after));
+        for (path, (before, after)) in self.differing(old, Some(new)) {
+            match (before, after) {
+                (Some(before), Some(after)) => {
+                    let same_kind = std::mem::discriminant(&kind_of(before)) == std::mem::discriminant(&kind_of(after));
                     let status = if same_kind { FileStatus::Modified } else { FileStatus::Changed };
-                    changes.insert(path.clone(), change(path, None, status, Some(*before), Some(*after)));
+                    changes.insert(path.clone(), change(&path, None, status, Some(before), Some(after)));
                 }
+                (Some(before), None) => drop(removed.insert(path, before)),
+                (None, after) => added.extend(after.map(|after| (path, after))),
             }
         }
-        added.extend(
-            new.iter().filter(|(path, _)| !old.contains_key(*path)).map(|(path, entry)| (path.clone(), *entry)),
-        );
         for (from, to) in self.renames(&removed, &added) {
             let (before, after) = (removed.remove(&from), added.remove(&to));
             changes.insert(to.clone(), change(&to, Some(from), FileStatus::Renamed, before, after));

@@ -1,6 +1,6 @@
 //! Questions about history: ancestry, merge bases, logs, comparisons.
 
-use std::collections::{BinaryHeap, HashSet};
+use std::collections::{BinaryHeap, HashMap, HashSet};
 
 use super::{object::Commit, store::Objects};
 use loopgate_core::{Sha, Timestamp};
@@ -27,31 +27,106 @@ impl Comparison {
     }
 }
 
-impl Objects {
-    /// `tip` and everything it descends from.
-    pub fn ancestors(&self, tip: Sha) -> HashSet<Sha> {
-        let mut seen = HashSet::new();
-        let mut stack = vec![tip];
-        while let Some(sha) = stack.pop() {
-            if seen.insert(sha)
-                && let Some(commit) = self.commit(sha)
-            {
-                stack.extend(&commit.parents);
-            }
+/// What of two histories is apart, and where they meet.
+#[derive(Default)]
+struct Apart {
+    /// Commits that only the first reaches.
+    only_one: HashSet<Sha>,
+    /// Commits that only the second reaches.
+    only_other: HashSet<Sha>,
+    /// Common ancestors that no other common ancestor descends from.
+    meet: Vec<Sha>,
+}
+
+/// From which of two commits a commit is reached, and whether a common ancestor descends from it.
+#[derive(Clone, Copy, Default, PartialEq)]
+struct Reached {
+    from_one: bool,
+    from_other: bool,
+    below_common: bool,
+}
+
+impl Reached {
+    fn joined(self, other: Self) -> Self {
+        Self {
+            from_one: self.from_one || other.from_one,
+            from_other: self.from_other || other.from_other,
+            below_common: self.below_common || other.below_common,
         }
-        seen
+    }
+}
+
+/// Commits to visit, the youngest generation first, each once. A commit's children come before it.
+#[derive(Default)]
+struct Frontier {
+    queue: BinaryHeap<(u32, Sha)>,
+    reached: HashMap<Sha, Reached>,
+    /// How many in the queue are not below a common ancestor.
+    open: usize,
+}
+
+impl Frontier {
+    fn reach(&mut self, generation: u32, sha: Sha, how: Reached) {
+        let before = self.reached.get(&sha).copied();
+        let now = before.unwrap_or_default().joined(how);
+        self.reached.insert(sha, now);
+        if before.is_none() {
+            self.queue.push((generation, sha));
+            self.open += 1;
+        }
+        if now.below_common && before.is_none_or(|before| !before.below_common) {
+            self.open -= 1;
+        }
     }
 
+    fn next(&mut self) -> Option<(Sha, Reached)> {
+        if self.open == 0 {
+            return None;
+        }
+        let (_, sha) = self.queue.pop()?;
+        let reached = self.reached[&sha];
+        if !reached.below_common {
+            self.open -= 1;
+        }
+        Some((sha, reached))
+    }
+}
+
+impl Objects {
     /// Whether a branch at `old` can move to `new` without losing commits.
     pub fn is_fast_forward(&self, old: Sha, new: Sha) -> bool {
-        self.ancestors(new).contains(&old)
+        let oldest = self.generation(old);
+        let (mut seen, mut stack) = (HashSet::new(), vec![new]);
+        while let Some(sha) = stack.pop() {
+            if sha == old {
+                return true;
+            }
+            if seen.insert(sha) {
+                stack.extend(self.parents(sha).iter().filter(|parent| self.generation(**parent) >= oldest));
+            }
+        }
+        false
     }
 
-    /// Newest first: every commit reachable from `tip` and not in `without`; children before their parents.
-    pub fn log(&self, tip: Sha, without: &HashSet<Sha>) -> Vec<Sha> {
-        let mut children_left = std::collections::HashMap::<Sha, usize>::new();
-        let wanted: HashSet<Sha> = self.ancestors(tip).difference(without).copied().collect();
-        for sha in &wanted {
+    /// Every commit reachable from `tip`, newest first; children before their parents.
+    pub fn log(&self, tip: Sha) -> Vec<Sha> {
+        let (mut all, mut stack) = (HashSet::new(), vec![tip]);
+        while let Some(sha) = stack.pop() {
+            if all.insert(sha) {
+                stack.extend(self.parents(sha));
+            }
+        }
+        self.newest_first(tip, &all)
+    }
+
+    /// As [`Self::log`], without what `old` reaches.
+    pub fn log_since(&self, old: Sha, tip: Sha) -> Vec<Sha> {
+        self.newest_first(tip, &self.apart(old, tip).only_other)
+    }
+
+    fn newest_first(&self, tip: Sha, wanted: &HashSet<Sha>) -> Vec<Sha> {
+        let mut children_left = HashMap::<Sha, usize>::new();
+        for sha in wanted {
             for parent in self.parents(*sha) {
                 *children_left.entry(*parent).or_default() += 1;
             }
@@ -86,20 +161,44 @@ impl Objects {
         self.commit(sha).map_or(&[], |commit: &Commit| &commit.parents)
     }
 
+    /// Visits both histories down to where they meet, and nothing below that.
+    fn apart(&self, one: Sha, other: Sha) -> Apart {
+        let (mut apart, mut frontier) = (Apart::default(), Frontier::default());
+        frontier.reach(self.generation(one), one, Reached { from_one: true, ..Reached::default() });
+        frontier.reach(self.generation(other), other, Reached { from_other: true, ..Reached::default() });
+        while let Some((sha, mut reached)) = frontier.next() {
+            match (reached.from_one, reached.from_other) {
+                (true, true) => {
+                    if !std::mem::replace(&mut reached.below_common, true) && self.commit(sha).is_some() {
+                        apart.meet.push(sha);
+                    }
+                }
+                (true, _) => drop(apart.only_one.insert(sha)),
+                _ => drop(apart.only_other.insert(sha)),
+            }
+            for parent in self.parents(sha) {
+                frontier.reach(self.generation(*parent), *parent, reached);
+            }
+        }
+        apart
+    }
+
     /// The best common ancestor: one that no other common ancestor descends from, the newest of them.
     pub fn merge_base(&self, one: Sha, other: Sha) -> Option<Sha> {
-        let (mine, theirs) = (self.ancestors(one), self.ancestors(other));
-        // In a log children come before their parents, so the first common commit has no common descendant.
-        self.log(one, &HashSet::new()).into_iter().find(|sha| mine.contains(sha) && theirs.contains(sha))
+        self.newest(&self.apart(one, other).meet)
+    }
+
+    fn newest(&self, commits: &[Sha]) -> Option<Sha> {
+        commits.iter().copied().max_by_key(|sha| (self.commit(*sha).map(|commit| commit.committer.at), *sha))
     }
 
     /// None when the two have no history in common.
     pub fn compare(&self, base: Sha, head: Sha) -> Option<Comparison> {
-        let merge_base = self.merge_base(base, head)?;
-        let (on_base, on_head) = (self.ancestors(base), self.ancestors(head));
-        let mut ahead = self.log(head, &on_base);
+        let apart = self.apart(base, head);
+        let merge_base = self.newest(&apart.meet)?;
+        let mut ahead = self.newest_first(head, &apart.only_other);
         ahead.reverse();
-        Some(Comparison { merge_base, ahead, behind_by: on_base.difference(&on_head).count() })
+        Some(Comparison { merge_base, ahead, behind_by: apart.only_one.len() })
     }
 }
 
@@ -139,8 +238,8 @@ mod tests {
         assert_eq!(o.merge_base(main, merged), Some(main));
         assert_eq!(o.compare(main, merged).unwrap().status(), "ahead");
         assert!(o.is_fast_forward(main, merged) && !o.is_fast_forward(merged, main));
-        assert_eq!(o.log(merged, &HashSet::new()).first(), Some(&merged));
-        assert_eq!(o.log(merged, &HashSet::new()).last(), Some(&root));
+        assert_eq!(o.log(merged).first(), Some(&merged));
+        assert_eq!(o.log(merged).last(), Some(&root));
         let stranger = commit(&mut o, 7, &[]);
         assert!(o.compare(main, stranger).is_none());
     }

@@ -1,6 +1,6 @@
 //! Three-way merges, file by file.
 
-use super::store::{Files, Objects};
+use super::store::Objects;
 use loopgate_core::Sha;
 
 /// What merging two commits gives.
@@ -21,25 +21,16 @@ impl Objects {
 
     /// The same, with what `head` changed since `ancestor`.
     pub fn merge_since(&mut self, ancestor: Option<Sha>, base: Sha, head: Sha) -> Merge {
-        let ancestor = ancestor.map(|sha| self.files(sha)).unwrap_or_default();
-        let (ours, theirs) = (self.files(base), self.files(head));
-        let (mut merged, mut conflicts) = (Files::new(), Vec::new());
-        let mut paths: Vec<&String> = ours.keys().chain(theirs.keys()).collect();
-        paths.sort_unstable();
-        paths.dedup();
-        for path in paths {
-            let (before, mine, other) = (ancestor.get(path), ours.get(path), theirs.get(path));
-            let taken = match () {
-                () if mine == other || other == before => mine,
-                () if mine == before => other,
-                () => {
-                    conflicts.push(path.clone());
-                    continue;
-                }
-            };
-            merged.extend(taken.map(|entry| (path.clone(), *entry)));
+        let (ours, theirs) = (self.differing(ancestor, Some(base)), self.differing(ancestor, Some(head)));
+        let (mut edits, mut conflicts) = (Vec::new(), Vec::new());
+        for (path, (_, theirs)) in &theirs {
+            match ours.get(path) {
+                Some((_, ours)) if ours != theirs => conflicts.push(path.clone()),
+                Some(_) => {}
+                None => edits.push((path.as_str(), *theirs)),
+            }
         }
-        if conflicts.is_empty() { Merge::Clean(self.put_files(&merged)) } else { Merge::Conflict(conflicts) }
+        if conflicts.is_empty() { Merge::Clean(self.put_edited(Some(base), edits)) } else { Merge::Conflict(conflicts) }
     }
 }
 

@@ -52,18 +52,16 @@ impl World {
         (author, committer, message): (Signature, Signature, &str),
     ) -> Result<Sha, Refused> {
         let objects = self.objects_mut(repo)?;
-        let mut files = parents.first().map(|parent| objects.files(*parent)).unwrap_or_default();
+        let before = parents.first().copied();
+        let mut edits = Vec::new();
         for (path, content) in changes {
-            match content {
-                Some(content) => {
-                    let mode = files.get(path).map_or(Mode::File, |old: &Entry| old.mode);
-                    let sha = objects.put_blob(content.clone());
-                    files.insert(path.clone(), Entry { mode, sha });
-                }
-                None => drop(files.remove(path)),
-            }
+            let entry = content.as_ref().map(|content| {
+                let mode = before.and_then(|parent| objects.at_path(parent, path)).map_or(Mode::File, |old| old.mode);
+                Entry { mode, sha: objects.put_blob(content.clone()) }
+            });
+            edits.push((path.as_str(), entry));
         }
-        let tree = objects.put_files(&files);
+        let tree = objects.put_edited(before, edits);
         let (parents, message) = (parents.to_vec(), message.to_owned());
         Ok(objects.put(Object::Commit(Commit { tree, parents, committer, author, message })))
     }
@@ -159,7 +157,7 @@ impl World {
         let objects = self.objects(found);
         let forced = matches!((before, after), (Some(old), Some(new)) if !objects.is_fast_forward(old, new));
         let mut commits = match (before, after) {
-            (Some(old), Some(new)) => objects.log(new, &objects.ancestors(old)),
+            (Some(old), Some(new)) => objects.log_since(old, new),
             _ => Vec::new(),
         };
         commits.reverse();

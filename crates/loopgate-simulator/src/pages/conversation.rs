@@ -138,7 +138,7 @@ pub(super) fn conversation(
     let (issue, pull) = (world.issue(repo.id, number)?, world.pull(repo.id, number)?);
     let objects = world.objects(repo);
     let state_ref = format!("refs/loopgate/pr/{number}");
-    let saved = repo.refs.get(&state_ref).map(|tip| objects.log(*tip, &Default::default())).unwrap_or_default();
+    let saved = repo.refs.get(&state_ref).map(|tip| objects.log(*tip)).unwrap_or_default();
     let ahead = objects.compare(pull.base_sha, pull.head.sha).map(|compared| compared.ahead).unwrap_or_default();
     let asked = pull.requested_reviewers.iter().map(|id| world.login(*id).to_owned());
     let teams = pull.requested_teams.iter().filter_map(|id| Some(format!("team {}", world.teams.get(id)?.slug)));

@@ -163,7 +163,7 @@ async fn what_may_not_be_created_yet_is_left_out_and_the_rest_goes_on() {
     let effects = [
         Effect::AddLabels(vec!["a".into()]),
         Effect::CreateStatusComment { body: "x".into() },
-        Effect::PostComment { key: "gate:security:1".into(), body: "x".into() },
+        Effect::PostComment { key: "gate:security:1".into(), body: "x".into(), dispatch: None },
         Effect::React { to: Reacted::Comment(CommentId::new(7)), kind: ReactionKind::Done, presence: Presence::Absent },
         Effect::DeleteComment(CommentId::new(1)),
     ];
@@ -281,7 +281,7 @@ async fn only_our_own_reaction_is_taken_back() {
 async fn an_unclear_post_is_left_to_the_next_reconcile() {
     let bench = Bench::new().await;
     bench.answer("POST", "issues/12/comments", ResponseTemplate::new(502)).await;
-    let post = Effect::PostComment { key: "gate:security:1".into(), body: "x".into() };
+    let post = Effect::PostComment { key: "gate:security:1".into(), body: "x".into(), dispatch: None };
     assert!(bench.execute(&[post]).await.is_err());
     assert_eq!(bench.requests().await.len(), 1);
 }
@@ -316,7 +316,7 @@ async fn each_source_of_evidence_is_asked_for_again_once() {
 fn ask(to: DispatchFixer) -> Effect {
     let payload = json!({ "schema": "loopgate.fix-request/v1", "attempt": 2 });
     let dispatch = Dispatch { to, branch: "alice/round".into(), payload };
-    Effect::AskFixer { key: "fix:2".into(), body: "asked".into(), dispatch }
+    Effect::PostComment { key: "fix:2".into(), body: "asked".into(), dispatch: Some(dispatch) }
 }
 
 #[tokio::test]
@@ -355,7 +355,7 @@ async fn a_fixer_that_cannot_be_started_is_told_and_holds_nothing_up() {
         let bench = Bench::new().await;
         bench.answer("POST", "issues/12/comments", ok(201, json!({ "id": 1 }))).await;
         bench.answer("POST", "actions/workflows/fix.yml/dispatches", ok(status, json!({ "message": says }))).await;
-        let post = Effect::PostComment { key: "escalation:same_error:3".into(), body: "call".into() };
+        let post = Effect::PostComment { key: "escalation:same_error:3".into(), body: "call".into(), dispatch: None };
         let effects = [ask(DispatchFixer::Workflow { file: "fix.yml".into() }), post];
         let executed = bench.execute(&effects).await.unwrap();
         assert_eq!(executed.done, 1, "{status}: what comes after it is done");

@@ -18,7 +18,8 @@ pub(in super::super) fn untouched() -> ObservedSurface {
     let sha = "0123456789abcdef0123456789abcdef01234567".parse().unwrap();
     let head = Head { sha, tree: sha, branch: "change".into(), repository: None, known_since: None };
     let pull_request = pull_request(12, "A change", person(1, "alice"), head);
-    let nothing = ObservedSurface::of_nothing("acme/widgets".parse().unwrap(), pull_request);
+    let repository = "acme/widgets".parse().unwrap();
+    let nothing = ObservedSurface { repository, pull_request, ..ObservedSurface::default() };
     ObservedSurface { us: Some(UserId::new(77)), ..nothing }
 }
 
@@ -88,7 +89,7 @@ fn apply(surface: &mut ObservedSurface, effects: &[Effect]) {
                 surface.pull_request.requested_users.remove(&login);
             }
             Effect::WithdrawReviewer(Reviewer::Team(team)) => drop(surface.pull_request.requested_teams.remove(&team)),
-            Effect::PostComment { key, .. } | Effect::AskFixer { key, .. } => drop(surface.posts.insert(key)),
+            Effect::PostComment { key, .. } => drop(surface.posts.insert(key)),
             Effect::React { to, kind, .. } => {
                 surface.reactions.entry(to).or_default().insert(kind.as_str().into(), 1);
             }

@@ -2,7 +2,13 @@
 
 use serde_json::Value;
 
-use crate::{deciding::NextAction, fixtures::Story, memory::MemoryLine, policy::Trigger, state::LoopState};
+use crate::{
+    deciding::NextAction,
+    fixtures::{self, Story},
+    memory::MemoryLine,
+    policy::Trigger,
+    state::LoopState,
+};
 
 /// `loop-state.json` after two failing attempts, a skip that was refused, a dispute that was settled and a gate request.
 const STATE: &str = include_str!("../../fixtures/saved/pull_request.json");
@@ -25,7 +31,7 @@ fn begun() -> Story {
 fn a_run_in_the_middle_goes_on() {
     let saved: Value = serde_json::from_str(STATE).unwrap();
     let state: LoopState = serde_json::from_value(saved.clone()).unwrap();
-    assert_eq!(serde_json::to_value(&state).unwrap(), saved, "every key is written again");
+    assert!(fixtures::keeps(&serde_json::to_value(&state).unwrap(), &saved), "every key is written again");
     let mut story = begun();
     story.state = state;
     assert_eq!(story.push(3, &["rounds"], &["parses"]).action, NextAction::Retry { attempt: 3 });
@@ -40,5 +46,5 @@ fn a_run_in_the_middle_goes_on() {
 #[test]
 fn an_old_line_of_the_memory_is_kept() {
     let line: MemoryLine = serde_json::from_str(MEMORY).unwrap();
-    assert_eq!(serde_json::to_value(&line).unwrap(), serde_json::from_str::<Value>(MEMORY).unwrap());
+    assert!(fixtures::keeps(&serde_json::to_value(&line).unwrap(), &serde_json::from_str(MEMORY).unwrap()));
 }

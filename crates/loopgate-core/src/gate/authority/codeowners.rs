@@ -1,12 +1,9 @@
 //! CODEOWNERS, in GitHub's own syntax and precedence ("About code owners" in GitHub's documentation).
 //!
 //! The last matching line decides, even without an owner. A line GitHub would skip as invalid is skipped: negation
-//! with `!`, character ranges with `[ ]`, a pattern that begins with an escaped `#`, an owner that is none; and one whose
-//! pattern is too large to be meant.
+//! with `!`, character ranges with `[ ]`, a pattern that begins with an escaped `#`, an owner that is none.
 
-use std::collections::{BTreeMap, BTreeSet};
-
-use regex::bytes::{Regex, RegexBuilder};
+use std::collections::BTreeSet;
 
 use crate::{
     ids::{Login, TeamSlug},
@@ -15,8 +12,6 @@ use crate::{
 
 /// GitHub does not read a larger file.
 const LARGEST: usize = 3 * 1024 * 1024;
-/// Largest automaton of one pattern, in bytes.
-const LARGEST_PATTERN: usize = 1 << 17;
 
 /// Somebody who owns files.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -41,7 +36,8 @@ impl Owner {
 /// The people and teams that own any of these paths, to be called. Addresses are left out: only GitHub knows whose they
 /// are.
 pub(crate) fn owners_of<'p>(codeowners: &str, paths: impl Iterator<Item = &'p str>) -> BTreeSet<Recipient> {
-    owners_by_path(codeowners, paths).values().flatten().filter_map(Owner::recipient).collect()
+    let rules = OwnerRules::parse(codeowners);
+    paths.flat_map(|path| rules.owners(path)).filter_map(Owner::recipient).collect()
 }
 
 /// A word of a CODEOWNERS file that stands where an owner does. Lines and columns count from 1, columns in characters.
@@ -76,29 +72,23 @@ fn lines(text: &str) -> impl Iterator<Item = (String, Vec<OwnerMention>)> {
     })
 }
 
-/// The owners of each of these paths that has some.
-pub(in crate::gate) fn owners_by_path<'p>(
-    codeowners: &str,
-    paths: impl Iterator<Item = &'p str>,
-) -> BTreeMap<&'p str, Vec<Owner>> {
-    let mut owned: BTreeMap<&str, Vec<Owner>> = BTreeMap::new();
-    let mut open: BTreeSet<&str> = paths.collect();
-    let lines: Vec<_> = lines(codeowners).collect();
-    for (pattern, mentions) in lines.into_iter().rev() {
-        if open.is_empty() {
-            break;
-        }
-        let owners: Option<Vec<Owner>> = mentions.into_iter().map(|mention| mention.owner).collect();
-        let Some((owners, form)) = owners.zip(expression(&pattern)) else { continue };
-        open.retain(|path| {
-            let decides = form.is_match(path.as_bytes());
-            if decides && !owners.is_empty() {
-                owned.insert(*path, owners.clone());
-            }
-            !decides
-        });
+/// The rules of a CODEOWNERS file, in order.
+#[derive(Clone, Debug, Default)]
+pub(in crate::gate) struct OwnerRules(Vec<(PathGlob, Vec<Owner>)>);
+
+impl OwnerRules {
+    pub(in crate::gate) fn parse(text: &str) -> Self {
+        let rule = |(pattern, mentions): (String, Vec<OwnerMention>)| {
+            let owners = mentions.into_iter().map(|mention| mention.owner);
+            Some((PathGlob::parse(&pattern)?, owners.collect::<Option<_>>()?))
+        };
+        Self(lines(text).filter_map(rule).collect())
     }
-    owned
+
+    /// The owners of a path; empty when it has none.
+    pub(in crate::gate) fn owners(&self, path: &str) -> &[Owner] {
+        self.0.iter().rev().find(|(glob, _)| glob.matches(path)).map_or(&[], |(_, owners)| owners)
+    }
 }
 
 /// The pattern, with `\ ` read as a space, and the rest of the line.
@@ -131,31 +121,77 @@ impl Owner {
     }
 }
 
-/// A pattern as gitignore reads it, as far as CODEOWNERS goes; `None` if its line is skipped.
-fn expression(pattern: &str) -> Option<Regex> {
-    const FOLDERS: &str = "(?:.*/)?";
-    if pattern.contains(['[', ']']) {
-        return None;
+/// A pattern as gitignore reads it, as far as CODEOWNERS goes.
+#[derive(Clone, Debug)]
+struct PathGlob {
+    parts: Vec<GlobPart>,
+    /// It matches a path itself, beside what is below that.
+    takes_path: bool,
+    /// It matches what is below a path.
+    takes_below: bool,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum GlobPart {
+    /// `**/`: any number of folders.
+    Folders,
+    /// `*`: any characters but a slash.
+    Letters,
+    /// `?`: one of them.
+    Letter,
+    Exactly(char),
+}
+
+impl PathGlob {
+    fn parse(pattern: &str) -> Option<Self> {
+        if pattern.contains(['[', ']']) {
+            return None;
+        }
+        let part = |letter| match letter {
+            '*' => GlobPart::Letters,
+            '?' => GlobPart::Letter,
+            other => GlobPart::Exactly(other),
+        };
+        // `docs/` is only what is below it.
+        let (body, takes_path) = pattern.strip_suffix('/').map_or((pattern, true), |body| (body, false));
+        let (body, rooted) = body.strip_prefix('/').map_or((body, body.contains('/')), |body| (body, true));
+        let names: Vec<&str> = body.split('/').filter(|name| !name.is_empty()).collect();
+        let mut parts = if rooted && !names.is_empty() { Vec::new() } else { vec![GlobPart::Folders] };
+        // `docs/*` is nothing deeper. A closing `**`, and `/` alone, take everything below, and nothing less.
+        let takes_below = !(takes_path && rooted && names.last() == Some(&"*"));
+        let (last, folders) = names.split_last().unwrap_or((&"**", &[]));
+        for name in folders {
+            match *name {
+                "**" => parts.push(GlobPart::Folders),
+                name => parts.extend(name.chars().map(part).chain([GlobPart::Exactly('/')])),
+            }
+        }
+        parts.extend(if *last == "**" { "*" } else { last }.chars().map(part));
+        Some(Self { parts, takes_path: takes_path || names.is_empty(), takes_below })
     }
-    // `docs/` is only what is below it.
-    let (body, takes_path) = pattern.strip_suffix('/').map_or((pattern, true), |body| (body, false));
-    let (body, rooted) = body.strip_prefix('/').map_or((body, body.contains('/')), |body| (body, true));
-    let names: Vec<&str> = body.split('/').filter(|name| !name.is_empty()).collect();
-    let (last, folders) = names.split_last().unwrap_or((&"**", &[]));
-    let letters = |name: &str| regex::escape(name).replace(r"\*", "[^/]*").replace(r"\?", "(?u:[^/])");
-    let mut form = String::from(if rooted && !names.is_empty() { "" } else { FOLDERS });
-    for folder in folders {
-        form += &if *folder == "**" { FOLDERS.to_owned() } else { letters(folder) + "/" };
+
+    /// Follows all the places in the path that the pattern may have come to, part by part: linear in pattern × path,
+    /// however many `*` there are.
+    fn matches(&self, path: &str) -> bool {
+        let path: Vec<char> = path.chars().collect();
+        let mut reached = vec![false; path.len() + 1];
+        reached[0] = true;
+        for part in &self.parts {
+            let before = std::mem::replace(&mut reached, vec![false; path.len() + 1]);
+            let Some(first) = before.iter().position(|&reached| reached) else { return false };
+            reached[first] = before[first] && matches!(part, GlobPart::Folders | GlobPart::Letters);
+            for (at, &letter) in path.iter().enumerate().skip(first) {
+                reached[at + 1] = match part {
+                    GlobPart::Folders => before[at + 1] || letter == '/',
+                    GlobPart::Letters => before[at + 1] || reached[at] && letter != '/',
+                    GlobPart::Letter => before[at] && letter != '/',
+                    GlobPart::Exactly(wanted) => before[at] && letter == *wanted,
+                };
+            }
+        }
+        let is_below = || path.iter().zip(&reached).any(|(letter, reached)| *reached && *letter == '/');
+        self.takes_path && reached[path.len()] || self.takes_below && is_below()
     }
-    form += &letters(if *last == "**" { "*" } else { last });
-    // `docs/*` is nothing deeper. A closing `**`, and `/` alone, take everything below, and nothing less.
-    form += match (takes_path || names.is_empty(), takes_path && rooted && *last == "*") {
-        (true, true) => "",
-        (true, false) => "(?:/.*)?",
-        (false, _) => "/.*",
-    };
-    let mut builder = RegexBuilder::new(&format!(r"\A{form}\z"));
-    builder.unicode(false).dot_matches_new_line(true).size_limit(LARGEST_PATTERN).build().ok()
 }
 
 #[cfg(test)]
@@ -163,7 +199,7 @@ mod tests {
     use super::*;
 
     fn owned(pattern: &str, path: &str) -> bool {
-        owners_by_path(&format!("{pattern} @a"), std::iter::once(path)).contains_key(path)
+        !OwnerRules::parse(&format!("{pattern} @a")).owners(path).is_empty()
     }
 
     #[test]
@@ -201,8 +237,8 @@ mod tests {
 
     #[test]
     fn the_last_match_decides_also_when_it_names_nobody() {
-        let text = "* @everybody\n/src/ @org/team dev@example.com # why\n/src/free\n";
-        let owners = |path| owners_by_path(text, std::iter::once(path)).remove(path).unwrap_or_default();
+        let rules = OwnerRules::parse("* @everybody\n/src/ @org/team dev@example.com # why\n/src/free\n");
+        let owners = |path| rules.owners(path).to_vec();
         assert_eq!(owners("a"), [Owner::User("everybody".parse().unwrap())]);
         let team = Owner::Team("org/team".parse().unwrap());
         assert_eq!(owners("src/a"), [team, Owner::Email("dev@example.com".into())]);
@@ -227,16 +263,15 @@ mod tests {
 
     #[test]
     fn invalid_lines_are_skipped() {
-        let text = "* @a\n!/src @b\n[ab].rs @b\n\\#x @b\n*.rs nobody\n*.rs @b @@\n# *.rs @b";
-        let owners = owners_by_path(text, std::iter::once("src/x.rs"));
-        assert_eq!(owners["src/x.rs"], [Owner::User("a".parse().unwrap())]);
+        let rules = OwnerRules::parse("* @a\n!/src @b\n[ab].rs @b\n\\#x @b\n*.rs nobody\n*.rs @b @@\n# *.rs @b");
+        assert_eq!(rules.owners("src/x.rs"), [Owner::User("a".parse().unwrap())]);
     }
 
     #[test]
     fn a_hostile_pattern_is_no_burden() {
-        assert!(!owned(&format!("{}b", "a*".repeat(2_000)), &"a".repeat(4_000)));
-        assert!(!owned(&format!("/{}x", "**/".repeat(20)), &"a/".repeat(20)));
-        let long = format!("src/{}.rs", "ä".repeat(250));
-        assert!(owned(&format!("/{long}"), &long));
+        let pattern = format!("{}b @a", "a*".repeat(2_000));
+        assert!(OwnerRules::parse(&pattern).owners(&"a".repeat(4_000)).is_empty());
+        let pattern = format!("/{}x @a", "**/".repeat(20));
+        assert!(OwnerRules::parse(&pattern).owners(&"a/".repeat(20)).is_empty());
     }
 }

@@ -21,7 +21,7 @@ pub(crate) use self::codeowners::owners_of;
 pub use self::codeowners::{Owner, OwnerMention, owner_mentions};
 pub use self::contributors::co_authors;
 pub(super) use self::contributors::noreply;
-pub(super) use self::{codeowners::owners_by_path, contributors::Contributors};
+pub(super) use self::{codeowners::OwnerRules, contributors::Contributors};
 
 /// Every workflow of a repository acts as this account, so its word is anybody's with push access.
 pub const ACTIONS: &str = "github-actions[bot]";
@@ -110,9 +110,10 @@ impl<'a> ResolvedApprovers<'a> {
             self.usable::<()>("CODEOWNERS", Err(Unusable::NoCodeowners));
             return;
         };
-        for (path, owners) in owners_by_path(text, paths.iter().map(String::as_str)) {
-            let owners = owners.iter().flat_map(|owner| self.owner(owner)).collect();
-            self.owned.insert(path.to_owned(), owners);
+        let rules = OwnerRules::parse(text);
+        for path in paths.iter().filter(|path| !rules.owners(path).is_empty()) {
+            let owners = rules.owners(path).iter().flat_map(|owner| self.owner(owner)).collect();
+            self.owned.insert(path.clone(), owners);
         }
         if self.owned.is_empty() {
             self.usable::<()>("CODEOWNERS", Err(Unusable::OwnsNothing));

@@ -7,6 +7,7 @@ mod tests;
 use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
+use serde_json::json;
 
 pub use self::ends::Evaluated;
 use crate::{
@@ -14,7 +15,7 @@ use crate::{
     ids::{CheckName, RuleId, Sha, Timestamp},
     policy::{Policy, Trigger},
     state::{
-        Calling, Checkpoint, CritiqueItem, FixMaker, FixRecord, LoopState, ReflexState, Senior, Step,
+        Calling, CritiqueItem, FixMaker, FixRecord, LoopState, ReflexState, Senior, Step,
         history::{ArtifactCreated, Confirmed, Event, EventStatus, HistoryLine, LocalLoopStarted, RunStarted},
     },
     verdict::Evaluation,
@@ -188,12 +189,8 @@ impl Turn {
         };
         self.happened(refined, EventStatus::Ok);
         if fix.by != FixMaker::Person {
-            self.state.checkpoints.push(Checkpoint {
-                kind: "commit".to_owned(),
-                hash: fix.head_sha,
-                message: fix.subject.clone(),
-                at: self.now,
-            });
+            let checkpoint = json!({ "type": "commit", "hash": fix.head_sha, "message": fix.subject, "at": self.now });
+            self.state.checkpoints.push(checkpoint);
         }
         self.go_to(Step::Plan);
         let reflex = self.reflex();

@@ -344,7 +344,7 @@ const SAVED: &str = include_str!("../../fixtures/saved/local_loop.json");
 fn a_loop_that_an_older_version_began_goes_on() {
     let saved: serde_json::Value = serde_json::from_str(SAVED).unwrap();
     let state: LoopState = serde_json::from_value(saved.clone()).unwrap();
-    assert_eq!(serde_json::to_value(&state).unwrap(), saved, "every key is written again");
+    assert!(crate::fixtures::keeps(&serde_json::to_value(&state).unwrap(), &saved), "every key is written again");
     let mut story = Story::begun(4);
     story.iteration(&["up"], &["down"]);
     story.state = state;

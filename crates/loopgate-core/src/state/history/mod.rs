@@ -1,35 +1,41 @@
 //! `history.jsonl`: what happened, one line per event, append-only.
 //!
-//! A line is `ts`, `run_id`, `iteration`, `phase`, `step`, `event`, `status` and `payload`. The name in
+//! A line is `ts`, `run_id`, `iteration`, `phase`, `step`, `status`, `event` and `payload`. The name in
 //! `event`, and `kind` in `payload` where an event is of several, say what `payload` holds: each [`Event`] is read and
-//! written with its data. A state that is damaged is
+//! written with its data. Pull requests and local loops share the names of events; an event that has other data in each has
+//! a variant for each. The order of fields is the order in which they are written. A state that is damaged is
 //! rebuilt from these lines, so what a person decided must be found again in what any version of ours wrote. Lines are
 //! only appended: the file keeps what newer writers wrote, and an event of theirs is read as [`Event::Other`].
 
-mod event;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Deserializer, Serialize, Serializer, de, ser};
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde::{Deserialize, Deserializer, Serialize, de};
 use serde_json::{Map, Value};
 
-pub use self::event::{
-    ArtifactCreated, ByNobody, CommandRun, Completed, Confirmed, Escalated, Event, Failed, GateInvalidated,
-    LocalLoopStarted, OwnCommand, PhaseFailure, Resumed, RunStarted, StatusChange, Stopped,
+use super::{
+    AnswerOutcome, Blocked, CritiqueItem, Dispute, DistanceToSuccess, FixMaker, LoopState, Resume, RunStatus, Settings,
+    Skip, Step, StopReason, Trace, WordSource,
 };
-use super::{LoopState, Step};
-use crate::{ids::Timestamp, policy::Phase};
+use crate::{
+    ids::{CheckName, GateName, Login, RuleId, Score, Sha, Timestamp, WorkflowRunId},
+    policy::{Phase, Trigger},
+    stage::Stage,
+};
 
 /// One line of the history.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct HistoryLine {
     pub ts: Timestamp,
     pub run_id: String,
     pub iteration: u32,
     pub phase: Phase,
     pub step: Step,
-    pub event: Event,
     pub status: EventStatus,
+    #[serde(flatten, deserialize_with = "of_any_version")]
+    pub event: Event,
 }
 
 /// Whether the event went well.
@@ -43,70 +49,318 @@ pub enum EventStatus {
 impl HistoryLine {
     /// A line on what happened at `ts` to a run, where it stands.
     pub fn of(state: &LoopState, ts: Timestamp, event: Event, status: EventStatus) -> Self {
-        Self {
-            ts,
-            run_id: state.run_id.clone(),
-            iteration: state.iteration,
-            phase: state.phase,
-            step: state.current_step,
-            event,
-            status,
-        }
+        let &LoopState { iteration, phase, current_step: step, .. } = state;
+        Self { ts, run_id: state.run_id.clone(), iteration, phase, step, status, event }
     }
-}
-
-/// A line as it stands in the file: `status` stands between the event and its payload.
-#[derive(Serialize, Deserialize)]
-struct WrittenLine {
-    ts: Timestamp,
-    run_id: String,
-    iteration: u32,
-    phase: Phase,
-    step: Step,
-    event: String,
-    status: EventStatus,
-    #[serde(default)]
-    payload: Map<String, Value>,
 }
 
 /// An event as it is written.
 #[derive(Serialize, Deserialize)]
-struct NameAndPayload {
+struct WrittenEvent {
     event: String,
+    #[serde(default)]
     payload: Map<String, Value>,
 }
 
 impl Event {
     /// The name of the event, as the file has it.
     pub fn name(&self) -> String {
-        self.name_and_payload().map(|written| written.event).unwrap_or_default()
-    }
-
-    fn name_and_payload(&self) -> serde_json::Result<NameAndPayload> {
-        serde_json::from_value(serde_json::to_value(self)?)
+        let written = serde_json::to_value(self).unwrap_or_default();
+        written["event"].as_str().unwrap_or_default().to_owned()
     }
 }
 
-impl Serialize for HistoryLine {
-    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let NameAndPayload { event, payload } = self.event.name_and_payload().map_err(ser::Error::custom)?;
-        let Self { ts, iteration, phase, step, status, .. } = *self;
-        WrittenLine { ts, run_id: self.run_id.clone(), iteration, phase, step, event, status, payload }
-            .serialize(serializer)
-    }
+/// What happened.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "event", content = "payload", rename_all = "snake_case")]
+pub enum Event {
+    /// A run began.
+    RunStarted(RunStarted),
+    /// PLAN: what the iteration will do.
+    PlanCreated { plan: Vec<String> },
+    /// There is new code to judge.
+    ArtifactCreated(ArtifactCreated),
+    /// PREPARE: the checks that will be run.
+    ChecksPrepared { checks: Vec<CheckName> },
+    /// EVALUATE: a head was judged; `failed_rules` are those of severity fail.
+    EvaluationDone { attempt: u32, head: Sha, score: Score, passed: bool, failed_rules: Vec<RuleId> },
+    /// CRITIQUE: what is to be mended.
+    CritiqueDone { items: Vec<CritiqueItem> },
+    /// REFINE: the code was changed.
+    RefinementDone {
+        /// Of the code before the change; empty when nothing had been produced.
+        previous_artifact_hash: String,
+        by: FixMaker,
+        head: Sha,
+        /// The subject of the commit.
+        subject: String,
+        /// `+5/-2`
+        diff_summary: String,
+        files_modified: Vec<String>,
+        outside_scope: Vec<String>,
+        cost_usd: Option<f64>,
+    },
+    /// Phase A passes: the rules of phase B count too.
+    PhaseSwitched { to: Phase },
+    /// A local loop goes on with another iteration.
+    IterationAdvanced { to: u32 },
+    /// Approvers were asked for a gate; `holds` is the stage it holds.
+    GateRequested { round: u32, holds: Stage, gate: GateName },
+    /// A gate was approved; `head` is what the approval is bound to.
+    GateApproved { by: Vec<Login>, head: Option<Sha>, gate: GateName },
+    /// An approver rejected a gate.
+    GateRejected { by: Login, gate: GateName },
+    /// An approval no longer counts.
+    GateInvalidated(GateInvalidated),
+    /// A person skipped a check.
+    CheckSkipped(Skip),
+    /// Somebody said that a failure is not theirs to mend, or that ended: as it stands now.
+    Disputed(Box<Dispute>),
+    /// Something was run for a pull request.
+    CommandRun(CommandRun),
+    /// A person was called.
+    Escalated(Escalated),
+    /// A run goes on after it stood still.
+    Resumed(Resumed),
+    /// It was merged over these open gates and failing required rules, in words.
+    MergedWithOpenGates { bypassed: Vec<String>, by: Option<Login> },
+    /// A step of a local loop broke its contract; `retried`: it had been executed once more already.
+    PhaseError { step: Step, why: String, retried: bool },
+    /// A run stopped before it passed.
+    Stopped(Stopped),
+    /// A run failed.
+    Failed(Failed),
+    /// A run passed, or its pull request was merged.
+    Completed(Completed),
+    /// An event of a newer writer, or one whose payload this version cannot read: kept as it is.
+    #[serde(untagged)]
+    Other { event: String, payload: Map<String, Value> },
 }
 
-impl<'de> Deserialize<'de> for HistoryLine {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let written = WrittenLine::deserialize(deserializer)?;
-        let WrittenLine { ts, run_id, iteration, phase, step, event, status, mut payload } = written;
-        let kind = event::kind_of_old(&event, &payload);
-        payload.extend(kind.map(|kind| ("kind".to_owned(), kind.into())));
-        let event = serde_json::to_value(NameAndPayload { event, payload }).map_err(de::Error::custom)?;
-        let mut event = Event::deserialize(event).map_err(de::Error::custom)?;
-        if let (Event::Other { payload, .. }, Some(_)) = (&mut event, kind) {
-            payload.shift_remove("kind");
-        }
-        Ok(Self { ts, run_id, iteration, phase, step, event, status })
+/// A run began.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum RunStarted {
+    /// A local loop began.
+    LocalLoop(Box<LocalLoopStarted>),
+    /// The record of an earlier run on the pull request is gone.
+    AfterLostRecord { title: String, lost_attempts: u32, lost_trace: Trace },
+    /// A run on a pull request began.
+    PullRequest { title: String },
+}
+
+/// A local loop was confirmed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct LocalLoopStarted {
+    pub title: String,
+    pub task: String,
+    pub max_iterations: u32,
+    /// None where an older version wrote the line.
+    #[serde(flatten)]
+    pub confirmed: Option<Confirmed>,
+}
+
+/// What a person confirmed when a local loop began, and where it began. A damaged state gets it back from here.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Confirmed {
+    pub ideal_result: Option<String>,
+    /// The commit the loop began on.
+    pub began_at: Sha,
+    /// The commit its change is measured from.
+    pub base_sha: Sha,
+    pub settings: Settings,
+}
+
+/// There is new code to judge.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum ArtifactCreated {
+    /// A local loop produced it.
+    Produced { head: Sha, hash: String },
+    /// A head commit of a pull request was seen for the first time.
+    HeadSeen {
+        head: Sha,
+        base: Option<String>,
+        /// Digests of the diff that triggers each gate.
+        #[serde(default)]
+        gates: BTreeMap<GateName, String>,
+        merge_base: Option<Sha>,
+        at: Timestamp,
+        /// The head of before, if another took its place before its verification ended.
+        stale_head: Option<Sha>,
+    },
+    /// The same, by the first versions.
+    Head { head: Sha },
+}
+
+/// An approval no longer counts.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum GateInvalidated {
+    /// Somebody else changed the comment at this address, which counted.
+    CommentChanged { gate: GateName, tampered_comment: String, written_by: Login, changed_by: Option<Login> },
+    /// The head is not the one it was bound to, or the gate applies anew.
+    Unbound { was_bound_to: Option<Sha>, gate: GateName },
+}
+
+/// Something was run for a pull request.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum CommandRun {
+    /// A person wrote `command`, as it is understood (`resume`), in the comment or review at `url`.
+    Written { command: String, by: Login, url: String, answer: AnswerOutcome, source: WordSource, head: Sha },
+    /// The button of a command.
+    Pressed { command: String, by: Login, button: bool },
+    /// Loopgate ran it by itself.
+    Own(OwnCommand),
+}
+
+/// What Loopgate does without being asked.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "command", rename_all = "snake_case")]
+pub enum OwnCommand {
+    /// Checks that failed for reasons outside the code were asked for again.
+    Rerun { by: ByNobody, checks: BTreeSet<CheckName> },
+    /// The senior fixer was asked to mend what would have called a person.
+    SeniorFixer { by: ByNobody, senior: Blocked },
+    /// GitHub was asked to let these workflow runs go that it held back on the head, since these people approved it.
+    ApproveRuns { by: Vec<Login>, head: Sha, runs: BTreeSet<WorkflowRunId> },
+}
+
+/// Written as `null`: no person did it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ByNobody;
+
+/// A person was called.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Escalated {
+    /// On a pull request. `pattern` is what was recognised, in words; the code that saves the line adds them.
+    PullRequest { triggers: Vec<Trigger>, pattern: Option<String>, blocked: Option<Blocked> },
+    /// In a local loop.
+    LocalLoop { trigger: Trigger, also: Vec<Trigger>, notes: Vec<String> },
+}
+
+/// A run goes on after it stood still.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Resumed {
+    /// Its state was damaged, and rebuilt as this sentence says.
+    Recovered { recovered: String },
+    /// A person resumed it.
+    PullRequest {
+        by: Login,
+        resume: Resume,
+        /// The cause that was released with `--accept`.
+        accepted: Option<Trigger>,
+        /// What weakens tests and was accepted, and how many of each.
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        accepted_tampering: BTreeMap<String, u32>,
+    },
+    /// A person resumed a local loop.
+    LocalLoop {
+        by: Login,
+        cause: Option<Trigger>,
+        accepted: Option<Trigger>,
+        #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+        accepted_tampering: BTreeMap<String, u32>,
+    },
+}
+
+/// The status of a pull request's run changed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StatusChange {
+    pub from: RunStatus,
+    pub reason: Option<StopReason>,
+    /// Those of the person who stopped it.
+    pub words: Option<String>,
+}
+
+/// A run stopped before it passed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Stopped {
+    /// The run of a pull request stopped.
+    PullRequest(StatusChange),
+    /// A person stopped a local loop.
+    ByPerson { reason: StopReason, words: Option<String>, by: Login },
+    /// A local loop reached its limit or stands still.
+    ShortOfPassing { reason: StopReason, distance_to_success: DistanceToSuccess },
+}
+
+/// A run failed.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Failed {
+    /// The run of a pull request failed.
+    PullRequest(StatusChange),
+    /// A step of a local loop broke its contract twice.
+    Broken { reason: PhaseFailure },
+    /// A cause that ends a local loop, by the configuration.
+    Aborted { reason: Trigger },
+}
+
+/// The one reason for which a step ends a local loop.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum PhaseFailure {
+    PhaseError,
+}
+
+/// A run passed, or its pull request was merged.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+pub enum Completed {
+    /// The run of a pull request ended well.
+    PullRequest(StatusChange),
+    /// A local loop ended well.
+    LocalLoop { reason: StopReason, iterations: u32 },
+}
+
+/// The kind of an event that was written before kinds were: the first row that the payload has the field of.
+const KINDS: [(&str, &str, &str); 23] = [
+    ("run_started", "task", "local_loop"),
+    ("run_started", "lost_trace", "after_lost_record"),
+    ("run_started", "title", "pull_request"),
+    ("artifact_created", "hash", "produced"),
+    ("artifact_created", "at", "head_seen"),
+    ("artifact_created", "head", "head"),
+    ("gate_invalidated", "tampered_comment", "comment_changed"),
+    ("gate_invalidated", "gate", "unbound"),
+    ("command_run", "url", "written"),
+    ("command_run", "button", "pressed"),
+    ("command_run", "command", "own"),
+    ("escalated", "triggers", "pull_request"),
+    ("escalated", "trigger", "local_loop"),
+    ("resumed", "recovered", "recovered"),
+    ("resumed", "resume", "pull_request"),
+    ("resumed", "by", "local_loop"),
+    ("stopped", "from", "pull_request"),
+    ("stopped", "distance_to_success", "short_of_passing"),
+    ("stopped", "by", "by_person"),
+    ("failed", "from", "pull_request"),
+    ("failed", "reason", "aborted"),
+    ("completed", "from", "pull_request"),
+    ("completed", "iterations", "local_loop"),
+];
+
+/// The kind of an event whose payload was written before kinds were.
+fn kind_of_old(event: &str, payload: &Map<String, Value>) -> Option<&'static str> {
+    let row = KINDS.iter().find(|(of, field, _)| *of == event && payload.contains_key(*field));
+    let (.., kind) = row.filter(|_| !payload.contains_key("kind"))?;
+    let is_broken = event == "failed" && payload.get("reason").is_some_and(|reason| reason == "phase_error");
+    Some(if is_broken { "broken" } else { kind })
+}
+
+/// Reads an event that any version wrote.
+fn of_any_version<'de, D: Deserializer<'de>>(fields: D) -> Result<Event, D::Error> {
+    let mut written = WrittenEvent::deserialize(fields)?;
+    let kind = kind_of_old(&written.event, &written.payload);
+    written.payload.extend(kind.map(|kind| ("kind".to_owned(), kind.into())));
+    let event = serde_json::to_value(written).and_then(Event::deserialize);
+    let mut event = event.map_err(de::Error::custom)?;
+    if let (Event::Other { payload, .. }, Some(_)) = (&mut event, kind) {
+        payload.shift_remove("kind");
     }
+    Ok(event)
 }

@@ -30,11 +30,8 @@ fn old_lines_are_typed_and_written_again_with_their_kind() {
         assert!(!matches!(line.event, Event::Other { .. }), "not understood: {old}");
         let new = written(&line);
         assert_eq!(serde_json::from_str::<HistoryLine>(&new).unwrap(), line);
-        let mut again: Value = serde_json::from_str(&new).unwrap();
-        if line.event.name() != "disputed" {
-            again["payload"].as_object_mut().unwrap().shift_remove("kind");
-        }
-        assert_eq!(again.to_string(), old);
+        let again: Value = serde_json::from_str(&new).unwrap();
+        assert!(fixtures::keeps(&again, &serde_json::from_str(old).unwrap()), "{new} instead of {old}");
     }
 }
 
@@ -62,7 +59,7 @@ const EVENTS: &str = "artifact_created check_skipped checks_prepared command_run
 fn line_of(event: &str, payload: &Value) -> String {
     json!({
         "ts": "2026-11-20T10:15:00Z", "run_id": "calc-20261120-101500", "iteration": 1, "phase": "A",
-        "step": "EVALUATE", "event": event, "status": "ok", "payload": payload,
+        "step": "EVALUATE", "status": "ok", "event": event, "payload": payload,
     })
     .to_string()
 }

@@ -20,7 +20,6 @@ use crate::{
     evidence::{BaseTestRun, ProofEnd, is_declared, words},
     ids::Sha,
     observed::{ChangedFile, ChangedFiles, Contents, FileAt, Snapshot},
-    source_files::belongs_to_tests,
     state::LoopState,
 };
 
@@ -214,11 +213,7 @@ fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
         return None;
     }
     let selects = found.iter().any(|one| one.comparison == Comparison::Selection);
-    let tests = match before - now {
-        1 => "a test that ran before does".to_owned(),
-        gone => format!("{gone} tests that ran before do"),
-    };
-    let deed = format!("{tests} not run now ({before} before, {now} after)");
+    let deed = format!("fewer tests run now: {before} before, {now} after");
     Some(change.finding(Comparison::Ran, selects || change.runs.lack_failed(), deed))
 }
 
@@ -233,11 +228,7 @@ fn base_test(change: &Change<'_>, run: &BaseTestRun, found: &[Tampering]) -> Opt
     if run.on_head != ProofEnd::Failed || is_cleared && !run.failing.is_empty() {
         return None;
     }
-    // What was put back is the test, or a file that says which tests run.
-    let fail = match belongs_to_tests(&run.file) {
-        true => "its tests fail as they were before",
-        false => "the checks fail with the file as it was before",
-    };
+    let fail = "the tests fail with the file as it was before";
     let failing: Vec<String> = run.failing.iter().take(3).map(|test| format!("“{test}”")).collect();
     let deed = if failing.is_empty() { fail.to_owned() } else { format!("{fail}: {}", failing.join(", ")) };
     let failed = run.failing.iter().any(|test| names(&change.runs.failed, test));

@@ -58,7 +58,12 @@ impl<'a> Runs<'a> {
             old.iter().find(on_old).is_some_and(|before| before.tests.is_none())
                 || earlier.iter().any(|attempt| attempt.failing_tests.is_empty() && in_attempt(attempt))
         };
-        let is_blind = passes && new.iter().any(|check| check.has_unread_tests() && failed_unnamed(check));
+        let unnamed = || new.iter().filter(|check| failed_unnamed(check));
+        // Where the old side has results by test, what is not the change's stands among them.
+        let are_unnamed = old.iter().all(|check| check.tests.is_none()) && unnamed().next().is_some();
+        let of_old = old.iter().flat_map(|check| &check.failures).map(|failure| failure.test_id);
+        let of_attempts = earlier.iter().flat_map(|attempt| attempt.failing_tests.values().copied());
+        let failures = of_old.chain(of_attempts).chain(are_unnamed.then_some(None));
         let before =
             [CheckEvidence::all_tests(old.iter().copied()), earlier.last().and_then(|last| last.tests.clone())];
         let before = before.into_iter().flatten().max_by_key(TestOutcomes::len);
@@ -73,9 +78,9 @@ impl<'a> Runs<'a> {
             ran: before.as_ref().and_then(ran).zip(now.as_ref().and_then(ran)).or_else(totals),
             now,
             is_read: !new.is_empty() && new.iter().all(|check| check.tests.is_some()),
-            is_blind,
+            is_blind: passes && unnamed().any(|check| check.has_unread_tests()),
             // What fails now shows why its tests end no more.
-            failures: if passes { failures(&old, &new, &earlier) } else { Vec::new() },
+            failures: failures.filter(|_| passes).collect(),
             base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
             proven: fixes.flat_map(|fix| &fix.proven).map(String::as_str).collect(),
             wrong: settled_as_wrong(state),
@@ -103,18 +108,6 @@ fn of_tests<'e>(checks: impl Iterator<Item = &'e CheckEvidence>) -> Vec<&'e Chec
 fn ran(tests: &TestOutcomes) -> Option<u64> {
     let is_whole = tests.extent() == OutcomesExtent::Whole;
     is_whole.then(|| tests.iter().filter(|test| test.state() != TestState::Skipped).map(|_| 1).sum())
-}
-
-/// The tests that failed on the old side and in earlier attempts. An attempt without names says nothing where the old side
-/// has results by test, among which those stand that are not the change's.
-fn failures(old: &[&CheckEvidence], new: &[&CheckEvidence], earlier: &[&AttemptDigest]) -> Vec<Option<TestId>> {
-    let is_unnamed = |attempt: &&&AttemptDigest| {
-        let failed = new.iter().any(|check| attempt.failed_checks.contains(&check.name));
-        failed && attempt.failing_tests.is_empty() && old.iter().all(|check| check.tests.is_none())
-    };
-    let of_old = old.iter().flat_map(|check| &check.failures).map(|failure| failure.test_id);
-    let of_attempts = earlier.iter().flat_map(|attempt| attempt.failing_tests.values().copied());
-    of_old.chain(of_attempts).chain(earlier.iter().filter(is_unnamed).map(|_| None)).collect()
 }
 
 /// Tests of disputes that were settled for the code. The newest word on a test counts.

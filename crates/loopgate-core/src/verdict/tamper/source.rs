@@ -251,21 +251,12 @@ impl Part<'_> {
         self.syntax.is_row(&line.text) || (is_data || is_loop) && self.syntax.assertions(text) == 0
     }
 
-    /// A mark that keeps the part from running and was not among its old lines: its line, its words, and whether it always
-    /// holds.
-    pub(super) fn skip_more(&self, old: &[CodeLine]) -> Option<(&CodeLine, String, bool)> {
-        let conditional = pattern!(
-            r"(?i)(?:skip|run|xfail|disabled|enabled|ignore)_?(?:if|unless|on|when|for)(?:\b|[A-Z])|\bassum|\s(?:if|unless)\s"
-        );
-        let asks = pattern!(r"^\s*(?:if|unless|\} else)");
+    /// A mark that keeps the part from running and was not among its old lines: its line and its words.
+    pub(super) fn skip_more(&self, old: &[CodeLine]) -> Option<(&CodeLine, String)> {
         let is_mark = |line: &&CodeLine| self.syntax.skip(&line.text).is_some();
         let are_more = self.lines.iter().filter(is_mark).count() > old.iter().filter(is_mark).count();
         let line = missing(&self.lines, old).into_iter().filter(|_| are_more).find(is_mark)?;
-        let mark = self.syntax.skip(&line.text)?.chars().take(QUOTED).collect();
-        let above = self.lines.iter().take_while(|other| other.number < line.number).last();
-        let is_asked = above.is_some_and(|above| above.indent() < line.indent() && asks.is_match(&above.text));
-        let is_conditional = is_asked || conditional.is_match(&line.text) && !line.text.contains("(True");
-        Some((line, mark, !is_conditional))
+        Some((line, self.syntax.skip(&line.text)?.chars().take(QUOTED).collect()))
     }
 
     /// The lines below its declaration.

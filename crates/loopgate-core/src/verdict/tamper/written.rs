@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Change, Comparison, Runs, Tampering, Weight, names,
-    selection::replaced,
     source::{Bag, CodeLine, Part, Sides, difference, is_loose, missing, parts, plain, values},
     words,
 };
 use crate::{
-    observed::{ChangedFile, ChangedFiles, DiffHunk, DiffLine, FileStatus},
-    source_files::{TestSyntax, in_test_folder, is_code, is_named_test, is_test, stem},
+    observed::{ChangedFile, ChangedFiles, DiffLine, FileStatus},
+    source_files::{TestSyntax, is_named_test, is_test, stem},
 };
 
 /// Test files that are read, and bytes of them: hostile changes are large.
@@ -53,10 +52,7 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
             (Some(old), Some(new)) => found.extend(changed(change, old, new, &mut rest)),
             _ => {}
         }
-        found.extend(stand_in(change, pair, &rest));
     }
-    let others = change.files.known().iter().filter(|file| !change.is_proven(file));
-    found.extend(others.filter_map(|file| snapshot(change, file)));
     let passing: Vec<_> = change.files.known().iter().filter(|file| change.passes_as_it_was(file)).collect();
     let is_cleared =
         |one: &&mut Tampering| passing.iter().any(|file| file.paths().any(|path| Some(path) == one.path.as_deref()));
@@ -80,7 +76,7 @@ fn parts_of<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, sides: Sides
     let mut new = of_side(&file.path, sides.new);
     // A mark on the whole of a new file takes nothing but the tests that come from another file.
     let outside = new.first().filter(|part| is_new && part.name.is_empty());
-    let is_marked = outside.and_then(|outside| outside.skip_more(&[])).is_some_and(|(.., always)| always);
+    let is_marked = outside.and_then(|outside| outside.skip_more(&[])).is_some();
     // A runner that looks for tests by the names of their files finds it no more.
     let is_lost = is_named_test(file.old_path()) && !is_named_test(&file.path);
     new.retain(|part| !part.is_test || !is_marked && !is_lost);
@@ -105,15 +101,11 @@ fn pairs<'a>(olds: &'a [Part<'a>], news: &'a [Part<'a>]) -> Vec<Pair<'a>> {
 struct Rest<'a> {
     /// Lines that come, and the values that they state, each of which may take the place of one that goes: in tests that
     /// run, and in helpers that such a test names.
-    of_tests: Bag,
-    elsewhere: Bag,
-    /// Each test of the new side that runs, by its lines and by its name.
-    bodies: BTreeSet<Vec<String>>,
-    names: BTreeSet<&'a str>,
+    brought: Bag,
     /// Names of the program's code that goes.
     gone: BTreeSet<String>,
-    /// Tests that failed before, and the words of these and of the helpers that they name.
-    failed: Vec<&'a Part<'a>>,
+    /// The files of tests that failed before, and the words of these and of the helpers that they name.
+    failed: BTreeSet<&'a str>,
     used: BTreeSet<&'a str>,
 }
 
@@ -128,18 +120,14 @@ impl<'a> Rest<'a> {
         // A test that is new and does not run brings nothing.
         let runs = |(old, new): &(Option<_>, &Part<'_>)| old.is_some() || !new.is_test || new.skip_more(&[]).is_none();
         let is_used = |(_, new): &(Option<_>, &Part<'_>)| new.is_test || named.contains(new.name.as_str());
-        let (of_tests, elsewhere): (Vec<_>, Vec<_>) = news().filter(runs).partition(is_used);
+        let of_tests: Vec<_> = news().filter(runs).filter(is_used).collect();
         let asserting = of_tests.iter().filter(|(_, part)| part.asserted().count > 0);
         let asserting: BTreeSet<&str> = asserting.map(|(_, part)| part.name.as_str()).collect();
-        let running = || of_tests.iter().map(|(_, part)| *part).filter(|part| part.is_test);
         Self {
-            of_tests: brought(&of_tests, &asserting),
-            elsewhere: brought(&elsewhere, &asserting),
-            bodies: running().map(body).collect(),
-            names: running().map(|test| test.name.as_str()).collect(),
+            brought: brought(&of_tests, &asserting),
             gone: gone(change),
             used: used_by(&failed, pairs),
-            failed,
+            failed: failed.iter().map(|test| test.file.path.as_str()).collect(),
         }
     }
 }
@@ -184,33 +172,20 @@ impl Bag {
     }
 }
 
-fn body(test: &Part<'_>) -> Vec<String> {
-    test.reached().into_iter().filter(|line| line.number > test.line).map(CodeLine::words).collect()
-}
-
-/// A test that stands in its file no more, unless another test is its double, or its assertions all stand in new tests. Of
-/// one that failed only a double clears it: what else it does may be why it passes.
+/// A test that stands in its file no more, unless its assertions all stand in new tests. Nothing clears one that failed:
+/// what else it does may be why it passes.
 fn removed(change: &Change<'_>, old: &Part<'_>, rest: &mut Rest<'_>) -> Option<Tampering> {
     let asserted = old.asserted().lines;
     let failed = names(&change.runs.failed, &old.name);
     let lines = if asserted.is_empty() { old.below().collect() } else { asserted };
-    let body = body(old);
-    let has_double = !body.is_empty() && rest.bodies.contains(&body);
-    let mut stands = |line: &&&CodeLine| rest.of_tests.take_line(old.syntax, line);
-    if has_double || !failed && !lines.is_empty() && lines.iter().filter(&mut stands).count() == lines.len() {
+    let mut stands = |line: &&&CodeLine| rest.brought.take_line(old.syntax, line);
+    if !failed && !lines.is_empty() && lines.iter().filter(&mut stands).count() == lines.len() {
         return None;
     }
-    let moves = !failed && rest.names.contains(old.name.as_str());
     let with_subject = !failed && old.words().any(|word| word != old.name && rest.gone.contains(word));
-    let goes = match (moves, with_subject) {
-        (true, _) => "moves, and asserts something else",
-        (false, true) => "is removed with the code that it calls",
-        (false, false) => "is removed",
-    };
-    let deed = format!("the test “{}” {goes}", old.name);
-    let found = change.finding(Comparison::Written, !moves && !with_subject, deed);
-    let found = found.at(&old.file.path, &old.lines, &Vec::new());
-    Some(Tampering { gone: Some(old.name.clone()).filter(|_| !moves), ..found })
+    let goes = if with_subject { "is removed with the code that it calls" } else { "is removed" };
+    let found = change.finding(Comparison::Written, !with_subject, format!("the test “{}” {goes}", old.name));
+    Some(Tampering { gone: Some(old.name.clone()), ..found.at(&old.file.path, &old.lines, &Vec::new()) })
 }
 
 /// What became less in a part that stands on both sides.
@@ -219,17 +194,16 @@ fn changed(change: &Change<'_>, old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<
         return Vec::new();
     }
     let path = &old.file.path;
-    let Sides { old: taken, new: brought } = difference(&old.lines, &new.lines);
-    let failed = failed(change, new, &taken, rest);
+    let sides = difference(&old.lines, &new.lines);
+    let failed = failed(change, new, &sides, rest);
+    let Sides { old: taken, new: brought } = &sides;
     let test = if new.name.is_empty() { "the file".to_owned() } else { format!("“{}”", new.name) };
-    if let Some((line, mark, always)) = new.skip_more(&old.lines) {
+    if let Some((line, mark)) = new.skip_more(&old.lines) {
         let deed = format!("`{mark}` keeps {test} from running");
-        // A condition that holds where the checks run keeps the test that failed from running.
-        let holds = always || failed || change.runs.lack_failed();
-        let marked = change.finding(Comparison::Written, holds, deed).at(path, None, Some(line));
+        let marked = change.finding(Comparison::Written, true, deed).at(path, None, Some(line));
         return vec![Tampering { gone: Some(new.name.clone()), ..marked }];
     }
-    let mut deeds = lost(change, old, new, rest);
+    let mut deeds = lost(old, new, rest);
     // What stands above the declaration may turn a failure into a success.
     let is_more = |line: &CodeLine| new.is_row(line) || line.number > new.line && new.asserts(line);
     let only_grows = taken.is_empty() && brought.iter().all(is_more);
@@ -240,16 +214,14 @@ fn changed(change: &Change<'_>, old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<
         deeds.push(edited.to_owned());
     }
     let deeds = deeds.into_iter().map(|deed| format!("{test} {deed}"));
-    deeds.map(|deed| change.finding(Comparison::Written, failed, deed).at(path, &taken, &brought)).collect()
+    deeds.map(|deed| change.finding(Comparison::Written, failed, deed).at(path, taken, brought)).collect()
 }
 
-/// Whether a part failed before, or a test that did uses it: by its name, or by a value of it that goes.
-fn failed(change: &Change<'_>, new: &Part<'_>, taken: &[CodeLine], rest: &Rest<'_>) -> bool {
-    let assigned = pattern!(r"^\s*(?:[\w<>:]+\s+)*(\w+)\s*(?::[^=]*)?=[^=]");
-    let uses = |line: &CodeLine| {
-        let name = assigned.captures(&line.text).and_then(|found| found.get(1));
-        new.name.is_empty() && name.is_some_and(|name| rest.used.contains(name.as_str()))
-    };
+/// Whether a part failed before, or a test that did uses it: a helper by its name, and what stands outside of the tests of its
+/// file. Imports that come replace nothing.
+fn failed(change: &Change<'_>, new: &Part<'_>, changed: &Sides, rest: &Rest<'_>) -> bool {
+    let import = pattern!(r"^\s*(?:import|from|use|using|include|require|#\s*include)\b|=\s*require\(");
+    let replaces = || !changed.old.is_empty() || changed.new.iter().any(|line| !import.is_match(&line.text));
     // An assertion may be a test by itself, whose name it states.
     let states = |line: &CodeLine| {
         let mut values = values(&line.text).map(plain);
@@ -257,30 +229,26 @@ fn failed(change: &Change<'_>, new: &Part<'_>, taken: &[CodeLine], rest: &Rest<'
     };
     names(&change.runs.failed, &new.name)
         || !new.is_test && rest.used.contains(new.name.as_str())
-        || taken.iter().any(|line| uses(line) || states(line))
+        || new.name.is_empty() && rest.failed.contains(new.file.path.as_str()) && replaces()
+        || changed.old.iter().any(states)
 }
 
 /// What a part asserts less, or less strictly, that stands nowhere else.
-fn lost(change: &Change<'_>, old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<'_>) -> Vec<String> {
+fn lost(old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<'_>) -> Vec<String> {
     let (then, now) = (old.asserted(), new.asserted());
     let states = |line: &&CodeLine| values(&line.text).next().is_some();
     let counts = |line: &&CodeLine| old.asserts(line) || now.rows < then.rows && old.is_row(line) && states(line);
-    let mut bags = [&mut rest.of_tests, &mut rest.elsewhere];
-    let mut is_lost = |line: &&CodeLine| !bags.iter_mut().any(|bag| bag.take_line(old.syntax, line));
+    let mut is_lost = |line: &&CodeLine| !rest.brought.take_line(old.syntax, line);
     let gone = missing(old.reached(), new.reached()).into_iter().filter(counts).filter(&mut is_lost);
     let (lost, rows): (Vec<_>, Vec<_>) = gone.partition(|line| old.asserts(line));
-    let is_settled = || !new.is_test || names(&change.runs.wrong, &new.name) || changes_program(change);
     let mut deeds = Vec::new();
     if lost.is_empty() {
     } else if now.count < then.count {
         deeds.push(format!("asserts less: {} before, {} after", then.count, now.count));
     } else if now.exact < then.exact {
         deeds.push("accepts values that it refused before".to_owned());
-    } else if (now.count, now.exact) != (then.count, then.exact) {
-    } else if now.values < then.values {
+    } else if (now.count, now.exact) == (then.count, then.exact) && now.values < then.values {
         deeds.push("computes a value that it stated before".to_owned());
-    } else if lost.iter().any(states) && !is_settled() {
-        deeds.push("expects another value, and no program code changes".to_owned());
     }
     if !rows.is_empty() {
         deeds.push("loses rows of parameters".to_owned());
@@ -289,49 +257,6 @@ fn lost(change: &Change<'_>, old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<'_>
         deeds.push("catches errors that made it fail before".to_owned());
     }
     deeds
-}
-
-/// A stand-in that comes to the file of a test that failed before.
-fn stand_in(change: &Change<'_>, (old, new): &Pair<'_>, rest: &Rest<'_>) -> Option<Tampering> {
-    let new = new.filter(|new| rest.failed.iter().any(|test| std::ptr::eq(test.file, new.file)))?;
-    let brought = missing(&new.lines, old.iter().flat_map(|old| &old.lines));
-    let (line, replaced) = brought.into_iter().find_map(|line| Some((line, replaced(&line.text)?)))?;
-    let deed = format!("`{replaced}` takes the place of what a test that failed before uses");
-    Some(change.finding(Comparison::Written, true, deed).at(&new.file.path, None, Some(line)))
-}
-
-/// Recorded output that was replaced: a ground where no program code changed, or where it belongs to a test that failed.
-fn snapshot(change: &Change<'_>, file: &ChangedFile) -> Option<Tampering> {
-    let recorded = pattern!(
-        r"\.(?:snap|golden|approved\.txt|ambr|snap\.new|expected)$|(?:snapshots|__snapshots__|golden|testdata)/"
-    );
-    let path = file.old_path();
-    let is_recorded = recorded.is_match(path) && !is_code(path);
-    let is_data = is_recorded || in_test_folder(path) && TestSyntax::of(path).is_none();
-    let path = path.to_lowercase();
-    let names_test = |word: &str, test: &str| {
-        word.len() > 3 && !["test", "tests", "snapshots"].contains(&word) && test.to_lowercase().contains(word)
-    };
-    let is_of_failed = change.runs.failed.iter().any(|test| words(&path).any(|word| names_test(word, test)));
-    let counts = is_of_failed || is_recorded && (file.status == FileStatus::Removed || !changes_program(change));
-    if file.status == FileStatus::Added || !is_data || !counts {
-        return None;
-    }
-    let sides = file.read_patch().map(|patch| Sides::of_patch(file, &patch));
-    let changed = sides.map_or_else(Sides::default, |sides| difference(&sides.old, &sides.new));
-    let found = change.finding(Comparison::Written, is_of_failed, "recorded output is replaced");
-    Some(found.at(&file.path, &changed.old, &changed.new))
-}
-
-/// Whether code of the program changes, so that what a test expects may change with it. Of a file that holds its own tests
-/// the code above them counts.
-fn changes_program(change: &Change<'_>) -> bool {
-    change.files.known().iter().filter(|file| is_code(&file.path) && !is_test(&file.path)).any(|file| {
-        let in_tests = |line: &DiffLine<'_>| line.text.contains("#[test]");
-        let counts = |hunk: &DiffHunk<'_>| !hunk.heading.contains("mod tests") && !hunk.lines.iter().any(in_tests);
-        TestSyntax::of(&file.path).is_none_or(|syntax| !syntax.inline)
-            || file.read_patch().is_none_or(|patch| patch.hunks.iter().any(counts))
-    })
 }
 
 /// Names of files that are removed, and of functions that are removed without another in their place.

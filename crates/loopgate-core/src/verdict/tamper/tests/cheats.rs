@@ -304,7 +304,7 @@ fn cheats_on_a_test_that_failed_are_held() {
         "is removed",
     );
     let less = "asserts less";
-    let (edited, replaced) = ("failed before, and", "takes the place of");
+    let (edited, replaced) = ("failed before, and", "the file is edited, and a test that failed");
     cheat(
         &mut wrong,
         "cpp, easier input, as a report names it",

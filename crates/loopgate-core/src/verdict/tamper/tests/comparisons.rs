@@ -7,13 +7,12 @@ use super::*;
 fn findings_in_words() {
     let none = "def test_rejects_none():\n    with pytest.raises(ValueError):\n        total(None)\n\n";
     let cart = |from: &str, to: &str| edit("tests/test_cart.py", PYTHON, from, to);
-    let cases: [(File, &[&str]); 18] = [
+    let cases: [(File, &[&str]); 17] = [
         (cart(none, ""), &[]),
         (cart("def test_adds", "@pytest.mark.skip\ndef test_adds"), &[]),
         (cart("    assert cart.count == 1\n", ""), &[]),
         (cart("cart.sum == 3", "cart.sum >= 0"), &[]),
         (cart("cart.sum == 3", "cart.sum == total([cart.items])"), &[]),
-        (cart("cart.sum == 3", "cart.sum == 4"), &[]),
         (cart("    (3, 6),\n", ""), &[]),
         (cart("cart.add(3)", "try:\n        cart.add(3)\n    except ValueError:\n        pass"), &[]),
         (cart("cart.add(3)", "cart.add(4)"), &["test_adds"]),
@@ -132,10 +131,7 @@ fn tests_that_no_longer_run() {
         let of_run = found.iter().find(|one| one.comparison == Comparison::Ran);
         assert_eq!(of_run.map(|one| one.weight), expected, "{found:?}");
         let told = of_run.map(ToString::to_string);
-        assert!(
-            told.is_none_or(|told| told == "3 tests that ran before do not run now (12 before, 9 after)"),
-            "{found:?}"
-        );
+        assert!(told.is_none_or(|told| told == "fewer tests run now: 12 before, 9 after"), "{found:?}");
     }
 }
 
@@ -162,8 +158,7 @@ fn failed_and_gone() {
         ("others are gone", Vec::new(), vec![id(3)], 0..9, None),
         ("selected, and seen", selects(), vec![id(3)], 0..12, None),
         ("selected, without a name", selects(), vec![None], 0..12, Some(Comparison::Selection)),
-        ("skipped on a condition, and seen", skips(), vec![id(3)], 0..12, None),
-        ("skipped on a condition, without a name", skips(), vec![None], 0..12, Some(Comparison::Written)),
+        ("skipped on a condition, and seen", skips(), vec![id(3)], 0..12, Some(Comparison::Written)),
         ("ignored, without a name", ignores(), vec![None], 0..12, Some(Comparison::Selection)),
         ("selected, nothing failed", selects(), Vec::new(), 0..12, None),
         ("asked, and seen", asks(), vec![id(3)], 0..12, Some(Comparison::Selection)),
@@ -346,16 +341,22 @@ fn a_base_test_that_passes_on_the_head_clears_an_edit() {
     };
     change.runs.base_tests = vec![&run];
     assert_eq!(findings(&change), []);
-    let (files, contents) = changed(&[file("tests/test_cart.py", PYTHON, "import cart\n")]);
-    let mut removed = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
-    removed.is_of_fixer = ANYBODY;
-    assert!(not_accepted(&findings(&removed), &BTreeMap::new()).is_some());
-    removed.runs.base_tests = vec![&run];
-    let found = findings(&removed);
-    assert!(
-        !found.is_empty() && not_accepted(&found, &BTreeMap::new()).is_none(),
-        "shown, and holds nothing: {found:?}"
-    );
+    let double = "def test_uno():\n    assert twice(1) == 2\n\n";
+    let skip = "@pytest.mark.skipif(sys.platform == 'win32', reason='no fork')\ndef test_adds";
+    let edits = [
+        file("tests/test_cart.py", PYTHON, "import cart\n"),
+        file("tests/test_cart.py", &format!("{double}{}", double.replace("uno", "one")), double),
+        edit("tests/test_cart.py", PYTHON, "def test_adds", skip),
+    ];
+    for edit in edits {
+        let (files, contents) = changed(std::slice::from_ref(&edit));
+        let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+        change.is_of_fixer = ANYBODY;
+        assert!(not_accepted(&findings(&change), &BTreeMap::new()).is_some(), "{}", edit.new);
+        change.runs.base_tests = vec![&run];
+        let found = findings(&change);
+        assert!(!found.is_empty() && not_accepted(&found, &BTreeMap::new()).is_none(), "only shown: {found:?}");
+    }
 }
 
 /// The checks passed with the test file and the settings as they were: neither is why they pass. What makes failures count

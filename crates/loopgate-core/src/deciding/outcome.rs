@@ -1,0 +1,377 @@
+//! What a decision comes to: whether a person is called, what is repeated by itself, what comes next and who acts, and what
+//! that makes of the state.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use chrono::TimeDelta;
+use serde_json::{Value, json};
+
+use super::{decide::Inputs, verification::Counting};
+use crate::{
+    attempts::{Cause, Judgement, NextRerun, rerun, retry},
+    deciding::NextAction,
+    escalation::{disputes, escalation_call, fix_request, senior_fixer},
+    failure::Blame,
+    gate::{GateReport, GateStanding, waiting},
+    ids::{CheckName, GateName, Login, Timestamp, UserId, WorkflowRunId},
+    observed::Lifecycle,
+    policy::{EscalationAction, GateRole, Severity, Trigger},
+    stage::Stage,
+    stages::{Blocker, Walk, Walks},
+    state::{GateState, GateStatus, LoopState, Outage, RunStatus, StopReason, criteria},
+    verdict::{
+        CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome, Verification,
+        blame::CheckBlame,
+        gather::{self, HeadEvidence},
+        tamper::{self, Tampering},
+    },
+};
+
+/// How long something may be down before a person is called.
+const TOLERATED: TimeDelta = TimeDelta::hours(1);
+
+/// What stands in the way of going on by itself.
+pub(super) struct Blocking {
+    /// Everything that speaks for calling a human, the most urgent first, with what was recognised.
+    pub(super) causes: BTreeMap<Trigger, Cause>,
+    pub(super) call: Call,
+    /// Checks that are asked for again now, because they failed for reasons outside the code.
+    pub(super) repeated: BTreeSet<CheckName>,
+    /// The next repetition that comes by itself.
+    pub(super) next_rerun: Option<NextRerun>,
+}
+
+/// Whether this decision calls somebody.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Call {
+    Nobody,
+    SeniorFixer,
+    Human,
+}
+
+/// Finds the causes, calls or releases, and repeats what failed for reasons outside the code.
+pub(super) fn block(
+    inputs: &Inputs<'_>,
+    next: &mut LoopState,
+    verification: &Verification,
+    counting: &Counting,
+) -> Blocking {
+    next.outage = outage(inputs, next, verification);
+    let causes = causes(inputs, next, counting);
+    let call = call_or_release(inputs, next, &causes);
+    let (repeated, next_rerun) = repeat_outside(inputs, next);
+    Blocking { causes, call, repeated, next_rerun }
+}
+
+/// An outage begins with the first check that fails for outside reasons or ends without a result, and ends when all
+/// checks have ended and none does. While a check is repeated nothing is known, so the outage goes on.
+fn outage(inputs: &Inputs<'_>, next: &LoopState, verification: &Verification) -> Option<Outage> {
+    let blamed = |wanted: Blame| -> BTreeSet<CheckName> {
+        verification.blames.iter().filter(|blame| blame.blame == wanted).map(|blame| blame.check.clone()).collect()
+    };
+    let (checks, unclear) = (blamed(Blame::Infrastructure), blamed(Blame::Inconclusive));
+    if !(checks.is_empty() && unclear.is_empty()) {
+        let since = next.outage.as_ref().map_or(inputs.now, |outage| outage.since);
+        Some(Outage { since, checks, unclear })
+    } else if verification.evidence.missing().is_empty() {
+        None
+    } else {
+        next.outage.clone()
+    }
+}
+
+/// When trouble outside calls a person, if there is any: counted anew from a resume.
+pub(super) fn external_deadline(next: &LoopState) -> Option<Timestamp> {
+    let outage = next.outage.as_ref()?;
+    let resumed = next.resumes.iter().map(|resume| resume.at).max();
+    Some(resumed.map_or(outage.since, |resumed| resumed.max(outage.since)) + TOLERATED)
+}
+
+fn causes(inputs: &Inputs<'_>, next: &LoopState, counting: &Counting) -> BTreeMap<Trigger, Cause> {
+    let Counting { judgement, counted, .. } = counting;
+    let mut causes = judgement.causes.clone();
+    if judgement.streak > 0 && fix_request::is_budget_used_up(next, inputs.policy) {
+        causes.extend([Cause::BudgetExhausted { attempts: fix_request::asked(next) }.entry()]);
+    }
+    let is_overdue = external_deadline(next).is_some_and(|deadline| inputs.now >= deadline);
+    if let Some(outage) = next.outage.as_ref().filter(|_| is_overdue) {
+        causes.extend([Cause::ExternalDependencyDown { outage: outage.clone() }.entry()]);
+    }
+    // Evidence may still show that the tests pass as they were.
+    let has_ended = |_: &&Tampering| counted.is_some();
+    if let Some(first) = tamper::not_accepted(inputs.tampering, &next.accepted_tampering).filter(has_ended) {
+        causes.extend([Cause::Tampering { first: first.clone(), more: inputs.tampering.len() - 1 }.entry()]);
+    }
+    let mut disputed = disputes::open(next);
+    if let Some(first) = disputed.next() {
+        causes.extend([Cause::Disputed { first: Box::new(first.clone()), more: disputed.count() }.entry()]);
+    }
+    if let Some(disputes) = disputes::too_many(next) {
+        causes.extend([Cause::ManyDisputes { disputes }.entry()]);
+    }
+    let gates: Vec<_> = waiting::overdue(inputs.look(), next).collect();
+    if !gates.is_empty() {
+        causes.extend([Cause::GateTimeout { gates }.entry()]);
+    }
+    causes
+}
+
+/// Releases a cause that no longer stands and records a new one.
+fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &BTreeMap<Trigger, Cause>) -> Call {
+    if !inputs.is_open() || next.stop.reason == Some(StopReason::UserStop) {
+        return Call::Nobody;
+    }
+    if let Some(blocked) = &next.blocked
+        && !escalation_call::still_stands(inputs.look(), blocked, next)
+    {
+        next.past_causes.push((blocked.trigger, blocked.attempt));
+        next.blocked = None;
+    }
+    if next.blocked.is_some() {
+        return Call::Nobody;
+    }
+    let mut stopping = escalation_call::stopping(causes.keys(), &inputs.policy.escalation);
+    if let Some(call) = senior_fixer::at_work(inputs.look(), next) {
+        stopping.retain(|trigger| *trigger != call.trigger && !call.also.contains(trigger));
+    } else if let Some(call) = senior_fixer::call_for(inputs.look(), &stopping, next) {
+        next.senior = Some(call);
+        return Call::SeniorFixer;
+    }
+    if stopping.is_empty() {
+        return Call::Nobody;
+    }
+    next.blocked = escalation_call::block(&stopping, next, inputs.now);
+    Call::Human
+}
+
+/// Asks for what failed for outside reasons again when its time has come, and says when the next time is. Where a
+/// person has to decide first, nothing is repeated.
+fn repeat_outside(inputs: &Inputs<'_>, next: &mut LoopState) -> (BTreeSet<CheckName>, Option<NextRerun>) {
+    let held = next.blocked.is_some() || next.stop.reason == Some(StopReason::UserStop);
+    match next.outage.clone().filter(|_| inputs.is_open() && !held) {
+        Some(outage) => rerun::repeat_outside(inputs.look(), next, &outage.checks, outage.since),
+        None => (BTreeSet::new(), None),
+    }
+}
+
+/// The first that matches wins.
+pub(super) fn next_action(
+    inputs: &Inputs<'_>,
+    next: &LoopState,
+    verification: &Verification,
+    stage_walk: &Walk,
+    judgement: &Judgement,
+    call: Call,
+) -> NextAction {
+    let evidence = &verification.evidence;
+    match inputs.snapshot.pull_request.lifecycle {
+        Lifecycle::Merged { .. } => return NextAction::Complete,
+        Lifecycle::Closed => return NextAction::Stopped,
+        Lifecycle::Open => {}
+    }
+    if next.stop.reason == Some(StopReason::UserStop) {
+        return NextAction::Stopped;
+    }
+    if let Some(blocked) = &next.blocked {
+        let cause = blocked.trigger;
+        return if call == Call::Human { NextAction::Escalate { cause } } else { NextAction::WaitForHuman { cause } };
+    }
+    let retry_or_give_up = || match retry::has_given_up(judgement, &inputs.policy.retry) {
+        true => NextAction::Stopped,
+        false => NextAction::Retry { attempt: next.iteration },
+    };
+    match &stage_walk.held_by {
+        None => NextAction::Complete,
+        Some(Blocker::Gate(gate)) if stage_walk.reached <= Stage::Implement && is_rejected(next, gate) => {
+            retry_or_give_up()
+        }
+        Some(Blocker::Gate(gate)) => NextAction::WaitForApproval { gate: gate.clone() },
+        // Also when something failed already: an attempt ends when all its evidence is there.
+        Some(Blocker::MissingEvidence(_)) => what_is_missing(evidence),
+        Some(Blocker::Failing(_)) if !evidence.missing().is_empty() => what_is_missing(evidence),
+        Some(Blocker::Failing(_) | Blocker::Evaluation(_)) if is_nothing_to_mend(&verification.blames) => {
+            NextAction::WaitForEvidence { missing: evidence.failing() }
+        }
+        Some(Blocker::Failing(_) | Blocker::Evaluation(_) | Blocker::ChangesRequested(_) | Blocker::Configuration) => {
+            retry_or_give_up()
+        }
+        Some(Blocker::Capability(capability)) => NextAction::WaitForPush { capability: capability.clone() },
+        Some(Blocker::Draft) => NextAction::WaitForReady,
+        Some(Blocker::Review { .. }) => NextAction::WaitForReview,
+        Some(Blocker::Merge) => NextAction::WaitForMerge,
+    }
+}
+
+fn what_is_missing(evidence: &HeadEvidence) -> NextAction {
+    let missing = evidence.missing();
+    match evidence.awaits_run_approval() {
+        true => NextAction::WaitForRunApproval { missing },
+        false => NextAction::WaitForEvidence { missing },
+    }
+}
+
+fn is_rejected(next: &LoopState, gate: &GateName) -> bool {
+    next.gates.get(gate).is_some_and(|state| state.status == GateStatus::Rejected)
+}
+
+/// Whether no failing check fails through this change: asking its author for a push would go on for ever.
+fn is_nothing_to_mend(blames: &[CheckBlame]) -> bool {
+    !blames.is_empty() && blames.iter().all(|blame| blame.blame != Blame::PrCode)
+}
+
+/// Runs that are let go, and whose approvals let them.
+pub(super) struct ApprovedRuns {
+    pub(super) by: Vec<Login>,
+    pub(super) runs: BTreeSet<WorkflowRunId>,
+}
+
+/// The runs that GitHub holds back on the head and that are let go: of a fork, since GitHub refuses it of others
+/// (<https://docs.github.com/en/rest/actions/workflow-runs#approve-a-workflow-run-for-a-fork-pull-request>), and if the
+/// approvals of this very commit are enough by themselves. An approval that was kept over a push lets nothing run that
+/// its author did not see.
+pub(super) fn approved_runs(inputs: &Inputs<'_>) -> Option<ApprovedRuns> {
+    let Inputs { snapshot, policy, assessment, .. } = inputs;
+    let by_gate = policy.approve_runs && snapshot.is_from_fork() && inputs.is_open();
+    let (name, gate) = policy.gate_with_role(GateRole::Security).filter(|_| by_gate)?;
+    let report = assessment.gates.iter().find(|report| report.name == *name)?;
+    let GateStanding::Approved { by } = &report.standing else { return None };
+    let (of_head, kept): (Vec<_>, Vec<_>) =
+        by.iter().partition(|approval| approval.head == snapshot.pull_request.head.sha);
+    let people: BTreeSet<UserId> = of_head.iter().map(|approval| approval.by_id).collect();
+    let enough = people.len() >= report.needed as usize;
+    let alone = kept.is_empty() || !gate.approvers.codeowners;
+    let runs: BTreeSet<_> = snapshot.held_runs.iter().map(|run| run.id).collect();
+    let by = of_head.iter().map(|approval| approval.by.clone()).collect();
+    (enough && alone && !runs.is_empty()).then_some(ApprovedRuns { by, runs })
+}
+
+/// Writes the outcome into the state: stage, status, stop reason, summary of the evaluation.
+pub(super) fn settle(
+    inputs: &Inputs<'_>,
+    next: &mut LoopState,
+    verification: &Verification,
+    walks: &Walks,
+    judgement: &Judgement,
+    action: &NextAction,
+) {
+    let Verification { evidence, evaluation, rules, .. } = verification;
+    let stage = match action {
+        NextAction::Complete => Stage::Complete,
+        _ => walks.stage.reached,
+    };
+    if stage != next.state {
+        next.state = stage;
+        next.state_entered_at = inputs.now;
+    }
+    settle_stages(inputs, next, stage, evidence);
+    next.evaluation = Some(evaluation.summary());
+    next.criteria = criteria(&inputs.policy.evaluate, rules);
+    if matches!(action, NextAction::Complete) {
+        complete(inputs, next, evaluation);
+    } else {
+        next.status = status(inputs, next, action, judgement, &walks.evidence);
+    }
+    settle_stop(next, evaluation);
+}
+
+fn status(
+    inputs: &Inputs<'_>,
+    next: &LoopState,
+    action: &NextAction,
+    judgement: &Judgement,
+    evidence_walk: &Walk,
+) -> RunStatus {
+    let aborts = next.blocked.as_ref().is_some_and(|blocked| {
+        escalation_call::action_of(blocked.trigger, &inputs.policy.escalation) == EscalationAction::AbortWithReport
+    });
+    match action {
+        NextAction::Stopped if retry::has_given_up(judgement, &inputs.policy.retry) => RunStatus::Failed,
+        NextAction::Stopped => RunStatus::Stopped,
+        _ if aborts => RunStatus::Aborted,
+        NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => RunStatus::Escalated,
+        _ if evidence_walk.reached >= Stage::Document => RunStatus::Passed,
+        _ => RunStatus::InProgress,
+    }
+}
+
+fn settle_stages(inputs: &Inputs<'_>, next: &mut LoopState, reached: Stage, evidence: &HeadEvidence) {
+    for stage in Stage::ALL {
+        let record = next.stages.entry(stage).or_default();
+        let status = if stage < reached || reached == Stage::Complete {
+            "complete"
+        } else if stage == reached {
+            "in-progress"
+        } else {
+            "pending"
+        };
+        if record["status"] == status {
+            continue;
+        }
+        let started = match (status, &record["startedAt"]) {
+            ("pending", _) => Value::Null,
+            ("complete", known @ Value::String(_)) => known.clone(),
+            _ => json!(inputs.now),
+        };
+        let completed = (status == "complete").then_some(inputs.now);
+        *record = json!({ "status": status, "startedAt": started, "completedAt": completed });
+    }
+    let names = |wanted: fn(&gather::GatheredCheck) -> bool| -> Vec<CheckName> {
+        evidence.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
+    };
+    let asked = json!({
+        "required": evidence.checks.keys().collect::<Vec<_>>(),
+        "completed": names(|check| check.evidence().is_some_and(|found| !found.outcome.is_failure())),
+        "skipped": names(|check| matches!(check.standing, CheckStanding::Skipped { .. })),
+    });
+    next.stage_evidence = [(reached, asked)].into();
+}
+
+/// Merged: what was merged over is named, once. Said is only what is known to have stood in the way: the last look's word
+/// of the merged head, or where there is none, what was derived with nothing unread.
+fn complete(inputs: &Inputs<'_>, next: &mut LoopState, evaluation: &Evaluation) {
+    if inputs.before.status == RunStatus::Completed {
+        return;
+    }
+    next.status = RunStatus::Completed;
+    next.blocked = None;
+    // What the last look saved of the merged head is what held at the merge.
+    let held = Some(inputs.before).filter(|before| before.head_sha == next.head_sha && before.evaluation.is_some());
+    let snapshot = inputs.snapshot;
+    let is_whole = snapshot.problems.is_empty() && matches!(snapshot.files, crate::observed::ChangedFiles::Complete(_));
+    if held.is_none() && !is_whole {
+        return;
+    }
+    let was_closed = |gate: &GateReport| {
+        let closed = |state: &GateState| {
+            state.required && !matches!(state.status, GateStatus::Approved | GateStatus::NotApplicable)
+        };
+        held.is_none_or(|before| before.gates.get(&gate.name).is_some_and(closed))
+    };
+    let open_gates = inputs.assessment.gates.iter().filter(|gate| gate.is_closed() && was_closed(gate));
+    let failing = evaluation.rules.iter().filter(|rule| rule.severity == Severity::Fail).filter(|rule| {
+        match held.and_then(|before| before.evaluation.as_ref()) {
+            // What has come in since counts for it.
+            Some(then) => then.failed_rules.contains(&rule.id) && rule.outcome != RuleOutcome::Passed,
+            None => matches!(rule.outcome, RuleOutcome::Failed(_)),
+        }
+    });
+    let open_gates = open_gates.map(|gate| format!("{} gate", gate.name));
+    next.bypassed = open_gates.chain(failing.map(|rule| format!("{} rule", rule.id))).collect();
+}
+
+fn settle_stop(next: &mut LoopState, evaluation: &Evaluation) {
+    if next.stop.reason == Some(StopReason::UserStop) {
+        return;
+    }
+    use EvaluationVerdict::Passed;
+    next.stop.passed = evaluation.passed();
+    next.stop.reason = match (&evaluation.verdict, next.blocked.as_ref().map(|blocked| blocked.trigger)) {
+        (Passed(reason), _) if matches!(next.status, RunStatus::Passed | RunStatus::Completed) => Some(*reason),
+        (_, Some(Trigger::Stagnation)) => Some(StopReason::Stagnation),
+        (_, Some(Trigger::MaxAttemptsReached | Trigger::SameError | Trigger::TotalFailures)) => {
+            Some(StopReason::IterationLimit)
+        }
+        _ if next.status == RunStatus::Failed => Some(StopReason::IterationLimit),
+        _ => None,
+    };
+}

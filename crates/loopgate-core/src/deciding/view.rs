@@ -1,0 +1,335 @@
+//! Everything that is shown of a decision, before it becomes text; the record of its attempt, and when it is looked at again.
+
+use std::collections::BTreeMap;
+
+use chrono::TimeDelta;
+
+use super::{
+    decide::Inputs,
+    decision::{AttemptRecord, DecisionWord, NextAction, Provenance},
+    outcome::{self, ApprovedRuns, Blocking},
+    verification::{self, Counting},
+};
+use crate::{
+    attempts::{Cause, NextRerun},
+    escalation::{
+        EscalationView, disputes, escalation_call,
+        fix_request::{self, FixTurn},
+        senior_fixer,
+    },
+    evidence::{ChangedCoverage, CheckKind, Compare, Outcome, RepeatedTest},
+    failure::Blame,
+    gate::{Considered, GateReport, waiting},
+    ids::{CheckName, Login, PrNumber, Timestamp},
+    observed::{ForgedCheck, Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
+    policy::{ConfigError, PolicyOrigin, Trigger},
+    stage::Stage,
+    stages::{Blocker, Walks},
+    state::{
+        Answer, Asked, AttemptDigest, CapabilityProgress, GateStatus, LoopState, LostRecord, Rejection, Rerun,
+        RunStatus, Skip,
+    },
+    verdict::{
+        CheckStanding, DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, Verification,
+        blame::{self, CheckBlame},
+        evaluate, external, feedback,
+        gather::{self, GatheredCheck, HeadEvidence, OnBase},
+        review::{self, ReviewStanding},
+        tamper::Tampering,
+    },
+};
+
+/// Everything a reader may be shown of the loop, in the order it matters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct View {
+    pub origin: PolicyOrigin,
+    /// The furthest stage, gates heeded.
+    pub stage: Stage,
+    /// The furthest stage, gates ignored.
+    pub evidence_stage: Stage,
+    /// What stops the stage walk at `stage`.
+    pub held_by: Option<Blocker>,
+    /// What stops the evidence walk.
+    pub evidence_held_by: Option<Blocker>,
+    /// The attempt the head is (counts from 1).
+    pub attempt: u32,
+    pub max_attempts: u32,
+    pub evaluation: Evaluation,
+    pub checks: Vec<CheckView>,
+    pub gates: Vec<GateReport>,
+    /// Words about approving that name no gate, while some gate waits for one.
+    pub unmatched: Vec<Considered>,
+    pub capabilities: CapabilityProgress,
+    /// Failures of the head, the most telling first.
+    pub failures: Vec<FailureView>,
+    pub feedback: Vec<FeedbackFact>,
+    /// The fixer elsewhere whose turn it is, if one is asked.
+    pub fixing: Option<FixTurn>,
+    pub compare: Option<Compare>,
+    pub coverage: Option<ChangedCoverage>,
+    /// Present while a human is called.
+    pub escalation: Option<EscalationView>,
+    /// Mandatory when the run stopped at its limit.
+    pub distance: Option<DistanceToSuccess>,
+    pub skips: Vec<Skip>,
+    /// What was asked for again on this head.
+    pub reruns: Vec<Rerun>,
+    /// The repetition that comes by itself.
+    pub next_rerun: Option<NextRerun>,
+    /// Causes that are only flagged, each with what was recognised: the loop goes on.
+    pub flags: BTreeMap<Trigger, Cause>,
+    /// How the change weakens what checks it.
+    pub tampering: Vec<Tampering>,
+    /// Commands answered on this head.
+    pub replies: Vec<CommandReply>,
+    pub warnings: Vec<Warning>,
+    pub bypassed: Vec<String>,
+}
+
+/// One check as shown.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CheckView {
+    pub name: CheckName,
+    pub kind: CheckKind,
+    pub standing: CheckStanding,
+    /// Whether its failure is held against the head.
+    pub baseline: OnBase,
+    pub blame: Option<Blame>,
+}
+
+/// The answer to one command in a comment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct CommandReply {
+    pub source: Asked,
+    pub answer: Answer,
+}
+
+/// Something people must know although it decides nothing.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Warning {
+    /// No check of this kind is configured although every loop should have one.
+    NoCheckOfKind(CheckKind),
+    /// A test check that is not in the configuration passed without running a test.
+    NoTests(CheckName),
+    /// The jobs that a followed check takes come from several Apps, of which its configuration names none: a job of each App,
+    /// at most 5. A commit status has no App.
+    SeveralApps { check: CheckName, jobs: Vec<(String, Option<String>)> },
+    /// A test that the change adds passed and failed on the same code.
+    FlakyNewTest(RepeatedTest),
+    /// Something could not be read.
+    NotObserved(ObservationProblem),
+    /// The repository's file says something that the organisation has locked: it has no effect.
+    Overruled(ConfigError),
+    /// A check run uses our name and is not ours.
+    Forged(ForgedCheck),
+    /// An evidence artifact was not believed.
+    EvidenceRefused { artifact: String, reason: String },
+    /// There was a record before this run, and it is gone.
+    RecordLost(LostRecord),
+    /// The same head into the same base is judged on another pull request.
+    JudgedOn(PrNumber),
+    /// It left the merge queue without being merged.
+    LeftQueue(LeftQueue),
+    /// The checks bear the branch's own name, since people can make branches of the pattern it matches.
+    OpenPattern { pattern: String, branch: String },
+    /// A counted comment's body changed; `changed_by` is `None` if neither an event nor the API names the editor.
+    TamperedComment { by: Login, changed_by: Option<Login>, url: String },
+}
+
+/// How often a triggered gate is read again: hiding a comment sends no event.
+const GATES_ARE_READ_AGAIN: TimeDelta = TimeDelta::minutes(15);
+
+/// What the stages of a decision returned.
+pub(super) struct Stages<'a> {
+    pub(super) inputs: &'a Inputs<'a>,
+    /// The state as it will be saved.
+    pub(super) next: &'a LoopState,
+    pub(super) verification: &'a Verification,
+    pub(super) walks: &'a Walks,
+    pub(super) counting: &'a Counting,
+    pub(super) blocking: &'a Blocking,
+    pub(super) approved_runs: Option<&'a ApprovedRuns>,
+    pub(super) action: &'a NextAction,
+}
+
+impl Stages<'_> {
+    /// Everything a reader may be shown.
+    pub(super) fn view(&self) -> View {
+        let Self { inputs, next, verification, walks, counting, blocking, .. } = *self;
+        let Inputs { policy, assessment, .. } = *inputs;
+        let Verification { evidence, evaluation, blames, .. } = verification;
+        let has_stopped_short = !evaluation.passed()
+            && matches!(next.status, RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted);
+        let describe =
+            |blocked| escalation_call::describe(inputs.look(), blocked, &blocking.causes, next, &counting.failures);
+        View {
+            origin: policy.origin.clone(),
+            stage: next.state,
+            evidence_stage: walks.evidence.reached,
+            held_by: walks.stage.held_by.clone(),
+            evidence_held_by: walks.evidence.held_by.clone(),
+            attempt: next.iteration,
+            max_attempts: policy.retry.max_attempts,
+            distance: has_stopped_short.then(|| evaluate::distance(evaluation)),
+            escalation: next.blocked.as_ref().map(describe),
+            checks: check_views(evidence, blames),
+            capabilities: next.capabilities.clone(),
+            compare: counting.counted.as_ref().map(|counted| counted.compare.clone()),
+            coverage: evidence.coverage.clone(),
+            skips: next.skips.clone(),
+            reruns: next.reruns.clone(),
+            next_rerun: blocking.next_rerun.clone(),
+            flags: escalation_call::flagged(&blocking.causes, &policy.escalation),
+            tampering: inputs.tampering.to_vec(),
+            replies: replies(next),
+            warnings: self.warnings(),
+            unmatched: assessment.unmatched.clone(),
+            bypassed: next.bypassed.clone(),
+            feedback: feedback::feedback(
+                &counting.failures,
+                blames,
+                evaluation,
+                disputes::settled_of(next, &counting.failures)
+                    .map(|dispute| FeedbackFact::Settled(Box::new(dispute.clone())))
+                    .chain(objections(&assessment.gates, &verification.review))
+                    .collect(),
+            ),
+            fixing: fix_request::turn(inputs.look(), next, self.action.retried()),
+            evaluation: evaluation.clone(),
+            failures: counting.failures.clone(),
+            gates: assessment.gates.clone(),
+        }
+    }
+
+    /// The attempt to write down, where one was counted or its evidence replaced.
+    pub(super) fn record(&self, view: &View) -> Option<AttemptRecord> {
+        let counted = self.counting.counted.as_ref().filter(|counted| counted.is_news)?;
+        let Verification { evidence, blames, .. } = self.verification;
+        Some(AttemptRecord {
+            decision: verdict_on(&counted.digest, self.action),
+            digest: counted.digest.clone(),
+            provenance: Provenance::of(self.inputs.snapshot, self.next.pull_request),
+            checks: blame::recorded(evidence, blames),
+            coverage: evidence.coverage.clone(),
+            compare: counted.compare.clone(),
+            analysis: view.failures.clone(),
+            fix_applied: None,
+        })
+    }
+
+    fn warnings(&self) -> Vec<Warning> {
+        let Inputs { snapshot, policy, .. } = *self.inputs;
+        let configured = |kind: CheckKind| policy.verify.checks.values().any(|check| check.kind == kind);
+        let mut warnings: Vec<Warning> = [CheckKind::Build, CheckKind::Test]
+            .into_iter()
+            .filter(|kind| !configured(*kind))
+            .map(Warning::NoCheckOfKind)
+            .collect();
+        let detected = policy.verify.checks.iter().filter(|(_, check)| check.is_detected);
+        let is_empty = |name: &CheckName| {
+            let evidence = self.verification.evidence.checks.get(name).and_then(GatheredCheck::evidence);
+            evidence.is_some_and(|check| check.outcome == Outcome::Passed && check.ran_no_test())
+        };
+        warnings.extend(detected.map(|(name, _)| name).filter(|name| is_empty(name)).cloned().map(Warning::NoTests));
+        warnings.extend(policy.verify.checks.iter().filter_map(|(name, check)| {
+            let jobs = external::jobs_of_several_apps(snapshot, &check.source)?;
+            Some(Warning::SeveralApps { check: name.clone(), jobs })
+        }));
+        warnings.extend(gather::flaky_new_tests(snapshot).into_iter().cloned().map(Warning::FlakyNewTest));
+        warnings.extend(snapshot.judged_on.map(Warning::JudgedOn));
+        let PullRequest { number, head, lifecycle, .. } = &snapshot.pull_request;
+        let departure = self.next.queue.current(head.sha).filter(|_| *lifecycle == Lifecycle::Open);
+        let left = departure.and_then(|left| LeftQueue::explain(*number, &self.next.queue.groups, &left.removal));
+        warnings.extend(left.map(Warning::LeftQueue));
+        let base = &snapshot.pull_request.base;
+        warnings.extend(base.open_pattern.clone().map(|pattern| {
+            let branch = base.branch.clone();
+            Warning::OpenPattern { pattern, branch }
+        }));
+        warnings.extend(self.next.lost_record().map(Warning::RecordLost));
+        warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
+        warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));
+        warnings.extend(self.verification.evidence.coverage_refused.iter().map(|reason| {
+            let (what, reason) = ("coverage in the evidence".to_owned(), reason.to_string());
+            Warning::NotObserved(ObservationProblem { what, reason })
+        }));
+        warnings.extend(self.inputs.assessment.tampered.iter().map(|tampered| Warning::TamperedComment {
+            by: tampered.by.login.clone(),
+            changed_by: tampered.changed_by.clone(),
+            url: tampered.url.clone(),
+        }));
+        warnings.extend(snapshot.forged_checks.iter().cloned().map(Warning::Forged));
+        warnings.extend(snapshot.evidence.iter().filter_map(|received| match received {
+            ReceivedEvidence::Refused { artifact, reason, .. } => {
+                Some(Warning::EvidenceRefused { artifact: artifact.clone(), reason: reason.clone() })
+            }
+            ReceivedEvidence::Accepted(_) => None,
+        }));
+        warnings
+    }
+
+    /// When time alone changes the decision next: evidence becomes overdue, an outside failure escalates, something is due to be repeated or a fixer to be asked, an open gate is read again (hiding a
+    /// comment sends no event).
+    pub(super) fn revisit_at(&self, view: &View) -> Option<Timestamp> {
+        let Self { inputs, next, .. } = *self;
+        if !inputs.is_open() {
+            return None;
+        }
+        let overdue = |check: &CheckName| {
+            let policy = inputs.policy.verify.checks.get(check)?;
+            Some(verification::waiting_since(inputs, next, check) + policy.patience(&inputs.policy.retry))
+        };
+        let overdue = self.verification.evidence.open().iter().filter_map(overdue).filter(|at| *at > inputs.now).min();
+        let external = outcome::external_deadline(next);
+        let gates = &self.inputs.assessment.gates;
+        let triggered = gates.iter().any(|gate| !gate.is_advisory && gate.status() != GateStatus::NotApplicable);
+        // No event arrives when the verdict of another pull request ends, or when a stack is dissolved.
+        let depends = inputs.snapshot.judged_on.is_some() || inputs.snapshot.stack.is_some();
+        let again = (triggered || depends).then_some(inputs.now + GATES_ARE_READ_AGAIN);
+        let waits = waiting::next(inputs.look(), next);
+        let due = [view.next_rerun.as_ref().map(|next| next.at), view.fixing.as_ref().map(|turn| turn.at)];
+        // Then waiting for the senior fixer ends by itself.
+        let senior = next.senior.as_ref().filter(|call| call.head_sha == next.head_sha);
+        let senior = senior.map(|call| senior_fixer::deadline(call, inputs.policy));
+        let moments = [overdue, external, again, waits, senior].into_iter().chain(due);
+        moments.flatten().filter(|at| *at > inputs.now).min()
+    }
+}
+
+/// What an attempt comes to by itself: gates and people may still be waited for, but it passed or it did not.
+fn verdict_on(attempt: &AttemptDigest, action: &NextAction) -> DecisionWord {
+    match action.word() {
+        _ if attempt.passes() => DecisionWord::Proceed,
+        DecisionWord::Escalate => DecisionWord::Escalate,
+        _ => DecisionWord::Retry,
+    }
+}
+
+fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView> {
+    let blame = |name: &CheckName| blames.iter().find(|blame| &blame.check == name).map(|blame| blame.blame);
+    evidence
+        .checks
+        .iter()
+        .map(|(name, check)| CheckView {
+            name: name.clone(),
+            kind: check.kind,
+            standing: check.standing.clone(),
+            baseline: check.baseline,
+            blame: blame(name),
+        })
+        .collect()
+}
+
+/// What people who rejected the head object to.
+fn objections<'a>(gates: &'a [GateReport], review: &'a ReviewStanding) -> impl Iterator<Item = FeedbackFact> {
+    let rejections = review::rejections(gates, review);
+    rejections.map(|(Rejection { by, of, .. }, words)| FeedbackFact::Objection { by, of, words: words.clone() })
+}
+
+/// Answers given on this head.
+fn replies(next: &LoopState) -> Vec<CommandReply> {
+    let all = next.answered.iter().flat_map(|of| of.answers.iter().map(|answer| (&of.source, answer)));
+    let on_head = all.filter(|(_, answer)| answer.head_sha == next.head_sha);
+    on_head.map(|(source, answer)| CommandReply { source: source.clone(), answer: answer.clone() }).collect()
+}
