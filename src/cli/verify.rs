@@ -32,7 +32,7 @@ use loopgate_core::{
     evidence::{CheckEvidence, CheckKind, Evidence, EvidenceExtent, Outcome},
     failure,
     observed::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
-    policy::{CheckSource, Policy, RegressionProof, RequiredTest},
+    policy::{CheckSource, Policy, RequiredTest},
     state::LoopState,
     verdict::{coverage, gather},
 };
@@ -206,8 +206,7 @@ fn asks_for_proof(checkout: &Checkout, changes: &Changes, base: Option<&str>, po
     let pull_request = pull_request(checkout, base, changes.merge_base, Utc::now());
     let code_type = coverage::change_type(&pull_request, &changes.files, &policy.coverage);
     let wanted = [RequiredTest::RegressionTest, RequiredTest::OriginalBugReproduction];
-    policy.coverage.regression_proof == RegressionProof::RunOnBoth
-        && policy.coverage.judged_tests(code_type).any(|sort| wanted.contains(&sort))
+    policy.coverage.prove_regression && policy.coverage.judged_tests(code_type).any(|sort| wanted.contains(&sort))
 }
 
 fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, policy: &'a Policy) -> Trial<'a> {

@@ -13,7 +13,6 @@ use super::{
     problem::Layer,
     source::Source,
 };
-use loopgate_core::policy::Activation;
 
 /// A value in force.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -66,7 +65,7 @@ pub fn effective(
     let mut settings = Vec::new();
     collect(&tree, String::new(), &mut settings);
     if let Some(enabled) = settings.iter_mut().find(|setting| setting.key == ENABLED) {
-        enabled.value = json!(policy.activation == Activation::Active);
+        enabled.value = json!(policy.is_active);
     }
     Ok(settings)
 }

@@ -15,7 +15,7 @@ use super::{
 };
 use loopgate_core::{
     GateName,
-    policy::{Activation, ConfigError, Policy},
+    policy::{ConfigError, Policy},
 };
 
 /// A policy, and what is worth a look although it is accepted.
@@ -39,11 +39,11 @@ pub fn parse(file: &str, text: &str) -> Result<Policy, ConfigError> {
 /// The policy of a repository without any file: every preset and every default.
 pub fn presets() -> Policy {
     let loaded = load(None, None).expect("the presets are part of the program, and tests read them");
-    Policy { activation: Activation::Active, ..loaded.policy }
+    Policy { is_active: true, ..loaded.policy }
 }
 
 /// Reads a repository's file on top of its organisation's. Without the former, the policy is
-/// [`Activation::Off`](loopgate_core::policy::Activation::Off) unless the organisation says `enabled: true`.
+/// not active unless the organisation says `enabled: true`.
 ///
 /// # Errors
 /// Everything that is wrong, in the order of the files.

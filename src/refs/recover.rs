@@ -281,15 +281,15 @@ mod tests {
         deciding::decide,
         evidence::CheckKind,
         fixtures::Story,
-        policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck},
+        policy::{CheckPolicy, CheckSource, CommandCheck},
         state::history::EventStatus,
     };
 
     #[test]
     fn a_rebuilt_run_remembers_what_people_decided_and_asks_them_nothing_twice() {
         let mut story = Story::opened();
-        let (source, presence) = (CheckSource::Command(CommandCheck::new("lint")), CheckPresence::Configured);
-        let lint = CheckPolicy { kind: CheckKind::Lint, source, presence };
+        let (source, is_detected) = (CheckSource::Command(CommandCheck::new("lint")), false);
+        let lint = CheckPolicy { kind: CheckKind::Lint, source, is_detected };
         story.policy.verify.checks.insert("lint".parse().unwrap(), lint);
         let mut lines = story.decide().events.clone();
         lines.extend(story.comment("bob", "/loop skip lint --reason \"no linter here\"").events.clone());

@@ -145,17 +145,18 @@ mod tests {
         let task = Task { prompt: "round numbers".into(), ideal_result: None };
         let alias = Alias::of_task("round numbers");
         let state = begin(&fixtures::snapshot(), &policy, &alias, task, settings, now);
-        let begun = Turn::begun(state, now);
-        let once = Turn::broke(&begun.state, "the plan\nis empty".into(), now);
-        let twice = Turn::broke(&once.state, "the plan is empty".into(), now);
+        let begun = Turn::on(&state, now).begun();
+        let once = Turn::on(&begun.state, now).broke("the plan\nis empty".into());
+        let twice = Turn::on(&once.state, now).broke("the plan is empty".into());
         let call = LoopCall { notes: Vec::new(), ask: Ask { question: String::new(), options: Vec::new() } };
-        let called = Turn::refused(&begun.state, &[Trigger::Tampering], call.clone(), &policy, now);
-        let resumed = Turn::resumed(&called.state, fixtures::login("alice"), None, now);
-        let stopped =
-            |words: Option<&str>| Turn::stopped(&begun.state, words.map(str::to_owned), fixtures::login("alice"), now);
+        let called = Turn::on(&begun.state, now).refused(&[Trigger::Tampering], call.clone(), &policy);
+        let resumed = Turn::on(&called.state, now).resumed(fixtures::login("alice"), None);
+        let stopped = |words: Option<&str>| {
+            Turn::on(&begun.state, now).stopped(words.map(str::to_owned), fixtures::login("alice"))
+        };
         let own = TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
         policy.escalation.triggers.insert(Trigger::Tampering, own);
-        let aborted = Turn::refused(&begun.state, &[Trigger::Tampering], call, &policy, now);
+        let aborted = Turn::on(&begun.state, now).refused(&[Trigger::Tampering], call, &policy);
         let mut senior = begun.clone();
         senior.senior_for = Some(Trigger::SameError);
         let turns =

@@ -9,7 +9,7 @@ use loopgate_core::{
     evidence::{ChangedCoverage, CheckEvidence, CheckKind, Failure, Finding, FindingSeverity, Outcome},
     fixtures::{Story, evidence, sha},
     observed::{ReceivedEvidence, ReviewVerdict},
-    policy::{AutoRetry, Fixer, NameGlob, Pattern, Phase, RequiredTest, Rule, RuleCheck, Severity},
+    policy::{Fixer, NameGlob, Pattern, Phase, RequiredTest, Rule, RuleCheck, Severity},
 };
 
 macro_rules! shown {
@@ -145,11 +145,11 @@ fn every_cause_of_a_call() {
         failing(story, &["a", "a"], |_| {});
     });
     tell("nothing is retried", &|story| {
-        story.policy.retry.test_fail = AutoRetry::Escalate;
+        story.policy.retry.auto_retry_on_test_fail = false;
         story.push(1, &["a"], &[]);
     });
     tell("a review is not answered automatically", &|story| {
-        story.policy.retry.review_reject = AutoRetry::Escalate;
+        story.policy.retry.auto_retry_on_review_reject = false;
         story.snapshot.required_approvals = 1;
         story.push(1, &[], &["rounds"]);
         story.review(ReviewVerdict::ChangesRequested, "Use the vault");

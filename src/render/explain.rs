@@ -11,7 +11,7 @@ use super::{
 };
 use loopgate_core::{
     deciding::CheckView,
-    gate::{Considered, GateReport, GateStanding, Holding, MatchReason, RuleEvidence, TriggerMatch, WordOutcome},
+    gate::{Considered, GateReport, GateStanding, MatchReason, RuleEvidence, TriggerMatch, WordOutcome},
     state::AttemptDigest,
 };
 
@@ -132,7 +132,7 @@ fn gate_document(report: &GateReport, subject: &Subject<'_>, links: &Links) -> V
         "status": report.status(),
         "holds": report.holds,
         "closed": report.is_closed(),
-        "advisory": report.holding == Holding::Advisory,
+        "advisory": report.is_advisory,
         "why": plain_lines(&card.why.items),
         "who": words::approvers(report),
         "members": words::members(report),

@@ -10,7 +10,7 @@ use super::{
 };
 use loopgate_core::{
     GateName, Login,
-    gate::{Approval, GateReport, GateStanding, Holding, MatchReason, RuleEvidence, TriggerMatch},
+    gate::{Approval, GateReport, GateStanding, MatchReason, RuleEvidence, TriggerMatch},
     observed::Lifecycle,
     policy::{ApproveBy, Policy, RuleTier},
 };
@@ -90,7 +90,7 @@ impl GateCard {
 }
 
 fn standing(report: &GateReport, links: &Links) -> (&'static str, Markdown) {
-    let advisory = report.holding == Holding::Advisory;
+    let advisory = report.is_advisory;
     let (icon, variant, beside) = match &report.standing {
         GateStanding::NotApplicable => ("➖", "not_applicable", context! {}),
         GateStanding::Open => (if advisory { "ℹ️" } else { "🔒" }, "open", context! { advisory }),

@@ -12,7 +12,7 @@ use loopgate_core::{
     failure::{Blame, FeedbackLine},
     gate::*,
     memory::{MatchOutcome, MemoryMatch, Tier, ToldFix},
-    observed::{ForgedCheck, ObservationProblem},
+    observed::{ForgedCheck, ObservationProblem, Unusable},
     policy::{ConfigError, PolicyOrigin, ReportSection, Severity},
     stage::Stage,
     state::Skip,

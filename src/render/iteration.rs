@@ -9,7 +9,6 @@ use loopgate_core::{
         },
     },
     failure::{FeedbackLine, Priority, cut_at_sentence},
-    policy::EscalationDiff,
     text::first_line,
 };
 use minijinja::context;
@@ -153,7 +152,7 @@ fn problem(item: &FeedbackLine) -> String {
 /// The first lines of the diff, and how many are left out.
 fn diff(decided: &IterationDecision<'_>) -> Option<String> {
     let diff = &decided.check.diff;
-    if decided.policy.escalation_diff == EscalationDiff::Omit || diff.trim().is_empty() {
+    if !decided.policy.escalation_includes_diff || diff.trim().is_empty() {
         return None;
     }
     let mut length = 0;

@@ -5,7 +5,7 @@ use loopgate_core::{
     deciding::Decision,
     evidence::{CheckKind, Outcome},
     gate::Reviewer,
-    policy::{ChecklistMode, EscalationDiff, ReportSection},
+    policy::{ChecklistMode, ReportSection},
 };
 
 macro_rules! shown {
@@ -184,7 +184,7 @@ fn include_in_report_chooses_the_sections() {
     for absent in ["The change in question", "All check results", "Failure analyses", "What is remembered"] {
         assert!(!text.contains(absent), "{absent}");
     }
-    policy.retry.escalation_diff = EscalationDiff::Omit;
+    policy.retry.escalation_includes_diff = false;
     policy.escalation.include_in_report = vec![ReportSection::OriginalCode];
     assert!(!only_post(&pull_request(&decision, &snapshot, &policy)).contains("The change in question"));
 }

@@ -10,7 +10,7 @@ use loopgate_core::{
     failure::{Blame, FeedbackLine},
     gate::{GateReport, GateStanding},
     observed::{Lifecycle, Snapshot},
-    policy::{ApproveRuns, GateRole, Policy, Recipient, Trigger},
+    policy::{GateRole, Policy, Recipient, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{RunStatus, StopReason},
@@ -45,7 +45,7 @@ impl Subject<'_> {
 
     /// Whether an approval of this gate also lets the workflows of a fork run.
     pub(super) fn lets_runs_go(&self, gate: &GateReport) -> bool {
-        self.policy.approve_runs == ApproveRuns::WithSecurityGate
+        self.policy.approve_runs
             && self.snapshot.is_from_fork()
             && gate.standing != GateStanding::NotApplicable
             && self.policy.gates.get(&gate.name).is_some_and(|gate| gate.has_role(GateRole::Security))
@@ -309,13 +309,13 @@ mod tests {
         attempts::rerun::NextRerun,
         escalation::fix_request::{FixTurn, Whom},
         failure::Blame,
-        policy::{DispatchFixer, Fixer, OnMax},
+        policy::{DispatchFixer, Fixer},
         state::{Blocked, RunStatus, Stop, StopReason},
     };
 
     fn said(decision: &Decision, snapshot: &Snapshot) -> String {
         let mut policy = fixtures::policy();
-        policy.retry.on_max = OnMax::Fail;
+        policy.retry.escalation_on_max = false;
         said_under(decision, snapshot, &policy)
     }
 

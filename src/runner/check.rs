@@ -20,7 +20,7 @@ use loopgate_core::{
     },
     failure,
     observed::ChangedFiles,
-    policy::{CheckPresence, CommandCheck, EmptyTests, REPORTS_VARIABLE},
+    policy::{CommandCheck, REPORTS_VARIABLE},
 };
 use loopgate_reports::{
     self, Coverage, OutcomesMode, Pattern, PatternError, ReadOptions, Report,
@@ -253,7 +253,7 @@ fn gather_promised(ran: &Ran<'_>, gathered: &mut Gathered) {
         let found = report_files::find(promised, ran.job.directory, ran.job.root);
         let (fresh, old): (Vec<PathBuf>, Vec<PathBuf>) =
             found.into_iter().partition(|path| report_files::is_newer(path, ran.started));
-        if fresh.is_empty() && ran.job.planned.presence == CheckPresence::Configured {
+        if fresh.is_empty() && !ran.job.planned.is_detected {
             let message = match old.first() {
                 None => format!("the report `{promised}` was promised and is not there"),
                 Some(path) => format!(
@@ -300,7 +300,7 @@ fn shown(path: &Path, root: &Path) -> String {
 }
 
 fn outcome(ran: &Ran<'_>, ending: &Ending, gathered: &mut Gathered) -> Outcome {
-    let Planned { kind, presence, command } = ran.job.planned;
+    let Planned { kind, is_detected, command } = ran.job.planned;
     let (is_test, results) = (is_test(*kind), gathered.evidence.results);
     let executed = results.map(|results| results.total);
     let counted = results.is_some_and(|results| results.failed > 0 || results.errors > 0);
@@ -322,7 +322,7 @@ fn outcome(ran: &Ran<'_>, ending: &Ending, gathered: &mut Gathered) -> Outcome {
     if !gathered.problems.is_empty() || gathered.has_partial || is_test && has_failed {
         return Outcome::Failed;
     }
-    let may_be_empty = command.empty_tests == EmptyTests::Allow || *presence == CheckPresence::Detected;
+    let may_be_empty = command.allow_empty || *is_detected;
     if is_test && executed == Some(0) && !may_be_empty {
         return Outcome::NoTestsExecuted;
     }

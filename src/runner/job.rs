@@ -21,7 +21,7 @@ use loopgate_core::{
     CheckName,
     evidence::{CheckEvidence, Failure, FileCoverage, Outcome, RetryClass},
     failure::{Changes, ExaminedFailure},
-    policy::{REPORTS_VARIABLE, Verbosity, Waits},
+    policy::{REPORTS_VARIABLE, Waits},
 };
 
 /// Runs it to its evidence, and to the coverage it reported.
@@ -100,16 +100,17 @@ impl Job<'_> {
         }
         let line = CommandLine { environment, ..CommandLine::new(shell, self.directory, self.timeout()) };
         let options = check::read_options(command);
-        let verbosity = command.verbosity;
+        let verbose = command.verbose;
         let started = SystemTime::now();
         let (shown, watched, observer) = (format!("output of {}", self.name), self.name.clone(), Arc::clone(observer));
         let finished = command::run(
             line,
             interrupt,
             move |output| loopgate_reports::joblog::read_output(&shown, output, &options),
-            move |bytes| match verbosity {
-                Verbosity::Verbose => observer.output(&watched, bytes),
-                Verbosity::Quiet => {}
+            move |bytes| {
+                if verbose {
+                    observer.output(&watched, bytes);
+                }
             },
         )
         .await;

@@ -8,7 +8,7 @@ use indexmap::IndexMap;
 use loopgate_core::{
     CheckName,
     evidence::CheckKind,
-    policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Waits},
+    policy::{CheckPolicy, CheckSource, CommandCheck, Waits},
 };
 
 /// A selection that names what is not there.
@@ -34,7 +34,7 @@ pub struct Plan {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Planned {
     pub kind: CheckKind,
-    pub presence: CheckPresence,
+    pub is_detected: bool,
     pub command: CommandCheck,
 }
 
@@ -54,7 +54,7 @@ impl Plan {
         let wanted = only.map_or_else(|| Ok(checks.keys().cloned().collect()), |names| with_needs(checks, names))?;
         let planned = checks.iter().filter(|(name, _)| wanted.contains(*name)).filter_map(|(name, check)| {
             let CheckSource::Command(command) = &check.source else { return None };
-            Some((name.clone(), Planned { kind: check.kind, presence: check.presence, command: command.clone() }))
+            Some((name.clone(), Planned { kind: check.kind, is_detected: check.is_detected, command: command.clone() }))
         });
         let repeats = Waits { first_wait: TimeDelta::zero(), longest_wait: TimeDelta::zero(), times: 0 };
         Ok(Self { checks: planned.collect(), root, parallel, repeats })

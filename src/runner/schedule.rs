@@ -13,7 +13,6 @@ use super::{
 use loopgate_core::{
     CheckName,
     evidence::{CheckEvidence, FileCoverage, Outcome},
-    policy::FailFast,
 };
 
 /// The result of a plan.
@@ -70,7 +69,7 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>)
         if let Some(measured) = measured {
             coverage.get_or_insert_default().extend(measured);
         }
-        let stops = plan.checks.get(&evidence.name).is_some_and(|check| check.command.fail_fast == FailFast::On);
+        let stops = plan.checks.get(&evidence.name).is_some_and(|check| check.command.fail_fast);
         if stops && evidence.outcome.is_failure() {
             stopped.cancel();
         }
@@ -108,17 +107,13 @@ mod tests {
     use crate::runner::plan::SelectionError;
     use loopgate_core::{
         evidence::CheckKind,
-        policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Waits},
+        policy::{CheckPolicy, CheckSource, CommandCheck, Waits},
     };
 
     fn check(run: &str, needs: &[&str]) -> CheckPolicy {
         let mut command = CommandCheck::new(run);
         command.needs = needs.iter().map(|need| need.parse().unwrap()).collect();
-        CheckPolicy {
-            kind: CheckKind::Custom,
-            source: CheckSource::Command(command),
-            presence: CheckPresence::Configured,
-        }
+        CheckPolicy { kind: CheckKind::Custom, source: CheckSource::Command(command), is_detected: false }
     }
 
     fn plan(checks: &[(&str, CheckPolicy)], only: Option<&BTreeSet<CheckName>>) -> Result<Plan, SelectionError> {
@@ -187,7 +182,7 @@ mod tests {
     async fn fail_fast_ends_what_still_runs() {
         let mut failing = check("exit 1", &[]);
         if let CheckSource::Command(command) = &mut failing.source {
-            command.fail_fast = FailFast::On;
+            command.fail_fast = true;
         }
         let checks = [("slow", check("sleep 60", &[])), ("quick", failing), ("later", check("true", &[]))];
         let (got, _) = outcomes(&plan(&checks, None).unwrap()).await;

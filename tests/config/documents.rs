@@ -3,7 +3,7 @@
 use std::{collections::BTreeSet, fs, path::Path};
 
 use loopgate::config;
-use loopgate_core::policy::{GateDefinition, Policy, PolicyOrigin};
+use loopgate_core::policy::{Policy, PolicyOrigin};
 use serde_json::Value;
 
 use crate::json_schema;
@@ -77,7 +77,7 @@ fn the_example_shows_every_key_and_its_samples_are_right() {
         Err(errors) => panic!("{}\n\n{text}", errors.as_slice()[0]),
     };
     let payments = &policy.gates[&"payments".parse().unwrap()];
-    assert_eq!(payments.definition, GateDefinition::Configured);
+    assert!(payments.is_configured);
 
     let json = as_json(&text);
     assert_eq!(json_schema::misfits(&schema(), &json), [""; 0]);

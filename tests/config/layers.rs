@@ -3,7 +3,7 @@
 use loopgate::config::{self, Source};
 use loopgate_core::{
     CheckName, GateName,
-    policy::{Activation, CheckSource, Fixer, GateDefinition, GateTrigger, Policy, PolicyOrigin},
+    policy::{CheckSource, Fixer, GateTrigger, Policy, PolicyOrigin},
 };
 
 fn policy(organisation: &str, repository: Option<&str>) -> Policy {
@@ -61,11 +61,11 @@ fn a_preset_keeps_what_is_not_written_about_it() {
     );
     let (security, preset) = (&policy.gates[&gate("security")], &presets.gates[&gate("security")]);
     assert_eq!((&security.trigger, security.holds), (&preset.trigger, preset.holds));
-    assert_eq!((security.label.as_str(), security.definition), ("sec", GateDefinition::Configured));
+    assert_eq!((security.label.as_str(), security.is_configured), ("sec", true));
     assert_eq!(security.approvers.preset_team.as_deref(), Some("security"));
     assert!(!policy.gates.contains_key(&gate("database")));
-    assert_eq!(policy.gates[&gate("deploy")].definition, GateDefinition::Configured);
-    assert_eq!(policy.gates[&gate("external")].definition, GateDefinition::Preset);
+    assert!(policy.gates[&gate("deploy")].is_configured);
+    assert!(!policy.gates[&gate("external")].is_configured);
     assert!(policy.labels.labels.retry.name == "x:retry");
 }
 
@@ -117,14 +117,14 @@ fn locks_are_not_talked_around() {
 
 #[test]
 fn without_a_file_of_its_own_a_repository_is_left_alone_unless_the_organisation_says_so() {
-    for (organisation, repository, activation, origin) in [
-        ("mode: hybrid\n", None, Activation::Off, PolicyOrigin::Defaults),
-        ("enabled: true\n", None, Activation::Active, PolicyOrigin::Defaults),
-        ("enabled: false\n", Some(""), Activation::Off, PolicyOrigin::WorkingTree),
-        ("mode: hybrid\n", Some(""), Activation::Active, PolicyOrigin::WorkingTree),
-        ("enabled: true\n", Some("enabled: false\n"), Activation::Off, PolicyOrigin::WorkingTree),
+    for (organisation, repository, is_active, origin) in [
+        ("mode: hybrid\n", None, false, PolicyOrigin::Defaults),
+        ("enabled: true\n", None, true, PolicyOrigin::Defaults),
+        ("enabled: false\n", Some(""), false, PolicyOrigin::WorkingTree),
+        ("mode: hybrid\n", Some(""), true, PolicyOrigin::WorkingTree),
+        ("enabled: true\n", Some("enabled: false\n"), false, PolicyOrigin::WorkingTree),
     ] {
         let policy = policy(organisation, repository);
-        assert_eq!((policy.activation, policy.origin), (activation, origin), "{organisation}{repository:?}");
+        assert_eq!((policy.is_active, policy.origin), (is_active, origin), "{organisation}{repository:?}");
     }
 }

@@ -11,8 +11,8 @@ use loopgate_core::{
     gate::{Reacted, ReactionKind},
     observed::{
         Account, AccountKind, Actor, Authority, ChangedFile, ChangedFiles, Comment, Commit, Conclusion, Content,
-        FileEntry, Head, Hint, Listing, NamedAccount, Permission, Review, ReviewVerdict, Snapshot, Standing,
-        TeamStanding, Visibility,
+        FileEntry, Head, Hint, Listing, Members, Permission, Review, ReviewVerdict, Snapshot, Standing, Unusable,
+        Visibility,
     },
     policy::{Policy, PolicyOrigin},
     state::{GateStatus, LoopState},
@@ -181,10 +181,10 @@ impl Talk {
 
     pub fn team(&mut self, slug: &str, members: &[&str]) -> &mut Self {
         let members = members.iter().map(|member| (account(member).id, login(member))).collect();
-        self.standing(slug, TeamStanding::Usable { members })
+        self.standing(slug, Ok(members))
     }
 
-    pub fn standing(&mut self, slug: &str, standing: TeamStanding) -> &mut Self {
+    pub fn standing(&mut self, slug: &str, standing: Result<Members, Unusable>) -> &mut Self {
         self.snapshot.authority.teams.insert(slug.parse().expect("a team"), standing);
         self
     }
@@ -298,7 +298,7 @@ pub fn account(name: &str) -> Account {
 fn know(authority: &mut Authority, person: &str, permission: Permission) {
     let account = account(person);
     authority.people.insert(account.id, Standing::Known { permission, teams: BTreeSet::new() });
-    authority.logins.insert(account.login.clone(), NamedAccount::Known(account));
+    authority.logins.insert(account.login.clone(), Ok(account));
 }
 
 pub fn auth_file(line: &str) -> ChangedFile {

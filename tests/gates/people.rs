@@ -2,7 +2,7 @@
 
 use loopgate_core::{
     AppId, TeamSlug, UserId,
-    observed::{AccountKind, NamedAccount, Permission, ReviewVerdict, Standing, TeamStanding},
+    observed::{AccountKind, Permission, ReviewVerdict, Standing, Unusable},
 };
 
 use crate::kit::*;
@@ -97,7 +97,7 @@ fn a_bot_says_the_words() {
     );
     assert_eq!(talk.reaction(), None, "two bots might never stop");
     // Every workflow speaks as github-actions: allowing bots does not allow it.
-    talk.policy.gates.values_mut().for_each(|gate| gate.exclusions.bots = loopgate_core::policy::Exclusion::Allowed);
+    talk.policy.gates.values_mut().for_each(|gate| gate.exclusions.allow_bots = true);
     talk.look();
     talk.is(
         Approved,
@@ -166,14 +166,14 @@ fn a_member_of_a_nested_team_approves() {
 #[test]
 fn a_secret_or_invisible_team() {
     let mut talk = Talk::under(TEAM);
-    talk.standing("acme/sec", TeamStanding::Missing).says("alice", "security approved");
+    talk.standing("acme/sec", Err(Unusable::NoTeam)).says("alice", "security approved");
     talk.is(
         Closed,
         "⚠️ `acme/sec` cannot approve: there is no such team, or it is secret.\n\
          😕 alice’s comment does not count: alice is not an approver of this gate. It opens for no one who could be \
          found.",
     );
-    talk.standing("acme/sec", TeamStanding::NoAccess).look();
+    talk.standing("acme/sec", Err(Unusable::NoAccess)).look();
     talk.is(
         Closed,
         "⚠️ `acme/sec` cannot approve: the team cannot read this repository.\n\
@@ -184,7 +184,7 @@ fn a_secret_or_invisible_team() {
 
 #[test]
 fn missing_members_permission() {
-    let unreadable = || TeamStanding::Unreadable("Resource not accessible by integration".into());
+    let unreadable = || Err(Unusable::Unreadable("Resource not accessible by integration".into()));
     let mut talk = Talk::under(TEAM);
     talk.standing("acme/sec", unreadable()).says("alice", "security approved");
     talk.is(
@@ -208,8 +208,8 @@ fn missing_members_permission() {
     talk.is(Approved, "✅ **security** approved by maintainer on `01010101`.");
     // One that is not here, and one that cannot read the repository, are named as such.
     for (standing, why) in [
-        (TeamStanding::Missing, "There is no team `acme/security` that Loopgate could ask"),
-        (TeamStanding::NoAccess, "The team `acme/security` cannot read this repository"),
+        (Err(Unusable::NoTeam), "There is no team `acme/security` that Loopgate could ask"),
+        (Err(Unusable::NoAccess), "The team `acme/security` cannot read this repository"),
     ] {
         let mut talk = Talk::under("version: 1\ngates: { deploy: off }\n");
         talk.standing("acme/security", standing).look();
@@ -217,7 +217,7 @@ fn missing_members_permission() {
     }
     // What GitHub does not answer for the moment hands the gate to nobody else, and says so.
     let mut talk = Talk::under("version: 1\ngates: { deploy: off }\n");
-    talk.standing("acme/security", TeamStanding::Unknown("GitHub did not answer (503)".into()));
+    talk.standing("acme/security", Err(Unusable::Unknown("GitHub did not answer (503)".into())));
     talk.says("maintainer", "security approved");
     talk.is(
         Closed,
@@ -231,7 +231,7 @@ fn missing_members_permission() {
 fn a_team_was_renamed() {
     // The old name leads nowhere: the configuration must be mended, and until then nobody approves by it.
     let mut talk = Talk::under(TEAM);
-    talk.standing("acme/sec", TeamStanding::Missing).team("acme/security-guild", &["alice"]);
+    talk.standing("acme/sec", Err(Unusable::NoTeam)).team("acme/security-guild", &["alice"]);
     talk.says("alice", "security approved");
     talk.is(
         Closed,
@@ -250,7 +250,7 @@ fn a_user_was_renamed_and_the_login_taken_over_by_somebody_else() {
     impostor.id = UserId::new(4711);
     let standing = Standing::Known { permission: Permission::Read, teams: Default::default() };
     talk.snapshot.authority.people.insert(impostor.id, standing);
-    talk.snapshot.authority.logins.insert(login("alice"), NamedAccount::Known(impostor.clone()));
+    talk.snapshot.authority.logins.insert(login("alice"), Ok(impostor.clone()));
     talk.comment().author.login = login("alice-new");
     talk.look();
     talk.is(
@@ -291,7 +291,7 @@ fn a_look_up_that_fails_stays_closed() {
          (502)). Loopgate asks again by itself.",
     );
     let mut talk = Talk::under(TEAM);
-    talk.standing("acme/sec", TeamStanding::Unknown("GitHub did not answer (503)".into()));
+    talk.standing("acme/sec", Err(Unusable::Unknown("GitHub did not answer (503)".into())));
     talk.says("alice", "security approved");
     talk.is(
         Closed,

@@ -2,7 +2,7 @@ use loopgate::github::{Error, Observer};
 use loopgate_core::{
     observed::{
         ChangedFiles, CheckProgress, CodeType, Completeness, Conclusion as Concluded, Hint, Lifecycle, Permission,
-        ReceivedEvidence, ReviewVerdict, Standing, TeamStanding, Visibility,
+        ReceivedEvidence, ReviewVerdict, Standing, Visibility,
     },
     policy::PolicyOrigin,
 };
@@ -69,7 +69,7 @@ async fn everything_the_decision_needs_is_observed() {
     let bob = snapshot.comments.items[0].author.id;
     let Some(Standing::Known { permission, teams }) = snapshot.authority.people.get(&bob) else { panic!() };
     assert_eq!((*permission, teams.contains(&team)), (Permission::Write, true));
-    assert!(matches!(&snapshot.authority.teams[&team], TeamStanding::Usable { members } if members.len() == 1));
+    assert!(matches!(&snapshot.authority.teams[&team], Ok(members) if members.len() == 1));
     let carol = snapshot.comments.items[1].author.id;
     assert!(!snapshot.authority.people.contains_key(&carol), "who only chats is not looked up");
     assert!(

@@ -60,7 +60,7 @@ impl Session<'_> {
             Err(refusal) => return Ok(Err(refusal)),
         };
         let call = render::loop_dispute(&dispute, failures);
-        let turn = Turn::disputed(&state, dispute, call, &policy, at);
+        let turn = Turn::on(&state, at).disputed(dispute, call, &policy);
         self.save(turn, None).await.map(Ok)
     }
 
@@ -93,7 +93,7 @@ impl Session<'_> {
             }
         };
         let weakened = self.weakening(self.state.head_sha)?;
-        let turn = Turn::settled(&self.state, failure, outcome, person(), &weakened, Utc::now());
+        let turn = Turn::on(&self.state, Utc::now()).settled(failure, outcome, person(), &weakened);
         let turn = turn.map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))?;
         self.save(turn, None).await.map(drop)
     }

@@ -117,7 +117,7 @@ impl<'g> Session<'g> {
         }
         self.say_step();
         let progress = match self.state.current_step {
-            Step::Plan => self.save_or_break(Turn::planned(&self.state, loop_plan(&self.state), Utc::now())).await?,
+            Step::Plan => self.save_or_break(Turn::on(&self.state, Utc::now()).planned(loop_plan(&self.state))).await?,
             Step::ProducePrepare => self.produce_and_prepare().await?,
             Step::Prepare => self.prepare(None).await?,
             Step::Evaluate => self.evaluate().await?,
@@ -161,7 +161,7 @@ impl<'g> Session<'g> {
         let policy = self.governed();
         let rules = evaluate::rules(&policy, settings(&self.state).task_type);
         let checks = reflex::prepared_checks(&policy, &rules, self.state.phase);
-        let turn = Turn::prepared(&self.state, produced.as_ref(), checks, &policy, Utc::now());
+        let turn = Turn::on(&self.state, Utc::now()).prepared(produced.as_ref(), checks, &policy);
         self.save_or_break(turn).await
     }
 
@@ -214,7 +214,7 @@ impl<'g> Session<'g> {
     async fn critique(&mut self) -> Result<Progress, CliError> {
         let view = &self.judged().await?.decision.view;
         let (items, evaluation) = (loop_critique(view), view.evaluation.clone());
-        let turn = Turn::critiqued(&self.state, &items, &evaluation, Utc::now());
+        let turn = Turn::on(&self.state, Utc::now()).critiqued(&items, &evaluation);
         self.save_or_break(turn).await
     }
 
@@ -232,13 +232,13 @@ impl<'g> Session<'g> {
 
     pub(super) async fn break_off(&mut self, why: String) -> Result<Progress, CliError> {
         output::note_line(format_args!("This step went wrong: {why}."));
-        let turn = Turn::broke(&self.state, why, Utc::now());
+        let turn = Turn::on(&self.state, Utc::now()).broke(why);
         self.save(turn, None).await
     }
 
     /// Calls a person instead of going on.
     pub(super) async fn call_a_person(&mut self, cause: Trigger, notes: Vec<String>) -> Result<Progress, CliError> {
-        let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), &self.governed(), Utc::now());
+        let turn = Turn::on(&self.state, Utc::now()).refused(&[cause], loop_call(cause, notes), &self.governed());
         self.save(turn, None).await
     }
 

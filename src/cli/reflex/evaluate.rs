@@ -23,7 +23,7 @@ use loopgate_core::{
     evidence::{CheckEvidence, Environment, Evidence, FileCoverage},
     memory::{AppliedFix, Retention},
     observed::{ChangedFile, ChangedFiles, Snapshot},
-    policy::{Look, Phase, Policy, Switch, Trigger},
+    policy::{Look, Phase, Policy, Trigger},
     reflex::{self, Evaluated, Turn},
     state::RunStatus,
     verdict::{Evaluation, coverage, evaluate, gather},
@@ -64,7 +64,7 @@ impl Session<'_> {
         {
             let found = Evaluated::PhaseA(&evaluation);
             let (state, now) = (&self.state, Utc::now());
-            let turn = Turn::evaluated(state, found, &checked.checks, &checked.edited, &policy, now);
+            let turn = Turn::on(state, now).evaluated(found, &checked.checks, &checked.edited, &policy);
             let progress = self.save_or_break(turn).await?;
             if self.state.phase == Phase::B {
                 self.phase_a = checked;
@@ -94,7 +94,7 @@ impl Session<'_> {
         let (critique, call) = (loop_critique(&decision.view), loop_call_of(&decision));
         let found = Evaluated::Head { decision: &decision, critique: &critique, call: call.as_ref() };
         let now = Utc::now();
-        let mut turn = match Turn::evaluated(&self.state, found, &checked.checks, &checked.edited, policy, now) {
+        let mut turn = match Turn::on(&self.state, now).evaluated(found, &checked.checks, &checked.edited, policy) {
             Ok(turn) => turn,
             Err(breach) => return self.break_off(loop_breach(&breach)).await,
         };
@@ -211,7 +211,7 @@ impl Session<'_> {
         let questions = decision.memory_questions(policy);
         let change = questions.changed_since.and_then(|from| self.changed_since(from, decision));
         // What an iteration of this run found out may be meant for the next run only.
-        let asks = self.state.attempts.is_empty() || policy.memory.cross_iteration_learning == Switch::On;
+        let asks = self.state.attempts.is_empty() || policy.memory.cross_iteration_learning;
         let found = match questions.look_up && asks {
             true => {
                 let root = self.workspace.worktree.root();
@@ -236,7 +236,7 @@ impl Session<'_> {
     /// Writes what the attempts leave: after each, or at the end of the run where the policy says so.
     async fn record(&mut self, policy: &Policy) {
         let goes_on = self.state.status == RunStatus::InProgress;
-        if self.to_remember.lines.is_empty() || (goes_on && policy.memory.persist_per_iteration == Switch::Off) {
+        if self.to_remember.lines.is_empty() || (goes_on && !policy.memory.persist_per_iteration) {
             return;
         }
         let notes: MemoryNotes = std::mem::take(&mut self.to_remember);

@@ -106,7 +106,7 @@ pub async fn stop(workspace: &LocalWorkspace, arguments: &StopArguments, format:
     let never = Interrupt::new();
     let mut session = Session::open(workspace, &alias, None, format, never).await?;
     if !session.state.has_ended() {
-        let turn = Turn::stopped(&session.state, arguments.reason.clone(), local_workspace::person(), now);
+        let turn = Turn::on(&session.state, now).stopped(arguments.reason.clone(), local_workspace::person());
         session.save(turn, None).await?;
     }
     let state = &session.state;

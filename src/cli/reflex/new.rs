@@ -153,7 +153,7 @@ pub async fn run(workspace: &LocalWorkspace, arguments: &Arguments, format: Form
     let state = begun(workspace, &policy, &alias, proposal, now)?;
     let never = Interrupt::new();
     let mut session = Session::open(workspace, &alias, Some(state), format, never).await?;
-    let turn = Turn::begun(session.state.clone(), now);
+    let turn = Turn::on(&session.state, now).begun();
     session.save(turn, None).await?;
     workspace.repository.enter_task(&local_workspace::task_ref(&alias)).await?;
     report::began(&session.state, format)

@@ -151,7 +151,7 @@ impl Session<'_> {
             return Ok(());
         }
         let calling = Calling { head: head.commit, tree: before, since: Utc::now() };
-        self.save(Turn::calling(&self.state, calling, Utc::now()), None).await?;
+        self.save(Turn::on(&self.state, Utc::now()).calling(calling), None).await?;
         Ok(())
     }
 

@@ -99,7 +99,7 @@ impl Session<'_> {
         let is_committed = artifact.commit == head.commit;
         let subject = if is_committed { self.subject_of(head.commit)? } else { "uncommitted changes".to_owned() };
         let fix = fix_record(self.state.iteration, artifact.commit, subject, &files);
-        self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
+        self.save(Turn::on(&self.state, Utc::now()).refined(fix), None).await
     }
 
     /// HEAD has moved since the evaluation: the fix was committed before the process died, or somebody committed.
@@ -111,7 +111,7 @@ impl Session<'_> {
             self.workspace.worktree.settle_index()?;
             fix.by = if self.reflex().senior == Senior::Next { FixMaker::SeniorFixer } else { FixMaker::Fixer };
         }
-        self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
+        self.save(Turn::on(&self.state, Utc::now()).refined(fix), None).await
     }
 
     fn subject_of(&self, commit: Sha) -> Result<String, CliError> {
@@ -253,7 +253,7 @@ impl Session<'_> {
                 let notes = vec![format!("The fixer ended without changing a file.{}", said.unwrap_or_default())];
                 let triggers = [Trigger::AmbiguousRequirement, Trigger::NoChange];
                 let call = loop_call(Trigger::AmbiguousRequirement, notes);
-                self.save(Turn::refused(&self.state, &triggers, call, policy, Utc::now()), None).await
+                self.save(Turn::on(&self.state, Utc::now()).refused(&triggers, call, policy), None).await
             }
             EditVerdict::Refuse(refusals) => {
                 let diff = self.workspace.worktree.diff(edits.before(), edits.tree)?;
@@ -262,7 +262,7 @@ impl Session<'_> {
                     refusals.iter().take(20).map(|refusal| plain(&loop_refusal(refusal))).collect();
                 notes.push(format!("Nothing of it was committed. It is put aside: git show {}", self.aside()));
                 let cause = Trigger::Tampering;
-                let turn = Turn::refused(&self.state, &[cause], loop_call(cause, notes), policy, Utc::now());
+                let turn = Turn::on(&self.state, Utc::now()).refused(&[cause], loop_call(cause, notes), policy);
                 self.save(turn.with_diff(&diff, DIFF_LINES), None).await
             }
             EditVerdict::Take { outside } => {
@@ -279,7 +279,7 @@ impl Session<'_> {
                     ..fix_record(self.state.iteration, commit, subject, &edits.files)
                 };
                 self.say_fixed(&fix);
-                self.save(Turn::refined(&self.state, fix, Utc::now()), None).await
+                self.save(Turn::on(&self.state, Utc::now()).refined(fix), None).await
             }
         }
     }

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use super::{Check, names::is_bot, people};
 use loopgate_core::{
     GateName, Login, UserId,
-    gate::{ACTIONS, Holding, Owner, holding, owner_mentions},
-    observed::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},
-    policy::{Codeowners, Exclusion, GatePolicy},
+    gate::{ACTIONS, Owner, is_advisory, owner_mentions},
+    observed::{Account, AccountKind, Permission, Standing, Unusable},
+    policy::GatePolicy,
 };
 
 /// The people whose word could count.
@@ -21,7 +21,7 @@ struct Audience {
 impl Check<'_> {
     /// Whether enough people can approve a gate that holds.
     pub(super) fn approvable(&mut self, name: &GateName, gate: &GatePolicy) {
-        if holding(gate, self.policy.mode, &self.survey.repository, &self.survey.authority) == Holding::Advisory {
+        if is_advisory(gate, self.policy.mode, &self.survey.repository, &self.survey.authority) {
             return;
         }
         let Audience { people: able, open_ended } = self.audience(gate);
@@ -33,7 +33,7 @@ impl Check<'_> {
         let counted = ["gates", name.as_str(), "approvers", "count"];
         let spot = (if needed > 1 { &counted[..] } else { &path[..] }, None);
         let who = people(able.values().map(Login::as_str).collect::<Vec<_>>().into_iter());
-        let excluded = gate.exclusions.author == Exclusion::Excluded;
+        let excluded = !gate.exclusions.allow_author;
         if able.is_empty() {
             let message = format!("no one can ever approve the gate `{name}`{}", self.because(gate));
             self.error(spot, message, "name people or a team who have access to the repository under `approvers`");
@@ -53,8 +53,8 @@ impl Check<'_> {
         let approvers = &gate.approvers;
         let named = !approvers.users.is_empty() || !approvers.teams.is_empty();
         match (named, approvers.permission, approvers.codeowners) {
-            (false, None, Codeowners::MayApprove) => ": no file has an owner who could",
-            (false, None, Codeowners::Ignored) => ": no one may maintain the repository",
+            (false, None, true) => ": no file has an owner who could",
+            (false, None, false) => ": no one may maintain the repository",
             (false, Some(_), _) => ": no one has that permission",
             (true, ..) => ": none of those named can",
         }
@@ -65,7 +65,7 @@ impl Check<'_> {
         let (approvers, authority) = (&gate.approvers, &self.survey.authority);
         let (mut users, mut teams) = (approvers.users.clone(), approvers.teams.clone());
         let mut permission = approvers.permission;
-        let owners_may = approvers.codeowners == Codeowners::MayApprove;
+        let owners_may = approvers.codeowners;
         if owners_may {
             for mention in self.survey.codeowners.iter().flat_map(|file| owner_mentions(&file.text)) {
                 match mention.owner {
@@ -77,27 +77,27 @@ impl Check<'_> {
         } else if users.is_empty() && teams.is_empty() && permission.is_none() {
             let team = gate.preset_team(&self.survey.repository);
             match team.map(|team| (authority.teams.get(&team), team)) {
-                Some((Some(TeamStanding::Usable { .. }), team)) => drop(teams.insert(team)),
-                Some((Some(TeamStanding::Unknown(_)), _)) => audience.open_ended = true,
+                Some((Some(Ok(_)), team)) => drop(teams.insert(team)),
+                Some((Some(Err(Unusable::Unknown(_))), _)) => audience.open_ended = true,
                 _ => permission = Some(Permission::Maintain),
             }
         }
         for login in &users {
             match authority.logins.get(login) {
-                Some(NamedAccount::Known(account)) => self.add(&mut audience, account, gate),
-                Some(NamedAccount::Missing) => {}
-                Some(NamedAccount::Unknown(_)) | None => audience.open_ended = true,
+                Some(Ok(account)) => self.add(&mut audience, account, gate),
+                Some(Err(Unusable::NoAccount)) => {}
+                Some(Err(_)) | None => audience.open_ended = true,
             }
         }
         for team in &teams {
             match authority.teams.get(team) {
-                Some(TeamStanding::Usable { members }) => members.iter().for_each(|(id, login)| {
+                Some(Ok(members)) => members.iter().for_each(|(id, login)| {
                     let account = Account { id: *id, login: login.clone(), kind: AccountKind::User };
                     self.add(&mut audience, &account, gate);
                 }),
-                Some(TeamStanding::Missing | TeamStanding::NoAccess) => {}
+                Some(Err(Unusable::NoTeam | Unusable::NoAccess)) => {}
                 // Said already, at the team's own place.
-                Some(TeamStanding::Unreadable(_) | TeamStanding::Unknown(_)) | None => audience.open_ended = true,
+                Some(Err(_)) | None => audience.open_ended = true,
             }
         }
         match (permission, &self.survey.collaborators) {
@@ -114,7 +114,7 @@ impl Check<'_> {
     }
 
     fn add(&self, audience: &mut Audience, account: &Account, gate: &GatePolicy) {
-        let bots = gate.exclusions.bots == Exclusion::Allowed && account.login.as_str() != ACTIONS;
+        let bots = gate.exclusions.allow_bots && account.login.as_str() != ACTIONS;
         let may = match account.kind {
             AccountKind::User => !is_bot(account) || bots,
             AccountKind::Bot => bots,

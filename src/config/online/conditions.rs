@@ -4,7 +4,7 @@ use super::{Check, Spot, meant};
 use crate::config::problem::{Layer, shorten};
 use loopgate_core::{
     GateName,
-    observed::NamedAccount,
+    observed::Unusable,
     policy::{GatePolicy, GateTrigger, NameGlob},
 };
 
@@ -91,7 +91,7 @@ impl Check<'_> {
             }
             GateTrigger::Not(condition) => **condition != GateTrigger::Always,
             GateTrigger::Author(logins) => {
-                !logins.iter().all(|login| self.survey.authority.logins.get(login) == Some(&NamedAccount::Missing))
+                !logins.iter().all(|login| self.survey.authority.logins.get(login) == Some(&Err(Unusable::NoAccount)))
             }
             _ => true,
         }

@@ -4,8 +4,8 @@ use super::{Check, Spot, meant};
 use loopgate_core::{
     GateName, Login, TeamSlug,
     gate::ACTIONS,
-    observed::{Account, AccountKind, NamedAccount, Permission, Standing, TeamStanding},
-    policy::{Exclusion, GatePolicy},
+    observed::{Account, AccountKind, Permission, Standing, Unusable},
+    policy::GatePolicy,
 };
 
 impl Check<'_> {
@@ -28,8 +28,9 @@ impl Check<'_> {
     /// The account behind a login.
     pub(super) fn account(&mut self, spot: Spot<'_>, login: &Login) -> Option<Account> {
         match self.survey.authority.logins.get(login) {
-            Some(NamedAccount::Known(account)) => return Some(account.clone()),
-            Some(NamedAccount::Missing) => {
+            Some(Ok(account)) => return Some(account.clone()),
+            Some(Err(Unusable::Unknown(reason))) => self.unanswered(spot, login.as_str(), reason),
+            Some(Err(_)) => {
                 let collaborators = self.survey.collaborators.iter().flatten();
                 let known = meant(login.as_str(), collaborators.map(|(account, _)| account.login.as_str()));
                 let hint = known.unwrap_or_else(|| {
@@ -37,7 +38,6 @@ impl Check<'_> {
                 });
                 self.error(spot, format!("there is no account `{login}` on GitHub"), hint);
             }
-            Some(NamedAccount::Unknown(reason)) => self.unanswered(spot, login.as_str(), reason),
             None => self.unanswered(spot, login.as_str(), "there are too many names to look up"),
         }
         None
@@ -58,7 +58,7 @@ impl Check<'_> {
             return self.error(spot, format!("`{login}` can never approve"), hint);
         }
         if is_bot(account) {
-            if gate.exclusions.bots == Exclusion::Excluded {
+            if !gate.exclusions.allow_bots {
                 let hint = "name a person, or set `allow_bots: true` on the gate if a bot shall decide";
                 self.error(spot, format!("`{login}` is a bot, and bots do not approve this gate"), hint);
             }
@@ -88,16 +88,10 @@ impl Check<'_> {
     pub(super) fn team(&mut self, spot: Spot<'_>, team: &TeamSlug, approves: bool) {
         let repository = &self.survey.repository;
         match self.survey.authority.teams.get(team) {
-            Some(TeamStanding::Usable { members }) if approves && members.is_empty() => {
+            Some(Ok(members)) if approves && members.is_empty() => {
                 self.warn(spot, format!("the team `{team}` has no members"), "add people to it");
             }
-            Some(TeamStanding::Missing) => {
-                let message = format!("there is no team `{team}`, or it is not shown to these credentials");
-                let hint = "take the name from the address of the team's page, …/orgs/ORG/teams/NAME; a team that was \
-                            renamed has a new one";
-                self.error(spot, message, hint);
-            }
-            Some(TeamStanding::NoAccess) => {
+            Some(Err(Unusable::NoAccess)) => {
                 let (so, least) = match approves {
                     true => {
                         ("its members approve nothing there", "give the team read access to the repository at least")
@@ -106,14 +100,20 @@ impl Check<'_> {
                 };
                 self.error(spot, format!("the team `{team}` cannot read {repository}, so {so}"), least);
             }
-            Some(TeamStanding::Unreadable(reason)) if approves => {
+            Some(Err(Unusable::Unreadable(reason))) if approves => {
                 let message = format!("the members of `{team}` cannot be read, so none of them can approve: {reason}");
                 let hint = "let the App read the organisation's members (`members: read`); a workflow's own token \
                             never may: name users or a permission instead, or give it an App's token";
                 self.error(spot, message, hint);
             }
-            Some(TeamStanding::Usable { .. } | TeamStanding::Unreadable(_)) => {}
-            Some(TeamStanding::Unknown(reason)) => self.unanswered(spot, &team.to_string(), reason),
+            Some(Ok(_) | Err(Unusable::Unreadable(_))) => {}
+            Some(Err(Unusable::Unknown(reason))) => self.unanswered(spot, &team.to_string(), reason),
+            Some(Err(_)) => {
+                let message = format!("there is no team `{team}`, or it is not shown to these credentials");
+                let hint = "take the name from the address of the team's page, …/orgs/ORG/teams/NAME; a team that was \
+                            renamed has a new one";
+                self.error(spot, message, hint);
+            }
             None => self.unanswered(spot, &team.to_string(), "there are too many names to look up"),
         }
     }

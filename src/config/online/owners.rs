@@ -4,8 +4,7 @@ use super::Check;
 use crate::config::{problem::shorten, source::Source};
 use loopgate_core::{
     gate::{Owner, OwnerMention, online_facts::asks_owners, owner_mentions},
-    observed::{NamedAccount, Permission, Standing, TeamStanding},
-    policy::Codeowners,
+    observed::{Permission, Standing, Unusable},
 };
 
 impl Check<'_> {
@@ -24,7 +23,7 @@ impl Check<'_> {
 
     fn no_file(&mut self) {
         for (name, gate) in &self.policy.gates {
-            if gate.approvers.codeowners == Codeowners::MayApprove {
+            if gate.approvers.codeowners {
                 let path = ["gates", name.as_str(), "approvers", "codeowners"];
                 let message = format!("{} has no CODEOWNERS file on its default branch", self.survey.repository);
                 self.error((&path, None), message, "add .github/CODEOWNERS, or name other approvers");
@@ -47,24 +46,24 @@ impl Check<'_> {
                 "name the login",
             )),
             Some(Owner::User(login)) => match survey.authority.logins.get(login)? {
-                NamedAccount::Missing => {
+                Err(Unusable::NoAccount) => {
                     Some((format!("there is no account `{word}` on GitHub"), "who was renamed has a new login"))
                 }
-                NamedAccount::Known(account) => match survey.authority.people.get(&account.id)? {
+                Ok(account) => match survey.authority.people.get(&account.id)? {
                     Standing::Known { permission, .. } if *permission < Permission::Write => {
                         Some((no_write(), "give them write access, or name somebody else"))
                     }
                     _ => None,
                 },
-                NamedAccount::Unknown(_) => None,
+                Err(_) => None,
             },
             Some(Owner::Team(team)) => match survey.authority.teams.get(team)? {
-                TeamStanding::Missing => Some((
+                Err(Unusable::NoTeam) => Some((
                     format!("there is no team `{word}`, or it is not shown to these credentials"),
                     "a team that was renamed has a new name; a secret one owns nothing",
                 )),
-                TeamStanding::NoAccess => Some((no_write(), "give the team write access to the repository")),
-                TeamStanding::Unreadable(_) if asks_owners(self.policy) => Some((
+                Err(Unusable::NoAccess) => Some((no_write(), "give the team write access to the repository")),
+                Err(Unusable::Unreadable(_)) if asks_owners(self.policy) => Some((
                     format!("the members of `{word}` cannot be read, so none of them can approve as an owner"),
                     "let the App read the organisation's members (`members: read`)",
                 )),

@@ -5,7 +5,7 @@ use crate::config::load;
 use loopgate_core::{
     Login, UserId,
     gate::online_facts::{ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile},
-    observed::{Account, AccountKind, Authority, NamedAccount, Permission, Standing, TeamStanding},
+    observed::{Account, AccountKind, Authority, Permission, Standing, Unusable},
 };
 
 const PEOPLE: [(&str, Permission); 6] = [
@@ -34,21 +34,21 @@ fn survey() -> Survey {
     for (login, permission) in PEOPLE {
         let account = account(login);
         authority.people.insert(account.id, Standing::Known { permission, teams: BTreeSet::new() });
-        authority.logins.insert(account.login.clone(), NamedAccount::Known(account));
+        authority.logins.insert(account.login.clone(), Ok(account));
     }
-    authority.logins.insert("acme".parse().unwrap(), NamedAccount::Known(account("acme")));
+    authority.logins.insert("acme".parse().unwrap(), Ok(account("acme")));
     for gone in ["alcie", "nobody-at-all"] {
-        authority.logins.insert(gone.parse().unwrap(), NamedAccount::Missing);
+        authority.logins.insert(gone.parse().unwrap(), Err(Unusable::NoAccount));
     }
     let members = |logins: &[&str]| -> BTreeMap<UserId, Login> {
         logins.iter().map(|login| (account(login).id, account(login).login)).collect()
     };
     for (team, standing) in [
-        ("acme/security", TeamStanding::Usable { members: members(&["alice", "bob"]) }),
-        ("acme/empty", TeamStanding::Usable { members: members(&[]) }),
-        ("acme/gone", TeamStanding::Missing),
-        ("acme/blind", TeamStanding::NoAccess),
-        ("acme/closed", TeamStanding::Unreadable("it needs members=read".to_owned())),
+        ("acme/security", Ok(members(&["alice", "bob"]))),
+        ("acme/empty", Ok(members(&[]))),
+        ("acme/gone", Err(Unusable::NoTeam)),
+        ("acme/blind", Err(Unusable::NoAccess)),
+        ("acme/closed", Err(Unusable::Unreadable("it needs members=read".to_owned()))),
     ] {
         authority.teams.insert(team.parse().unwrap(), standing);
     }
@@ -277,7 +277,7 @@ fn in_doubt_nothing_is_said_to_be_impossible() {
     let mut unknown = survey();
     unknown.collaborators = Err("it needs metadata=read".to_owned());
     assert_eq!(told(&gate("{ permission: admin }"), &unknown), [""; 0]);
-    unknown.authority.logins.insert("alice".parse().unwrap(), NamedAccount::Unknown("502".to_owned()));
+    unknown.authority.logins.insert("alice".parse().unwrap(), Err(Unusable::Unknown("502".to_owned())));
     assert_eq!(
         told(&gate("{ users: [alice] }"), &unknown),
         ["W 7:73 `gates.payments.approvers.users[0]`: GitHub did not say whether there is a `alice`: 502"]

@@ -6,9 +6,9 @@ use super::*;
 use crate::config::load::{load_on, parse, presets};
 use loopgate_core::{
     fixtures,
-    gate::{Holding, MatchReason, TriggerMatch, holding, matches},
+    gate::{MatchReason, TriggerMatch, is_advisory, matches},
     observed::{AccountKind, ChangedFile, ChangedFiles, FileStatus, Snapshot},
-    policy::{ApproveBy, GateDefinition, GateTrigger, Mode, Policy},
+    policy::{ApproveBy, GateTrigger, Mode, Policy},
     stage::Stage,
 };
 
@@ -345,7 +345,7 @@ fn the_presets_are_those_of_the_contract() {
     );
     assert_eq!(policy.gates[&"deploy".parse().unwrap()].trigger, GateTrigger::Always);
     for gate in policy.gates.values() {
-        assert_eq!(gate.definition, GateDefinition::Preset);
+        assert!(!gate.is_configured);
         assert_eq!((gate.remind_after.num_hours(), gate.escalate_after.num_hours()), (24, 72));
     }
 }
@@ -378,18 +378,18 @@ fn a_sixth_preset_is_one_file() {
 
     let gates = load("").unwrap().policy.gates;
     let payments = &gates[&"payments".parse().unwrap()];
-    assert_eq!((gates.len(), payments.definition), (6, GateDefinition::Preset));
+    assert_eq!((gates.len(), payments.is_configured), (6, false));
     assert_eq!((payments.label.as_str(), payments.holds), ("money", Stage::Review));
     assert_eq!(payments.preset.as_ref().unwrap().template.as_str(), "database");
     let snapshot = fixtures::snapshot();
     assert_eq!(payments.preset_team(&snapshot.repository), "acme/treasury".parse().ok());
-    let held = |gate| holding(gate, Mode::Hybrid, &snapshot.repository, &snapshot.authority);
-    assert_eq!(held(payments), Holding::Holds);
-    assert_eq!(held(&gates[&"external".parse().unwrap()]), Holding::Advisory);
+    let is_shown = |gate| is_advisory(gate, Mode::Hybrid, &snapshot.repository, &snapshot.authority);
+    assert!(!is_shown(payments));
+    assert!(is_shown(&gates[&"external".parse().unwrap()]));
 
     let gates = load("gates: { payments: { approvers: { users: [alice] } } }\n").unwrap().policy.gates;
     let payments = &gates[&"payments".parse().unwrap()];
-    assert_eq!((payments.definition, &payments.approvers.preset_team), (GateDefinition::Configured, &None));
+    assert_eq!((payments.is_configured, &payments.approvers.preset_team), (true, &None));
     assert_eq!(payments.preset.as_ref().unwrap().template.as_str(), "database");
 
     let hint = load("gates: { paymets: {} }\n").unwrap_err().into_first().hint;

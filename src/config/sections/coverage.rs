@@ -11,7 +11,7 @@ use crate::config::{
 };
 use loopgate_core::{
     observed::CodeType,
-    policy::{CoveragePolicy, CoverageTarget, RegressionProof, RequiredTest, Severity},
+    policy::{CoveragePolicy, CoverageTarget, RequiredTest, Severity},
 };
 
 /// What each type of change must reach, in percent of the changed lines.
@@ -33,7 +33,7 @@ pub(in crate::config) struct CoverageSection {
     /// Regular expressions over test names that tell a required sort of test. A sort without any is not judged.
     test_names: IndexMap<RequiredTest, NonEmpty<String>>,
     /// Run the tests of a bug fix on the base too, where they must fail.
-    prove_regression: RegressionProof,
+    prove_regression: bool,
     /// What it is to stay below a minimum: fail stops a change that does. Default: warn.
     below_minimum: Option<Severity>,
 }
@@ -80,7 +80,7 @@ impl CoverageSection {
         };
         policy.test_names = self.test_names.into_iter().map(patterns).collect();
         policy.below_minimum = self.below_minimum.unwrap_or(policy.below_minimum);
-        policy.regression_proof = self.prove_regression;
+        policy.prove_regression = self.prove_regression;
         policy
     }
 }

@@ -25,8 +25,8 @@ use crate::config::{
 use loopgate_core::{
     GateName, Login,
     policy::{
-        Activation, ApproveRuns, ExternalRetry, GateRole, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, OnComplete,
-        Policy, PolicyOrigin, StateBackend, Waits, known_coding_agents,
+        ExternalRetry, GateRole, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, Policy, PolicyOrigin, StateBackend,
+        Waits, known_coding_agents,
     },
 };
 
@@ -72,7 +72,7 @@ pub(in crate::config) struct File {
     pub on_complete: OnCompleteSection,
     /// Whether an approval of the security gate also lets the workflows run that GitHub holds back on a pull request from
     /// a fork, on the approved commit. Needs actions: write. Default: false.
-    pub approve_runs: ApproveRuns,
+    pub approve_runs: bool,
     /// Patterns of branches that share one name of each check, such as `release/*`. Read from the default branch and the
     /// organisation's file; a branch that people can make or push to keeps its own name.
     pub branches: Vec<String>,
@@ -102,7 +102,7 @@ pub(in crate::config) struct StateSection {
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct OnCompleteSection {
     /// Delete the head branch.
-    delete_branch: OnComplete,
+    delete_branch: bool,
 }
 
 impl File {
@@ -119,9 +119,7 @@ impl File {
         let coding_agents: BTreeSet<Login> =
             known_coding_agents().chain(self.coding_agents.into_iter().map(|agent| agent.0)).collect();
         gates.values_mut().for_each(|gate| gate.trigger.name_agents(&coding_agents));
-        if self.approve_runs == ApproveRuns::WithSecurityGate
-            && !gates.values().any(|gate| gate.has_role(GateRole::Security))
-        {
+        if self.approve_runs && !gates.values().any(|gate| gate.has_role(GateRole::Security)) {
             let place = tree.at("approve_runs").place;
             let problem = Problem::wrong(place, "the security gate is off, so nothing lets runs go");
             cx.warnings.push(problem.hint("take this key away, or the `off` of the gate"));
@@ -130,7 +128,7 @@ impl File {
         Policy {
             origin: if has_file { PolicyOrigin::WorkingTree } else { PolicyOrigin::Defaults },
             overruled: Vec::new(),
-            activation: if self.enabled.unwrap_or(has_file) { Activation::Active } else { Activation::Off },
+            is_active: self.enabled.unwrap_or(has_file),
             mode: self.mode,
             retry: self.retry,
             evaluate: self.evaluate.lower(&verify, tree.at("evaluate"), cx),
@@ -144,7 +142,7 @@ impl File {
             fixer: self.fixer.lower(tree.at("fixer"), cx),
             memory: self.memory,
             state: self.state.backend,
-            on_complete: self.on_complete.delete_branch,
+            delete_branch: self.on_complete.delete_branch,
             approve_runs: self.approve_runs,
             branches: cx.name_globs(&self.branches, tree.at("branches")),
             coding_agents,

@@ -20,8 +20,8 @@ use loopgate_core::{
     GateName, Login, PatternName, TeamSlug,
     observed::Permission,
     policy::{
-        ApproveBy, Approvers, ChecklistMode, ChosenRules, Codeowners, Exclusion, Exclusions, GateDefinition,
-        GatePolicy, GateTrigger, InvalidateOnPush, Period, RequestTime, RuleTier, Whole,
+        ApproveBy, Approvers, ChecklistMode, ChosenRules, Exclusions, GatePolicy, GateTrigger, InvalidateOnPush,
+        Period, RequestTime, RuleTier, Whole,
     },
     stage::Stage,
 };
@@ -43,19 +43,19 @@ pub(in crate::config) struct GateSection {
     /// When a push makes an approval stale. Default: matching, when the gate's own part of the diff changes.
     invalidate_on_push: InvalidateOnPush,
     /// Whether the author may approve. Default: false.
-    allow_author: Option<Exclusion>,
+    allow_author: bool,
     /// Whether people who authored or committed a commit may approve. Default: false.
-    allow_contributors: Option<Exclusion>,
+    allow_contributors: bool,
     /// Whether co-authors of a commit may approve. Default: as `allow_contributors`.
-    allow_coauthors: Option<Exclusion>,
+    allow_coauthors: Option<bool>,
     /// Whether people who pushed to the branch may approve. Default: as `allow_contributors`.
-    allow_pusher: Option<Exclusion>,
+    allow_pusher: Option<bool>,
     /// Whether the person who asked a coding agent for the pull request may approve. Default: false.
-    allow_requester: Option<Exclusion>,
+    allow_requester: bool,
     /// Whether merging the base into the head leaves its pusher no contributor. Default: true.
-    ignore_update_merges: Option<Exclusion>,
+    ignore_update_merges: Option<bool>,
     /// Whether bots may approve. Default: false.
-    allow_bots: Option<Exclusion>,
+    allow_bots: bool,
     /// Whether every box of the gate's checklist must be ticked. Default: optional.
     checklist: ChecklistMode,
     /// When people are asked. Default: immediately.
@@ -79,7 +79,7 @@ struct ApproversSection {
     /// Everybody with at least this permission on the repository.
     permission: Option<ApproverPermission>,
     /// The code owners of the files that opened the gate. Default: false.
-    codeowners: Codeowners,
+    codeowners: bool,
     /// How many different people are needed. Default: 1.
     count: Option<Whole<1, 20>>,
 }
@@ -171,13 +171,9 @@ impl GateSection {
         }
         let label = self.label.unwrap_or_else(|| format!("needs:{name}-review"));
         let label_place = node.written("label").unwrap_or(node.at("when").place);
-        let excluded = |allowed: Option<Exclusion>| allowed.unwrap_or(Exclusion::Excluded);
         let period = |written: Option<Period>, hours| written.map_or(TimeDelta::hours(hours), |period| period.0);
         let gate = GatePolicy {
-            definition: match known.configured.contains(name) {
-                true => GateDefinition::Configured,
-                false => GateDefinition::Preset,
-            },
+            is_configured: known.configured.contains(name),
             preset: preset.map(PresetSection::lower),
             trigger,
             holds: self.blocks.map_or(Stage::Validate, |transition| transition.from),
@@ -185,13 +181,13 @@ impl GateSection {
             approve_by: self.approve_by.map_or(ApproveBy::Comment, |ways| approve_by(&ways, node.at("approve_by"), cx)),
             invalidate_on_push: self.invalidate_on_push,
             exclusions: Exclusions {
-                author: excluded(self.allow_author),
-                contributors: excluded(self.allow_contributors),
-                coauthors: excluded(self.allow_coauthors.or(self.allow_contributors)),
-                pushers: excluded(self.allow_pusher.or(self.allow_contributors)),
-                requester: excluded(self.allow_requester),
-                update_merges: self.ignore_update_merges.unwrap_or(Exclusion::Allowed),
-                bots: excluded(self.allow_bots),
+                allow_author: self.allow_author,
+                allow_contributors: self.allow_contributors,
+                allow_coauthors: self.allow_coauthors.unwrap_or(self.allow_contributors),
+                allow_pusher: self.allow_pusher.unwrap_or(self.allow_contributors),
+                allow_requester: self.allow_requester,
+                ignore_update_merges: self.ignore_update_merges.unwrap_or(true),
+                allow_bots: self.allow_bots,
             },
             checklist: self.checklist,
             request: self.request,
@@ -255,7 +251,7 @@ impl ApproversSection {
             ApproverPermission::Admin => Permission::Admin,
         });
         let (teams, codeowners): (BTreeSet<TeamSlug>, _) = (self.teams.into_iter().collect(), self.codeowners);
-        let only_users = teams.is_empty() && permission.is_none() && codeowners == Codeowners::Ignored;
+        let only_users = teams.is_empty() && permission.is_none() && !codeowners;
         let count = self.count.map_or(1, |count| count.0);
         if only_users && !users.is_empty() && users.len() < count as usize {
             let place = node.at("count").place;

@@ -8,7 +8,7 @@ use crate::config::{lower::Lowering, node::Node, problem::Problem};
 use loopgate_core::{
     CheckName,
     evidence::{CheckKind, FindingSeverity},
-    policy::{CheckPolicy, CheckPresence, CheckSource, ReviewerSource, Severity, Timeout, VerifyPolicy},
+    policy::{CheckPolicy, CheckSource, ReviewerSource, Severity, Timeout, VerifyPolicy},
 };
 
 const MOST_REVIEWERS: usize = 10;
@@ -54,7 +54,7 @@ pub(super) fn lower(written: Vec<ReviewerSection>, verify: &mut VerifyPolicy, no
             continue;
         }
         let source = ReviewerSource { app: app.to_string(), severity, at_least, timeout };
-        let (kind, presence) = (CheckKind::Custom, CheckPresence::Configured);
-        verify.checks.insert(app, CheckPolicy { kind, source: CheckSource::Reviewer(source), presence });
+        let (kind, is_detected) = (CheckKind::Custom, false);
+        verify.checks.insert(app, CheckPolicy { kind, source: CheckSource::Reviewer(source), is_detected });
     }
 }

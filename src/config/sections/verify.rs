@@ -18,8 +18,7 @@ use loopgate_core::{
     CheckName,
     evidence::CheckKind,
     policy::{
-        CheckPolicy, CheckPresence, CheckSource, CommandCheck, EmptyTests, ExternalSource, FailFast, ReadLogs, Timeout,
-        Verbosity, VerifyPolicy, WhenSkipped, Whole,
+        CheckPolicy, CheckSource, CommandCheck, ExternalSource, ReadLogs, Timeout, VerifyPolicy, WhenSkipped, Whole,
     },
 };
 
@@ -72,13 +71,12 @@ struct CheckSection {
     needs: Vec<CheckName>,
     /// Pass although no test was executed. Default: false.
     #[serde(default)]
-    allow_empty: EmptyTests,
+    allow_empty: bool,
     /// Stop the other checks when this one fails. Default: false.
     #[serde(default)]
-    fail_fast: FailFast,
+    fail_fast: bool,
     /// Show its output while it runs. Default: true.
-    #[serde(default)]
-    verbose: Verbosity,
+    verbose: Option<bool>,
 }
 
 /// A check run or commit status that exists already.
@@ -141,7 +139,7 @@ impl CheckSection {
             (Some(_), None) => CheckSource::Command(self.command(longest, node, cx)),
             (None, Some(_)) => CheckSource::External(self.external(node, cx)?),
         };
-        Some(CheckPolicy { kind, source, presence: CheckPresence::Configured })
+        Some(CheckPolicy { kind, source, is_detected: false })
     }
 
     fn command(self, longest: u32, node: &Node, cx: &mut Lowering) -> CommandCheck {
@@ -164,9 +162,9 @@ impl CheckSection {
                 None => default.timeout,
             },
             needs: self.needs,
-            empty_tests: self.allow_empty,
+            allow_empty: self.allow_empty,
             fail_fast: self.fail_fast,
-            verbosity: self.verbose,
+            verbose: self.verbose.unwrap_or(default.verbose),
             report_pattern: self.report_pattern.and_then(|pattern| cx.pattern(&pattern, node.at("report_pattern"))),
             run: default.run,
         }

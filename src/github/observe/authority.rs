@@ -19,7 +19,7 @@ use crate::github::{
 use loopgate_core::{
     Login, RepoName, TeamSlug, UserId,
     gate::AuthorityQuestions,
-    observed::{Account, Authority, NamedAccount, Permission, Standing, TeamStanding},
+    observed::{Account, Authority, Members, Permission, Standing, Unusable},
 };
 
 /// Pages of an organisation's teams, and of a team's members, read at most.
@@ -31,13 +31,13 @@ pub(super) struct Registry {
     /// Whether a later look asks again. If so, an absence in doubt takes no rights; otherwise it counts.
     pub asks_again: bool,
     people: TtlCache<(RepoName, UserId), Standing>,
-    logins: TtlCache<Login, NamedAccount>,
-    teams: TtlCache<(RepoName, TeamSlug), TeamStanding>,
+    logins: TtlCache<Login, Result<Account, Unusable>>,
+    teams: TtlCache<(RepoName, TeamSlug), Result<Members, Unusable>>,
     organisations: TtlCache<String, Organisation>,
 }
 
-/// Which teams an organisation has, or how each of its teams stands where it does not say.
-type Organisation = Result<BTreeSet<TeamSlug>, TeamStanding>;
+/// Which teams an organisation has, or why that is not known.
+type Organisation = Result<BTreeSet<TeamSlug>, Unusable>;
 
 impl Registry {
     pub(super) fn forget(&self) {
@@ -82,18 +82,18 @@ impl Registry {
         self.people.recall_or_ask((repo.name.clone(), id), &repo, is_answer, ask).await
     }
 
-    async fn login(&self, client: &Client, login: &Login) -> Result<NamedAccount, Error> {
+    async fn login(&self, client: &Client, login: &Login) -> Result<Result<Account, Unusable>, Error> {
         let doubts = client.doubts();
         let path = format!("/users/{}", path::escape(login.as_str()));
         let ask = async || match client.get::<User>(&path).await.or_absent() {
-            Ok(Some(user)) => Ok(NamedAccount::Known(user.into())),
+            Ok(Some(user)) => Ok(Ok(user.into())),
             Ok(None) if self.asks_again && client.doubts() > doubts => {
-                Ok(NamedAccount::Unknown("GitHub shows no such account for the moment".to_owned()))
+                Ok(Err(Unusable::Unknown("GitHub shows no such account for the moment".to_owned())))
             }
-            Ok(None) => Ok(NamedAccount::Missing),
-            Err(error) => Ok(NamedAccount::Unknown(reason(error)?)),
+            Ok(None) => Ok(Err(Unusable::NoAccount)),
+            Err(error) => Ok(Err(Unusable::Unknown(reason(error)?))),
         };
-        let is_answer = |account: &NamedAccount| !matches!(account, NamedAccount::Unknown(_));
+        let is_answer = |account: &Result<_, Unusable>| !matches!(account, Err(Unusable::Unknown(_)));
         self.logins.recall_or_ask(login.clone(), client, is_answer, ask).await
     }
 
@@ -102,19 +102,20 @@ impl Registry {
         repo: Repo<'_>,
         team: &TeamSlug,
         organisation: Option<&Organisation>,
-    ) -> Result<TeamStanding, Error> {
+    ) -> Result<Result<Members, Unusable>, Error> {
         let of_organisation = match organisation {
-            Some(Err(standing)) => Some(standing.clone()),
-            Some(Ok(teams)) if !teams.contains(team) => Some(TeamStanding::Missing),
+            Some(Err(why)) => Some(why.clone()),
+            Some(Ok(teams)) if !teams.contains(team) => Some(Unusable::NoTeam),
             Some(Ok(_)) | None => None,
         };
-        let is_answer =
-            |standing: &TeamStanding| of_organisation.is_none() && !matches!(standing, TeamStanding::Unknown(_));
+        let is_answer = |standing: &Result<_, Unusable>| {
+            of_organisation.is_none() && !matches!(standing, Err(Unusable::Unknown(_)))
+        };
         let ask = async || match &of_organisation {
-            Some(standing) => Ok(standing.clone()),
+            Some(why) => Ok(Err(why.clone())),
             None => {
                 let asked = ask_for_team(repo, team).await;
-                asked.or_else(unread)
+                asked.or_else(|error| unread(error).map(Err))
             }
         };
         self.teams.recall_or_ask((repo.name.clone(), team.clone()), &repo, is_answer, ask).await
@@ -148,7 +149,7 @@ impl Registry {
             // We lack `members: read`, or it did not answer.
             Err(error) => unread(error).map(Err),
         };
-        let is_answer = |organisation: &Organisation| !matches!(organisation, Err(TeamStanding::Unknown(_)));
+        let is_answer = |organisation: &Organisation| !matches!(organisation, Err(Unusable::Unknown(_)));
         self.organisations.recall_or_ask(name.to_owned(), client, is_answer, ask).await
     }
 }
@@ -163,17 +164,17 @@ async fn writers(repo: Repo<'_>, are_needed: bool) -> Result<Option<BTreeSet<Use
     Ok(listed.map(|people| people.into_iter().filter_map(write).collect()))
 }
 
-async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<TeamStanding, Error> {
+async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members, Unusable>, Error> {
     let base = format!("/orgs/{}/teams/{}", team.org(), team.slug());
     let (access, members) = (format!("{base}/repos/{}", repo.name), format!("{base}/members"));
     // Members include those of child teams
     // (<https://docs.github.com/en/rest/teams/members#list-team-members>).
     let (access, members) = futures::join!(repo.exists(&access), repo.list::<User>(&members, MOST_PAGES));
     if !access? {
-        return Ok(TeamStanding::NoAccess);
+        return Ok(Err(Unusable::NoAccess));
     }
     let member = |user: User| Some((user.id, user.login()?));
-    Ok(TeamStanding::Usable { members: members?.items.into_iter().filter_map(member).collect() })
+    Ok(Ok(members?.items.into_iter().filter_map(member).collect()))
 }
 
 /// Why there is no answer, for people.
@@ -185,15 +186,14 @@ fn reason(error: Error) -> Result<String, Error> {
 }
 
 /// What an error makes of a team: closed to us for good, or unanswered for now.
-fn unread(error: Error) -> Result<TeamStanding, Error> {
+fn unread(error: Error) -> Result<Unusable, Error> {
     let is_refused = error.kind() == ErrorKind::Refusal;
-    Ok(if is_refused { TeamStanding::Unreadable(reason(error)?) } else { TeamStanding::Unknown(reason(error)?) })
+    Ok(if is_refused { Unusable::Unreadable(reason(error)?) } else { Unusable::Unknown(reason(error)?) })
 }
 
-fn with_teams(standing: Standing, id: UserId, teams: &BTreeMap<TeamSlug, TeamStanding>) -> Standing {
+fn with_teams(standing: Standing, id: UserId, teams: &BTreeMap<TeamSlug, Result<Members, Unusable>>) -> Standing {
     let Standing::Known { permission, .. } = standing else { return standing };
-    let is_member =
-        |standing: &TeamStanding| matches!(standing, TeamStanding::Usable { members } if members.contains_key(&id));
+    let is_member = |standing: &Result<Members, _>| standing.as_ref().is_ok_and(|members| members.contains_key(&id));
     let teams = teams.iter().filter(|(_, standing)| is_member(standing)).map(|(team, _)| team.clone()).collect();
     Standing::Known { permission, teams }
 }

@@ -19,7 +19,7 @@ use loopgate_core::{
     escalation::disputes,
     evidence::Evidence,
     observed::{BaseEvidence, ChangedFile, ChangedFiles, ExternalCheck, FileStatus, ReceivedEvidence, Snapshot},
-    policy::{CheckSource, Codeowners, CoverageTarget, GateTrigger, Look, Policy, RequiredTest, RuleCondition},
+    policy::{CheckSource, CoverageTarget, GateTrigger, Look, Policy, RequiredTest, RuleCondition},
     source_files::belongs_to_tests,
     state::LoopState,
     verdict::{coverage, tamper},
@@ -70,7 +70,7 @@ impl Reading<'_> {
     /// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.
     pub(super) async fn codeowners(&self) -> Result<Option<String>, Error> {
         let Self { repo, facts, policy, previous, .. } = *self;
-        let approve = policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove);
+        let approve = policy.gates.values().any(|gate| gate.approvers.codeowners);
         let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.failures.total > 0);
         if approve || called { config::codeowners(repo, facts.base.tip).await } else { Ok(None) }
     }

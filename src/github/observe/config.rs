@@ -20,7 +20,7 @@ use crate::{
 use loopgate_core::{
     RepoName, Sha,
     observed::Content,
-    policy::{Activation, ConfigError, Policy, PolicyOrigin},
+    policy::{ConfigError, Policy, PolicyOrigin},
 };
 
 /// The repository's configuration file.
@@ -55,7 +55,7 @@ pub(super) async fn policy(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>
         Ok(policy) => policy.with_origin(PolicyOrigin::Base { commit: tip }),
         Err(error) => fallback(repo, tip, defaults, error).await?,
     };
-    Ok((policy.activation == Activation::Active).then_some(policy))
+    Ok(policy.is_active.then_some(policy))
 }
 
 /// The policy, with the remembered commit as its origin if that holds the same file. Most commits on a base branch do

@@ -224,8 +224,8 @@ pub(super) fn whose_rights_matter(
     for Review { author, .. } in snapshot.reviews.items.iter().rev().filter(decisive).take(MOST_REVIEWERS) {
         asked.people.entry(author.id).or_insert_with(|| author.login.clone());
     }
-    for (id, login) in reviewers::resolvers(snapshot).into_iter().take(MOST_REVIEWERS) {
-        asked.people.entry(id).or_insert(login);
+    for (id, account) in reviewers::resolvers(snapshot).into_iter().take(MOST_REVIEWERS) {
+        asked.people.entry(id).or_insert_with(|| account.login.clone());
     }
     for by in snapshot.hints.iter().filter_map(Hint::pressed_by).take(MOST_REVIEWERS) {
         asked.people.entry(by.id).or_insert_with(|| by.login.clone());

@@ -22,7 +22,7 @@ use loopgate_core::{
             ActionUse, ActionsPolicy, AllowedActions, DefaultToken, Fetched, OwnersFile, Survey, questions,
         },
     },
-    observed::{Account, NamedAccount, Permission},
+    observed::{Account, Permission},
     policy::Policy,
 };
 
@@ -94,10 +94,7 @@ impl Observer {
         let asked = questions(policy, repo.name, codeowners.as_ref());
         let authority = async {
             let named = self.registry.look_up(repo, &asked).await?;
-            let accounts = named.logins.values().filter_map(|account| match account {
-                NamedAccount::Known(account) => Some((account.id, account.login.clone())),
-                NamedAccount::Missing | NamedAccount::Unknown(_) => None,
-            });
+            let accounts = named.logins.values().flatten().map(|account| (account.id, account.login.clone()));
             let rights = AuthorityQuestions { people: accounts.collect(), ..asked.clone() };
             self.registry.look_up(repo, &rights).await
         };

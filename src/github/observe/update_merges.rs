@@ -12,7 +12,7 @@ use crate::github::{
 use loopgate_core::{
     Sha,
     observed::{Completeness, merge_lines, merge_whole},
-    policy::{Exclusion, Policy},
+    policy::Policy,
 };
 
 /// Merges that are looked into, and folders of each.
@@ -25,9 +25,8 @@ const LARGEST_TEXT: usize = 512 << 10;
 /// Marks the commits that merge the base and hold nothing that neither side has. Merges in doubt are not marked.
 pub(super) async fn mark(repo: Repo<'_>, changes: &mut Changes, policy: &Policy) -> Result<(), Error> {
     let Changes { commits, merges, .. } = changes;
-    let matters = policy.gates.values().any(|gate| {
-        gate.exclusions.contributors == Exclusion::Excluded && gate.exclusions.update_merges == Exclusion::Allowed
-    });
+    let matters =
+        policy.gates.values().any(|gate| !gate.exclusions.allow_contributors && gate.exclusions.ignore_update_merges);
     if !matters || commits.completeness == Completeness::Incomplete {
         return Ok(());
     }

@@ -16,7 +16,7 @@ use loopgate_core::{
     Sha,
     deciding::CheckView,
     escalation::EscalationView,
-    policy::{EscalationDiff, Recipient, ReportSection, Trigger},
+    policy::{Recipient, ReportSection, Trigger},
     state::{AttemptDigest, VerificationResult},
     untrusted::harmless,
     verdict::CheckStanding,
@@ -266,7 +266,7 @@ fn question(escalation: &EscalationView) -> Markdown {
 /// The patch of the file the failures point at, else of the file with most changes. Of a change that weakens tests, the
 /// lines that do, and nothing else.
 fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdown {
-    if about == Trigger::Tampering && subject.policy.retry.escalation_diff != EscalationDiff::Omit {
+    if about == Trigger::Tampering && subject.policy.retry.escalation_includes_diff {
         let found = subject.decision.view.tampering.iter().filter(|one| !one.hunk.is_empty()).take(5);
         let hunks: Vec<String> = found
             .map(|one| format!("{}\n\n{}", short_text(&one.to_string(), 340), fence("diff", &one.hunk.join("\n"))))
@@ -274,7 +274,7 @@ fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdo
         return Markdown::ours(hunks.join("\n\n"));
     }
     let is_elsewhere = matches!(about, Trigger::ExternalDependencyDown | Trigger::GateTimeout);
-    if is_elsewhere || subject.policy.retry.escalation_diff == EscalationDiff::Omit {
+    if is_elsewhere || !subject.policy.retry.escalation_includes_diff {
         return Markdown::default();
     }
     let files = subject.snapshot.files.known();

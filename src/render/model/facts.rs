@@ -17,7 +17,7 @@ use loopgate_core::{
     deciding::{self, CheckView, Part},
     evidence::{Compare, LogExcerpt},
     failure::Blame,
-    gate::{EligibleApprovers, GateReport, GateStanding, Holding},
+    gate::{EligibleApprovers, GateReport, GateStanding},
     observed::{Account, AccountKind},
     policy::{ApproveBy, Policy},
     state::{AttemptDigest, LoopState},
@@ -82,7 +82,7 @@ pub fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
         name: report.name.to_string(),
         status: report.status(),
         holds: Some(report.holds),
-        advisory: report.holding == Holding::Advisory,
+        advisory: report.is_advisory,
         // "comment_or_review" is two ways.
         approve_by: variant_name(&by).split("_or_").map(str::to_owned).collect(),
         who: who(&report.eligible),

@@ -22,7 +22,7 @@ pub use workflows::{CiJob, submodules, texts as workflow_texts};
 use loopgate_core::{
     CheckName,
     evidence::CheckKind,
-    policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck, Pattern},
+    policy::{CheckPolicy, CheckSource, CommandCheck, Pattern},
 };
 use site::Site;
 use table::{EcosystemRow, TABLE, chosen};
@@ -114,7 +114,7 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
                 row.pattern.as_ref().and_then(|name| Pattern::parse(TABLE.patterns.get(name)?).ok());
             command.working_directory = (!project.directory.is_empty()).then(|| project.directory.clone());
             let source = CheckSource::Command(command);
-            let policy = CheckPolicy { kind: row.kind, source, presence: CheckPresence::Detected };
+            let policy = CheckPolicy { kind: row.kind, source, is_detected: true };
             detected.checks.insert(name, policy);
         }
     }

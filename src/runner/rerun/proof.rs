@@ -140,7 +140,7 @@ mod tests {
     use crate::runner::Changes;
     use loopgate_core::{
         evidence::CheckKind,
-        policy::{CheckPolicy, CheckPresence, CheckSource, CommandCheck},
+        policy::{CheckPolicy, CheckSource, CommandCheck},
     };
 
     fn sh(root: &Path, line: &str) {
@@ -227,7 +227,7 @@ mod tests {
 
     fn plan(root: &Path, run: &str) -> Plan {
         let source = CheckSource::Command(CommandCheck::new(run));
-        let check = CheckPolicy { kind: CheckKind::Test, source, presence: CheckPresence::Configured };
+        let check = CheckPolicy { kind: CheckKind::Test, source, is_detected: false };
         Plan::new(&[("unit".parse().unwrap(), check)].into(), None, root.to_owned(), None).unwrap()
     }
 

@@ -10,7 +10,7 @@ use crate::{
     attempts::{AttemptsEnd, Cause, Circle},
     evidence::RetryClass,
     ids::Fingerprint,
-    policy::{AutoRetry, LoopPolicy, OnMax, OnRegression, Trigger},
+    policy::{LoopPolicy, Trigger},
     state::{AttemptDigest, Lacking, RejectedIn, Resume, VerificationResult},
 };
 
@@ -56,7 +56,7 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
     if last.retry_class == Some(RetryClass::Security) {
         causes.push(Cause::SecurityIssueFound);
     }
-    if policy.regression == OnRegression::Escalate && !judgement.regressed.is_empty() {
+    if policy.abort_on_regression && !judgement.regressed.is_empty() {
         let tests = judgement.regressed.iter().take(TESTS_NAMED).cloned().collect();
         causes.push(Cause::RegressionDetected { tests });
     }
@@ -73,9 +73,9 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
         && earlier.last().is_some_and(|before| before.retry_class == Some(RetryClass::Performance));
     let attempts_used_up = judgement.streak >= policy.max_attempts || performance_again;
     let refused = last.rejections.iter().any(|rejection| rejection.of == RejectedIn::Review)
-        && policy.review_reject == AutoRetry::Escalate;
-    let failed = last.result == VerificationResult::Fail && policy.test_fail == AutoRetry::Escalate;
-    if attempts_used_up && policy.on_max == OnMax::Escalate || failed || refused {
+        && !policy.auto_retry_on_review_reject;
+    let failed = last.result == VerificationResult::Fail && !policy.auto_retry_on_test_fail;
+    if attempts_used_up && policy.escalation_on_max || failed || refused {
         let reason = match (refused, judgement.streak) {
             (true, _) => AttemptsEnd::Rejected { last: last_summary() },
             (false, 1) => AttemptsEnd::NotRetried { last: last_summary() },
@@ -119,7 +119,7 @@ fn unexplained(spent: &[&AttemptDigest]) -> bool {
 
 /// Whether the attempts are used up and no person is to be called (`escalation_on_max: false`).
 pub fn has_given_up(judgement: &Judgement, policy: &LoopPolicy) -> bool {
-    policy.on_max == OnMax::Fail && judgement.streak >= policy.max_attempts
+    !policy.escalation_on_max && judgement.streak >= policy.max_attempts
 }
 
 /// The attempt with the highest score that weakens nothing; the earliest of equals.
@@ -296,7 +296,7 @@ mod tests {
         assert_eq!(judgement.causes.keys().next(), Some(&Trigger::RegressionDetected));
         let told = Cause::RegressionDetected { tests: vec!["b".to_owned()] };
         assert_eq!(judgement.causes.values().next(), Some(&told));
-        let ignoring = LoopPolicy { regression: OnRegression::Ignore, ..LoopPolicy::default() };
+        let ignoring = LoopPolicy { abort_on_regression: false, ..LoopPolicy::default() };
         assert!(judge(&attempts, &[], &ignoring).causes.is_empty());
         assert!(judge(&attempts, &[resume_after(1)], &LoopPolicy::default()).regressed.is_empty(), "a new streak");
     }
@@ -384,7 +384,7 @@ mod tests {
 
     #[test]
     fn without_escalation_on_max_the_run_gives_up_silently() {
-        let policy = LoopPolicy { on_max: OnMax::Fail, same_error: 9, ..LoopPolicy::default() };
+        let policy = LoopPolicy { escalation_on_max: false, same_error: 9, ..LoopPolicy::default() };
         let judgement = judge(&run(&["a", "a", "a"]), &[], &policy);
         assert!(judgement.causes.is_empty() && has_given_up(&judgement, &policy));
     }

@@ -17,7 +17,7 @@ use crate::{
     gate::{self, CommandWord, PhraseProblem, Refusal},
     ids::{CheckName, FailureId, GateName, Login},
     observed::{Account, AccountKind, Hint, Permission},
-    policy::{ExecutionSkips, Trigger},
+    policy::Trigger,
     state::{
         Answer, AnswerOutcome, Answered, Asked, AuthorKind, CommandRefusal, DisputeEnd, DisputeSource, LoopState,
         Release, RunStatus, Settlement, Skip, Stop, StopReason,
@@ -393,7 +393,7 @@ fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: 
         return Err(CommandRefusal::OwnWork);
     }
     let is_execution = matches!(configured.kind, CheckKind::Build | CheckKind::Test);
-    if is_execution && run.inputs.policy.retry.execution_gate.allow_skip != ExecutionSkips::AnyCheck {
+    if is_execution && !run.inputs.policy.retry.execution_gate.allow_skip {
         return Err(CommandRefusal::NeverSkipped { check: check.clone() });
     }
     if run.next.skips.iter().all(|skip| &skip.check != check) {

@@ -14,7 +14,7 @@ use crate::{
     deciding::DecisionWord,
     failure::{FeedbackLine, Priority},
     ids::{Fingerprint, Login, Timestamp, UserId},
-    policy::{AutoRetry, EscalationDiff, LoopPolicy, OnRegression, Trigger},
+    policy::{LoopPolicy, Trigger},
     state::{AttemptDigest, RejectedIn, Rejection, VerificationResult},
 };
 
@@ -58,18 +58,14 @@ impl Control {
         if !MAX_ITERATIONS.contains(&max) {
             return Err(InvalidCheck::Max(max));
         }
-        let automatic = |set| if set == Some(false) { AutoRetry::Escalate } else { AutoRetry::Retry };
         Ok(LoopPolicy {
             max_attempts: max,
             total_failures: max,
             same_error: u32::MAX,
-            regression: OnRegression::Ignore,
-            test_fail: automatic(self.auto_retry_on_test_fail),
-            review_reject: automatic(self.auto_retry_on_review_reject),
-            escalation_diff: match self.escalation_includes_diff {
-                Some(false) => EscalationDiff::Omit,
-                Some(true) | None => EscalationDiff::Include,
-            },
+            abort_on_regression: false,
+            auto_retry_on_test_fail: self.auto_retry_on_test_fail.unwrap_or(true),
+            auto_retry_on_review_reject: self.auto_retry_on_review_reject.unwrap_or(true),
+            escalation_includes_diff: self.escalation_includes_diff.unwrap_or(true),
             feedback_max_length,
             ..default
         })

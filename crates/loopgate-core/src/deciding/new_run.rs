@@ -10,7 +10,7 @@ use crate::{
     evidence::{CheckKind, TestFramework, framework_of, tree_hash},
     ids::{RepoName, Timestamp},
     observed::{AccountKind, PullRequest, Snapshot},
-    policy::{CheckSource, FailFast, GateRole, OnMax, OnRegression, Policy},
+    policy::{CheckSource, GateRole, Policy},
     source_files::{is_test, language_of},
     state::{Agent, AuthorKind, CodeArtifact, LOOP_STATE_SCHEMA, LoopState, LostRecord, Task},
     text,
@@ -85,7 +85,7 @@ fn execution_config(policy: &Policy) -> Value {
         "testFramework": command.map_or(TestFramework::Other, |command| framework_of(&command.run)),
         "testCommand": command.map(|command| &command.run),
         "timeoutSeconds": command.map_or(120, |command| command.timeout.num_seconds()),
-        "failFast": command.is_some_and(|command| command.fail_fast == FailFast::On),
+        "failFast": command.is_some_and(|command| command.fail_fast),
         "verbose": true,
         "workingDirectory": command.and_then(|command| command.working_directory.as_deref()).unwrap_or("."),
     })
@@ -98,8 +98,8 @@ fn retry_policy(policy: &Policy) -> Value {
         "sameError": policy.retry.same_error,
         "totalFailures": policy.retry.total_failures,
         "backoff": policy.retry.backoff,
-        "escalationOnMax": policy.retry.on_max == OnMax::Escalate,
-        "abortOnRegression": policy.retry.regression == OnRegression::Escalate,
+        "escalationOnMax": policy.retry.escalation_on_max,
+        "abortOnRegression": policy.retry.abort_on_regression,
     })
 }
 

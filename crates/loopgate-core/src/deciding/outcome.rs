@@ -15,7 +15,7 @@ use crate::{
     gate::{GateReport, GateStanding, waiting},
     ids::{CheckName, GateName, Login, Timestamp, UserId, WorkflowRunId},
     observed::Lifecycle,
-    policy::{ApproveRuns, Codeowners, EscalationAction, GateRole, Severity, Trigger},
+    policy::{EscalationAction, GateRole, Severity, Trigger},
     stage::Stage,
     stages::{Blocker, Walk, Walks},
     state::{GateState, GateStatus, LoopState, Outage, RunStatus, StopReason, criteria},
@@ -231,7 +231,7 @@ pub(super) struct ApprovedRuns {
 /// its author did not see.
 pub(super) fn approved_runs(inputs: &Inputs<'_>) -> Option<ApprovedRuns> {
     let Inputs { snapshot, policy, assessment, .. } = inputs;
-    let by_gate = policy.approve_runs == ApproveRuns::WithSecurityGate && snapshot.is_from_fork() && inputs.is_open();
+    let by_gate = policy.approve_runs && snapshot.is_from_fork() && inputs.is_open();
     let (name, gate) = policy.gate_with_role(GateRole::Security).filter(|_| by_gate)?;
     let report = assessment.gates.iter().find(|report| report.name == *name)?;
     let GateStanding::Approved { by } = &report.standing else { return None };
@@ -239,7 +239,7 @@ pub(super) fn approved_runs(inputs: &Inputs<'_>) -> Option<ApprovedRuns> {
         by.iter().partition(|approval| approval.head == snapshot.pull_request.head.sha);
     let people: BTreeSet<UserId> = of_head.iter().map(|approval| approval.by_id).collect();
     let enough = people.len() >= report.needed as usize;
-    let alone = kept.is_empty() || gate.approvers.codeowners == Codeowners::Ignored;
+    let alone = kept.is_empty() || !gate.approvers.codeowners;
     let runs: BTreeSet<_> = snapshot.held_runs.iter().map(|run| run.id).collect();
     let by = of_head.iter().map(|approval| approval.by.clone()).collect();
     (enough && alone && !runs.is_empty()).then_some(ApprovedRuns { by, runs })

@@ -16,7 +16,7 @@ use crate::{
         ToldFix, followed,
     },
     observed::{ChangedFile, Snapshot},
-    policy::{MemoryPolicy, PatternSource, Policy, Switch},
+    policy::{MemoryPolicy, PatternSource, Policy},
     state::{AnswerOutcome, AttemptDigest, VerificationResult},
     verdict::FailureView,
 };
@@ -87,7 +87,7 @@ impl Decision {
         let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < head.number);
         let before =
             before.filter(|before| before.result == VerificationResult::Fail && before.head_sha != head.head_sha);
-        let looks_up = policy.memory.check_history == Switch::On && head.spent() && head.memory_matches.is_none();
+        let looks_up = policy.memory.check_history && head.spent() && head.memory_matches.is_none();
         MemoryQuestions {
             changed_since: before.filter(|_| self.attempt.is_some()).map(|before| before.head_sha),
             look_up: looks_up || self.is_searched(),
@@ -106,8 +106,8 @@ impl Decision {
     /// Whether to show the patterns of the edited files: the run has no attempt, and no earlier look-up.
     fn has_just_begun(&self, policy: &Policy) -> bool {
         let memory = &policy.memory;
-        let tells = memory.check_history == Switch::On
-            && memory.apply_learnings == Switch::On
+        let tells = memory.check_history
+            && memory.apply_learnings
             && memory.patterns_to_check.contains(&PatternSource::SimilarFileEdits);
         tells && self.next.attempts.is_empty() && self.next.known_here.is_none()
     }

@@ -15,7 +15,7 @@ use crate::{
     gate::{GateReport, GateStanding, Reacted, ReactionKind, Reviewer, gate_transitions},
     ids::{GateName, PrNumber, Sha, WorkflowRunId},
     observed::{Conclusion, Lifecycle, OwnCheck, Stack},
-    policy::{Channel, Fixer, LoopLabel, LoopLabels, OnComplete, Trigger},
+    policy::{Channel, Fixer, LoopLabel, LoopLabels, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, RunStatus, Ticks},
@@ -254,7 +254,7 @@ fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
 fn merged_branch(stages: &Stages<'_>) -> Option<MergedBranch> {
     let pull = &stages.inputs.snapshot.pull_request;
     let is_merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
-    let goes = is_merged && stages.inputs.policy.on_complete == OnComplete::DeleteBranch;
+    let goes = is_merged && stages.inputs.policy.delete_branch;
     let is_own = stages.inputs.snapshot.has_own_branch();
     (goes && is_own && pull.head.branch != pull.base.branch)
         .then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha })

@@ -19,10 +19,10 @@ use crate::{
     },
     evidence::{ChangedCoverage, CheckKind, Compare, Outcome, RepeatedTest},
     failure::Blame,
-    gate::{Considered, GateReport, Holding, waiting},
+    gate::{Considered, GateReport, waiting},
     ids::{CheckName, Login, PrNumber, Timestamp},
     observed::{ForgedCheck, Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
-    policy::{CheckPresence, ConfigError, PolicyOrigin, Trigger},
+    policy::{ConfigError, PolicyOrigin, Trigger},
     stage::Stage,
     stages::{Blocker, Walks},
     state::{
@@ -226,7 +226,7 @@ impl Stages<'_> {
             .filter(|kind| !configured(*kind))
             .map(Warning::NoCheckOfKind)
             .collect();
-        let detected = policy.verify.checks.iter().filter(|(_, check)| check.presence == CheckPresence::Detected);
+        let detected = policy.verify.checks.iter().filter(|(_, check)| check.is_detected);
         let is_empty = |name: &CheckName| {
             let evidence = self.verification.evidence.checks.get(name).and_then(GatheredCheck::evidence);
             evidence.is_some_and(|check| check.outcome == Outcome::Passed && check.ran_no_test())
@@ -283,8 +283,7 @@ impl Stages<'_> {
         let overdue = self.verification.evidence.open().iter().filter_map(overdue).filter(|at| *at > inputs.now).min();
         let external = outcome::external_deadline(next);
         let gates = &self.inputs.assessment.gates;
-        let triggered =
-            gates.iter().any(|gate| gate.holding == Holding::Holds && gate.status() != GateStatus::NotApplicable);
+        let triggered = gates.iter().any(|gate| !gate.is_advisory && gate.status() != GateStatus::NotApplicable);
         // No event arrives when the verdict of another pull request ends, or when a stack is dissolved.
         let depends = inputs.snapshot.judged_on.is_some() || inputs.snapshot.stack.is_some();
         let again = (triggered || depends).then_some(inputs.now + GATES_ARE_READ_AGAIN);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{
     assess::{Assessment, Tampered},
-    report::{GateReport, GateStanding, Holding},
+    report::{GateReport, GateStanding},
 };
 use crate::{
     ids::{GateName, Login, TeamSlug, Timestamp},
@@ -73,7 +73,7 @@ pub fn follow_up(
 }
 
 fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Timestamp) -> GateState {
-    let holds = report.holding == Holding::Holds;
+    let holds = !report.is_advisory;
     let status = match report.status() {
         GateStatus::Requested if !holds || !due => GateStatus::Pending,
         status => status,

@@ -8,7 +8,7 @@ use crate::{
     gate::{self, AuthorityQuestions},
     ids::RepoName,
     observed::{Account, Authority, Permission},
-    policy::{Codeowners, Fixer, GateTrigger, Policy, Recipient},
+    policy::{Fixer, GateTrigger, Policy, Recipient},
 };
 
 /// Most names that are looked up, of people and of teams each.
@@ -122,5 +122,5 @@ pub fn recipients(policy: &Policy) -> impl Iterator<Item = &Recipient> {
 
 /// Whether the owners of files may approve some gate.
 pub fn asks_owners(policy: &Policy) -> bool {
-    policy.gates.values().any(|gate| gate.approvers.codeowners == Codeowners::MayApprove)
+    policy.gates.values().any(|gate| gate.approvers.codeowners)
 }

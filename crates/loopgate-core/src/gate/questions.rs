@@ -15,7 +15,7 @@ use crate::{
     evidence::Finding,
     ids::{GateName, Login, TeamSlug, UserId},
     observed::{Hint, ReviewVerdict, Snapshot},
-    policy::{ChecklistMode, Codeowners, GatePolicy, GateRole, Policy, Recipient, Trigger},
+    policy::{ChecklistMode, GatePolicy, GateRole, Policy, Recipient, Trigger},
     state::LoopState,
 };
 
@@ -185,7 +185,7 @@ impl AuthorityQuestions {
         if is_unset(gate) {
             self.teams.extend(gate.preset_team(&snapshot.repository));
         }
-        if let (Codeowners::MayApprove, Some(text)) = (gate.approvers.codeowners, &snapshot.codeowners) {
+        if let (true, Some(text)) = (gate.approvers.codeowners, &snapshot.codeowners) {
             let files = found.scope.files(snapshot.files.known());
             owners_of(text, files.into_iter().flat_map(|file| file.paths())).iter().for_each(|owner| self.name(owner));
         }

@@ -1,14 +1,21 @@
 //! The reaction to each comment about gates: 👍 done, 😕 not accepted.
+//!
+//! Somebody who floods a pull request with words about gates is answered less and less. Only the answers are limited:
+//! every word is weighed.
 
 use std::collections::BTreeMap;
 
+use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
 use super::{
     assess::Assessment,
-    report::{AnswerExtent, GateStanding, Refusal, Word, WordOutcome},
+    report::{AnswerExtent, Considered, GateStanding, Refusal, Word, WordOutcome},
 };
-use crate::{ids::CommentId, state::WordSource};
+use crate::{
+    ids::{CommentId, Timestamp, UserId},
+    state::WordSource,
+};
 
 impl Assessment {
     /// Reactions to words about gates, by comment. Where one comment says several things, what was not accepted shows:
@@ -68,5 +75,37 @@ words! {
         Seen = "eyes",
         Done = "+1",
         NotAccepted = "confused",
+    }
+}
+
+/// Comments and reviews of one person that are answered in full.
+const FULL_ANSWERS: usize = 10;
+/// Beyond these, comments that get a reaction in an hour; the first of them gets a sentence too.
+const REACTIONS_AN_HOUR: usize = 3;
+
+/// Sets how much of an answer each word gets that does not count. Who may approve is always answered.
+pub(super) fn limit_answers(words: Vec<&mut Considered>) {
+    let mut spoke: BTreeMap<UserId, BTreeMap<(Timestamp, WordSource), AnswerExtent>> = BTreeMap::new();
+    for word in words.iter().filter(|word| !word.by_approver && word.refusal().is_some()) {
+        spoke.entry(word.by_id).or_default().insert((word.at, word.source), AnswerExtent::Sentence);
+    }
+    for answers in spoke.values_mut() {
+        let mut hour: Option<(Timestamp, usize)> = None;
+        for ((at, _), answer) in answers.iter_mut().skip(FULL_ANSWERS) {
+            let (began, nth) = match hour {
+                Some((began, nth)) if *at - began < TimeDelta::hours(1) => (began, nth + 1),
+                _ => (*at, 0),
+            };
+            hour = Some((began, nth));
+            *answer = match nth {
+                0 => AnswerExtent::Sentence,
+                nth if nth < REACTIONS_AN_HOUR => AnswerExtent::Reaction,
+                _ => AnswerExtent::Silence,
+            };
+        }
+    }
+    for word in words {
+        let answer = spoke.get(&word.by_id).and_then(|answers| answers.get(&(word.at, word.source)));
+        word.answer = answer.copied().unwrap_or_default();
     }
 }

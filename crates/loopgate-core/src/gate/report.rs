@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{CommentId, GateName, Login, PatternName, RepoName, Sha, TeamSlug, Timestamp, UserId},
-    observed::{Authority, FilesToRead, Permission, TeamStanding},
-    policy::{GateDefinition, GatePolicy, HybridHold, Mode, RuleTier},
+    observed::{Authority, FilesToRead, Permission, Unusable},
+    policy::{GatePolicy, HybridHold, Mode, RuleTier},
     stage::Stage,
     state::{GateStatus, Objection, Revocation, Ticks, WordSource},
 };
@@ -18,7 +18,8 @@ pub struct GateReport {
     pub name: GateName,
     /// The gate holds the transition out of this stage.
     pub holds: Stage,
-    pub holding: Holding,
+    /// It is shown, without standing in the way.
+    pub is_advisory: bool,
     pub standing: GateStanding,
     /// Why it applies, the first 50; empty when it does not.
     pub matches: Vec<TriggerMatch>,
@@ -58,8 +59,7 @@ pub struct GateReport {
 impl GateReport {
     /// Whether it stands in the way now.
     pub fn is_closed(&self) -> bool {
-        self.holding == Holding::Holds
-            && !matches!(self.standing, GateStanding::NotApplicable | GateStanding::Approved { .. })
+        !self.is_advisory && !matches!(self.standing, GateStanding::NotApplicable | GateStanding::Approved { .. })
     }
 
     /// Whether it applies and has no decision yet.
@@ -87,31 +87,21 @@ impl GateReport {
     }
 }
 
-/// Whether a gate holds in the mode in force.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Holding {
-    /// It stands in the way.
-    Holds,
-    /// Shown, without standing in the way: a preset in `autonomous` mode, or one in `hybrid` mode without approvers.
-    Advisory,
-}
-
-/// Whether a gate stands in the way of a pull request, or is only shown.
-pub fn holding(policy: &GatePolicy, mode: Mode, repository: &RepoName, authority: &Authority) -> Holding {
-    let configured = policy.definition == GateDefinition::Configured;
+/// Whether a gate is only shown, and does not stand in the way: a preset in `autonomous` mode, or one in `hybrid` mode
+/// without approvers.
+pub fn is_advisory(policy: &GatePolicy, mode: Mode, repository: &RepoName, authority: &Authority) -> bool {
     let always = || policy.preset.as_ref().is_some_and(|preset| preset.hybrid == HybridHold::Always);
     // A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to
     // us one that is not there.
     let has_team = || {
         let standing = policy.preset_team(repository).and_then(|team| authority.teams.get(&team));
-        matches!(standing, Some(TeamStanding::Usable { .. } | TeamStanding::Unknown(_)))
+        matches!(standing, Some(Ok(_) | Err(Unusable::Unknown(_))))
     };
-    let holds = match mode {
-        Mode::Supervised => true,
-        Mode::Autonomous => configured,
-        Mode::Hybrid => configured || always() || has_team(),
-    };
-    if holds { Holding::Holds } else { Holding::Advisory }
+    match mode {
+        Mode::Supervised => false,
+        Mode::Autonomous => !policy.is_configured,
+        Mode::Hybrid => !(policy.is_configured || always() || has_team()),
+    }
 }
 
 /// Where a gate stands.
@@ -241,27 +231,6 @@ pub struct EligibleApprovers {
 pub struct UnusableApprover {
     pub name: String,
     pub why: Unusable,
-}
-
-/// Why a name in the configuration stands for no approver.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Unusable {
-    /// The base branch has no CODEOWNERS file.
-    NoCodeowners,
-    /// None of the files that trigger the gate has an owner.
-    OwnsNothing,
-    /// An e-mail address in CODEOWNERS names no account.
-    Email,
-    NoAccount,
-    /// There is no such team, or it is secret.
-    NoTeam,
-    /// The team cannot read the repository.
-    NoAccess,
-    /// We may not read who is in the team, with the reason.
-    Unreadable(String),
-    /// It could not be learned who that is, with the reason.
-    Unknown(String),
 }
 
 /// One word about a gate, and its outcome.

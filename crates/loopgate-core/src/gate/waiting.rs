@@ -16,33 +16,28 @@ pub struct OverdueGate {
 /// The gates that have waited longer than [`escalate_after`](crate::policy::GatePolicy::escalate_after), counted anew
 /// from a resume.
 pub fn overdue<'a>(look: Look<'a>, state: &'a LoopState) -> impl Iterator<Item = OverdueGate> + 'a {
-    waits(state, look.policy).filter(move |wait| wait.escalate_at <= look.now).map(|wait| wait.gate)
+    waits(state, look.policy).filter(move |(.., escalate_at)| *escalate_at <= look.now).map(|(gate, ..)| gate)
 }
 
 /// The next moment at which waiting alone changes something.
 pub fn next(look: Look<'_>, state: &LoopState) -> Option<Timestamp> {
-    let moments = waits(state, look.policy).flat_map(|wait| [wait.remind_at, Some(wait.escalate_at)]);
+    let moments = waits(state, look.policy).flat_map(|(_, remind_at, escalate_at)| [remind_at, Some(escalate_at)]);
     moments.flatten().filter(|at| *at > look.now).min()
 }
 
-/// One gate that waits for a decision.
-struct Wait {
-    gate: OverdueGate,
-    /// `None` if its approvers were reminded.
-    remind_at: Option<Timestamp>,
-    escalate_at: Timestamp,
-}
-
-fn waits<'a>(state: &'a LoopState, policy: &'a Policy) -> impl Iterator<Item = Wait> + 'a {
+/// The gates that wait for a decision, each with when its approvers are reminded, unless they were, and when a human is
+/// called.
+fn waits<'a>(
+    state: &'a LoopState,
+    policy: &'a Policy,
+) -> impl Iterator<Item = (OverdueGate, Option<Timestamp>, Timestamp)> + 'a {
     let resumed = state.resumes.iter().map(|resume| resume.at).max();
     state.gates.iter().filter_map(move |(gate, state)| {
         let policy = policy.gates.get(gate)?;
         let since = state.waiting_since.filter(|_| state.status == GateStatus::Requested)?;
-        Some(Wait {
-            gate: OverdueGate { gate: gate.clone(), since },
-            remind_at: state.reminded_at.is_none().then(|| since + policy.remind_after),
-            escalate_at: resumed.unwrap_or(since).max(since) + policy.escalate_after,
-        })
+        let remind_at = state.reminded_at.is_none().then(|| since + policy.remind_after);
+        let escalate_at = resumed.unwrap_or(since).max(since) + policy.escalate_after;
+        Some((OverdueGate { gate: gate.clone(), since }, remind_at, escalate_at))
     })
 }
 

@@ -13,7 +13,7 @@ use crate::{
     evidence::Failure,
     ids::{FailureId, Fingerprint, Login, PrNumber, Sha, Timestamp},
     observed::{ChangedFile, Patch},
-    policy::{MemoryPolicy, PatternSource, Switch},
+    policy::{MemoryPolicy, PatternSource},
     source_files::is_test,
     text,
 };
@@ -148,7 +148,7 @@ impl<'a> Recalled<'a> {
     /// marked as stale. `find` gives the line at which a card's place stands.
     pub fn matches(&self, policy: &MemoryPolicy, find: impl Fn(&Card) -> Option<u32>) -> Vec<MemoryMatch> {
         let mut stale = None;
-        for (tier, cards) in self.tiers.iter().filter(|_| policy.apply_learnings == Switch::On) {
+        for (tier, cards) in self.tiers.iter().filter(|_| policy.apply_learnings) {
             let all = cards.iter().map(|card| {
                 let told = find(card).and_then(|line| ToldFix::of(card, Some(line)));
                 let outcome = if told.is_some() { MatchOutcome::Shown } else { MatchOutcome::Stale };

@@ -19,8 +19,9 @@ use crate::{
 pub struct Authority {
     pub people: BTreeMap<UserId, Standing>,
     /// Accounts named by login in the policy, resolved to the account that bears the login now.
-    pub logins: BTreeMap<Login, NamedAccount>,
-    pub teams: BTreeMap<TeamSlug, TeamStanding>,
+    pub logins: BTreeMap<Login, Result<Account, Unusable>>,
+    /// Teams named in the policy that exist and can read the repository, with their members.
+    pub teams: BTreeMap<TeamSlug, Result<Members, Unusable>>,
     /// The accounts with write access to the repository. `None` if they were not asked for, or GitHub does not list them.
     pub writers: Option<BTreeSet<UserId>>,
 }
@@ -41,24 +42,38 @@ impl Authority {
             Standing::Unknown(reason) => Some(reason),
             Standing::Known { .. } | Standing::Gone => None,
         });
-        let logins = self.logins.values().filter_map(|one| match one {
-            NamedAccount::Unknown(reason) => Some(reason),
-            NamedAccount::Known(_) | NamedAccount::Missing => None,
-        });
-        let teams = self.teams.values().filter_map(|one| match one {
-            TeamStanding::Unknown(reason) => Some(reason),
+        let accounts = self.logins.values().filter_map(|one| one.as_ref().err());
+        let names = accounts.chain(self.teams.values().filter_map(|one| one.as_ref().err()));
+        let names = names.filter_map(|one| match one {
+            Unusable::Unknown(reason) => Some(reason),
             _ => None,
         });
-        people.chain(logins).chain(teams).next().map(String::as_str)
+        people.chain(names).next().map(String::as_str)
     }
 }
 
-/// What a login named in the policy resolves to.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum NamedAccount {
-    Known(Account),
-    Missing,
-    /// The look-up failed; the reason.
+/// The members of a team, and of its child teams.
+pub type Members = BTreeMap<UserId, Login>;
+
+/// Why a name in the configuration stands for no approver.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Unusable {
+    /// The base branch has no CODEOWNERS file.
+    NoCodeowners,
+    /// None of the files that trigger the gate has an owner.
+    OwnsNothing,
+    /// An e-mail address in CODEOWNERS names no account.
+    Email,
+    NoAccount,
+    /// There is no such team, or it is secret to us.
+    NoTeam,
+    /// The team cannot read the repository.
+    NoAccess,
+    /// GitHub does not let us read who is in the team, with the reason: the permission `members: read` is missing, and
+    /// asking again changes nothing.
+    Unreadable(String),
+    /// The look-up failed for now; the reason.
     Unknown(String),
 }
 
@@ -86,22 +101,6 @@ words! {
         Maintain = "maintain",
         Admin = "admin",
     }
-}
-
-/// What is known of a team named in the policy.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum TeamStanding {
-    /// Exists and can read the repository; members include those of child teams.
-    Usable { members: BTreeMap<UserId, Login> },
-    /// Does not exist, or is secret to us.
-    Missing,
-    /// Exists without access to the repository.
-    NoAccess,
-    /// GitHub does not let us read it, with the reason: the permission `members: read` is missing, and asking again
-    /// changes nothing.
-    Unreadable(String),
-    /// The look-up failed for now; the reason.
-    Unknown(String),
 }
 
 /// An issue comment.

@@ -101,32 +101,6 @@ macro_rules! schema_of {
     };
 }
 
-/// An enumeration that a configuration writes as `true` or `false`.
-macro_rules! truth_values {
-    ($($(#[$about:meta])* $name:ident {
-        $(#[$about_true:meta])* $yes:ident = true, $(#[$about_false:meta])* $no:ident = false $(,)?
-    })*) => {$(
-        $(#[$about])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
-        #[serde(from = "bool")]
-        #[schemars(with = "bool", inline)]
-        pub enum $name {
-            $(#[$about_true])*
-            $yes,
-            $(#[$about_false])*
-            $no,
-        }
-
-        impl From<bool> for $name {
-            fn from(value: bool) -> Self {
-                if value { Self::$yes } else { Self::$no }
-            }
-        }
-    )*};
-}
-
-pub(super) use truth_values;
-
 config_value!(
     [const MIN: u32, const MAX: u32] Whole<MIN, MAX> = u32,
     [const MAX: u32] UpTo<MAX> = f64,

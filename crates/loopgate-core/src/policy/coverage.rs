@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize, de::Unexpected};
 
-use super::{ConfigValue, NameGlob, Pattern, Severity, UpTo, truth_values};
+use super::{ConfigValue, NameGlob, Pattern, Severity, UpTo};
 use crate::config_value;
 
 /// The `coverage:` section: what each type of change must reach.
@@ -18,20 +18,11 @@ pub struct CoveragePolicy {
     /// How tests of a required sort are recognised by their names; a sort that is not listed stays unknown, which
     /// never fails.
     pub test_names: BTreeMap<RequiredTest, Vec<Pattern>>,
-    pub regression_proof: RegressionProof,
+    /// `coverage.prove_regression`: a bug fix must show a test that fails on the base and passes on the head, so the tests
+    /// the pull request adds or changes are run on both.
+    pub prove_regression: bool,
     /// What it is to stay below a minimum.
     pub below_minimum: Severity,
-}
-
-truth_values! {
-    /// `coverage.prove_regression`: whether a bug fix must show a test that fails on the base and passes on the head.
-    #[derive(Default)]
-    RegressionProof {
-        /// The tests the pull request adds or changes are run on both.
-        RunOnBoth = true,
-        #[default]
-        NotAsked = false,
-    }
 }
 
 impl Default for CoveragePolicy {
@@ -52,7 +43,7 @@ impl Default for CoveragePolicy {
             ]),
             api_paths: Vec::new(),
             test_names: BTreeMap::new(),
-            regression_proof: RegressionProof::NotAsked,
+            prove_regression: false,
             below_minimum: Severity::Warn,
         }
     }
@@ -65,7 +56,7 @@ impl CoveragePolicy {
         let required = self.by_type.get(&code_type).into_iter().flat_map(|row| &row.required_tests);
         required.copied().filter(|sort| match sort {
             RequiredTest::RegressionTest | RequiredTest::OriginalBugReproduction => {
-                self.regression_proof == RegressionProof::RunOnBoth || self.test_names.contains_key(sort)
+                self.prove_regression || self.test_names.contains_key(sort)
             }
             RequiredTest::ExistingTestsPass => true,
             _ => self.test_names.contains_key(sort),

@@ -28,31 +28,8 @@ const FRAME_WIDTH: usize = 100;
 
 impl fmt::Display for ConfigError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let gutter = " ".repeat(self.line.to_string().len());
-        let window = Window::around(&self.snippet, self.column);
-        writeln!(f, "{}", self.message)?;
-        writeln!(f, "{gutter}--> {}:{}:{}", self.file, self.line, self.column)?;
-        writeln!(f, "{gutter} |")?;
-        writeln!(f, "{} | {}", self.line, window.text)?;
-        write!(f, "{gutter} | {}{}", " ".repeat(window.indent), "^".repeat(window.marked))?;
-        match &self.hint {
-            Some(hint) => write!(f, "\n{gutter} = {hint}"),
-            None => Ok(()),
-        }
-    }
-}
-
-/// The part of a line that fits the frame, and what of it is marked.
-struct Window {
-    text: String,
-    indent: usize,
-    marked: usize,
-}
-
-impl Window {
-    fn around(line: &str, column: usize) -> Self {
-        let chars: Vec<char> = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
-        let place = column.saturating_sub(1).min(chars.len());
+        let chars: Vec<char> = self.snippet.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+        let place = self.column.saturating_sub(1).min(chars.len());
         let start = if chars.len() <= FRAME_WIDTH { 0 } else { place.saturating_sub(FRAME_WIDTH / 2) };
         let cut = |index: usize| {
             (index == start && start > 0) || (index + 1 == start + FRAME_WIDTH && index + 1 < chars.len())
@@ -61,7 +38,13 @@ impl Window {
         let shown: String = shown.map(|(index, c)| if cut(index) { '…' } else { *c }).collect();
         let room = (start + FRAME_WIDTH).saturating_sub(place);
         let marked = word_length(chars.get(place..).unwrap_or_default()).clamp(1, room.max(1));
-        Self { text: shown.trim_end().to_owned(), indent: place - start, marked }
+        let gutter = " ".repeat(self.line.to_string().len());
+        writeln!(f, "{}", self.message)?;
+        writeln!(f, "{gutter}--> {}:{}:{}", self.file, self.line, self.column)?;
+        writeln!(f, "{gutter} |")?;
+        writeln!(f, "{} | {}", self.line, shown.trim_end())?;
+        write!(f, "{gutter} | {}{}", " ".repeat(place - start), "^".repeat(marked))?;
+        self.hint.as_ref().map_or(Ok(()), |hint| write!(f, "\n{gutter} = {hint}"))
     }
 }
 

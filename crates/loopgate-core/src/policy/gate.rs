@@ -10,14 +10,16 @@ use crate::{
     evidence::FindingSeverity,
     ids::{Login, PatternName, RepoName, TeamSlug, TemplateName},
     observed::Permission,
-    policy::{ChosenRules, NameGlob, PathGlobs, Pattern, truth_values},
+    policy::{ChosenRules, NameGlob, PathGlobs, Pattern},
     stage::Stage,
 };
 
 /// A gate as it governs a pull request.
 #[derive(Clone, Debug, PartialEq)]
 pub struct GatePolicy {
-    pub definition: GateDefinition,
+    /// The configuration adjusts this preset, or the gate is its own: it decides whether the gate holds in each
+    /// [`Mode`](crate::policy::Mode).
+    pub is_configured: bool,
     /// What Loopgate says of the gate, if it is a preset.
     pub preset: Option<GatePreset>,
     pub trigger: GateTrigger,
@@ -47,15 +49,6 @@ impl GatePolicy {
         let slug = self.approvers.preset_team.as_ref()?;
         format!("{}/{slug}", repository.owner()).parse().ok()
     }
-}
-
-/// Where a gate's definition comes from: it decides whether the gate holds in each [`Mode`](crate::policy::Mode).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GateDefinition {
-    /// A preset the configuration does not mention.
-    Preset,
-    /// A preset the configuration adjusts, or a gate of its own.
-    Configured,
 }
 
 /// What opens a gate.
@@ -139,24 +132,12 @@ pub struct Approvers {
     pub teams: BTreeSet<TeamSlug>,
     /// Everybody with at least this permission.
     pub permission: Option<Permission>,
-    pub codeowners: Codeowners,
+    /// The code owners of the triggering files may approve.
+    pub codeowners: bool,
     /// Distinct people needed; 0 and 1 are one.
     pub count: u32,
     /// The team a preset prefers: counts only if it exists and can read the repository. A slug without organisation.
     pub preset_team: Option<String>,
-}
-
-truth_values! {
-    /// Whether the code owners of the triggering files may approve.
-    #[derive(Default)]
-    Codeowners {
-        MayApprove = true,
-        #[default]
-        Ignored = false,
-    }
-
-    /// `allow_…`: whether somebody of a sort may approve.
-    Exclusion { Allowed = true, Excluded = false }
 }
 
 /// What counts as an approval.
@@ -189,33 +170,33 @@ pub enum InvalidateOnPush {
     Never,
 }
 
-/// Who is excluded from approving, each switchable with `allow_…: true`.
+/// Who may approve although they are excluded by default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Exclusions {
-    pub author: Exclusion,
+    pub allow_author: bool,
     /// Anyone who authored or committed a commit of the pull request.
-    pub contributors: Exclusion,
+    pub allow_contributors: bool,
     /// Anyone who co-authored one.
-    pub coauthors: Exclusion,
+    pub allow_coauthors: bool,
     /// Anyone who pushed to its branch, but merges of the base and rebases.
-    pub pushers: Exclusion,
+    pub allow_pusher: bool,
     /// The person who asked a coding agent for the pull request.
-    pub requester: Exclusion,
-    /// Anyone who merely merged the base into the head (`ignore_update_merges: false`).
-    pub update_merges: Exclusion,
-    pub bots: Exclusion,
+    pub allow_requester: bool,
+    /// Anyone who merely merged the base into the head is no contributor.
+    pub ignore_update_merges: bool,
+    pub allow_bots: bool,
 }
 
 impl Default for Exclusions {
     fn default() -> Self {
         Self {
-            author: Exclusion::Excluded,
-            contributors: Exclusion::Excluded,
-            coauthors: Exclusion::Excluded,
-            pushers: Exclusion::Excluded,
-            requester: Exclusion::Excluded,
-            update_merges: Exclusion::Allowed,
-            bots: Exclusion::Excluded,
+            allow_author: false,
+            allow_contributors: false,
+            allow_coauthors: false,
+            allow_pusher: false,
+            allow_requester: false,
+            ignore_update_merges: true,
+            allow_bots: false,
         }
     }
 }

@@ -14,15 +14,25 @@ use crate::ids::PatternName;
 /// Largest automaton of one regular expression, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
 
-/// A glob over names or paths.
-#[derive(Clone, Debug)]
-pub struct NameGlob(Arc<LazyGlob>);
+/// What is compiled from its source at its first use. Clones share it, and are compared by their source.
+#[derive(Clone, Debug, Default)]
+struct Lazy<S, C>(Arc<(S, OnceLock<C>)>);
 
-#[derive(Debug)]
-struct LazyGlob {
-    glob: Glob,
-    matcher: OnceLock<GlobMatcher>,
+impl<S, C> Lazy<S, C> {
+    fn new(source: S) -> Self {
+        Self(Arc::new((source, OnceLock::new())))
+    }
 }
+
+impl<S: PartialEq, C> PartialEq for Lazy<S, C> {
+    fn eq(&self, other: &Self) -> bool {
+        self.0.0 == other.0.0
+    }
+}
+
+/// A glob over names or paths.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NameGlob(Lazy<Glob, GlobMatcher>);
 
 impl NameGlob {
     /// A glob over names, in which `*` matches everything, `/` included.
@@ -30,7 +40,7 @@ impl NameGlob {
     /// # Errors
     /// When the text is not a glob.
     pub fn parse(text: &str) -> Result<Self, globset::Error> {
-        Glob::new(text).map(Self::of)
+        Glob::new(text).map(|glob| Self(Lazy::new(glob)))
     }
 
     /// A glob over paths: `*` stops at `/` as in the path filters of workflows, and case does not matter, since a gate
@@ -53,43 +63,28 @@ impl NameGlob {
 
     fn path_in_case(text: &str, as_written: bool) -> Result<Self, globset::Error> {
         let mut glob = GlobBuilder::new(text);
-        glob.literal_separator(true).case_insensitive(!as_written).empty_alternates(true).build().map(Self::of)
-    }
-
-    fn of(glob: Glob) -> Self {
-        Self(Arc::new(LazyGlob { glob, matcher: OnceLock::new() }))
+        glob.literal_separator(true).case_insensitive(!as_written).empty_alternates(true);
+        glob.build().map(|glob| Self(Lazy::new(glob)))
     }
 
     pub fn matches(&self, name: &str) -> bool {
-        self.0.matcher.get_or_init(|| self.0.glob.compile_matcher()).is_match(name)
+        let (glob, matcher) = &*self.0.0;
+        matcher.get_or_init(|| glob.compile_matcher()).is_match(name)
     }
 
     pub fn as_str(&self) -> &str {
-        self.0.glob.glob()
+        self.0.0.0.glob()
     }
 }
 
-impl PartialEq for NameGlob {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_str() == other.as_str()
-    }
-}
-
-/// Globs over paths, of which one must match.
-#[derive(Clone, Debug, Default)]
-pub struct PathGlobs(Arc<LazyGlobs>);
-
-#[derive(Debug, Default)]
-struct LazyGlobs {
-    globs: Vec<NameGlob>,
-    /// All of them as one; none where that would be too large.
-    any: OnceLock<Option<GlobSet>>,
-}
+/// Globs over paths, of which one must match. They are compiled into one; `None` where that would be too large.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct PathGlobs(Lazy<Vec<NameGlob>, Option<GlobSet>>);
 
 impl PathGlobs {
     /// Globs made by [`NameGlob::path`], or all of them by [`NameGlob::excluded_path`].
     pub fn new(globs: Vec<NameGlob>) -> Self {
-        Self(Arc::new(LazyGlobs { globs, any: OnceLock::new() }))
+        Self(Lazy::new(globs))
     }
 
     pub fn matches(&self, path: &str) -> bool {
@@ -111,11 +106,11 @@ impl PathGlobs {
         let compile = || {
             let mut any = GlobSetBuilder::new();
             for glob in self.as_slice() {
-                any.add(glob.0.glob.clone());
+                any.add(glob.0.0.0.clone());
             }
             any.build().ok()
         };
-        self.0.any.get_or_init(compile).as_ref()
+        self.0.0.1.get_or_init(compile).as_ref()
     }
 
     /// The first glob, in the order of the list, that matches.
@@ -124,35 +119,23 @@ impl PathGlobs {
     }
 
     pub fn as_slice(&self) -> &[NameGlob] {
-        &self.0.globs
-    }
-}
-
-impl PartialEq for PathGlobs {
-    fn eq(&self, other: &Self) -> bool {
-        self.as_slice() == other.as_slice()
+        &self.0.0.0
     }
 }
 
 /// A regular expression, which may have a name.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
     name: Option<PatternName>,
-    compiled: Arc<LazyPattern>,
-}
-
-#[derive(Debug)]
-struct LazyPattern {
-    source: String,
-    regex: OnceLock<Regex>,
+    regex: Lazy<String, Regex>,
 }
 
 impl Pattern {
     /// # Errors
     /// When the text is not a regular expression, or one that compiles to more than 1 MiB.
     pub fn parse(text: &str) -> Result<Self, regex::Error> {
-        let regex = OnceLock::from(compile(text)?);
-        Ok(Self { name: None, compiled: Arc::new(LazyPattern { source: text.to_owned(), regex }) })
+        let regex = Lazy(Arc::new((text.to_owned(), OnceLock::from(compile(text)?))));
+        Ok(Self { name: None, regex })
     }
 
     /// One that comes with the program.
@@ -160,7 +143,7 @@ impl Pattern {
     /// # Panics
     /// When it is asked and does not compile: tests compile them all.
     pub fn constant(text: &str) -> Self {
-        Self { name: None, compiled: Arc::new(LazyPattern { source: text.to_owned(), regex: OnceLock::new() }) }
+        Self { name: None, regex: Lazy::new(text.to_owned()) }
     }
 
     /// The same, under this name.
@@ -175,27 +158,17 @@ impl Pattern {
     }
 
     pub fn matches(&self, text: &str) -> bool {
-        self.regex().is_match(text)
-    }
-
-    fn regex(&self) -> &Regex {
-        let LazyPattern { source, regex } = &*self.compiled;
-        regex.get_or_init(|| compile(source).expect("constants are compiled by tests"))
+        let (source, regex) = &*self.regex.0;
+        regex.get_or_init(|| compile(source).expect("constants are compiled by tests")).is_match(text)
     }
 
     pub fn as_str(&self) -> &str {
-        &self.compiled.source
+        &self.regex.0.0
     }
 }
 
 fn compile(text: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(text).size_limit(PATTERN_SIZE).build()
-}
-
-impl PartialEq for Pattern {
-    fn eq(&self, other: &Self) -> bool {
-        (self.name(), self.as_str()) == (other.name(), other.as_str())
-    }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{Switch, Whole};
+use super::Whole;
 
 /// What is remembered of failures, and what is made of it.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -18,13 +18,13 @@ pub struct MemoryPolicy {
     #[schemars(with = "Whole<0, 1000>")]
     pub lookback: u32,
     /// Look up known failures before and after an attempt.
-    pub check_history: Switch,
+    pub check_history: bool,
     /// Offer fixes that have worked before.
-    pub apply_learnings: Switch,
+    pub apply_learnings: bool,
     /// Save after each iteration of a local loop.
-    pub persist_per_iteration: Switch,
+    pub persist_per_iteration: bool,
     /// What one iteration found out is known to the next.
-    pub cross_iteration_learning: Switch,
+    pub cross_iteration_learning: bool,
     /// Where earlier failures are looked for. Default: all.
     pub patterns_to_check: Vec<PatternSource>,
 }
@@ -35,10 +35,10 @@ impl Default for MemoryPolicy {
         Self {
             retention_days: 30,
             lookback: 10,
-            check_history: Switch::On,
-            apply_learnings: Switch::On,
-            persist_per_iteration: Switch::On,
-            cross_iteration_learning: Switch::On,
+            check_history: true,
+            apply_learnings: true,
+            persist_per_iteration: true,
+            cross_iteration_learning: true,
             patterns_to_check: vec![P::SimilarFileEdits, P::SameTestFailures, P::RecurringErrorTypes],
         }
     }

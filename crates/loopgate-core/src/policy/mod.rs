@@ -22,7 +22,6 @@ use std::collections::{BTreeMap, BTreeSet};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use self::config_value::truth_values;
 pub use self::{
     config_value::*, coverage::*, error::*, escalation::*, evaluate::*, fixer::*, gate::*, labels::*, matchers::*,
     memory::*, retry::*, rules::*, verify::*,
@@ -38,7 +37,9 @@ pub struct Policy {
     pub origin: PolicyOrigin,
     /// What the repository's file says although the organisation has locked it; it has no effect.
     pub overruled: Vec<ConfigError>,
-    pub activation: Activation,
+    /// Whether Loopgate writes anything on the repository: it does where the repository has a file, or the organisation's
+    /// says `enabled: true`.
+    pub is_active: bool,
     pub mode: Mode,
     pub verify: VerifyPolicy,
     /// The `loop:` section.
@@ -52,8 +53,11 @@ pub struct Policy {
     pub fixer: FixerPolicy,
     pub memory: MemoryPolicy,
     pub state: StateBackend,
-    pub on_complete: OnComplete,
-    pub approve_runs: ApproveRuns,
+    /// `on_complete.delete_branch`: the head branch goes once the pull request is merged.
+    pub delete_branch: bool,
+    /// `approve_runs`: an approval of the security gate of the very commit lets the workflows run that GitHub holds back on
+    /// a fork's pull request; else somebody with write does, on GitHub's page.
+    pub approve_runs: bool,
     /// `branches`: patterns whose branches share one name of each check.
     pub branches: Vec<NameGlob>,
     /// Accounts under which coding agents open pull requests: those that are known, and those of `coding_agents`.
@@ -84,43 +88,6 @@ impl Policy {
     /// The gate with a role, unless it is `off`.
     pub fn gate_with_role(&self, role: GateRole) -> Option<(&GateName, &GatePolicy)> {
         self.gates.iter().find(|(_, gate)| gate.has_role(role))
-    }
-}
-
-/// Whether Loopgate writes anything on the repository: it does where the repository has a file, or the organisation's
-/// says `enabled: true`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Activation {
-    Active,
-    Off,
-}
-
-truth_values! {
-    /// A setting whose name says what it switches.
-    Switch { On = true, Off = false }
-
-    /// `approve_runs`: who lets the workflows run that GitHub holds back on a fork's pull request.
-    #[derive(Default)]
-    ApproveRuns {
-        /// An approval of the security gate of the very commit, too.
-        WithSecurityGate = true,
-        /// Somebody with write, on GitHub's page.
-        #[default]
-        ByHand = false,
-    }
-
-    /// `on_complete.delete_branch`.
-    #[derive(Default)]
-    OnComplete {
-        DeleteBranch = true,
-        #[default]
-        KeepBranch = false,
-    }
-}
-
-impl Switch {
-    pub const fn is_on(self) -> bool {
-        matches!(self, Self::On)
     }
 }
 

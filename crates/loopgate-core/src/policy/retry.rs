@@ -4,7 +4,7 @@ use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{Period, UpTo, Whole, truth_values};
+use super::{Period, UpTo, Whole};
 
 /// When to try again, and when to call a person.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
@@ -29,20 +29,15 @@ pub struct LoopPolicy {
     /// Waiting between automatic fix attempts.
     pub backoff: Backoff,
     /// Call a person at the limit; false ends the run as failed.
-    #[serde(rename = "escalation_on_max")]
-    pub on_max: OnMax,
+    pub escalation_on_max: bool,
     /// Call a person when a test that passed fails.
-    #[serde(rename = "abort_on_regression")]
-    pub regression: OnRegression,
+    pub abort_on_regression: bool,
     /// Retry failing tests; false calls a person at once.
-    #[serde(rename = "auto_retry_on_test_fail")]
-    pub test_fail: AutoRetry,
+    pub auto_retry_on_test_fail: bool,
     /// Retry after a rejected review; false calls a person at once.
-    #[serde(rename = "auto_retry_on_review_reject")]
-    pub review_reject: AutoRetry,
+    pub auto_retry_on_review_reject: bool,
     /// Show the diff in an escalation.
-    #[serde(rename = "escalation_includes_diff")]
-    pub escalation_diff: EscalationDiff,
+    pub escalation_includes_diff: bool,
     /// Characters of one text of feedback, and of the summary of all.
     #[serde(deserialize_with = "length")]
     #[schemars(with = "Whole<80, 10000>")]
@@ -73,11 +68,11 @@ impl Default for LoopPolicy {
             total_failures: 10,
             max_iterations: 4,
             backoff: Backoff::None,
-            on_max: OnMax::Escalate,
-            regression: OnRegression::Escalate,
-            test_fail: AutoRetry::Retry,
-            review_reject: AutoRetry::Retry,
-            escalation_diff: EscalationDiff::Include,
+            escalation_on_max: true,
+            abort_on_regression: true,
+            auto_retry_on_test_fail: true,
+            auto_retry_on_review_reject: true,
+            escalation_includes_diff: true,
             feedback_max_length: 500,
             evidence_timeout: TimeDelta::minutes(60),
             review: ReviewRequirement::Auto,
@@ -102,35 +97,6 @@ pub enum Backoff {
     None,
     Linear,
     Exponential,
-}
-
-truth_values! {
-    /// `escalation_on_max`.
-    OnMax {
-        Escalate = true,
-        /// The run is `failed`, which the status comment shows; no person is called.
-        Fail = false,
-    }
-
-    /// `abort_on_regression`.
-    OnRegression { Escalate = true, Ignore = false }
-
-    /// `auto_retry_on_…`: whether such a failure is retried, or escalates at once.
-    AutoRetry { Retry = true, Escalate = false }
-
-    /// `escalation_includes_diff`.
-    EscalationDiff { Include = true, Omit = false }
-
-    /// `loop.execution_gate.allow_skip`.
-    ExecutionSkips { AnyCheck = true, NeverBuildOrTest = false }
-
-    /// `loop.execution_gate.require_passing_tests`.
-    PassingTests {
-        /// A failing test holds the loop.
-        Required = true,
-        /// Tests must have been executed; their failures are shown and hold nothing.
-        Shown = false,
-    }
 }
 
 /// `loop.review`.
@@ -172,14 +138,14 @@ pub enum CapabilityMode {
 #[serde(deny_unknown_fields, default)]
 pub struct ExecutionGate {
     /// Whether a failing test holds the loop.
-    pub require_passing_tests: PassingTests,
+    pub require_passing_tests: bool,
     /// Whether build and test checks may be skipped with a reason, as others may.
-    pub allow_skip: ExecutionSkips,
+    pub allow_skip: bool,
 }
 
 impl Default for ExecutionGate {
     fn default() -> Self {
-        Self { require_passing_tests: PassingTests::Required, allow_skip: ExecutionSkips::NeverBuildOrTest }
+        Self { require_passing_tests: true, allow_skip: false }
     }
 }
 

@@ -90,8 +90,8 @@ pub enum ManifestChange {
 #[derive(Clone, Debug)]
 pub struct RuleBook {
     rules: Vec<GateRule>,
-    /// By the first word.
-    words: HashMap<String, Vec<RulePhrase>>,
+    /// By the first word what follows it, and whose phrase it is.
+    words: HashMap<String, Vec<(Vec<String>, usize)>>,
     /// The globs of all rules, and whose each of them is.
     globs: PathGlobs,
     owners: Vec<usize>,
@@ -99,16 +99,9 @@ pub struct RuleBook {
     patterns: Vec<usize>,
 }
 
-/// What follows the first word, and whose phrase it is.
-#[derive(Clone, Debug)]
-struct RulePhrase {
-    rest: Vec<String>,
-    rule: usize,
-}
-
 impl RuleBook {
     pub fn new(rules: Vec<GateRule>) -> Self {
-        let mut words: HashMap<String, Vec<RulePhrase>> = HashMap::new();
+        let mut words: HashMap<String, Vec<(Vec<String>, usize)>> = HashMap::new();
         for (index, rule) in rules.iter().enumerate() {
             let (RuleCondition::Path { words: phrases, .. } | RuleCondition::Line { words: phrases, .. }) =
                 &rule.condition
@@ -118,7 +111,7 @@ impl RuleBook {
             for phrase in phrases {
                 let mut all = LineWords::of(phrase).iter().map(str::to_owned).collect::<Vec<_>>().into_iter();
                 if let Some(first) = all.next() {
-                    words.entry(first).or_default().push(RulePhrase { rest: all.collect(), rule: index });
+                    words.entry(first).or_default().push((all.collect(), index));
                 }
             }
         }
@@ -153,7 +146,7 @@ impl RuleBook {
         let mut found = BTreeSet::new();
         for (index, word) in line.iter().enumerate() {
             let phrases = self.words.get(word).map(Vec::as_slice).unwrap_or_default();
-            found.extend(phrases.iter().filter(|phrase| line.continues(index, &phrase.rest)).map(|phrase| phrase.rule));
+            found.extend(phrases.iter().filter(|(rest, _)| line.continues(index, rest)).map(|(_, rule)| *rule));
         }
         found
     }

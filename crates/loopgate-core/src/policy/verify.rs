@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LoopPolicy, NameGlob, Pattern, Severity, truth_values};
+use super::{LoopPolicy, NameGlob, Pattern, Severity};
 use crate::{
     evidence::{CheckKind, FindingSeverity},
     ids::CheckName,
@@ -51,7 +51,8 @@ words! {
 pub struct CheckPolicy {
     pub kind: CheckKind,
     pub source: CheckSource,
-    pub presence: CheckPresence,
+    /// It was found by looking at the project; else it was written in the configuration.
+    pub is_detected: bool,
 }
 
 impl CheckPolicy {
@@ -75,13 +76,6 @@ impl CheckPolicy {
             CheckSource::Command(_) | CheckSource::External(_) => policy.evidence_timeout,
         }
     }
-}
-
-/// Whether a check was written in the configuration or found by looking at the project.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum CheckPresence {
-    Configured,
-    Detected,
 }
 
 /// Where a check's evidence comes from.
@@ -122,10 +116,12 @@ pub struct CommandCheck {
     /// Globs of report files, relative to the working directory.
     pub reports: Vec<String>,
     pub needs: Vec<CheckName>,
-    pub empty_tests: EmptyTests,
+    /// It passes although it is a test check and executed no test.
+    pub allow_empty: bool,
     /// Stop the other checks as soon as this one fails.
-    pub fail_fast: FailFast,
-    pub verbosity: Verbosity,
+    pub fail_fast: bool,
+    /// Its output is shown while it runs; else only its outcome.
+    pub verbose: bool,
     /// Reads failures out of output that has no known format: the named groups `test`, `file`, `line` and `message`
     /// of each match are a failure's.
     pub report_pattern: Option<Pattern>,
@@ -141,38 +137,11 @@ impl CommandCheck {
             timeout: TimeDelta::seconds(120),
             reports: Vec::new(),
             needs: Vec::new(),
-            empty_tests: EmptyTests::default(),
-            fail_fast: FailFast::default(),
-            verbosity: Verbosity::default(),
+            allow_empty: false,
+            fail_fast: false,
+            verbose: true,
             report_pattern: None,
         }
-    }
-}
-
-truth_values! {
-    /// `verbose`: how much of a command's output is shown while it runs.
-    #[derive(Default)]
-    Verbosity {
-        #[default]
-        Verbose = true,
-        /// Only the outcome.
-        Quiet = false,
-    }
-
-    /// `allow_empty`: what a test check without a single test means.
-    #[derive(Default)]
-    EmptyTests {
-        Allow = true,
-        #[default]
-        Fail = false,
-    }
-
-    /// `fail_fast`.
-    #[derive(Default)]
-    FailFast {
-        On = true,
-        #[default]
-        Off = false,
     }
 }
 

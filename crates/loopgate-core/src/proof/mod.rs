@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     deciding::Decision,
     evidence::{CheckEvidence, Outcome},
-    gate::{GateReport, GateStanding, Holding, agent_of},
+    gate::{GateReport, GateStanding, agent_of},
     ids::{CheckName, GateName, Login, PrNumber, RepoName, Sha, Timestamp},
     observed::{Lifecycle, Snapshot},
     policy::Policy,
@@ -283,7 +283,7 @@ impl ProvenGate {
         };
         Self {
             name: report.name.clone(),
-            holds: report.holding == Holding::Holds,
+            holds: !report.is_advisory,
             status: report.status(),
             approvals: report.approvals.iter().map(approval).collect(),
         }

@@ -11,8 +11,8 @@ use crate::{
     ids::{Alias, CheckName, Timestamp},
     observed::{CodeType, Snapshot},
     policy::{
-        CapabilityMode, CheckPolicy, CheckPresence, CheckSource, CommandCheck, FixerBudget, Phase, Policy,
-        ReviewRequirement, Rule, RuleCheck, Severity,
+        CapabilityMode, CheckPolicy, CheckSource, CommandCheck, FixerBudget, Phase, Policy, ReviewRequirement, Rule,
+        RuleCheck, Severity,
     },
     state::{LoopState, Major, ReflexState, Settings, Spent, Step, Task, criteria},
     verdict::evaluate,
@@ -40,7 +40,7 @@ fn command(name: &CheckName, run: &str) -> CheckPolicy {
         // A test, unless the name says otherwise.
         kind: CheckKind::of_name(name.as_str()).unwrap_or(CheckKind::Test),
         source: CheckSource::Command(CommandCheck::new(run)),
-        presence: CheckPresence::Detected,
+        is_detected: true,
     }
 }
 

@@ -12,19 +12,17 @@
 //! executed once more. What an evaluation amounts to is decided by [`decide`](fn@crate::deciding::decide), as on a pull
 //! request.
 
-mod contract;
 mod fix;
 mod govern;
 mod replay;
 mod turn;
 
-pub use contract::{Breach, Produced};
 pub use fix::{
     EditRefusal, EditVerdict, Edits, FewerTests, PutBack, failing_scope, fewer_tests, intrusions, judge_edits,
 };
 pub use govern::{Exhausted, begin, govern, infer_limit, infer_type, prepared_checks, time_left, title};
 pub use replay::replay;
-pub use turn::{Evaluated, Turn};
+pub use turn::{Breach, Evaluated, Produced, Turn};
 
 pub use crate::ids::Alias;
 pub use crate::state::{

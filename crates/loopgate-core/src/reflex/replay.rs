@@ -21,7 +21,7 @@ pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigg
     (state.iteration, state.phase) = (line.iteration, line.phase);
     let mut turn = Turn::on(state, line.ts);
     match &line.event {
-        Event::PlanCreated { plan } => turn = Turn::planned(state, plan.clone(), line.ts).unwrap_or(turn),
+        Event::PlanCreated { plan } => turn = turn.clone().planned(plan.clone()).unwrap_or(turn),
         Event::ArtifactCreated(ArtifactCreated::Produced { head, hash }) => {
             turn.state.head_sha = *head;
             turn.state.code_artifact.content_hash.clone_from(hash);
@@ -42,7 +42,7 @@ pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigg
             turn.state.critique = Some(items.iter().map(CritiqueItem::line).collect());
             turn.go_to(Step::Refine);
         }
-        Event::RefinementDone { .. } => turn = refined(state, line).unwrap_or(turn),
+        Event::RefinementDone { .. } => turn = refined(turn, line),
         Event::IterationAdvanced { .. } => turn.go_to(Step::Plan),
         Event::Escalated(Escalated::LocalLoop { trigger, also, notes }) => {
             let triggers: Vec<Trigger> = std::iter::once(*trigger).chain(also.iter().copied()).collect();
@@ -53,35 +53,34 @@ pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigg
         }
         Event::Resumed(Resumed::LocalLoop { by, accepted, accepted_tampering, .. }) => {
             let accepted = accepted.map(|_| accepted_tampering.clone());
-            turn = Turn::resumed(state, by.clone(), accepted, line.ts);
+            turn = turn.resumed(by.clone(), accepted);
             turn.state.current_step = line.step;
         }
         Event::PhaseError { step, why, .. } => {
-            state.current_step = *step;
-            turn = Turn::broke(state, why.clone(), line.ts);
+            turn.state.current_step = *step;
+            turn = turn.broke(why.clone());
         }
         Event::Stopped(_) | Event::Failed(_) | Event::Completed(_) => {
-            state.current_step = line.step;
-            turn = ended(state, line);
+            turn.state.current_step = line.step;
+            turn = ended(turn, line);
         }
         _ => return,
     }
     *state = turn.state;
 }
 
-fn refined(state: &LoopState, line: &HistoryLine) -> Option<Turn> {
+fn refined(mut turn: Turn, line: &HistoryLine) -> Turn {
     let Event::RefinementDone { by, head, subject, diff_summary, files_modified, outside_scope, cost_usd, .. } =
         &line.event
     else {
-        return None;
+        return turn;
     };
-    let mut before = state.clone();
     if *by != FixMaker::Person {
         // How long it took is not in the history; that it was called, and what it cost, is not won back.
-        before = Turn::spend(before, TimeDelta::zero(), *cost_usd);
+        turn.state = Turn::spend(turn.state, TimeDelta::zero(), *cost_usd);
     }
     if *by == FixMaker::SeniorFixer {
-        before.max_iterations = before.max_iterations.max(line.iteration + 1);
+        turn.state.max_iterations = turn.state.max_iterations.max(line.iteration + 1);
     }
     let fix = FixRecord {
         iteration: line.iteration,
@@ -96,14 +95,13 @@ fn refined(state: &LoopState, line: &HistoryLine) -> Option<Turn> {
         proven: Vec::new(),
         cost_usd: *cost_usd,
     };
-    Some(Turn::refined(&before, fix, line.ts))
+    turn.refined(fix)
 }
 
-fn ended(state: &LoopState, line: &HistoryLine) -> Turn {
-    let mut turn = Turn::on(state, line.ts);
+fn ended(mut turn: Turn, line: &HistoryLine) -> Turn {
     match &line.event {
         Event::Stopped(Stopped::ByPerson { words, by, .. }) => {
-            return Turn::stopped(state, words.clone(), by.clone(), line.ts);
+            return turn.stopped(words.clone(), by.clone());
         }
         // What the cause was stays beside it, for the report.
         Event::Failed(Failed::Aborted { .. }) => turn.state.status = RunStatus::Aborted,

@@ -14,13 +14,10 @@ use serde::{Deserialize, Serialize};
 use crate::{
     deciding::{Decision, decide},
     evidence::{ChangedCoverage, CheckEvidence, CheckKind, EVIDENCE_SCHEMA, Evidence},
-    gate::Holding,
     ids::{CheckName, GateName, Score, Sha, Timestamp},
     metrics::CheckUse,
     observed::{CheckProgress, ExternalCheck, Lifecycle, ReceivedEvidence, Snapshot},
-    policy::{
-        CheckPolicy, CheckPresence, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy, Trigger, WhenSkipped,
-    },
+    policy::{CheckPolicy, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy, Trigger, WhenSkipped},
     state::{AttemptDigest, Changes, LoopState, VerificationResult},
     text,
     verdict::coverage,
@@ -202,7 +199,7 @@ impl Policy {
                 when_skipped: WhenSkipped::Auto,
             });
             let kind = CheckKind::of_name(&check.name).unwrap_or(CheckKind::Custom);
-            let policy = CheckPolicy { kind, source, presence: CheckPresence::Detected };
+            let policy = CheckPolicy { kind, source, is_detected: true };
             self.verify.checks.insert(name, policy);
         }
         self
@@ -313,7 +310,7 @@ impl Course {
             .collect();
         let last = judged.last().map(|last| &last.decision);
         let gates = last.into_iter().flat_map(|last| &last.view.gates);
-        let holds = gates.filter(|gate| gate.holding == Holding::Holds && !gate.matches.is_empty());
+        let holds = gates.filter(|gate| !gate.is_advisory && !gate.matches.is_empty());
         let attempts = last.into_iter().flat_map(|last| &last.next.attempts);
         // Whether an approval would have come in time is not known.
         let call = |judged: &Judged| {

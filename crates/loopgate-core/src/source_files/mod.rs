@@ -207,7 +207,8 @@ pub(crate) fn file_name(path: &str) -> &str {
     path.rsplit('/').next().unwrap_or(path)
 }
 
-fn extension(path: &str) -> Option<&str> {
+/// What stands behind the last dot of a path's name.
+pub(crate) fn extension(path: &str) -> Option<&str> {
     file_name(path).rsplit_once('.').map(|(_, extension)| extension)
 }
 

@@ -2,15 +2,15 @@
 //! rules divided by the weight of all active rules.
 
 use super::{
-    coverage::{MissingTests, TOLERATED_LOSS, TestStanding},
-    gather::{GatheredCheck, HeadEvidence},
+    coverage::{MissingTests, TOLERATED_LOSS},
+    gather::{GatheredCheck, HeadEvidence, OnBase},
 };
 use crate::{
     evidence::{ChangedCoverage, CheckKind, CheckResults, Outcome},
     ids::{CheckName, RuleId, Score},
     observed::{ChangedFile, ChangedFiles, CodeType, FileStatus},
     policy::{CoverageTarget, Look, NameGlob, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity},
-    source_files::{is_code, is_test},
+    source_files::{TestSyntax, is_code, is_test},
     state::{EvaluationSummary, StopReason},
     verdict::{CheckStanding, LostLeg},
 };
@@ -75,7 +75,6 @@ pub struct RuleView {
     pub description: String,
     pub severity: Severity,
     pub weight: f64,
-    pub phase: Phase,
     pub outcome: RuleOutcome,
 }
 
@@ -223,7 +222,6 @@ pub fn evaluate_phase(look: Look<'_>, evidence: &HeadEvidence, rules: &[Rule], p
                 description: rule.description.clone(),
                 severity: rule.severity,
                 weight: rule.weight,
-                phase: rule.phase,
                 outcome,
             }
         })
@@ -270,7 +268,7 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
                 *waiting = true;
                 RuleOutcome::Unknown
             }
-            Some(check) if check.has_failed() || check.advises_against() => {
+            Some(check) if check.baseline != OnBase::Excused && check.ended_badly() => {
                 failed(RuleFailure::Check { check: name.clone(), how: end_of(check) })
             }
             // A skipped check satisfies its transition but is no evidence that anything passed.
@@ -305,8 +303,8 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
         }
         RuleCheck::RequiredTest(sort) => match evidence.required_tests.get(sort) {
             None => RuleOutcome::Unknown,
-            Some(TestStanding::There) => RuleOutcome::Passed,
-            Some(TestStanding::Missing(missing)) => failed(RuleFailure::RequiredTest(missing.clone())),
+            Some(Ok(())) => RuleOutcome::Passed,
+            Some(Err(missing)) => failed(RuleFailure::RequiredTest(missing.clone())),
         },
         RuleCheck::Findings { severity, most } => {
             let count = evidence.findings().filter(|finding| finding.severity >= *severity).count() as u64;
@@ -390,10 +388,8 @@ fn tests_added(files: &[ChangedFile]) -> RuleOutcome {
     let code = files.iter().filter(changed).any(|file| is_code(&file.path) && !is_test(&file.path));
     // Languages such as Rust keep unit tests in the file they test.
     let inline_test = |file: &ChangedFile| {
-        file.added_lines().unwrap_or_default().iter().any(|(_, text)| {
-            let text = text.trim_start();
-            text.starts_with("#[test]") || text.starts_with("#[tokio::test") || text.starts_with("#[cfg(test)]")
-        })
+        let (syntax, lines) = (TestSyntax::of(&file.path), file.added_lines().unwrap_or_default());
+        syntax.is_some_and(|syntax| syntax.inline && lines.iter().any(|(_, text)| syntax.test(text).is_some()))
     };
     let test = files.iter().filter(changed).any(|file| is_test(&file.path) || inline_test(file));
     verdict(!code || test, || RuleFailure::NoTestsAdded)

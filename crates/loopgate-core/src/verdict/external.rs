@@ -1,4 +1,5 @@
-//! Evidence of checks that others run: their check runs and commit statuses, and workflows that did not start.
+//! Evidence of checks that others run: their check runs and commit statuses, and workflows that did not start. A
+//! skipped job is no pass.
 
 use std::collections::BTreeMap;
 
@@ -9,8 +10,9 @@ use crate::{
         AnnotationLevel, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, Snapshot,
         WorkflowRun,
     },
-    policy::{CheckSource, ExternalSource},
-    verdict::{CheckStanding, skipped_jobs},
+    policy::{CheckPolicy, CheckSource, ExternalSource, Look, WhenSkipped},
+    source_files::{FileKind, kind},
+    verdict::{CheckStanding, SkipCause},
 };
 
 /// Where GitHub looks for workflows.
@@ -29,14 +31,26 @@ pub fn standing(
     let mut merged: Option<CheckEvidence> = None;
     let mut not_started = None;
     for check in checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref())) {
-        match ended(check, kind) {
-            None => return CheckStanding::Running { url: check.url.clone() },
-            Some(Ended::NotStarted) => not_started = Some(check.url.clone()),
-            Some(Ended::With(outcome, class)) => {
-                let evidence = evidence_of(check, name, kind, outcome, class);
-                merged = merged.into_iter().chain([evidence]).reduce(CheckEvidence::merge);
+        let (outcome, class) = match check.progress.conclusion() {
+            Some(Conclusion::Success) => (Outcome::Passed, None),
+            Some(Conclusion::Neutral) if !has_to_run(kind) => (Outcome::Passed, None),
+            Some(Conclusion::Skipped | Conclusion::Neutral) => (Outcome::Skipped, None),
+            Some(Conclusion::Failure) => (Outcome::Failed, None),
+            Some(Conclusion::TimedOut) => (Outcome::TimedOut, Some(RetryClass::Logic)),
+            Some(Conclusion::Cancelled) => (Outcome::Cancelled, Some(RetryClass::External)),
+            // GitHub could not start it: an invalid workflow file, permissions, billing, no runner, an incident. No code
+            // ran, and its API does not say which of these it was.
+            Some(Conclusion::StartupFailure) => {
+                not_started = Some(check.url.clone());
+                continue;
             }
-        }
+            // Still running, waiting for somebody's approval to run, or made stale by GitHub.
+            None | Some(Conclusion::ActionRequired | Conclusion::Stale) => {
+                return CheckStanding::Running { url: check.url.clone() };
+            }
+        };
+        let evidence = evidence_of(check, name, kind, outcome, class);
+        merged = merged.into_iter().chain([evidence]).reduce(CheckEvidence::merge);
     }
     match (merged, not_started) {
         // A failure is final although something did not start. A pass is not, since part of the check is missing.
@@ -91,27 +105,6 @@ fn without_start(url: Option<String>, files: &ChangedFiles) -> CheckStanding {
     CheckStanding::NotStarted { url, edited_workflows: paths.take(MOST_NAMED).cloned().collect() }
 }
 
-enum Ended {
-    With(Outcome, Option<RetryClass>),
-    /// GitHub could not start it: an invalid workflow file, permissions, billing, no runner, an incident. No code ran,
-    /// and its API does not say which of these it was.
-    NotStarted,
-}
-
-/// None while no end is known: still running, waiting for somebody's approval to run, or made stale by GitHub.
-fn ended(check: &ExternalCheck, kind: CheckKind) -> Option<Ended> {
-    Some(match check.progress.conclusion()? {
-        Conclusion::Success => Ended::With(Outcome::Passed, None),
-        Conclusion::Neutral if !skipped_jobs::has_to_run(kind) => Ended::With(Outcome::Passed, None),
-        Conclusion::Skipped | Conclusion::Neutral => Ended::With(Outcome::Skipped, None),
-        Conclusion::Failure => Ended::With(Outcome::Failed, None),
-        Conclusion::TimedOut => Ended::With(Outcome::TimedOut, Some(RetryClass::Logic)),
-        Conclusion::Cancelled => Ended::With(Outcome::Cancelled, Some(RetryClass::External)),
-        Conclusion::StartupFailure => Ended::NotStarted,
-        Conclusion::ActionRequired | Conclusion::Stale => return None,
-    })
-}
-
 /// The evidence is the check run (or status) itself.
 fn evidence_of(
     check: &ExternalCheck,
@@ -128,28 +121,29 @@ fn evidence_of(
         evidence.duration_ms = u64::try_from((end - start).num_milliseconds()).unwrap_or(0);
     }
     if let Some(output) = check.output.as_ref().filter(|_| outcome.is_failure()) {
-        evidence.failures = output.failures.iter().map(|failure| of_kind(failure, kind)).collect();
+        evidence.failures.clone_from(&output.failures);
+        for failure in evidence.failures.iter_mut().filter(|failure| failure.error_type == ErrorType::Other) {
+            failure.error_type = error_type_of(kind);
+        }
         evidence.failures_not_kept = output.failures_not_kept;
         evidence.findings.clone_from(&output.findings);
         evidence.excerpts = vec![output.excerpt.clone()];
     }
     if outcome.is_failure() && evidence.failures.is_empty() {
         let failing = check.annotations.iter().filter(|annotation| annotation.level == AnnotationLevel::Failure);
-        evidence.failures = failing
-            .map(|annotation| Failure {
+        let failures = failing.map(|annotation| {
+            let (file, line) = (annotation.path.clone(), Some(annotation.line));
+            Failure {
                 error_type: error_type_of(kind),
                 error_class: annotation.title.clone(),
                 error_message: annotation.message.clone(),
-                test_file: Some(annotation.path.clone()),
-                line_number: Some(annotation.line),
-                source: Some(SourceLocation {
-                    file: annotation.path.clone(),
-                    line: Some(annotation.line),
-                    function: None,
-                }),
+                test_file: Some(file.clone()),
+                line_number: line,
+                source: Some(SourceLocation { file, line, function: None }),
                 ..Failure::default()
-            })
-            .collect();
+            }
+        });
+        evidence.failures = failures.collect();
         // A check without a message gets no failure: an invented one would hide that the cause is unknown.
         if let (true, Some(summary)) = (evidence.failures.is_empty(), &check.summary) {
             evidence.failures.push(Failure {
@@ -162,13 +156,6 @@ fn evidence_of(
     evidence
 }
 
-fn of_kind(failure: &Failure, kind: CheckKind) -> Failure {
-    match failure.error_type {
-        ErrorType::Other => Failure { error_type: error_type_of(kind), ..failure.clone() },
-        _ => failure.clone(),
-    }
-}
-
 /// What an annotation of a check of this kind most probably is.
 const fn error_type_of(kind: CheckKind) -> ErrorType {
     match kind {
@@ -177,4 +164,82 @@ const fn error_type_of(kind: CheckKind) -> ErrorType {
         CheckKind::Types => ErrorType::TypeError,
         _ => ErrorType::Other,
     }
+}
+
+/// Whether a skip of a check of this kind has to be explained: nothing was built, or no test ran.
+pub(super) const fn has_to_run(kind: CheckKind) -> bool {
+    matches!(kind, CheckKind::Build | CheckKind::Test)
+}
+
+/// Where a followed check stands of which the job was skipped. `is_released`: a person took responsibility on this head.
+pub(super) fn skipped_standing(
+    look: Look<'_>,
+    name: &CheckName,
+    job: &ExternalCheck,
+    when: WhenSkipped,
+    is_released: bool,
+) -> CheckStanding {
+    let cause = match when {
+        WhenSkipped::Pass => None,
+        _ if is_released => None,
+        WhenSkipped::Wait => Some(SkipCause::Configured),
+        WhenSkipped::Auto => failed_before(look.snapshot, job)
+            .map(|failed| SkipCause::Needs { failed: failed.name.clone() })
+            .or_else(|| nothing_ran(look, name).then_some(SkipCause::NothingRan)),
+    };
+    match cause {
+        Some(cause) => CheckStanding::AwaitsRelease { job: job.name.clone(), cause, url: job.url.clone() },
+        None => CheckStanding::NotApplicable { job: job.name.clone(), url: job.url.clone() },
+    }
+}
+
+/// A job of the same workflow run that failed or was cancelled, so that this one was not started.
+fn failed_before<'s>(snapshot: &'s Snapshot, job: &ExternalCheck) -> Option<&'s ExternalCheck> {
+    let run = workflow_run(job)?;
+    snapshot.checks.iter().filter(|other| workflow_run(other) == Some(run)).find(|other| {
+        use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
+        matches!(other.progress.conclusion(), Some(Failure | TimedOut | Cancelled | StartupFailure))
+    })
+}
+
+/// The workflow run in the address of a job, `…/actions/runs/7/job/9`.
+fn workflow_run(job: &ExternalCheck) -> Option<&str> {
+    let (_, rest) = job.url.as_deref()?.split_once("/actions/runs/")?;
+    rest.split('/').next()
+}
+
+/// Whether code, manifests, CI or configuration change, and no check of this kind ran, although one usually does: on the
+/// base, or on an earlier head of this run. Where nothing is known of that, one does.
+fn nothing_ran(Look { snapshot, policy, .. }: Look<'_>, name: &CheckName) -> bool {
+    let Some(own) = policy.verify.checks.get(name) else { return false };
+    let matters = |path: &str| {
+        matches!(kind(path), FileKind::Code | FileKind::Tests | FileKind::Manifest | FileKind::Ci | FileKind::Config)
+    };
+    let changes = snapshot.files.known().iter().flat_map(|file| file.paths()).any(matters);
+    let of_kind = || policy.verify.checks.iter().filter(|(_, check)| check.kind == own.kind);
+    let on_base = snapshot.base_evidence.as_ref().map(|base| &base.checks);
+    let usually = on_base.is_none_or(|checks| {
+        let known: Vec<Outcome> = of_kind().filter_map(|(name, _)| Some(checks.get(name)?.outcome)).collect();
+        known.is_empty() || known.iter().any(|outcome| *outcome != Outcome::Skipped)
+    });
+    changes && usually && !of_kind().any(|(name, check)| ran(snapshot, name, check))
+}
+
+/// Whether anything of a check ran on the head, or still runs.
+fn ran(snapshot: &Snapshot, name: &CheckName, check: &CheckPolicy) -> bool {
+    match &check.source {
+        CheckSource::External(source) => {
+            snapshot.checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref())).any(|job| !is_skipped(job))
+        }
+        CheckSource::Reviewer(_) => false,
+        CheckSource::Command(_) => {
+            let mut done = snapshot.evidence_of_head().flat_map(|evidence| &evidence.checks);
+            done.any(|done| &done.name == name && done.outcome != Outcome::Skipped)
+        }
+    }
+}
+
+/// GitHub's `neutral` says as little as `skipped`.
+pub(super) const fn is_skipped(job: &ExternalCheck) -> bool {
+    matches!(job.progress.conclusion(), Some(Conclusion::Skipped | Conclusion::Neutral))
 }

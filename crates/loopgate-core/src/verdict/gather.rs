@@ -6,17 +6,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 
 use super::{
-    coverage::{self, ImpossibleCoverage, TestStanding},
-    external, legs, reviewers, skipped_jobs,
+    coverage::{self, ImpossibleCoverage, MissingTests},
+    external, legs, reviewers,
 };
 use crate::{
     evidence::{
-        ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, Outcome, RepeatedTest, TestId,
-        TestState, WorkflowOrigin, check_consistent,
+        ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, FindingSeverity, Outcome,
+        RepeatedTest, TestId, TestState, WorkflowOrigin, check_consistent,
     },
     ids::{CheckName, Sha, Timestamp},
     observed::{BaseEvidence, ReceivedEvidence, Snapshot},
-    policy::{CheckPolicy, CheckPresence, CheckSource, EmptyTests, Look, RequiredTest},
+    policy::{CheckPolicy, CheckSource, Look, RequiredTest},
     state::{AttemptDigest, Skip},
     verdict::CheckStanding,
 };
@@ -35,7 +35,7 @@ pub struct HeadEvidence {
     /// Coverage of all lines on the base, in percent.
     pub coverage_on_base: Option<f64>,
     /// The sorts of tests of which something is known.
-    pub required_tests: BTreeMap<RequiredTest, TestStanding>,
+    pub required_tests: BTreeMap<RequiredTest, Result<(), MissingTests>>,
     /// Whether a test passes here that fails on the base: it tests the change without having come with it.
     pub mends_a_test: bool,
 }
@@ -82,26 +82,17 @@ impl GatheredCheck {
         self.baseline == OnBase::Counts && self.ended_badly()
     }
 
-    /// Whether it did not pass and is only shown.
-    pub fn advises_against(&self) -> bool {
-        self.baseline == OnBase::Advises && self.ended_badly()
-    }
-
-    fn ended_badly(&self) -> bool {
+    /// Whether it ended and did not pass.
+    pub fn ended_badly(&self) -> bool {
         match &self.standing {
-            CheckStanding::Done(evidence) if self.kind == CheckKind::Security => fails_on_security(evidence),
+            // A scanner that reports findings fails on critical and high ones only; lower ones warn.
+            CheckStanding::Done(evidence) if self.kind == CheckKind::Security && !evidence.findings.is_empty() => {
+                evidence.findings.iter().any(|finding| finding.severity >= FindingSeverity::High)
+            }
+            CheckStanding::Done(evidence) if self.kind == CheckKind::Security => evidence.outcome.is_failure(),
             CheckStanding::Done(evidence) => evidence.outcome.is_failure() || evidence.outcome == Outcome::Cancelled,
-            CheckStanding::TimedOutWaiting
-            | CheckStanding::Refused { .. }
-            | CheckStanding::NotStarted { .. }
-            | CheckStanding::Lost { .. } => true,
-            CheckStanding::Missing
-            | CheckStanding::Running { .. }
-            | CheckStanding::AwaitsApproval { .. }
-            | CheckStanding::AwaitsRelease { .. }
-            | CheckStanding::NotApplicable { .. }
-            | CheckStanding::Absent { .. }
-            | CheckStanding::Skipped { .. } => false,
+            CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. } | CheckStanding::Skipped { .. } => false,
+            _ => !self.is_open(),
         }
     }
 
@@ -111,15 +102,6 @@ impl GatheredCheck {
             _ => None,
         }
     }
-}
-
-/// A scanner that reports findings fails on critical and high ones only; lower ones warn.
-fn fails_on_security(evidence: &CheckEvidence) -> bool {
-    use crate::evidence::FindingSeverity::High;
-    if evidence.findings.is_empty() {
-        return evidence.outcome.is_failure();
-    }
-    evidence.findings.iter().any(|finding| finding.severity >= High)
 }
 
 impl HeadEvidence {
@@ -172,18 +154,6 @@ impl HeadEvidence {
     }
 }
 
-impl HeadEvidence {
-    /// The evidence of checks that were executed here, one after the other.
-    pub fn of_checks(checks: impl IntoIterator<Item = CheckEvidence>, coverage: Option<ChangedCoverage>) -> Self {
-        let gathered = checks.into_iter().map(|check| {
-            let name = check.name.clone();
-            let (kind, baseline) = (check.kind, OnBase::Counts);
-            (name, GatheredCheck { kind, standing: CheckStanding::Done(Box::new(check)), baseline })
-        });
-        Self { checks: gathered.collect(), coverage, ..Self::default() }
-    }
-}
-
 /// Looks up every check of the policy in what was observed.
 ///
 /// `released` names checks whose skipped jobs a person released on this head. `since` is when a check began to be waited for: one that has not ended
@@ -201,9 +171,7 @@ pub fn gather(
         }
         let found = match &check.source {
             CheckSource::Command(command) => {
-                let may_be_empty = !check.kind.is_of_tests()
-                    || command.empty_tests == EmptyTests::Allow
-                    || check.presence == CheckPresence::Detected;
+                let may_be_empty = !check.kind.is_of_tests() || command.allow_empty || check.is_detected;
                 from_artifacts(snapshot, name, check.kind, may_be_empty)
             }
             CheckSource::Reviewer(source) => {
@@ -213,11 +181,11 @@ pub fn gather(
                 let found = external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files);
                 let is_released = released.contains(name);
                 let mut jobs = snapshot.checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref()));
-                match (&found, jobs.find(|job| skipped_jobs::is_skipped(job))) {
+                match (&found, jobs.find(|job| external::is_skipped(job))) {
                     (CheckStanding::Done(done), Some(job))
-                        if skipped_jobs::has_to_run(check.kind) && !done.outcome.is_failure() =>
+                        if external::has_to_run(check.kind) && !done.outcome.is_failure() =>
                     {
-                        let of_job = skipped_jobs::standing(look, name, job, source.when_skipped, is_released);
+                        let of_job = external::skipped_standing(look, name, job, source.when_skipped, is_released);
                         // Where others of its jobs passed, only a job that was not started is missed.
                         let is_missed = matches!(of_job, CheckStanding::AwaitsRelease { .. });
                         if done.outcome == Outcome::Skipped || is_missed { of_job } else { found }
@@ -305,7 +273,7 @@ fn mends(checks: &IndexMap<CheckName, GatheredCheck>, base: &BaseEvidence) -> bo
 }
 
 impl HeadEvidence {
-    /// The same, where an attempt was made of the base itself: a local loop's first.
+    /// Compares with an attempt that was made of the base itself: a local loop's first.
     pub fn compare_with_attempt_of_base(&mut self, base: Sha, attempts: &[AttemptDigest]) {
         let Some(first) = attempts.iter().find(|attempt| attempt.head_sha == base) else { return };
         let outcomes: Vec<_> = self.checks.values().filter_map(|check| check.evidence()?.tests.as_ref()).collect();
@@ -386,7 +354,7 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
             _ => CheckStanding::Running { url: run.url.clone() },
         };
     }
-    let legs::Spoken { documents: speaking, lost } = legs::spoken(runs, received, &documents, name);
+    let (speaking, lost) = legs::spoken(runs, received, &documents, name);
     let refused = legs::refused_since(received, &documents, name, !lost.is_empty());
     match (merged(&speaking), lost) {
         // A failure is final although other jobs brought no evidence.

@@ -54,24 +54,15 @@ impl LegEnd {
     }
 }
 
-/// The documents that hold a check, and its legs that are lost.
-#[derive(Clone, Debug)]
-pub struct Spoken<'a> {
-    pub documents: Vec<&'a Evidence>,
-    pub lost: Vec<LostLeg>,
-}
-
-/// Looks up the legs of a check, all runs of which have ended.
+/// The documents that hold a check, all runs of which have ended, and its legs that are lost.
 pub fn spoken<'a>(
     runs: &[WorkflowRun],
     received: &[ReceivedEvidence],
     documents: &[&'a Evidence],
     check: &CheckName,
-) -> Spoken<'a> {
+) -> (Vec<&'a Evidence>, Vec<LostLeg>) {
     let legs = Legs::new(runs, received, documents);
-    let mut lost = BTreeMap::new();
-    let mut speaking = Vec::new();
-    let mut jobs = BTreeSet::new();
+    let (mut lost, mut speaking, mut jobs) = (Vec::new(), Vec::new(), BTreeSet::new());
     for &document in documents.iter().filter(|document| of(document, check).is_some()) {
         jobs.extend(document.workflow.as_ref().map(|origin| (origin.path.as_str(), origin.job.as_str())));
         let losses = legs.loss_of(document);
@@ -88,11 +79,11 @@ pub fn spoken<'a>(
     }
     // A sibling's failure cancels the other legs of a matrix: only the failure is shown.
     let is_cancelled = |end: LegEnd| matches!(end, LegEnd::As(Conclusion::Cancelled) | LegEnd::Interrupted);
-    if lost.values().any(|(end, _)| !is_cancelled(*end)) {
-        lost.retain(|_, (end, _)| !is_cancelled(*end));
+    if lost.iter().any(|leg: &LostLeg| !is_cancelled(leg.end)) {
+        lost.retain(|leg| !is_cancelled(leg.end));
     }
-    let lost = lost.into_iter().take(MOST_LOST).map(|(name, (end, url))| LostLeg { name, end, url });
-    Spoken { documents: speaking, lost: lost.collect() }
+    let by_name: BTreeMap<LegName, LostLeg> = lost.into_iter().map(|leg| (leg.name.clone(), leg)).collect();
+    (speaking, by_name.into_values().take(MOST_LOST).collect())
 }
 
 /// Documents of one execution of a job that contradict each other on a check: which of them is true is not known. Those
@@ -145,8 +136,6 @@ fn of<'a>(document: &'a Evidence, check: &CheckName) -> Option<&'a CheckEvidence
     document.checks.iter().find(|found| &found.name == check)
 }
 
-type Loss = (LegName, (LegEnd, Option<String>));
-
 struct Legs<'a> {
     runs: &'a [WorkflowRun],
     received: &'a [ReceivedEvidence],
@@ -165,7 +154,7 @@ impl<'a> Legs<'a> {
 
     /// What is lost although this document is there: the newer execution of its leg, or where it does not say its leg,
     /// the job that made its run end without success.
-    fn loss_of(&self, document: &Evidence) -> Vec<Loss> {
+    fn loss_of(&self, document: &Evidence) -> Vec<LostLeg> {
         let Some(origin) = &document.workflow else { return Vec::new() };
         if let Some(name) = origin.leg.and_then(|leg| leg.check_run_id).and_then(|id| self.name(&origin.path, id)) {
             let newest = self.executions(&origin.path).filter(|(_, job)| job.name == name).max_by_key(age);
@@ -175,7 +164,9 @@ impl<'a> Legs<'a> {
                 .into_iter()
                 .collect();
         }
-        let Some(newest) = self.newest_run(&origin.path) else { return Vec::new() };
+        let was_run = |run: &&WorkflowRun| run.progress.conclusion() != Some(Conclusion::Skipped);
+        let of_workflow = self.runs.iter().filter(|run| run.path == origin.path).filter(was_run);
+        let Some(newest) = of_workflow.max_by_key(|run| run.id) else { return Vec::new() };
         let is_its_own = newest.id == origin.run_id && newest.attempt == origin.run_attempt;
         let fails = document.checks.iter().any(|check| check.outcome.is_failure());
         if fails || run_succeeded(newest) || (origin.leg.is_some() && is_its_own) || self.is_explained(newest) {
@@ -189,7 +180,8 @@ impl<'a> Legs<'a> {
             Some(leg) => LegName::Place { job: origin.job.clone(), index: leg.index, total: leg.total },
             None => LegName::Workflow(newest.path.clone()),
         };
-        vec![(name, (end_of_run(newest), newest.url.clone()))]
+        let end = newest.progress.conclusion().map_or(LegEnd::Unknown, LegEnd::As);
+        vec![LostLeg { name, end, url: newest.url.clone() }]
     }
 
     /// Whether the job was cancelled, or ran out of time, that uploaded this: its steps with `if: always()` still ran, and
@@ -213,7 +205,7 @@ impl<'a> Legs<'a> {
     }
 
     /// The leg whose evidence says that it was interrupted.
-    fn interrupted(&self, document: &Evidence) -> Option<Loss> {
+    fn interrupted(&self, document: &Evidence) -> Option<LostLeg> {
         let origin = document.workflow.as_ref()?;
         let url = self.runs.iter().find(|run| run.id == origin.run_id).and_then(|run| run.url.clone());
         let known = origin.leg.and_then(|leg| leg.check_run_id).and_then(|id| self.name(&origin.path, id));
@@ -224,11 +216,11 @@ impl<'a> Legs<'a> {
             }
             (None, _) => LegName::Job(origin.job.clone()),
         };
-        Some((name, (LegEnd::Interrupted, url)))
+        Some(LostLeg { name, end: LegEnd::Interrupted, url })
     }
 
     /// The legs of a job that never spoke: there are fewer that did than its evidence counts.
-    fn silent(&self, (path, job): (&str, &str)) -> Vec<Loss> {
+    fn silent(&self, (path, job): (&str, &str)) -> Vec<LostLeg> {
         let legs: Vec<_> = self
             .origins
             .iter()
@@ -269,15 +261,10 @@ impl<'a> Legs<'a> {
             let places = (0..total).filter(|index| !indices.contains(index)).take(unnamed.min(MOST_LOST));
             lost.extend(places.map(|index| {
                 let name = LegName::Place { job: job.to_owned(), index, total };
-                (name, (LegEnd::Unknown, run.url.clone()))
+                LostLeg { name, end: LegEnd::Unknown, url: run.url.clone() }
             }));
         }
         lost
-    }
-
-    fn newest_run(&self, path: &str) -> Option<&'a WorkflowRun> {
-        let is_skipped = |run: &WorkflowRun| run.progress.conclusion() == Some(Conclusion::Skipped);
-        self.runs.iter().filter(|run| run.path == path && !is_skipped(run)).max_by_key(|run| run.id)
     }
 
     /// Whether a run's end without success is what its evidence says.
@@ -339,17 +326,13 @@ fn stem(name: &str) -> &str {
     name.split_once(" (").map_or(name, |(stem, _)| stem)
 }
 
-fn loss(job: &WorkflowJob) -> Loss {
+fn loss(job: &WorkflowJob) -> LostLeg {
     let end = match job.progress.conclusion() {
         Some(_) if job.cut_off => LegEnd::RunnerLost,
         Some(conclusion) => LegEnd::As(conclusion),
         None => LegEnd::Unknown,
     };
-    (LegName::Job(job.name.clone()), (end, job.url.clone()))
-}
-
-fn end_of_run(run: &WorkflowRun) -> LegEnd {
-    run.progress.conclusion().map_or(LegEnd::Unknown, LegEnd::As)
+    LostLeg { name: LegName::Job(job.name.clone()), end, url: job.url.clone() }
 }
 
 fn run_succeeded(run: &WorkflowRun) -> bool {

@@ -38,6 +38,7 @@ pub fn fail(evidence: &mut HeadEvidence, look: Look<'_>, attempts: &[AttemptDige
         let before = attempts.iter().filter_map(|attempt| attempt.with_results.get(name)?.strip_prefix(&digest));
         let named = on_base.is_some_and(names_passed) || before.clone().any(|mark| mark == NAMED);
         let had = on_base.is_some_and(has_results_when_passing) || before.count() > 0;
+        let names_none = |tests: &TestOutcomes| tests.iter().all(|test| test.state().is_failure());
         if let CheckStanding::Done(found) = &mut check.standing
             && found.outcome == Outcome::Passed
             && (found.tests.is_none() && had || named && found.tests.as_ref().is_some_and(names_none))
@@ -55,10 +56,6 @@ fn names_passed(found: &CheckEvidence) -> bool {
     let names = |tests: &TestOutcomes| tests.iter().any(|test| test.state() == TestState::Passed);
     let mut formats = found.reports.iter().filter_map(|report| report.format);
     formats.any(|format| format != ReportFormat::Console) && found.tests.as_ref().is_some_and(names)
-}
-
-fn names_none(tests: &TestOutcomes) -> bool {
-    tests.iter().all(|test| test.state().is_failure())
 }
 
 /// Many tools name the tests that fail and no others: such a list says nothing about what they print when all pass.

@@ -11,10 +11,7 @@ pub mod legs;
 pub mod lost_results;
 mod queue;
 pub mod review;
-mod reviewer_words;
 pub mod reviewers;
-mod skipped_jobs;
-mod standing;
 pub mod tamper;
 
 pub use self::{
@@ -22,5 +19,119 @@ pub use self::{
     feedback::FeedbackFact,
     legs::{LegEnd, LegName, LostLeg},
     queue::LeftQueue,
-    standing::{CheckStanding, FailureView, SkipCause, Verification},
 };
+use std::collections::BTreeSet;
+
+use self::{blame::CheckBlame, gather::HeadEvidence, review::ReviewStanding};
+use crate::{
+    evidence::{CheckEvidence, Failure, RootCauseCategory},
+    failure::{Blame, FeedbackLine},
+    ids::{CheckName, FailureId, Login},
+    memory::MemoryMatch,
+    policy::Rule,
+    state::Rejection,
+};
+
+/// The head, verified as far as its evidence goes.
+pub struct Verification {
+    pub evidence: HeadEvidence,
+    /// Names of tests that failed and passed on this very commit.
+    pub flaky: BTreeSet<String>,
+    pub blames: Vec<CheckBlame>,
+    pub rules: Vec<Rule>,
+    pub evaluation: Evaluation,
+    pub review: ReviewStanding,
+    /// Who turns the head down, and did not cost an earlier attempt with the same words.
+    pub rejections: Vec<Rejection>,
+}
+
+/// Where a check of the head commit stands.
+#[derive(Clone, Debug, PartialEq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckStanding {
+    /// Nothing is known of it yet.
+    Missing,
+    Running {
+        url: Option<String>,
+    },
+    /// Its workflow starts once somebody with write has pressed *Approve and run*.
+    AwaitsApproval {
+        url: Option<String>,
+    },
+    Done(#[serde(skip)] Box<CheckEvidence>),
+    /// No evidence came within the time allowed.
+    TimedOutWaiting,
+    /// Its job was skipped, although it should have run: it waits until it runs, or a person releases it.
+    AwaitsRelease {
+        job: String,
+        cause: SkipCause,
+        url: Option<String>,
+    },
+    /// Its job was skipped by its own condition: nothing is expected of it, and nothing passed.
+    NotApplicable {
+        job: String,
+        url: Option<String>,
+    },
+    /// An AI reviewer that wrote nothing on the head within its time-out: nothing is expected of it, and nothing passed.
+    Absent {
+        minutes: u64,
+    },
+    /// Skipped by a person, with a reason.
+    Skipped {
+        by: Login,
+        reason: String,
+    },
+    /// An artifact was there and refused.
+    Refused {
+        reason: String,
+    },
+    /// Jobs that execute it ended without evidence.
+    Lost {
+        legs: Vec<LostLeg>,
+    },
+    /// GitHub could not start the workflow: no code was run.
+    NotStarted {
+        url: Option<String>,
+        /// Workflow files that the change edits: an invalid one cannot start.
+        edited_workflows: Vec<String>,
+    },
+}
+
+/// Why a skipped job is waited for.
+#[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum SkipCause {
+    /// A job of the same workflow run failed or was cancelled.
+    Needs { failed: String },
+    /// Code, a manifest, CI or configuration changes, and no check of its kind ran on the head.
+    NothingRan,
+    /// `when_skipped: wait`.
+    Configured,
+}
+
+/// One failure with its analysis.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FailureView {
+    pub check: CheckName,
+    pub failure: Failure,
+    pub blame: Blame,
+    /// 0–1; 0.5 where nothing is known of the base.
+    pub blame_confidence: f64,
+    /// Its feedback, in the same words wherever it is shown.
+    pub told: FeedbackLine,
+    /// Its cause and action only repeat the two sides of its assertion.
+    pub repeats_sides: bool,
+    /// The id of the first failure with its cause: its own, where it is the first.
+    pub cause: FailureId,
+    /// Its test passed before.
+    pub regressed: bool,
+    pub category: RootCauseCategory,
+    /// 0–1.
+    pub confidence: f64,
+    /// Names of the built-in rules that recognise it.
+    pub rules_matched: Vec<String>,
+    /// Names of failures with the same root cause.
+    pub related: Vec<String>,
+    /// What the debug memory says of its error.
+    pub memory: Vec<MemoryMatch>,
+}

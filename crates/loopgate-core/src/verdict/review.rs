@@ -30,9 +30,10 @@ pub fn standing(snapshot: &Snapshot, policy: &LoopPolicy) -> ReviewStanding {
     // Whatever order they were listed in.
     reviews.sort_by_key(|review| (review.submitted_at, review.id));
     for review in reviews {
-        let decisive = !matches!(review.verdict, ReviewVerdict::Commented | ReviewVerdict::Pending);
-        if decisive && may_review(snapshot, review.author.id) {
-            newest.insert(review.author.id, review);
+        let (person, author) = (review.author.id, snapshot.pull_request.author.id);
+        let decides = !matches!(review.verdict, ReviewVerdict::Commented | ReviewVerdict::Pending);
+        if decides && person != author && snapshot.authority.has(person, Permission::Write) == Some(true) {
+            newest.insert(person, review);
         }
     }
     let need = match policy.review {
@@ -55,10 +56,6 @@ pub fn standing(snapshot: &Snapshot, policy: &LoopPolicy) -> ReviewStanding {
     };
     let have = u32::try_from(newest.values().filter(on_head).count()).unwrap_or(u32::MAX);
     if have >= need { ReviewStanding::Approved } else { ReviewStanding::Pending { have, need } }
-}
-
-fn may_review(snapshot: &Snapshot, person: UserId) -> bool {
-    person != snapshot.pull_request.author.id && snapshot.authority.has(person, Permission::Write) == Some(true)
 }
 
 /// Everybody who turns the head down now whatever its checks say, with their words: at gates that hold, and in a required

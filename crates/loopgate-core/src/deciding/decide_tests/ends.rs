@@ -58,7 +58,7 @@ fn an_ended_run_is_not_rewritten() {
 #[test]
 fn a_run_that_gave_up_is_taken_up_again() {
     let mut story = Story::opened();
-    (story.policy.retry.on_max, story.policy.retry.same_error) = (OnMax::Fail, 9);
+    (story.policy.retry.escalation_on_max, story.policy.retry.same_error) = (false, 9);
     for head in 1..=3 {
         story.push(head, &["rounds"], &[]);
     }

@@ -17,10 +17,10 @@ use crate::{
     evidence::{Failure, Outcome},
     fixtures::*,
     observed::{
-        ChangedFiles, CheckProgress, Conclusion, Hint, Lifecycle, NamedAccount, Push, PushContent, Readiness,
-        ReceivedEvidence, ReviewVerdict, WorkflowRun,
+        ChangedFiles, CheckProgress, Conclusion, Hint, Lifecycle, Push, PushContent, Readiness, ReceivedEvidence,
+        ReviewVerdict, WorkflowRun,
     },
-    policy::{AutoRetry, EscalationAction, OnMax, PassingTests, Recipient, Trigger, TriggerPolicy},
+    policy::{EscalationAction, Recipient, Trigger, TriggerPolicy},
     stage::Stage,
     stages::Blocker,
     state::{LoopState, RunStatus, StopReason, history::Event},

@@ -35,7 +35,7 @@ fn gated() -> Story {
     let mut story = Story::opened();
     story.policy.gates = [("design".parse().unwrap(), gate(Stage::Validate))].into();
     story.snapshot.authority.logins =
-        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), NamedAccount::Known(person(id, name)))).into();
+        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), Ok(person(id, name)))).into();
     story
 }
 
@@ -86,7 +86,7 @@ fn requested_changes_cost_an_attempt_and_escalate_at_once_where_they_are_not_ret
 
     let mut story = Story::opened();
     story.snapshot.required_approvals = 1;
-    story.policy.retry.review_reject = AutoRetry::Escalate;
+    story.policy.retry.auto_retry_on_review_reject = false;
     story.push(1, &[], &["rounds"]);
     story.review(ReviewVerdict::ChangesRequested, "Name it");
     let decision = story.last.as_ref().unwrap();

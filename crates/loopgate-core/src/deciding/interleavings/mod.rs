@@ -15,10 +15,7 @@ use crate::{
     deciding::{Decision, NextAction, Post},
     evidence::Outcome,
     fixtures::*,
-    observed::{
-        Account, AccountKind, ChangedFiles, Lifecycle, NamedAccount, Readiness, ReceivedEvidence, ReviewVerdict,
-        Snapshot,
-    },
+    observed::{Account, AccountKind, ChangedFiles, Lifecycle, Readiness, ReceivedEvidence, ReviewVerdict, Snapshot},
     policy::Policy,
     stage::Stage,
     state::{
@@ -195,8 +192,7 @@ impl World {
         story.policy.gates = [("design".parse().unwrap(), gate(Stage::Validate))].into();
         story.snapshot.required_approvals = 1;
         let people = [(2, "bob"), (3, "carol")];
-        story.snapshot.authority.logins =
-            people.map(|(id, name)| (login(name), NamedAccount::Known(person(id, name)))).into();
+        story.snapshot.authority.logins = people.map(|(id, name)| (login(name), Ok(person(id, name)))).into();
         let saved = story.state.clone();
         Self { story, saved, version: 0, history: Vec::new(), posted: BTreeMap::new() }
     }

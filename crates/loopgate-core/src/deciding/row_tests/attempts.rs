@@ -206,14 +206,14 @@ fn what_an_attempt_records_says_where_it_comes_from_and_by_what_it_was_compared(
 
 #[test]
 fn a_detected_check_that_finds_no_test_is_a_warning() {
-    let warned = |presence| {
+    let warned = |is_detected| {
         let mut story = Story::opened();
-        story.policy.verify.checks.get_mut(&name("unit")).unwrap().presence = presence;
+        story.policy.verify.checks.get_mut(&name("unit")).unwrap().is_detected = is_detected;
         let warnings = story.push(1, &[], &[]).view.warnings.clone();
         warnings.contains(&Warning::NoTests(name("unit")))
     };
-    assert!(warned(CheckPresence::Detected));
-    assert!(!warned(CheckPresence::Configured));
+    assert!(warned(true));
+    assert!(!warned(false));
 }
 
 #[test]
@@ -235,7 +235,7 @@ fn attempts_that_are_not_on_record_count_as_failed() {
 #[test]
 fn without_automatic_retry_the_first_failure_calls_a_human() {
     let mut story = Story::opened();
-    story.policy.retry.test_fail = AutoRetry::Escalate;
+    story.policy.retry.auto_retry_on_test_fail = false;
     let decision = story.push(1, &["rounds"], &[]);
     assert_eq!(decision.action, NextAction::Escalate { cause: Trigger::MaxAttemptsReached });
     let cause = decision.view.escalation.as_ref().unwrap().cause.as_ref();
@@ -261,13 +261,13 @@ fn a_cause_calls_a_person_once_and_never_after_the_end() {
 
     for lifecycle in [Lifecycle::Closed, Lifecycle::Merged { by: None, at: None }] {
         let mut story = Story::opened();
-        story.policy.retry.test_fail = AutoRetry::Escalate;
+        story.policy.retry.auto_retry_on_test_fail = false;
         story.snapshot.pull_request.lifecycle = lifecycle;
         story.push(1, &["rounds"], &[]);
         assert!(story.state.blocked.is_none());
     }
     let mut story = Story::opened();
-    story.policy.retry.test_fail = AutoRetry::Escalate;
+    story.policy.retry.auto_retry_on_test_fail = false;
     story.comment("bob", "/loop stop");
     story.push(1, &["rounds"], &[]);
     assert!(story.state.blocked.is_none(), "stopped by a person");

@@ -116,7 +116,7 @@ fn commands_without_their_condition_are_refused() {
     assert_eq!(refusal("bob", "/loop skip unit --reason x"), R::NeverSkipped { check: name("unit") });
     assert_eq!(refusal("carol", "/loop stop"), R::NeedsWrite);
 
-    story.policy.retry.execution_gate.allow_skip = ExecutionSkips::AnyCheck;
+    story.policy.retry.execution_gate.allow_skip = true;
     story.comment("bob", "/loop skip unit --reason \"no tests yet\"");
     assert_eq!(answer(&story), &AnswerOutcome::Skipped { check: name("unit") });
 

@@ -13,7 +13,7 @@ use crate::{
 fn failing() -> (Story, FailureId) {
     let mut story = Story::opened();
     story.snapshot.authority.logins =
-        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), NamedAccount::Known(person(id, name)))).into();
+        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), Ok(person(id, name)))).into();
     let id = push(&mut story, 1, &["rounds"], &[]).view.failures[0].cause;
     (story, id)
 }

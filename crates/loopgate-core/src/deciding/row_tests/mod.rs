@@ -17,13 +17,12 @@ use crate::{
     fixtures::*,
     ids::{CheckName, CheckRunId, UserId, WorkflowRunId},
     observed::{
-        BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, Lifecycle, NamedAccount,
-        Permission, Readiness, ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
+        BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, Lifecycle, Permission,
+        Readiness, ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
     },
     policy::{
-        ApproveRuns, AutoRetry, Baseline, Channel, CheckPolicy, CheckPresence, CheckSource, Codeowners, CommandCheck,
-        ConfigError, ExecutionSkips, ExternalSource, NameGlob, OnComplete, OnMax, PolicyOrigin, Severity, Trigger,
-        WhenSkipped,
+        Baseline, Channel, CheckPolicy, CheckSource, CommandCheck, ConfigError, ExternalSource, NameGlob, PolicyOrigin,
+        Severity, Trigger, WhenSkipped,
     },
     stage::Stage,
     stages::Blocker,
@@ -61,7 +60,7 @@ fn workflow(progress: CheckProgress) -> WorkflowRun {
 
 fn add_check(story: &mut Story, check: &str, kind: CheckKind) {
     let source = CheckSource::Command(CommandCheck::new(check));
-    story.policy.verify.checks.insert(name(check), CheckPolicy { kind, source, presence: CheckPresence::Configured });
+    story.policy.verify.checks.insert(name(check), CheckPolicy { kind, source, is_detected: false });
 }
 
 /// Evidence of one more check beside build and unit, which pass.
@@ -115,6 +114,6 @@ fn gated(stage: Stage) -> Story {
     let mut story = Story::opened();
     story.policy.gates = [("design".parse().unwrap(), gate(stage))].into();
     story.snapshot.authority.logins =
-        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), NamedAccount::Known(person(id, name)))).into();
+        [(2, "bob"), (3, "carol")].map(|(id, name)| (login(name), Ok(person(id, name)))).into();
     story
 }

@@ -14,8 +14,8 @@ fn reviewed(severity: Severity) -> Story {
     let mut story = Story::opened();
     let reviewer =
         ReviewerSource { app: BOT.to_owned(), severity, at_least: Level::High, timeout: TimeDelta::minutes(15) };
-    let (kind, presence) = (CheckKind::Custom, CheckPresence::Configured);
-    let check = CheckPolicy { kind, source: CheckSource::Reviewer(reviewer), presence };
+    let (kind, is_detected) = (CheckKind::Custom, false);
+    let check = CheckPolicy { kind, source: CheckSource::Reviewer(reviewer), is_detected };
     story.policy.verify.checks.insert(name(BOT), check);
     story
 }
@@ -175,7 +175,7 @@ fn findings_that_say_they_are_small_are_left_out() {
 #[test]
 fn a_person_overrules_a_reviewer_by_settle_and_by_skip() {
     let mut story = reviewed(Severity::Fail);
-    story.snapshot.authority.logins = [(login("bob"), NamedAccount::Known(person(2, "bob")))].into();
+    story.snapshot.authority.logins = [(login("bob"), Ok(person(2, "bob")))].into();
     let id = round(&mut story, 1, &["Handle the error that is lost here."]).view.failures[0].cause;
     story.comment("alice", &format!("/loop dispute {id} it cannot fail"));
     let verify = story.comment("bob", "/loop settle code").surface.verify;

@@ -75,7 +75,7 @@ fn stopped_by_a_person_until_resumed() {
 #[test]
 fn given_up_without_calling_anybody() {
     let mut story = Story::opened();
-    story.policy.retry.on_max = OnMax::Fail;
+    story.policy.retry.escalation_on_max = false;
     story.policy.retry.same_error = 9;
     for head in 1..=3 {
         story.push(head, &["rounds"], &[]);
@@ -88,9 +88,9 @@ fn given_up_without_calling_anybody() {
 
 #[test]
 fn a_merged_branch_goes_where_that_is_wished() {
-    let goes = |on_complete, repository: Option<&str>, lifecycle: Lifecycle| {
+    let goes = |delete_branch, repository: Option<&str>, lifecycle: Lifecycle| {
         let mut story = Story::opened();
-        story.policy.on_complete = on_complete;
+        story.policy.delete_branch = delete_branch;
         story.snapshot.pull_request.head.repository = repository.map(|name| name.parse().unwrap());
         story.snapshot.pull_request.lifecycle = lifecycle;
         story.decide();
@@ -101,10 +101,10 @@ fn a_merged_branch_goes_where_that_is_wished() {
     };
     let merged = || Lifecycle::Merged { by: None, at: None };
     let (own, branch) = (Some("acme/widgets"), MergedBranch { name: "alice/round".to_owned(), sha: sha(1) });
-    assert_eq!(goes(OnComplete::DeleteBranch, own, merged()), Some(branch));
-    assert_eq!(goes(OnComplete::KeepBranch, own, merged()), None);
-    assert_eq!(goes(OnComplete::DeleteBranch, Some("mallory/widgets"), merged()), None);
-    assert_eq!(goes(OnComplete::DeleteBranch, own, Lifecycle::Closed), None);
+    assert_eq!(goes(true, own, merged()), Some(branch));
+    assert_eq!(goes(false, own, merged()), None);
+    assert_eq!(goes(true, Some("mallory/widgets"), merged()), None);
+    assert_eq!(goes(true, own, Lifecycle::Closed), None);
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn an_escalation_goes_where_the_policy_says() {
     let blocked = |channels: Vec<Channel>| {
         let mut story = Story::opened();
         story.policy.escalation.channels = channels;
-        story.policy.retry.test_fail = AutoRetry::Escalate;
+        story.policy.retry.auto_retry_on_test_fail = false;
         story.push(1, &["rounds"], &[]);
         story
     };
@@ -153,7 +153,7 @@ fn only_approvals_of_the_very_head_let_its_runs_go() {
         let mut story = gated(Stage::Validate);
         let gate = story.policy.gates.values_mut().next().unwrap();
         (gate.preset, gate.approvers.count, gate.approvers.codeowners) = (preset("security"), count, codeowners);
-        story.policy.approve_runs = ApproveRuns::WithSecurityGate;
+        story.policy.approve_runs = true;
         story.snapshot.pull_request.head.repository = Some("mallory/widgets".parse().unwrap());
         story.snapshot.held_runs =
             vec![workflow(CheckProgress::Completed { conclusion: Conclusion::ActionRequired, at: None })];
@@ -168,7 +168,7 @@ fn only_approvals_of_the_very_head_let_its_runs_go() {
         });
         own.collect::<Vec<_>>()
     };
-    let mut story = waiting(1, Codeowners::Ignored);
+    let mut story = waiting(1, false);
     let decision = story.comment("bob", "/approve design");
     let (by, head) = (vec!["bob".parse().unwrap()], decision.next.head_sha);
     let told = OwnCommand::ApproveRuns { by, head, runs: [WorkflowRunId::new(5)].into() };
@@ -187,7 +187,7 @@ fn only_approvals_of_the_very_head_let_its_runs_go() {
     story.snapshot.pull_request.head.repository = Some(story.snapshot.repository.clone());
     assert_eq!(lets_go(story.decide()), [0; 0], "GitHub refuses it of the repository's own branches");
     // One of two that count is of the head before; and whose files they own is not asked of each alone.
-    for (count, codeowners) in [(2, Codeowners::Ignored), (1, Codeowners::MayApprove)] {
+    for (count, codeowners) in [(2, false), (1, true)] {
         let mut story = waiting(count, codeowners);
         story.comment("bob", "/approve design");
         story.set_head(2);

@@ -2,7 +2,6 @@
 
 mod binding;
 mod checklist;
-mod flood;
 mod objections;
 mod sighting;
 mod tampering;
@@ -13,6 +12,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     grammar::{Intent, NearMiss},
+    reactions::limit_answers,
     report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, WordOutcome},
     trigger::{self, Triggered},
 };
@@ -109,7 +109,7 @@ pub fn assess(Look { snapshot, policy, now }: Look<'_>, state: &LoopState, findi
     }
     let mut unmatched =
         if gates.iter().any(GateReport::is_waiting) { unmatched(&said, snapshot, &approvers) } else { Vec::new() };
-    flood::limit(gates.iter_mut().flat_map(|gate| &mut gate.considered).chain(&mut unmatched).collect());
+    limit_answers(gates.iter_mut().flat_map(|gate| &mut gate.considered).chain(&mut unmatched).collect());
     let altered =
         |how: Refusal| said.iter().filter(move |one| one.altered.as_ref() == Some(&how)).map(|one| one.source);
     let edited_by_others: BTreeSet<WordSource> = altered(Refusal::EditedByAnother).collect();

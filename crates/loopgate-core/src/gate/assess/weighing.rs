@@ -11,7 +11,9 @@ use super::{
 use crate::{
     gate::{
         authority::{Grant, ResolvedApprovers},
-        report::{Approval, Considered, GateReport, GateStanding, PhraseProblem, Refusal, Word, WordOutcome, holding},
+        report::{
+            Approval, Considered, GateReport, GateStanding, PhraseProblem, Refusal, Word, WordOutcome, is_advisory,
+        },
         trigger::{self, Triggered},
     },
     ids::{GateName, UserId},
@@ -53,7 +55,7 @@ pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
     let report = GateReport {
         name: gate.name.clone(),
         holds: gate.policy.holds,
-        holding: holding(gate.policy, gate.mode, &gate.snapshot.repository, &gate.snapshot.authority),
+        is_advisory: is_advisory(gate.policy, gate.mode, &gate.snapshot.repository, &gate.snapshot.authority),
         matches,
         matches_not_kept,
         suspects: if gate.triggered.is_none() { gate.changes.suspects(gate.policy) } else { Vec::new() },

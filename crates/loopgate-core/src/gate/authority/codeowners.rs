@@ -52,22 +52,24 @@ pub struct OwnerMention {
 
 /// Every owner that a CODEOWNERS file names, in the order of the text.
 pub fn owner_mentions(text: &str) -> Vec<OwnerMention> {
-    if text.len() > LARGEST {
-        return Vec::new();
-    }
-    let mut mentions = Vec::new();
-    for (index, line) in text.lines().enumerate() {
-        let trimmed = line.trim();
-        let Some((_, rest)) = take_pattern(trimmed) else { continue };
-        let mut at = line.len() - line.trim_start().len() + trimmed.len() - rest.len();
-        for word in rest.split_whitespace().take_while(|word| !word.starts_with('#')) {
+    lines(text).flat_map(|(_, mentions)| mentions).collect()
+}
+
+/// The pattern of each line that has one, with what stands where owners do.
+fn lines(text: &str) -> impl Iterator<Item = (String, Vec<OwnerMention>)> {
+    let text = if text.len() > LARGEST { "" } else { text };
+    text.lines().enumerate().filter_map(|(index, line)| {
+        let (pattern, rest) = take_pattern(line.trim())?;
+        let mut at = line.trim_end().len() - rest.len();
+        let words = rest.split_whitespace().take_while(|word| !word.starts_with('#'));
+        let mentions = words.map(|word| {
             at += line[at..].find(word).unwrap_or_default();
-            let (column, owner) = (line[..at].chars().count() + 1, Owner::parse(word));
-            mentions.push(OwnerMention { line: index + 1, column, owner, word: word.to_owned() });
+            let column = line[..at].chars().count() + 1;
             at += word.len();
-        }
-    }
-    mentions
+            OwnerMention { line: index + 1, column, owner: Owner::parse(word), word: word.to_owned() }
+        });
+        Some((pattern, mentions.collect()))
+    })
 }
 
 /// The rules of a CODEOWNERS file, in order.
@@ -76,15 +78,11 @@ pub(in crate::gate) struct OwnerRules(Vec<(PathGlob, Vec<Owner>)>);
 
 impl OwnerRules {
     pub(in crate::gate) fn parse(text: &str) -> Self {
-        if text.len() > LARGEST {
-            return Self::default();
-        }
-        let rule = |line: &str| {
-            let (pattern, rest) = take_pattern(line.trim())?;
-            let owners = rest.split_whitespace().take_while(|word| !word.starts_with('#')).map(Owner::parse);
+        let rule = |(pattern, mentions): (String, Vec<OwnerMention>)| {
+            let owners = mentions.into_iter().map(|mention| mention.owner);
             Some((PathGlob::parse(&pattern)?, owners.collect::<Option<_>>()?))
         };
-        Self(text.lines().filter_map(rule).collect())
+        Self(lines(text).filter_map(rule).collect())
     }
 
     /// The owners of a path; empty when it has none.

@@ -6,7 +6,7 @@ use crate::{
     gate::report::Refusal,
     ids::{Login, Sha, UserId},
     observed::{Account, AccountKind, Assignments, Commit, PushContent, Snapshot},
-    policy::{Exclusion, Exclusions},
+    policy::Exclusions,
 };
 
 /// The account GitHub commits with when somebody uses its web pages.
@@ -39,8 +39,8 @@ impl People {
 impl Contributors {
     /// Those of a gate whose own diff has these `paths`. Where update merges are allowed, a merge of the base or a
     /// rebase adds no contributor.
-    pub(in crate::gate) fn new(snapshot: &Snapshot, update_merges: Exclusion, paths: &[String]) -> Self {
-        let (makers, counts_all) = (&snapshot.makers, update_merges == Exclusion::Excluded);
+    pub(in crate::gate) fn new(snapshot: &Snapshot, ignores_update_merges: bool, paths: &[String]) -> Self {
+        let (makers, counts_all) = (&snapshot.makers, !ignores_update_merges);
         let no_merger = |commit: &Commit| counts_all || !commit.update_merge;
         let mut found = Self::of_commits(snapshot, paths, no_merger, counts_all);
         let pushes = makers.pushes.iter().filter(|push| counts_all || push.content == PushContent::Own);
@@ -104,14 +104,12 @@ impl Contributors {
     /// Why somebody may not approve what they made, if so.
     pub(in crate::gate) fn refusal(&self, account: &Account, exclusions: &Exclusions) -> Option<Refusal> {
         let parts = [
-            (&self.committed, exclusions.contributors, Refusal::IsContributor),
-            (&self.co_authored, exclusions.coauthors, Refusal::IsCoAuthor),
-            (&self.pushed, exclusions.pushers, Refusal::IsPusher),
+            (&self.committed, exclusions.allow_contributors, Refusal::IsContributor),
+            (&self.co_authored, exclusions.allow_coauthors, Refusal::IsCoAuthor),
+            (&self.pushed, exclusions.allow_pusher, Refusal::IsPusher),
         ];
-        let excludes = |(people, exclusion, refusal): (&People, Exclusion, Refusal)| {
-            (exclusion == Exclusion::Excluded && people.include(account)).then_some(refusal)
-        };
-        parts.into_iter().find_map(excludes)
+        let excludes = |(people, is_allowed, _): &(&People, bool, Refusal)| !is_allowed && people.include(account);
+        parts.into_iter().find(excludes).map(|(.., refusal)| refusal)
     }
 }
 
@@ -187,7 +185,7 @@ mod tests {
         let pull_request = fixtures::pull_request(1, "A", fixtures::person(90, "author"), head);
         let mut snapshot = fixtures::snapshot_of(pull_request, (7, 700), Vec::new());
         snapshot.commits = Listing::complete(commits);
-        Contributors::new(&snapshot, Exclusion::Allowed, &[])
+        Contributors::new(&snapshot, true, &[])
     }
 
     #[test]

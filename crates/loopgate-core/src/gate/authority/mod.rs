@@ -8,13 +8,13 @@ mod contributors;
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    report::{EligibleApprovers, Refusal, Unusable, UnusableApprover},
+    report::{EligibleApprovers, Refusal, UnusableApprover},
     trigger::Scope,
 };
 use crate::{
     ids::{Login, TeamSlug, UserId},
-    observed::{Account, AccountKind, NamedAccount, Permission, Snapshot, Standing, TeamStanding},
-    policy::{Codeowners, Exclusion, GatePolicy},
+    observed::{Account, AccountKind, Members, Permission, Snapshot, Standing, Unusable},
+    policy::GatePolicy,
 };
 
 pub(crate) use self::codeowners::owners_of;
@@ -26,8 +26,6 @@ pub(super) use self::{codeowners::OwnerRules, contributors::Contributors};
 /// Every workflow of a repository acts as this account, so its word is anybody's with push access.
 pub const ACTIONS: &str = "github-actions[bot]";
 
-const NOT_LOOKED_UP: &str = "not looked up";
-
 /// What somebody's approval covers.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Grant {
@@ -35,9 +33,6 @@ pub(super) enum Grant {
     /// Only files they own, by either name of a rename.
     Files(BTreeSet<String>),
 }
-
-/// Members of a team.
-type Members = BTreeMap<UserId, Login>;
 
 /// The approvers of one gate, resolved to accounts.
 pub(super) struct ResolvedApprovers<'a> {
@@ -63,7 +58,7 @@ impl<'a> ResolvedApprovers<'a> {
         let mut authority = Self {
             policy,
             snapshot,
-            contributors: Contributors::new(snapshot, policy.exclusions.update_merges, paths),
+            contributors: Contributors::new(snapshot, policy.exclusions.ignore_update_merges, paths),
             named_by_agent: Contributors::named_by_agent(snapshot),
             users: BTreeMap::new(),
             teams: BTreeMap::new(),
@@ -75,14 +70,14 @@ impl<'a> ResolvedApprovers<'a> {
             absent_preset_team: None,
         };
         for login in &policy.approvers.users {
-            let account = authority.usable(login.as_str(), account(snapshot, login));
+            let account = authority.usable(login.as_str(), resolved(&snapshot.authority.logins, login));
             authority.users.extend(account.map(|account| (account.id, account.login.clone())));
         }
         for slug in &policy.approvers.teams {
-            let members = authority.usable(&slug.to_string(), team(snapshot, slug));
+            let members = authority.usable(&slug.to_string(), resolved(&snapshot.authority.teams, slug));
             authority.teams.extend(members.map(|members| (slug.clone(), members)));
         }
-        if policy.approvers.codeowners == Codeowners::MayApprove {
+        if policy.approvers.codeowners {
             authority.resolve_owners(paths);
         }
         if is_unset(policy) {
@@ -98,7 +93,7 @@ impl<'a> ResolvedApprovers<'a> {
             self.permission = Some(Permission::Maintain);
             return;
         };
-        match team(self.snapshot, &slug) {
+        match resolved(&self.snapshot.authority.teams, &slug) {
             Ok(members) => drop(self.teams.insert(slug, members)),
             // Not knowing for a moment whether there is such a team must not hand its gate to others.
             Err(why @ Unusable::Unknown(_)) => drop(self.usable::<()>(&slug.to_string(), Err(why))),
@@ -128,12 +123,12 @@ impl<'a> ResolvedApprovers<'a> {
     fn owner(&mut self, owner: &Owner) -> Vec<UserId> {
         match owner {
             Owner::User(login) => {
-                let account = self.usable(login.as_str(), account(self.snapshot, login));
+                let account = self.usable(login.as_str(), resolved(&self.snapshot.authority.logins, login));
                 self.owners.extend(account.map(|account| (account.id, account.login.clone())));
                 account.map(|account| account.id).into_iter().collect()
             }
             Owner::Team(slug) => {
-                let members = self.usable(&slug.to_string(), team(self.snapshot, slug));
+                let members = self.usable(&slug.to_string(), resolved(&self.snapshot.authority.teams, slug));
                 self.owner_teams.extend(members.map(|members| (slug.clone(), members)));
                 members.into_iter().flat_map(Members::keys).copied().collect()
             }
@@ -169,10 +164,10 @@ impl<'a> ResolvedApprovers<'a> {
         if self.is_bot(account) {
             return Some(Refusal::IsBot);
         }
-        if is_author && exclusions.author == Exclusion::Excluded {
+        if is_author && !exclusions.allow_author {
             return Some(Refusal::IsAuthor { only_hope: self.only_hope() });
         }
-        if exclusions.requester == Exclusion::Excluded {
+        if !exclusions.allow_requester {
             match self.snapshot.assignments.asked(account.id, pull_request.created_at) {
                 Ok(asked) if asked || self.named_by_agent.include(account) => return Some(Refusal::IsRequester),
                 Ok(_) => {}
@@ -191,7 +186,7 @@ impl<'a> ResolvedApprovers<'a> {
     /// Whether it is a bot whose word does not count.
     pub(super) fn is_bot(&self, account: &Account) -> bool {
         let is_bot = account.kind == AccountKind::Bot || account.login.as_str().ends_with("[bot]");
-        is_bot && (self.policy.exclusions.bots == Exclusion::Excluded || account.login.as_str() == ACTIONS)
+        is_bot && (!self.policy.exclusions.allow_bots || account.login.as_str() == ACTIONS)
     }
 
     /// Whether the policy names somebody, as themselves, in a team or as an owner.
@@ -287,7 +282,7 @@ impl<'a> ResolvedApprovers<'a> {
     /// Whether the author is excluded, could approve if they were not, and no other person can.
     fn only_hope(&self) -> bool {
         let author = &self.snapshot.pull_request.author;
-        if self.policy.exclusions.author == Exclusion::Allowed || self.unknown().is_some() {
+        if self.policy.exclusions.allow_author || self.unknown().is_some() {
             return false;
         }
         let members = self.teams.values().flat_map(|members| members.keys());
@@ -324,8 +319,7 @@ pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Accoun
 /// Whether somebody wrote a part of the change: opened it, made or co-authored a commit, or pushed more than its base.
 pub(crate) fn wrote(snapshot: &Snapshot, person: &Account) -> bool {
     let paths = Scope::Whole.paths(snapshot.files.known());
-    person.id == snapshot.pull_request.author.id
-        || Contributors::new(snapshot, Exclusion::Allowed, &paths).include(person)
+    person.id == snapshot.pull_request.author.id || Contributors::new(snapshot, true, &paths).include(person)
 }
 
 /// Whether somebody wrote a part of the change, or asked an agent for it; none where that could not be learned.
@@ -334,38 +328,21 @@ pub(crate) fn has_part_in(snapshot: &Snapshot, person: &Account) -> Option<bool>
     if wrote(snapshot, person) { Some(true) } else { asked() }
 }
 
-/// The account behind a login.
-fn account<'a>(snapshot: &'a Snapshot, login: &Login) -> Result<&'a Account, Unusable> {
-    match snapshot.authority.logins.get(login) {
-        Some(NamedAccount::Known(account)) => Ok(account),
-        Some(NamedAccount::Missing) => Err(Unusable::NoAccount),
-        Some(NamedAccount::Unknown(reason)) => Err(Unusable::Unknown(reason.clone())),
-        None => Err(Unusable::Unknown(NOT_LOOKED_UP.to_owned())),
-    }
-}
-
-/// The members of a team.
-fn team<'a>(snapshot: &'a Snapshot, slug: &TeamSlug) -> Result<&'a Members, Unusable> {
-    match snapshot.authority.teams.get(slug) {
-        Some(TeamStanding::Usable { members }) => Ok(members),
-        Some(TeamStanding::Missing) => Err(Unusable::NoTeam),
-        Some(TeamStanding::NoAccess) => Err(Unusable::NoAccess),
-        Some(TeamStanding::Unreadable(reason)) => Err(Unusable::Unreadable(reason.clone())),
-        Some(TeamStanding::Unknown(reason)) => Err(Unusable::Unknown(reason.clone())),
-        None => Err(Unusable::Unknown(NOT_LOOKED_UP.to_owned())),
-    }
+/// What a name of the policy stands for.
+fn resolved<'a, K: Ord, T>(known: &'a BTreeMap<K, Result<T, Unusable>>, name: &K) -> Result<&'a T, Unusable> {
+    known.get(name).map_or_else(
+        || Err(Unusable::Unknown("not looked up".to_owned())),
+        |found| found.as_ref().map_err(Clone::clone),
+    )
 }
 
 /// Whether somebody is known to be in a team.
 pub(crate) fn is_member(snapshot: &Snapshot, slug: &TeamSlug, person: UserId) -> bool {
-    team(snapshot, slug).is_ok_and(|members| members.contains_key(&person))
+    resolved(&snapshot.authority.teams, slug).is_ok_and(|members| members.contains_key(&person))
 }
 
 /// Whether the configuration names no approver at all.
 pub(super) fn is_unset(policy: &GatePolicy) -> bool {
     let approvers = &policy.approvers;
-    approvers.users.is_empty()
-        && approvers.teams.is_empty()
-        && approvers.permission.is_none()
-        && approvers.codeowners == Codeowners::Ignored
+    approvers.users.is_empty() && approvers.teams.is_empty() && approvers.permission.is_none() && !approvers.codeowners
 }

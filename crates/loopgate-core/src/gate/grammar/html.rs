@@ -9,21 +9,15 @@ use crate::gate::report::Inside;
 /// The raw HTML elements open at a point of a comment.
 #[derive(Debug, Default)]
 pub(super) struct OpenElements {
-    open: Vec<Element>,
+    /// The name of each, the depth it was opened at, and why what stands in it does not count; `None` for
+    /// `<details open>`.
+    open: Vec<(String, usize, Option<Inside>)>,
     /// How many Markdown containers are open: quotes, list items, table cells, headings. A closing tag in one closes nothing
     /// outside: a browser might, or ignore it. Elements that were opened inside and not closed outlast it.
     pub(super) depth: usize,
-    /// What a piece of raw HTML began and did not end: a comment, or a tag without its `>`, after which nothing can be
-    /// trusted to be text. A browser reads on through the paragraphs that follow.
+    /// What a piece of raw HTML began and did not end: a comment, or a tag that is not written as it should be, after which
+    /// nothing can be trusted to be text. A browser reads on through the paragraphs that follow.
     unfinished: Option<Inside>,
-}
-
-#[derive(Debug)]
-struct Element {
-    name: String,
-    depth: usize,
-    /// What stands in it does not count; none for `<details open>`.
-    hides: Option<Inside>,
 }
 
 /// A piece of text found between tags, and what it stands in.
@@ -32,89 +26,63 @@ pub(super) type Piece<'a> = (&'a str, Inside);
 impl OpenElements {
     /// Why text at this point does not count, if it does not.
     pub(super) fn hides(&self) -> Option<Inside> {
-        self.unfinished.or_else(|| self.open.iter().find_map(|element| element.hides))
+        self.unfinished.or_else(|| self.open.iter().find_map(|(_, _, hides)| *hides))
     }
 
     /// Reads a piece of raw HTML, and returns the text that stands in it: it never counts, and
     /// who writes an approval there is answered.
     pub(super) fn read<'a>(&mut self, html: &'a str) -> Vec<Piece<'a>> {
-        let mut pieces = Vec::new();
-        let mut rest = html;
-        while !rest.is_empty() {
-            rest = match self.unfinished {
-                Some(Inside::HtmlComment) => self.comment(rest, &mut pieces),
-                Some(inside) => {
-                    pieces.push((rest, inside));
-                    ""
-                }
-                None => self.markup(rest, &mut pieces),
-            };
+        // `<!-->` and `<!--->` are whole comments; `--!>` ends one too (HTML standard, 13.2.5). Declarations, CDATA and
+        // processing instructions are comments up to the next `>` for browsers.
+        let markup = pattern!(
+            r#"(?xs) <!-- (?: -?> | (?<comment>.*?) (?: --!?> | (?<unended>\z) ) )
+            | < (?<end>/)? (?<name>[A-Za-z][^\s/>]*)
+                (?<attributes> (?: [\s/] | [^\s/>="']+ | = \s* (?: "[^"]*" | '[^']*' | [^\s"'>]+ ) )* ) >
+            | < /? (?<broken>[A-Za-z]) .*
+            | < [/!?] [^>]* (?: > | \z )"#
+        );
+        let (mut pieces, mut rest) = (Vec::new(), html);
+        if let Some(inside) = self.unfinished {
+            let end = pattern!("--!?>").find(html).filter(|_| inside == Inside::HtmlComment);
+            pieces.push((&html[..end.map_or(html.len(), |end| end.start())], inside));
+            let Some(end) = end else { return pieces };
+            self.unfinished = None;
+            rest = &html[end.end()..];
         }
+        let mut at = 0;
+        for found in markup.captures_iter(rest) {
+            let whole = found.get_match();
+            pieces.push((&rest[at..whole.start()], self.hides().unwrap_or(Inside::Html)));
+            at = whole.end();
+            if let Some(comment) = found.name("comment") {
+                pieces.push((comment.as_str(), Inside::HtmlComment));
+                self.unfinished = found.name("unended").map(|_| Inside::HtmlComment);
+            } else if found.name("broken").is_some() {
+                self.unfinished = Some(Inside::Html);
+            } else if let Some(name) = found.name("name") {
+                self.tag(name.as_str().to_ascii_lowercase(), found.name("end").is_some(), &found["attributes"]);
+            }
+        }
+        pieces.push((&rest[at..], self.hides().unwrap_or(Inside::Html)));
         pieces
     }
 
-    /// Reads up to the end of the comment; an unfinished one stays open.
-    fn comment<'a>(&mut self, rest: &'a str, pieces: &mut Vec<Piece<'a>>) -> &'a str {
-        // `<!-->` and `<!--->` are whole comments; `--!>` ends one too (HTML standard, 13.2.5).
-        let end = ["-->", "--!>"].iter().filter_map(|end| Some((rest.find(end)?, end.len()))).min();
-        let Some((at, length)) = end else {
-            pieces.push((rest, Inside::HtmlComment));
-            return "";
-        };
-        self.unfinished = None;
-        pieces.push((&rest[..at], Inside::HtmlComment));
-        &rest[at + length..]
-    }
-
-    /// Reads text up to a tag, and the tag.
-    fn markup<'a>(&mut self, rest: &'a str, pieces: &mut Vec<Piece<'a>>) -> &'a str {
-        let Some(at) = rest.find('<') else {
-            pieces.push((rest, self.hides().unwrap_or(Inside::Html)));
-            return "";
-        };
-        pieces.push((&rest[..at], self.hides().unwrap_or(Inside::Html)));
-        let after = &rest[at + 1..];
-        if let Some(comment) = after.strip_prefix("!--") {
-            if let Some(whole) = comment.strip_prefix('>').or_else(|| comment.strip_prefix("->")) {
-                return whole;
-            }
-            self.unfinished = Some(Inside::HtmlComment);
-            return comment;
+    /// A closing tag closes the innermost element if it is of that name and in this container. Any other is ignored.
+    fn tag(&mut self, name: String, is_end: bool, attributes: &str) {
+        let here = self.depth;
+        if is_end {
+            self.open.pop_if(|(innermost, depth, _)| *innermost == name && *depth == here);
+            return;
         }
-        let (is_end, name_on) = after.strip_prefix('/').map_or((false, after), |name| (true, name));
-        if name_on.starts_with(|c: char| c.is_ascii_alphabetic()) {
-            let Some((tag, rest)) = HtmlTag::read(name_on) else {
-                self.unfinished = Some(Inside::Html);
-                return "";
-            };
-            if is_end {
-                self.closed(&tag.name);
-            } else {
-                self.opened(tag);
-            }
-            rest
-        } else if is_end || after.starts_with(['!', '?']) {
-            // Declarations, CDATA and processing instructions: browsers read them as comments up to the next `>`.
-            after.split_once('>').map_or("", |(_, rest)| rest)
-        } else {
-            after
-        }
-    }
-
-    fn opened(&mut self, tag: HtmlTag) {
-        let hides = match tag.name.as_str() {
-            "details" if tag.open => None,
+        let hides = match name.as_str() {
+            // Written otherwise it is taken for closed.
+            "details" if ["open", "open=\"\""].iter().any(|open| attributes.trim().eq_ignore_ascii_case(open)) => None,
             "details" => Some(Inside::ClosedDetails),
             name if HIDING.split_whitespace().any(|known| known == name) => Some(Inside::Html),
             // It holds no text (`<br>`), only changes its looks, or is no HTML at all: `Vec<String>` in prose.
             _ => return,
         };
-        self.open.push(Element { name: tag.name, depth: self.depth, hides });
-    }
-
-    /// A closing tag closes the innermost element if it is of that name and in this container. Any other is ignored.
-    fn closed(&mut self, name: &str) {
-        self.open.pop_if(|innermost| innermost.name == name && innermost.depth == self.depth);
+        self.open.push((name, here, hides));
     }
 }
 
@@ -124,45 +92,6 @@ const HIDING: &str = "a address applet article aside audio bdi bdo blockquote bo
     header hgroup html iframe kbd legend li listing main map marquee math menu nav noembed noframes noscript object ol \
     optgroup option p picture plaintext pre q rp rt ruby s samp script section select strike style summary svg table tbody \
     td template textarea tfoot th thead title tr tt ul var video xmp";
-
-/// A tag's name, and whether it has the attribute `open`.
-struct HtmlTag {
-    name: String,
-    open: bool,
-}
-
-impl HtmlTag {
-    /// Reads from a tag's name past its `>`. None when the `>` is missing.
-    fn read(text: &str) -> Option<(Self, &str)> {
-        let name_end = text.find(|c: char| c.is_ascii_whitespace() || c == '/' || c == '>')?;
-        let mut tag = Self { name: text[..name_end].to_ascii_lowercase(), open: false };
-        let mut rest = &text[name_end..];
-        loop {
-            rest = rest.trim_start_matches(|c: char| c.is_ascii_whitespace() || c == '/');
-            if let Some(after) = rest.strip_prefix('>') {
-                return Some((tag, after));
-            }
-            // A stray `=` belongs to the attribute's name (HTML standard, 13.2.5.32).
-            let first = rest.chars().next()?.len_utf8();
-            let delimiter = |c: char| c.is_ascii_whitespace() || matches!(c, '=' | '>' | '/');
-            let end = first + rest[first..].find(delimiter)?;
-            tag.open |= rest[..end].eq_ignore_ascii_case("open");
-            rest = rest[end..].trim_start_matches(|c: char| c.is_ascii_whitespace());
-            if let Some(value) = rest.strip_prefix('=') {
-                rest = after_value(value.trim_start_matches(|c: char| c.is_ascii_whitespace()))?;
-            }
-        }
-    }
-}
-
-fn after_value(text: &str) -> Option<&str> {
-    for quote in ['"', '\''] {
-        if let Some(quoted) = text.strip_prefix(quote) {
-            return quoted.split_once(quote).map(|(_, rest)| rest);
-        }
-    }
-    text.find(|c: char| c.is_ascii_whitespace() || c == '>').map(|end| &text[end..])
-}
 
 #[cfg(test)]
 mod tests {
@@ -187,6 +116,10 @@ mod tests {
             (&["<details =open>"], Some(ClosedDetails)),
             (&["<details x=open>"], Some(ClosedDetails)),
             (&["<details class=\"a > open\">"], Some(ClosedDetails)),
+            (&["<details class=x open>"], Some(ClosedDetails)),
+            // A quote that nothing ends.
+            (&["<b title=\"x>", "y"], Some(Html)),
+            (&["<b title=x'y>"], Some(Html)),
             (&["<details>", "</details>"], None),
             (&["<details><details open>"], Some(ClosedDetails)),
             (&["<details open><details>", "</details>"], None),

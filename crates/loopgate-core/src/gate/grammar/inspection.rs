@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{Intent, ParsedIntent, Reading, read};
 use crate::{
@@ -10,49 +10,20 @@ use crate::{
     ids::{GateName, Login},
 };
 
-/// The whole reading of a text.
-#[derive(Serialize)]
-struct CommentInspection {
-    intents: Vec<InspectedIntent>,
-    near_misses: Vec<InspectedNearMiss>,
-}
-
-#[derive(Serialize)]
-struct InspectedIntent {
-    kind: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    gate: Option<GateName>,
-    /// Of commands only: `retry`, `dismiss`.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    verb: Option<&'static str>,
-    /// What was given with it: a commit, a reason, a person.
-    args: Vec<String>,
-    /// Line of the text, from 1.
-    line: u32,
-}
-
-#[derive(Serialize)]
-struct InspectedNearMiss {
-    text: String,
-    reason: String,
-    hint: String,
-    /// Line of the text, from 1.
-    line: u32,
-}
-
 /// Reads a text as [`read`] does, and gives the result as JSON.
-pub fn inspect(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> impl Serialize + use<> {
+pub fn inspect(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> Value {
     let Reading { intents, near_misses } = read(body, bot, gates);
     let intents = intents.into_iter().map(|ParsedIntent { intent, line }| {
-        let gate = intent.gate().cloned();
-        let (kind, verb, args) = match intent {
+        let (kind, verb, arguments) = match &intent {
             Intent::Approve { commit, .. } => ("approve", None, commit.iter().map(ToString::to_string).collect()),
-            Intent::Reject { reason, .. } => ("reject", None, Vec::from_iter(reason)),
+            Intent::Reject { reason, .. } => ("reject", None, Vec::from_iter(reason.clone())),
             Intent::Revoke { .. } => ("revoke", None, Vec::new()),
-            Intent::Dismiss { of, reason, .. } => ("command", Some("dismiss"), vec![format!("@{of}"), reason]),
+            Intent::Dismiss { of, reason, .. } => ("command", Some("dismiss"), vec![format!("@{of}"), reason.clone()]),
             Intent::Command(command) => ("command", Some(command.verb().as_str()), command.arguments()),
         };
-        InspectedIntent { kind, gate, verb, args, line }
+        let mut shown = json!({ "kind": kind, "gate": intent.gate(), "verb": verb, "args": arguments, "line": line });
+        shown.as_object_mut().into_iter().for_each(|fields| fields.retain(|_, value| !value.is_null()));
+        shown
     });
     let near_misses = near_misses.into_iter().map(|miss| {
         let hint = match (miss.instead(), &miss.problem) {
@@ -60,9 +31,9 @@ pub fn inspect(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> impl Seri
             (None, PhraseProblem::TooLong) => "write a comment of less than 65,536 characters".to_owned(),
             (None, _) => "name the gate: `<gate> approved` on a line of its own".to_owned(),
         };
-        InspectedNearMiss { reason: reason(&miss.problem), text: miss.text, hint, line: miss.line }
+        json!({ "text": miss.text, "reason": reason(&miss.problem), "hint": hint, "line": miss.line })
     });
-    CommentInspection { intents: intents.collect(), near_misses: near_misses.collect() }
+    json!({ "intents": intents.collect::<Value>(), "near_misses": near_misses.collect::<Value>() })
 }
 
 /// Why a line is not the phrase, in a few words.

@@ -171,9 +171,10 @@ pub fn may_speak(body: &str) -> bool {
         return true;
     }
     static STEMS: LazyLock<Regex> = LazyLock::new(|| {
-        let others = ["changesrequested", "requestchanges", "requestedchanges", "/dismis", "/loop", "/lop", "/looop"];
-        let verdicts = near_miss::VERDICTS.map(|(start, _)| start);
-        Regex::new(&[&verdicts[..], &others].concat().join("|")).expect("constant words")
+        let others = "changesrequested requestchanges requestedchanges /dismis /loop /lop /looop";
+        let [approves, rejects, revokes] = near_miss::VERDICTS.map(|(starts, _)| starts);
+        let stems = [approves, rejects, revokes, others].join(" ").replace(' ', "|");
+        Regex::new(&stems).expect("constant words")
     });
     let mut letters = String::with_capacity(body.len());
     letters.extend(skeleton(body).chars().filter(|c| c.is_ascii_alphanumeric() || *c == '/'));

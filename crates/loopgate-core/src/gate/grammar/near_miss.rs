@@ -17,20 +17,9 @@ const SHORT_LINE: usize = 14;
 const MOST_WORDS: usize = 400;
 
 /// Beginnings of words that give a verdict, with the commonest slips of the finger.
-pub(super) const VERDICTS: [(&str, Word); 14] = [
-    ("approv", Word::Approve),
-    ("aprov", Word::Approve),
-    ("approo", Word::Approve),
-    ("appov", Word::Approve),
-    ("apporv", Word::Approve),
-    ("approed", Word::Approve),
-    ("aprrov", Word::Approve),
-    ("disapprov", Word::Reject),
-    ("dissapprov", Word::Reject),
-    ("unapprov", Word::Reject),
-    ("reject", Word::Reject),
-    ("rejct", Word::Reject),
-    ("rejet", Word::Reject),
+pub(super) const VERDICTS: [(&str, Word); 3] = [
+    ("approv aprov approo appov apporv approed aprrov", Word::Approve),
+    ("disapprov dissapprov unapprov reject rejct rejet", Word::Reject),
     ("revok", Word::Revoke),
 ];
 
@@ -85,7 +74,7 @@ fn verdicts(line: &str, words: &[String]) -> Vec<(usize, Word)> {
     let is_request = |at: usize| {
         starts(at, "changes") && starts(at + 1, "request") || starts(at, "request") && starts(at + 1, "changes")
     };
-    let verdict = |at: usize| match VERDICTS.iter().find(|(start, _)| starts(at, start)) {
+    let verdict = |at: usize| match VERDICTS.iter().find(|(all, _)| all.split(' ').any(|start| starts(at, start))) {
         Some((_, Word::Approve)) if denies(line, words) => Some(Word::Reject),
         // `security approval revoked`
         Some((_, Word::Approve)) if starts(at + 1, "revok") => Some(Word::Revoke),

@@ -12,8 +12,7 @@ const WRAPPED: usize = 3;
 /// Marks every line of a quoted mail.
 pub(super) fn mark(lines: &mut [VisibleLine]) {
     let quoted_from = (0..lines.len()).find_map(|at| introduced(&lines[at..]).map(|length| at + length));
-    let Some(from) = quoted_from else { return };
-    for line in &mut lines[from..] {
+    for line in lines.iter_mut().skip(quoted_from.unwrap_or(usize::MAX)) {
         if line.alien.is_none_or(|(at, _)| at > 0) {
             line.alien = Some((0, Inside::EmailReply));
         }
@@ -21,45 +20,28 @@ pub(super) fn mark(lines: &mut [VisibleLine]) {
 }
 
 /// The number of lines that introduce a quoted mail here, if any do and no Markdown quote follows them.
+///
+/// "On Mon, 16 Nov 2026 at 10:00, Alice <…> wrote:" in the languages mail programs most often speak, with a mail address or
+/// a date; German may put the name after the verb. "-----Original Message-----" and its like. "From: …" with another
+/// header below it.
 fn introduced(lines: &[VisibleLine]) -> Option<usize> {
-    let length = attribution(lines).or_else(|| separator(lines)).or_else(|| header(lines))?;
-    let quote_follows = lines.get(length).is_some_and(|next| next.wholly_inside() == Some(Inside::Quote));
-    (!quote_follows).then_some(length)
-}
-
-/// "On Mon, 16 Nov 2026 at 10:00, Alice <…> wrote:", in the languages mail programs most often speak. German puts the name
-/// after the verb; a mail address or a time of day makes it an introduction.
-fn attribution(lines: &[VisibleLine]) -> Option<usize> {
     let form = pattern!(
-        r"(?i)^\s*(?:on .*wrote|am .*schrieb.*|le .*écrit\s|el .*escribió|il .*scritto|em .*escreveu|op .*schreef):\s*$"
+        r"(?isx) \A\s* (?:
+            (?: on\s.*[\d@].*wrote | am\s.*[\d@].*schrieb.* | am\s.*schrieb.*[\d@].* | le\s.*[\d@].*écrit\s
+              | el\s.*[\d@].*escribió | il\s.*[\d@].*scritto | em\s.*[\d@].*escreveu | op\s.*[\d@].*schreef ) :\s*\z
+          | [-—–_][-—–_\ ]* (?: original\ message | forwarded\ message | ursprüngliche\ nachricht
+              | message\ d'origine | mensaje\ original ) [-—–_\ ]*\s*\z
+          | (?: from | von | de | da | van ): [^\n]*\n
+              \s* (?: sent | date | to | subject | cc | gesendet | an | betreff | envoyé\ | objet\ ): )"
     );
     let mut joined = String::new();
-    lines
-        .iter()
-        .take(WRAPPED)
-        .position(|line| {
-            joined.push_str(&line.text);
-            joined.push(' ');
-            form.is_match(&joined) && joined.contains(|c: char| c.is_ascii_digit() || c == '@')
-        })
-        .map(|last| last + 1)
-}
-
-/// "-----Original Message-----" and its like.
-fn separator(lines: &[VisibleLine]) -> Option<usize> {
-    let form = pattern!(
-        r"(?ix)^\s*[-—–_][-—–_\ ]*
-          (?:original\ message|forwarded\ message|ursprüngliche\ nachricht|message\ d'origine|mensaje\ original)[-—–_\ ]*\s*$"
-    );
-    form.is_match(&lines.first()?.text).then_some(1)
-}
-
-/// A block of mail headers: "From: …" and at least one other below it.
-fn header(lines: &[VisibleLine]) -> Option<usize> {
-    let others = pattern!(r"(?i)^\s*(?:sent|date|to|subject|cc|gesendet|an|betreff|envoyé |objet ):");
-    let is_first = pattern!("(?i)^\\s*(?:from|von|de|da|van):").is_match(&lines.first()?.text);
-    let more = lines[1..].iter().take_while(|line| others.is_match(&line.text)).count();
-    (is_first && more > 0).then_some(1 + more)
+    let last = lines.iter().take(WRAPPED).position(|line| {
+        joined.push_str(&line.text);
+        joined.push('\n');
+        form.is_match(&joined)
+    })?;
+    let quote_follows = lines.get(last + 1).is_some_and(|next| next.wholly_inside() == Some(Inside::Quote));
+    (!quote_follows).then_some(last + 1)
 }
 
 #[cfg(test)]

@@ -41,11 +41,8 @@ impl VisibleLine {
     }
 }
 
-/// The lines of a comment or review body, in order. A body above [`LONGEST_BODY`] bytes has none.
+/// The lines of a comment or review body, in order.
 pub(super) fn lines(body: &str) -> Vec<VisibleLine> {
-    if body.len() > LONGEST_BODY {
-        return Vec::new();
-    }
     // A lone carriage return ends a line too (CommonMark 2.1).
     let source = body.replace("\r\n", "\n").replace('\r', "\n");
     let mut reader = Reader {
@@ -365,10 +362,5 @@ mod tests {
     #[test]
     fn footnotes_do_not_count() {
         assert_eq!(read("a[^1]\n\n[^1]: b"), ["1: a | a footnote from 1", "3: b | a footnote"]);
-    }
-
-    #[test]
-    fn a_body_beyond_the_limit_has_no_lines() {
-        assert_eq!(lines(&"a\n".repeat(LONGEST_BODY / 2 + 1)), []);
     }
 }

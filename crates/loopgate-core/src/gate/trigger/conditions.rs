@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    KEPT_PER_FILE, ReadDiff, Scope, Triggered, dependencies, excerpt, in_file,
+    KEPT_PER_FILE, ReadDiff, Scope, Triggered, excerpt, in_file, manifests,
     reading::{ChangedLine, FileReading},
 };
 use crate::{
@@ -39,10 +39,13 @@ impl ReadDiff<'_> {
             GateTrigger::AddedLines(wanted) => return self.in_files(|reading| changed(reading, wanted, true)),
             GateTrigger::RemovedLines(wanted) => return self.in_files(|reading| changed(reading, wanted, false)),
             GateTrigger::DependenciesAdded => {
-                return self.in_files(|reading| match dependencies::added(reading.file, reading.patch.as_ref()) {
-                    None => vec![(None, MatchReason::Unreadable)],
-                    Some(names) => {
-                        names.into_iter().map(|(line, name)| (Some(line), MatchReason::Dependency { name })).collect()
+                return self.in_files(|reading| {
+                    match manifests::added_dependencies(reading.file, reading.patch.as_ref()) {
+                        None => vec![(None, MatchReason::Unreadable)],
+                        Some(names) => names
+                            .into_iter()
+                            .map(|(line, name)| (Some(line), MatchReason::Dependency { name }))
+                            .collect(),
                     }
                 });
             }

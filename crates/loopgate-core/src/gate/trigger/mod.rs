@@ -3,10 +3,9 @@
 //! `rules` asks the rules of a preset, `conditions` what a configuration says itself.
 
 mod conditions;
-mod dependencies;
+mod manifests;
 mod reading;
 mod rules;
-mod sources;
 
 use std::{cell::OnceCell, collections::BTreeSet};
 

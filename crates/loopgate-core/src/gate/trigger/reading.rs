@@ -117,7 +117,7 @@ fn need(file: &ChangedFile) -> Need {
     match becomes_another(file) || patch.hunks.iter().any(|hunk| hunk.runs().any(reaches_out)) {
         true if file.status == FileStatus::Added || file.status == FileStatus::Removed => Need::Nothing,
         true => Need::Both,
-        false if super::sources::is_lock_file(&file.path) => Need::Better,
+        false if super::manifests::is_lock_file(&file.path) => Need::Better,
         false => Need::Nothing,
     }
 }

@@ -5,9 +5,8 @@ use std::collections::{BTreeSet, HashSet};
 use super::{
     ReadDiff,
     conditions::{existing_folders, new_folder},
-    dependencies, excerpt, in_file,
+    excerpt, in_file, manifests,
     reading::{ChangedLine, FileReading, LineWeight, texts},
-    sources,
 };
 use crate::{
     gate::report::{MatchReason, RuleEvidence, TriggerMatch},
@@ -50,7 +49,7 @@ impl ChosenRules {
     pub(super) fn reads_lines_of(&self, path: &str, kinds: &[FileKind; 2]) -> bool {
         let reads = |rule: &GateRule| match rule.condition {
             RuleCondition::Line { .. } => kinds.iter().any(|kind| rule.kinds.contains(kind)),
-            RuleCondition::Manifest(_) => kinds.contains(&FileKind::Manifest) || sources::is_lock_file(path),
+            RuleCondition::Manifest(_) => kinds.contains(&FileKind::Manifest) || manifests::is_lock_file(path),
             RuleCondition::Path { .. } | RuleCondition::NewFolder => false,
         };
         self.iter().any(|(_, rule, _)| reads(rule))
@@ -85,7 +84,7 @@ pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_
     let names = names_in(files);
     let mut all = Vec::new();
     for (file, reading) in files.iter().enumerate() {
-        let references = sources::changes_only_references(reading, &snapshot.pull_request);
+        let references = manifests::changes_only_references(reading, &snapshot.pull_request);
         let hit = |rule, line, evidence, is_doubtful| RuleHit { rule, file, line, evidence, is_doubtful, more: 0 };
         let mut found = Vec::new();
         let kinds = kinds_that_count(reading, &names);
@@ -149,13 +148,13 @@ fn in_manifest(
 ) -> Vec<(Option<u32>, RuleEvidence)> {
     let named = match change {
         ManifestChange::Dependency => {
-            return match dependencies::added(reading.file, reading.patch.as_ref()) {
+            return match manifests::added_dependencies(reading.file, reading.patch.as_ref()) {
                 None => vec![(None, RuleEvidence::Path)],
                 Some(names) => names.into_iter().map(|(line, name)| (Some(line), RuleEvidence::Named(name))).collect(),
             };
         }
-        ManifestChange::Source => sources::changed_sources(reading, texts(reading.file, snapshot)),
-        ManifestChange::Hook => sources::added_hooks(reading),
+        ManifestChange::Source => manifests::changed_sources(reading, texts(reading.file, snapshot)),
+        ManifestChange::Hook => manifests::added_hooks(reading),
         ManifestChange::Action => {
             let action = reading.lines.first().filter(|_| references);
             action.map(|line| (*line, line.text.trim().to_owned())).into_iter().collect()

@@ -2,19 +2,18 @@
 
 use std::collections::BTreeMap;
 
-use super::Turn;
+use super::{Breach, Turn};
 use crate::{
     UserId,
     deciding::Decision,
     escalation::{disputes, escalation_call},
     evidence::CheckEvidence,
-    ids::{FailureId, Login, Timestamp},
+    ids::{FailureId, Login},
     observed::{Account, AccountKind},
     policy::{EscalationAction, Fixer, Phase, Policy, Trigger},
-    reflex::contract::{self, Breach},
     state::{
-        Broken, CommandRefusal, CritiqueItem, Dispute, DisputeEnd, LoopCall, LoopState, RunStatus, Senior, Settlement,
-        Step, Stop, StopReason,
+        Broken, CommandRefusal, CritiqueItem, Dispute, DisputeEnd, LoopCall, RunStatus, Senior, Settlement, Step, Stop,
+        StopReason,
         history::{Completed, Escalated, Event, EventStatus, Failed, HistoryLine, PhaseFailure, Resumed, Stopped},
     },
     text,
@@ -23,14 +22,13 @@ use crate::{
 
 impl Turn {
     /// Something only a person can decide, found outside an evaluation: refused edits, no edits, nothing to spend.
-    pub fn refused(state: &LoopState, triggers: &[Trigger], call: LoopCall, policy: &Policy, now: Timestamp) -> Self {
-        let mut turn = Self::on(state, now);
-        turn.state.blocked = escalation_call::block(triggers, &turn.state, now);
-        turn.ask(call);
+    pub fn refused(mut self, triggers: &[Trigger], call: LoopCall, policy: &Policy) -> Self {
+        self.state.blocked = escalation_call::block(triggers, &self.state, self.now);
+        self.ask(call);
         if let Some(cause) = triggers.first() {
-            turn.call_somebody(*cause, policy);
+            self.call_somebody(*cause, policy);
         }
-        turn
+        self
     }
 
     /// What the person who is called reads.
@@ -60,39 +58,37 @@ impl Turn {
     }
 
     /// A step's output broke its contract, as `why` says: once more, or the end.
-    pub fn broke(state: &LoopState, why: String, now: Timestamp) -> Self {
-        let mut turn = Self::on(state, now);
-        let (step, iteration) = (turn.state.current_step, turn.state.iteration);
+    pub fn broke(mut self, why: String) -> Self {
+        let (step, iteration) = (self.state.current_step, self.state.iteration);
         let again =
-            turn.reflex().broken.as_ref().is_some_and(|broken| (broken.step, broken.iteration) == (step, iteration));
-        let reflex = turn.reflex();
+            self.reflex().broken.as_ref().is_some_and(|broken| (broken.step, broken.iteration) == (step, iteration));
+        let reflex = self.reflex();
         reflex.calling = None;
         reflex.broken = Some(Broken { step, iteration, why: why.clone() });
-        turn.happened(Event::PhaseError { step, why: why.clone(), retried: again }, EventStatus::Fail);
+        self.happened(Event::PhaseError { step, why: why.clone(), retried: again }, EventStatus::Fail);
         if !again {
-            return turn;
+            return self;
         }
-        turn.end(RunStatus::Failed, StopReason::PhaseError, Some(why));
+        self.end(RunStatus::Failed, StopReason::PhaseError, Some(why));
         let failed = Failed::Broken { reason: PhaseFailure::PhaseError };
-        turn.happened(Event::Failed(failed), EventStatus::Fail);
-        turn
+        self.happened(Event::Failed(failed), EventStatus::Fail);
+        self
     }
 
     /// A person stops the loop.
-    pub fn stopped(state: &LoopState, words: Option<String>, by: Login, now: Timestamp) -> Self {
-        let mut turn = Self::on(state, now);
-        turn.state.status = RunStatus::Stopped;
-        turn.state.blocked = None;
+    pub fn stopped(mut self, words: Option<String>, by: Login) -> Self {
+        self.state.status = RunStatus::Stopped;
+        self.state.blocked = None;
         let stopped = Stopped::ByPerson { reason: StopReason::UserStop, words: words.clone(), by: by.clone() };
-        turn.happened(Event::Stopped(stopped), EventStatus::Ok);
-        turn.state.stop = Stop { passed: false, reason: Some(StopReason::UserStop), words, by: Some(by) };
-        turn
+        self.happened(Event::Stopped(stopped), EventStatus::Ok);
+        self.state.stop = Stop { passed: false, reason: Some(StopReason::UserStop), words, by: Some(by) };
+        self
     }
 
     /// A person lets a blocked loop go on: a new streak, and as many iterations again where none are left. `accepted`
     /// counts what weakens tests, where the person accepts that.
-    pub fn resumed(state: &LoopState, by: Login, accepted: Option<BTreeMap<String, u32>>, now: Timestamp) -> Self {
-        Self::on(state, now).go_on(by, accepted, None)
+    pub fn resumed(self, by: Login, accepted: Option<BTreeMap<String, u32>>) -> Self {
+        self.go_on(by, accepted, None)
     }
 
     /// A new streak, unless it is a dispute that was settled.
@@ -131,9 +127,10 @@ impl Turn {
     }
 
     /// Somebody says that a failure is not theirs to mend: the state with the dispute, which a person settles.
-    pub fn disputed(state: &LoopState, dispute: Dispute, call: LoopCall, policy: &Policy, now: Timestamp) -> Self {
-        let mut turn = Self::refused(state, &[Trigger::Disputed], call, policy, now);
-        let line = HistoryLine::of(&turn.state, now, Event::Disputed(Box::new(dispute)), EventStatus::Ok);
+    #[must_use]
+    pub fn disputed(self, dispute: Dispute, call: LoopCall, policy: &Policy) -> Self {
+        let mut turn = self.refused(&[Trigger::Disputed], call, policy);
+        let line = HistoryLine::of(&turn.state, turn.now, Event::Disputed(Box::new(dispute)), EventStatus::Ok);
         turn.lines.insert(0, line);
         turn
     }
@@ -144,21 +141,19 @@ impl Turn {
     /// # Errors
     /// When nothing is disputed, or which failure is meant is not said.
     pub fn settled(
-        state: &LoopState,
+        mut self,
         failure: Option<FailureId>,
         outcome: Settlement,
         by: Login,
         weakened: &[Tampering],
-        now: Timestamp,
     ) -> Result<Self, CommandRefusal> {
-        let mut turn = Self::on(state, now);
-        let dispute = disputes::meant(state, failure)?.clone();
+        let dispute = disputes::meant(&self.state, failure)?.clone();
         let failure = dispute.failure;
-        let end = DisputeEnd::Settled { outcome, by: by.clone(), by_id: UserId::new(0), at: now };
-        let (dispute, _) = disputes::settle(&mut turn.state, dispute, end, weakened);
-        turn.happened(Event::Disputed(Box::new(dispute)), EventStatus::Ok);
-        let is_over = disputes::open(&turn.state).next().is_none();
-        Ok(if is_over { turn.go_on(by, None, Some(failure)) } else { turn })
+        let end = DisputeEnd::Settled { outcome, by: by.clone(), by_id: UserId::new(0), at: self.now };
+        let (dispute, _) = disputes::settle(&mut self.state, dispute, end, weakened);
+        self.happened(Event::Disputed(Box::new(dispute)), EventStatus::Ok);
+        let is_over = disputes::open(&self.state).next().is_none();
+        Ok(if is_over { self.go_on(by, None, Some(failure)) } else { self })
     }
 
     pub(super) fn complete(&mut self, reason: StopReason) {
@@ -219,21 +214,19 @@ impl Turn {
     /// # Errors
     /// When a prepared check has no end, or the checks edited what they evaluate.
     pub fn evaluated(
-        state: &LoopState,
+        mut self,
         evaluated: Evaluated<'_>,
         evidence: &[CheckEvidence],
         edited: &[String],
         policy: &Policy,
-        now: Timestamp,
     ) -> Result<Self, Breach> {
-        contract::evaluated(&state.prepared_checks, evidence, edited)?;
-        let mut turn = Self::on(state, now);
-        turn.reflex().broken = None;
+        super::evaluated(&self.state.prepared_checks, evidence, edited)?;
+        self.reflex().broken = None;
         match evaluated {
-            Evaluated::PhaseA(evaluation) => turn.passed_phase_a(evaluation),
-            Evaluated::Head { decision, critique, call } => turn.judged(decision, critique, call, policy),
+            Evaluated::PhaseA(evaluation) => self.passed_phase_a(evaluation),
+            Evaluated::Head { decision, critique, call } => self.judged(decision, critique, call, policy),
         }
-        Ok(turn)
+        Ok(self)
     }
 
     fn passed_phase_a(&mut self, evaluation: &Evaluation) {

@@ -43,7 +43,7 @@ impl Story {
         let state = begin(&fixtures::snapshot(), &policy, &alias, task, settings, fixtures::start());
         let now = fixtures::start();
         let mut story = Self { state: state.clone(), policy, lines: Vec::new(), saved: vec![(state.clone(), 0)], now };
-        story.take(Turn::begun(state, now));
+        story.take(Turn::on(&state, now).begun());
         story
     }
 
@@ -71,13 +71,13 @@ impl Story {
             let all = rules(&self.policy, CodeType::NewFunction);
             let checks = prepared_checks(&self.policy, &all, state.phase);
             match state.current_step {
-                Step::Plan => self.take(Turn::planned(&state, vec!["mend it".into()], now).unwrap()),
+                Step::Plan => self.take(Turn::on(&state, now).planned(vec!["mend it".into()]).unwrap()),
                 Step::ProducePrepare => {
                     let head = fixtures::sha(u8::try_from(state.iteration).unwrap());
                     let produced = Produced { head, hash: crate::evidence::tree_hash(head), document: None };
-                    self.take(Turn::prepared(&state, Some(&produced), checks, &self.policy, now).unwrap());
+                    self.take(Turn::on(&state, now).prepared(Some(&produced), checks, &self.policy).unwrap());
                 }
-                Step::Prepare => self.take(Turn::prepared(&state, None, checks, &self.policy, now).unwrap()),
+                Step::Prepare => self.take(Turn::on(&state, now).prepared(None, checks, &self.policy).unwrap()),
                 Step::Evaluate => {
                     let (snapshot, evidence) = self.evidence(failing, passing);
                     let look = crate::policy::Look { snapshot: &snapshot, policy: &self.policy, now };
@@ -88,16 +88,16 @@ impl Story {
                         Phase::A if a.passed() => Evaluated::PhaseA(&a),
                         _ => Evaluated::Head { decision: &decision, critique: &items_of(&decision.view), call: None },
                     };
-                    self.take(Turn::evaluated(&state, found, &evidence, &[], &self.policy, now).unwrap());
+                    self.take(Turn::on(&state, now).evaluated(found, &evidence, &[], &self.policy).unwrap());
                 }
                 Step::Critique => {
                     let (snapshot, _) = self.evidence(failing, passing);
                     let view = decide(&snapshot, &state, &self.policy, now).view;
-                    self.take(Turn::critiqued(&state, &items_of(&view), &view.evaluation, now).unwrap());
+                    self.take(Turn::on(&state, now).critiqued(&items_of(&view), &view.evaluation).unwrap());
                 }
                 Step::Refine => {
                     let fix = fix(&state);
-                    self.take(Turn::refined(&state, fix, now));
+                    self.take(Turn::on(&state, now).refined(fix));
                     return self;
                 }
             }
@@ -194,7 +194,7 @@ fn a_test_that_passed_before_stops_the_loop() {
 fn a_resume_starts_a_new_streak_and_grants_iterations_where_none_are_left() {
     let mut story = Story::begun(3);
     story.iteration(&["a"], &[]).iteration(&["a"], &[]).iteration(&["a"], &[]);
-    let resumed = Turn::resumed(&story.state, "alice".parse().unwrap(), None, story.now);
+    let resumed = Turn::on(&story.state, story.now).resumed("alice".parse().unwrap(), None);
     story.take(resumed);
     assert_eq!((story.state.max_iterations, story.state.current_step), (6, Step::Critique));
     story.iteration(&["a"], &[]).iteration(&[], &["a"]);
@@ -204,8 +204,8 @@ fn a_resume_starts_a_new_streak_and_grants_iterations_where_none_are_left() {
 #[test]
 fn a_step_may_break_its_contract_once() {
     let mut story = Story::begun(4);
-    assert_eq!(Turn::planned(&story.state, Vec::new(), story.now), Err(Breach::EmptyPlan));
-    let once = Turn::broke(&story.state, "the plan is empty".into(), story.now);
+    assert_eq!(Turn::on(&story.state, story.now).planned(Vec::new()), Err(Breach::EmptyPlan));
+    let once = Turn::on(&story.state, story.now).broke("the plan is empty".into());
     story.take(once);
     assert_eq!(story.state.status, RunStatus::InProgress);
     let mended = {
@@ -220,7 +220,7 @@ fn a_step_may_break_its_contract_once() {
         story.state.reflex.unwrap().broken
     };
     assert_eq!(mended, None, "a step that comes out right is forgiven");
-    let twice = Turn::broke(&story.state, "the plan is empty".into(), story.now);
+    let twice = Turn::on(&story.state, story.now).broke("the plan is empty".into());
     story.take(twice);
     assert_eq!(story.ending(), (RunStatus::Failed, Some(StopReason::PhaseError), None));
     assert_eq!(story.events()[1..], ["phase_error", "phase_error", "failed"]);
@@ -246,7 +246,7 @@ fn the_senior_fixer_comes_once_and_then_a_person() {
     let mut by_senior = fix(&story.state);
     by_senior.by = FixMaker::SeniorFixer;
     story.state.iteration -= 1;
-    let turn = Turn::refined(&story.state, by_senior, story.now);
+    let turn = Turn::on(&story.state, story.now).refined(by_senior);
     story.take(turn);
     story.iteration(&["a"], &[]);
     assert_eq!(story.ending(), (RunStatus::Escalated, None, Some(Trigger::SameError)));
@@ -256,12 +256,12 @@ fn the_senior_fixer_comes_once_and_then_a_person() {
 fn refused_edits_call_a_person_and_abort_where_that_is_wished_for() {
     let mut story = Story::begun(4);
     let call = call(vec!["tests/a.py is removed".to_owned()]);
-    let refused = Turn::refused(&story.state, &[Trigger::Tampering], call.clone(), &story.policy, story.now);
+    let refused = Turn::on(&story.state, story.now).refused(&[Trigger::Tampering], call.clone(), &story.policy);
     assert_eq!(refused.state.status, RunStatus::Escalated);
     assert!(refused.state.reflex.as_ref().unwrap().ask.is_some());
     let own = crate::policy::TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
     story.policy.escalation.triggers.insert(Trigger::Tampering, own);
-    let aborted = Turn::refused(&story.state, &[Trigger::Tampering], call, &story.policy, story.now);
+    let aborted = Turn::on(&story.state, story.now).refused(&[Trigger::Tampering], call, &story.policy);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
 }
 
@@ -312,17 +312,17 @@ fn a_damaged_loop_is_led_on_by_its_history() {
     resumed.iteration(&["a"], &[]).iteration(&["a"], &[]).iteration(&["a"], &[]);
     is_told_by_its_history(&resumed);
     let accepted = [("tests/a.py: removed".to_owned(), 1)].into();
-    let turn = Turn::resumed(&resumed.state, "alice".parse().unwrap(), Some(accepted), resumed.now);
+    let turn = Turn::on(&resumed.state, resumed.now).resumed("alice".parse().unwrap(), Some(accepted));
     resumed.take(turn);
     assert_eq!(resumed.state.accepted_tampering.len(), 1);
     is_told_by_its_history(&resumed);
-    let turn = Turn::stopped(&resumed.state, Some("enough".into()), "alice".parse().unwrap(), resumed.now);
+    let turn = Turn::on(&resumed.state, resumed.now).stopped(Some("enough".into()), "alice".parse().unwrap());
     resumed.take(turn);
     is_told_by_its_history(&resumed);
 
     let mut broken = Story::begun(4);
     for _ in 0..2 {
-        let turn = Turn::broke(&broken.state, "the plan is empty".into(), broken.now);
+        let turn = Turn::on(&broken.state, broken.now).broke("the plan is empty".into());
         broken.take(turn);
         is_told_by_its_history(&broken);
     }
@@ -331,7 +331,7 @@ fn a_damaged_loop_is_led_on_by_its_history() {
     let own = crate::policy::TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
     aborted.policy.escalation.triggers.insert(Trigger::Tampering, own);
     let notes = vec!["tests/a.py is removed".to_owned()];
-    let turn = Turn::refused(&aborted.state, &[Trigger::Tampering], call(notes), &aborted.policy, aborted.now);
+    let turn = Turn::on(&aborted.state, aborted.now).refused(&[Trigger::Tampering], call(notes), &aborted.policy);
     aborted.take(turn);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
     is_told_by_its_history(&aborted);

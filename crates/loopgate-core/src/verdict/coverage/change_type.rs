@@ -37,7 +37,9 @@ pub fn type_of_label(label: &str) -> Option<CodeType> {
 
 /// The one of two types that asks for more.
 pub fn stricter(one: CodeType, other: CodeType) -> CodeType {
-    if strictness(other) > strictness(one) { other } else { one }
+    use CodeType::{ApiEndpoint, BugFix, Integration, NewFunction, Refactor};
+    let strictest_first = [BugFix, ApiEndpoint, Integration, NewFunction, Refactor];
+    strictest_first.into_iter().find(|known| *known == one || *known == other).unwrap_or(one)
 }
 
 /// The word before the colon of `feat(parser)!: add numbers`.
@@ -54,16 +56,6 @@ fn by_word(word: &str) -> Option<CodeType> {
         "api" | "api_endpoint" => Some(CodeType::ApiEndpoint),
         "integration" => Some(CodeType::Integration),
         _ => None,
-    }
-}
-
-const fn strictness(code_type: CodeType) -> u8 {
-    match code_type {
-        CodeType::Refactor => 0,
-        CodeType::NewFunction => 1,
-        CodeType::Integration => 2,
-        CodeType::ApiEndpoint => 3,
-        CodeType::BugFix => 4,
     }
 }
 

@@ -13,19 +13,15 @@
 
 mod change_type;
 mod claims;
-mod code_lines;
 mod measure;
 mod required;
 #[cfg(test)]
 mod story_tests;
-mod test_names;
 
 pub use change_type::{change_type, stricter, type_of_label};
 pub use claims::{ImpossibleCoverage, believe, combine, validate};
-pub use code_lines::coverable_lines;
-pub use measure::measure;
-pub use required::{MissingTests, TestStanding, standings};
-pub use test_names::{Declared, new_tests};
+pub use measure::{coverable_lines, measure};
+pub use required::{Declared, MissingTests, new_tests, standings};
 
 /// Coverage may lose this many percentage points against the base and still match it.
 pub const TOLERATED_LOSS: f64 = 0.1;

@@ -4,13 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::super::world::*;
 use crate::{
-    gate::{Refusal, Unusable, UnusableApprover, WordOutcome},
+    gate::{Refusal, UnusableApprover, WordOutcome},
     ids::{AppId, UserId},
     observed::{
-        AccountKind, Assigner, Assignment, Assignments, Commit, Completeness, NamedAccount, Permission, Push,
-        PushContent, Standing, TeamStanding,
+        AccountKind, Assigner, Assignment, Assignments, Commit, Completeness, Permission, Push, PushContent, Standing,
+        Unusable,
     },
-    policy::{Codeowners, Exclusion},
 };
 
 fn commit(by: &str, message: &str) -> Commit {
@@ -41,7 +40,7 @@ fn the_author_does_not_approve_their_own_pull_request() {
     world.gate().approvers.users.insert(login("author"));
     world.comment("author", "security approved");
     assert_eq!(world.refusal(), Refusal::IsAuthor { only_hope: false });
-    world.gate().exclusions.author = Exclusion::Allowed;
+    world.gate().exclusions.allow_author = true;
     assert!(world.is_approved());
 }
 
@@ -59,7 +58,7 @@ fn an_author_who_is_the_only_hope_is_told_so() {
     // The request can say so before anybody has tried.
     world.snapshot.comments.items.clear();
     assert!(world.report().eligible.only_hope);
-    world.gate().exclusions.author = Exclusion::Allowed;
+    world.gate().exclusions.allow_author = true;
     assert!(!world.report().eligible.only_hope);
 }
 
@@ -69,7 +68,7 @@ fn a_committer_does_not_approve() {
     world.snapshot.commits.items.push(commit("alice", "Mend"));
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::IsContributor);
-    world.gate().exclusions.contributors = Exclusion::Allowed;
+    world.gate().exclusions.allow_contributors = true;
     assert!(world.is_approved());
 }
 
@@ -93,15 +92,14 @@ fn whoever_asked_a_coding_agent_for_it_does_not_approve() {
         if !approves {
             assert_eq!(world.refusal(), Refusal::IsRequester, "{assignments:?}");
             assert!(!world.report().eligible.people.contains(&login("alice")));
-            world.gate().exclusions.requester = Exclusion::Allowed;
+            world.gate().exclusions.allow_requester = true;
             assert!(world.is_approved(), "{assignments:?}");
         }
     }
     // Named by the agent: also where contributors may approve.
     let mut world = World::new();
     world.snapshot.assignments = Assignments::Read(Vec::new());
-    (world.gate().exclusions.contributors, world.gate().exclusions.coauthors) =
-        (Exclusion::Allowed, Exclusion::Allowed);
+    (world.gate().exclusions.allow_contributors, world.gate().exclusions.allow_coauthors) = (true, true);
     let trailer = format!("Mend\n\nCo-authored-by: A <{}+alice@users.noreply.github.com>", account("alice").id);
     world.snapshot.commits.items.push(commit("author", &trailer));
     world.comment("alice", "security approved");
@@ -122,7 +120,7 @@ fn a_co_author_by_trailer_does_not_approve() {
     world.snapshot.commits.items.push(commit("author", &trailer));
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::IsCoAuthor);
-    world.gate().exclusions.coauthors = Exclusion::Allowed;
+    world.gate().exclusions.allow_coauthors = true;
     assert!(world.is_approved());
 }
 
@@ -151,9 +149,9 @@ fn whoever_pushed_does_not_approve_unless_it_was_a_merge_or_a_rebase() {
     // A rebase makes its pusher the committer.
     world.snapshot.commits.items[0].committer = Some(account("alice"));
     assert!(world.is_approved());
-    world.gate().exclusions.update_merges = Exclusion::Excluded;
+    world.gate().exclusions.ignore_update_merges = false;
     assert_eq!(world.refusal(), Refusal::IsContributor);
-    world.gate().exclusions.update_merges = Exclusion::Allowed;
+    world.gate().exclusions.ignore_update_merges = true;
     world.snapshot.makers.pushes = pushed(PushContent::Own);
     assert_eq!(world.refusal(), Refusal::IsContributor);
     world.snapshot.commits.items[0].committer = Some(account("author"));
@@ -161,7 +159,7 @@ fn whoever_pushed_does_not_approve_unless_it_was_a_merge_or_a_rebase() {
     let eligible = world.report().eligible;
     assert!(!eligible.people.contains(&login("alice")));
     assert_eq!(eligible.fell_out, BTreeMap::from([(login("alice"), Refusal::IsPusher)]));
-    world.gate().exclusions.pushers = Exclusion::Allowed;
+    world.gate().exclusions.allow_pusher = true;
     assert!(world.is_approved());
 }
 
@@ -207,7 +205,7 @@ fn a_bot_does_not_approve() {
         assert_eq!(world.refusal(), Refusal::IsBot, "{bot}");
     }
     // Every workflow speaks as github-actions: it stays excluded.
-    world.gate().exclusions.bots = Exclusion::Allowed;
+    world.gate().exclusions.allow_bots = true;
     assert_eq!(world.refusal(), Refusal::IsBot);
     world.comment("helper[bot]", "security approved");
     assert!(world.is_approved());
@@ -218,7 +216,7 @@ fn loopgates_own_words_are_nobodys() {
     let mut world = World::new();
     world.knows("loopgate[bot]", Permission::Admin);
     world.gate().approvers.users.insert(login("loopgate[bot]"));
-    world.gate().exclusions.bots = Exclusion::Allowed;
+    world.gate().exclusions.allow_bots = true;
     world.comment("loopgate[bot]", "To approve, write:\n\nsecurity approved");
     assert!(world.report().considered.is_empty() && !world.is_approved());
 }
@@ -261,10 +259,10 @@ fn a_preset_team_counts_only_if_it_is_usable() {
     assert!(matches!(world.refusal(), Refusal::AuthorityUnknown { .. }));
     let team = "acme/security".parse().unwrap();
     for (standing, approved) in [
-        (TeamStanding::Unknown("503".into()), false),
-        (TeamStanding::Missing, true),
-        (TeamStanding::NoAccess, true),
-        (TeamStanding::Unreadable("it needs members=read".into()), true),
+        (Err(Unusable::Unknown("503".into())), false),
+        (Err(Unusable::NoTeam), true),
+        (Err(Unusable::NoAccess), true),
+        (Err(Unusable::Unreadable("it needs members=read".into())), true),
     ] {
         world.snapshot.authority.teams.insert(std::clone::Clone::clone(&team), standing);
         assert_eq!(world.is_approved(), approved);
@@ -309,7 +307,7 @@ fn a_secret_or_missing_team_is_reported_and_approves_nothing() {
     let mut world = World::new();
     world.gate().approvers.users.clear();
     world.gate().approvers.teams = BTreeSet::from(["acme/secret".parse().unwrap()]);
-    world.snapshot.authority.teams.insert("acme/secret".parse().unwrap(), TeamStanding::Missing);
+    world.snapshot.authority.teams.insert("acme/secret".parse().unwrap(), Err(Unusable::NoTeam));
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::NotAnApprover);
     assert_eq!(world.report().eligible.unusable[0].name, "acme/secret");
@@ -320,7 +318,7 @@ fn a_configured_team_that_cannot_be_read_keeps_its_gate_closed() {
     let mut world = World::new();
     world.gate().approvers.users.clear();
     world.gate().approvers.teams = BTreeSet::from(["acme/sec".parse().unwrap()]);
-    let standing = TeamStanding::Unreadable("it needs members=read".into());
+    let standing = Err(Unusable::Unreadable("it needs members=read".into()));
     world.snapshot.authority.teams.insert("acme/sec".parse().unwrap(), standing);
     for who in ["alice", "maintainer"] {
         world.comment(who, "security approved");
@@ -335,7 +333,7 @@ fn ids_are_compared_not_logins() {
     // Alice was renamed, and somebody else took her login: the policy's `alice` is now that account.
     let mut impostor = account("alice");
     impostor.id = UserId::new(4711);
-    world.snapshot.authority.logins.insert(login("alice"), NamedAccount::Known(impostor));
+    world.snapshot.authority.logins.insert(login("alice"), Ok(impostor));
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::NotAnApprover);
     // Under a new name she is who she was, if the policy's login still leads to her.
@@ -392,7 +390,7 @@ fn an_outside_collaborator_with_the_permission_approves() {
 fn owners_of_the_triggering_files_approve_their_files() {
     let mut world = World::new();
     world.gate().approvers.users.clear();
-    world.gate().approvers.codeowners = Codeowners::MayApprove;
+    world.gate().approvers.codeowners = true;
     world.snapshot.codeowners = Some("* @dan\n/src/auth/ @alice\n/src/auth/keys/ @acme/keys keys@example.com".into());
     world.team("acme/keys", &["bob"]);
     world.snapshot.files = crate::observed::ChangedFiles::Complete(vec![
@@ -414,11 +412,9 @@ fn owners_of_the_triggering_files_approve_their_files() {
 
 #[test]
 fn whoever_merely_merged_the_base_may_approve() {
-    for (update_merge, setting, may) in
-        [(true, Exclusion::Allowed, true), (true, Exclusion::Excluded, false), (false, Exclusion::Allowed, false)]
-    {
+    for (update_merge, setting, may) in [(true, true, true), (true, false, false), (false, true, false)] {
         let mut world = World::new();
-        world.gate().exclusions.update_merges = setting;
+        world.gate().exclusions.ignore_update_merges = setting;
         let merge = Commit { update_merge, ..commit("alice", "Merge branch 'main' into feature") };
         world.snapshot.commits.items.push(merge);
         world.comment("alice", "security approved");

@@ -6,53 +6,52 @@ use super::super::world::*;
 use crate::{
     commands::Command,
     fixtures,
-    gate::{Holding, MatchReason, PhraseProblem, Reacted, ReactionKind, Reviewer, questions, reviewers},
-    observed::{Authority, ChangedFiles, Readiness, TeamStanding},
-    policy::{GateDefinition, GateTrigger, Mode},
+    gate::{MatchReason, PhraseProblem, Reacted, ReactionKind, Reviewer, questions, reviewers},
+    observed::{Authority, ChangedFiles, Readiness, Unusable},
+    policy::{GateTrigger, Mode},
 };
 
 #[test]
 fn modes_decide_which_gates_hold() {
-    use GateDefinition::{Configured, Preset};
-    for (mode, name, definition, team, holds) in [
-        (Mode::Autonomous, "security", Preset, true, Holding::Advisory),
-        (Mode::Autonomous, "security", Configured, false, Holding::Holds),
-        (Mode::Hybrid, "security", Preset, false, Holding::Holds),
-        (Mode::Hybrid, "deploy", Preset, false, Holding::Holds),
-        (Mode::Hybrid, "architecture", Preset, false, Holding::Advisory),
-        (Mode::Hybrid, "architecture", Preset, true, Holding::Holds),
-        (Mode::Hybrid, "architecture", Configured, false, Holding::Holds),
-        (Mode::Hybrid, "payments", Configured, false, Holding::Holds),
-        (Mode::Supervised, "architecture", Preset, false, Holding::Holds),
+    for (mode, name, is_configured, team, is_advisory) in [
+        (Mode::Autonomous, "security", false, true, true),
+        (Mode::Autonomous, "security", true, false, false),
+        (Mode::Hybrid, "security", false, false, false),
+        (Mode::Hybrid, "deploy", false, false, false),
+        (Mode::Hybrid, "architecture", false, false, true),
+        (Mode::Hybrid, "architecture", false, true, false),
+        (Mode::Hybrid, "architecture", true, false, false),
+        (Mode::Hybrid, "payments", true, false, false),
+        (Mode::Supervised, "architecture", false, false, false),
     ] {
         let mut world = World::new();
         world.policy.mode = mode;
         let mut policy = gate_policy(GateTrigger::Always, &[]);
-        policy.definition = definition;
+        policy.is_configured = is_configured;
         policy.preset = fixtures::preset(name);
-        policy.approvers.preset_team = (definition == Preset).then(|| "leads".into());
+        policy.approvers.preset_team = (!is_configured).then(|| "leads".into());
         world.policy.gates.insert(gate(name), policy);
-        let standing = TeamStanding::Usable { members: [].into() };
-        let standing = if team { standing } else { TeamStanding::Missing };
+        let standing = Ok([].into());
+        let standing = if team { standing } else { Err(Unusable::NoTeam) };
         world.snapshot.authority.teams.insert("acme/leads".parse().unwrap(), standing);
-        assert_eq!(world.report_of(name).holding, holds, "{mode:?} {name} {definition:?} {team}");
+        assert_eq!(world.report_of(name).is_advisory, is_advisory, "{mode:?} {name} {is_configured} {team}");
     }
 }
 
 #[test]
 fn a_preset_holds_while_it_is_not_known_whether_its_team_is_there() {
-    for (standing, holds) in [
-        (TeamStanding::Unknown("503".into()), Holding::Holds),
-        (TeamStanding::Unreadable("it needs members=read".into()), Holding::Advisory),
-        (TeamStanding::NoAccess, Holding::Advisory),
+    for (standing, is_advisory) in [
+        (Err(Unusable::Unknown("503".into())), false),
+        (Err(Unusable::Unreadable("it needs members=read".into())), true),
+        (Err(Unusable::NoAccess), true),
     ] {
         let mut world = World::new();
         let mut policy = gate_policy(GateTrigger::Always, &[]);
-        policy.definition = GateDefinition::Preset;
+        policy.is_configured = false;
         policy.approvers.preset_team = Some("dba".into());
         world.policy.gates.insert(gate("database"), policy);
         world.snapshot.authority.teams.insert("acme/dba".parse().unwrap(), standing.clone());
-        assert_eq!(world.report_of("database").holding, holds, "{standing:?}");
+        assert_eq!(world.report_of("database").is_advisory, is_advisory, "{standing:?}");
     }
 }
 
@@ -111,7 +110,7 @@ fn reviewers_are_those_who_can_approve_but_never_the_author() {
         BTreeSet::from(["acme/sec".parse().unwrap(), "other/sec".parse().unwrap(), "acme/gone".parse().unwrap()]);
     world.team("acme/sec", &["carol"]);
     world.team("other/sec", &["carol"]);
-    world.snapshot.authority.teams.insert("acme/gone".parse().unwrap(), TeamStanding::Missing);
+    world.snapshot.authority.teams.insert("acme/gone".parse().unwrap(), Err(Unusable::NoTeam));
     let asked = |world: &World| reviewers(&world.report(), &world.snapshot);
     let expected =
         [Reviewer::User(login("alice")), Reviewer::User(login("bob")), Reviewer::Team("acme/sec".parse().unwrap())];

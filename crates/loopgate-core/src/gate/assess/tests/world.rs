@@ -12,8 +12,8 @@ use crate::{
     gate::{Considered, GateReport, GateStanding, Refusal, WordOutcome},
     ids::{CommentId, GateName, Login, ReviewId, Sha, Timestamp, UserId},
     observed::{
-        Account, AccountKind, ChangedFile, ChangedFiles, Comment, Content, FileEntry, Head, Hint, Listing,
-        NamedAccount, Permission, Review, ReviewVerdict, Snapshot, Standing, TeamStanding, Visibility,
+        Account, AccountKind, ChangedFile, ChangedFiles, Comment, Content, FileEntry, Head, Hint, Listing, Permission,
+        Review, ReviewVerdict, Snapshot, Standing, Visibility,
     },
     policy::{GatePolicy, GateTrigger, Look, Policy},
     state::{GateState, HeadObservation, LoopState, WordSource},
@@ -77,12 +77,12 @@ impl World {
         let account = account(person);
         let standing = Standing::Known { permission, teams: BTreeSet::new() };
         self.snapshot.authority.people.insert(account.id, standing);
-        self.snapshot.authority.logins.insert(account.login.clone(), NamedAccount::Known(account));
+        self.snapshot.authority.logins.insert(account.login.clone(), Ok(account));
     }
 
     pub(in crate::gate) fn team(&mut self, slug: &str, members: &[&str]) {
         let members = members.iter().map(|member| (account(member).id, login(member))).collect();
-        self.snapshot.authority.teams.insert(slug.parse().unwrap(), TeamStanding::Usable { members });
+        self.snapshot.authority.teams.insert(slug.parse().unwrap(), Ok(members));
     }
 
     /// A minute later, somebody comments.

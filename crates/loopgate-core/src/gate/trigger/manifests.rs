@@ -1,28 +1,29 @@
-//! Where packages come from, what runs when they are installed, and which actions a workflow uses.
+//! What a manifest or lock file says: which dependencies are new, where packages come from, what runs when they are
+//! installed; and which actions a workflow uses. How each file says it is data: `data/manifests.toml`.
 //!
-//! `data/manifests.toml` has one row for each form in which manifests and lock files name a source.
+//! A dependency is new when a manifest's patch adds its name and takes it away nowhere: a version bump, a move or a
+//! change of order is none. A lock file names what the manifests bring with them, and says nothing of its own. A patch
+//! shows a manifest in pieces, so where the section of a line is not in sight, the line's own form decides.
 
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use serde::Deserialize;
 
-use super::{
-    dependencies::DependencyForm,
-    reading::{ChangedLine, FileReading},
-};
+use super::reading::{ChangedLine, FileReading, has_no_change};
 use crate::{
-    observed::{AccountKind, DiffHunk, DiffLine, LineChange, PullRequest},
+    observed::{AccountKind, ChangedFile, DiffHunk, DiffLine, FileStatus, LineChange, Patch, PullRequest},
     source_files::{FileKind, Pattern, kind},
+    words::first_group,
 };
 
 /// The whole file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct ManifestTable {
+struct ManifestTable {
     manifest: Vec<ManifestForm>,
     /// Lock files. Unless configured otherwise, tools ask the hosts that are `others`.
     lock: ManifestForm,
-    pub(super) dependencies: Vec<DependencyForm>,
+    dependencies: Vec<DependencyForm>,
 }
 
 /// How some manifests name sources and commands.
@@ -43,7 +44,7 @@ struct ManifestForm {
     paths: Vec<Pattern>,
 }
 
-pub(super) static TABLE: LazyLock<ManifestTable> = LazyLock::new(|| data!("manifests.toml"));
+static TABLE: LazyLock<ManifestTable> = LazyLock::new(|| data!("manifests.toml"));
 
 /// Whether a file lists what a tool has resolved from manifests.
 pub(super) fn is_lock_file(path: &str) -> bool {
@@ -51,7 +52,7 @@ pub(super) fn is_lock_file(path: &str) -> bool {
 }
 
 /// Whether a path has one of these names, as the table writes them.
-pub(super) fn is_named(path: &str, names: &[String]) -> bool {
+fn is_named(path: &str, names: &[String]) -> bool {
     let path = path.to_lowercase();
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
     let is_requirements = || path.contains("requirements") && [".txt", ".in"].iter().any(|end| name.ends_with(end));
@@ -158,3 +159,121 @@ pub(super) fn changes_only_references(reading: &FileReading<'_>, pull: &PullRequ
     };
     !reading.lines.is_empty() && changed.into_iter().all(is_reference)
 }
+
+/// A row `dependencies` of `data/manifests.toml`, which says what its keys mean.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct DependencyForm {
+    files: Vec<String>,
+    opens: Option<Pattern>,
+    leaves: Option<Pattern>,
+    name: Option<Pattern>,
+    telling: Option<Pattern>,
+    #[serde(default)]
+    others: BTreeSet<String>,
+    except: Option<Pattern>,
+    compiled: Option<Pattern>,
+    #[serde(default)]
+    folds: bool,
+}
+
+/// The dependencies that a file adds, with their lines at the head, in order: none where it is no manifest. `None` if its
+/// changes cannot be read. `patch` are they, if they could be read.
+pub(super) fn added_dependencies(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Option<Vec<(u32, String)>> {
+    let is_in_form = |form: &DependencyForm, path: &str| is_named(path, &form.files);
+    let forms: Vec<&DependencyForm> = TABLE.dependencies.iter().filter(|form| is_in_form(form, &file.path)).collect();
+    if forms.is_empty() {
+        return Some(Vec::new());
+    }
+    // What becomes a manifest by being renamed brings dependencies that no patch shows.
+    let was_other = |old: &String| !forms.iter().all(|form| is_in_form(form, old));
+    if file.status == FileStatus::Renamed && file.previous_path.as_ref().is_some_and(was_other) {
+        return None;
+    }
+    if file.status == FileStatus::Removed || has_no_change(file) {
+        return Some(Vec::new());
+    }
+    let patch = patch?;
+    let is_compiled = |mark: &Pattern| patch.lines().any(|line| mark.is_match(line.text));
+    if forms.iter().filter_map(|form| form.compiled.as_ref()).any(is_compiled) {
+        return Some(Vec::new());
+    }
+    let mut added: Vec<(u32, String)> = forms.iter().flat_map(|form| form.added(patch)).collect();
+    added.sort_by_key(|(line, _)| *line);
+    let mut known = BTreeSet::new();
+    added.retain(|(_, name)| known.insert(name.clone()));
+    Some(added)
+}
+
+/// What is known of the section that a line stands in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum ManifestSection {
+    /// The patch begins in the middle of it.
+    Unseen,
+    Dependencies,
+    Other,
+}
+
+impl DependencyForm {
+    /// Names that the patch adds and takes away nowhere, with their lines at the head.
+    fn added(&self, patch: &Patch<'_>) -> Vec<(u32, String)> {
+        let (mut added, mut removed) = (Vec::new(), BTreeSet::new());
+        for hunk in &patch.hunks {
+            // The header names the section that the hunk begins in, where git knows it. Lines that stay move both sides on
+            // to the section they stand in.
+            let (mut new, mut old) = (ManifestSection::Unseen, ManifestSection::Unseen);
+            self.names(hunk.heading, &mut new);
+            self.names(hunk.heading, &mut old);
+            for line in &hunk.lines {
+                let in_new = if line.is_new() { self.names(line.text, &mut new) } else { Vec::new() };
+                let in_old = if line.is_old() { self.names(line.text, &mut old) } else { Vec::new() };
+                match line.change {
+                    LineChange::Added => added.extend(in_new.into_iter().map(|name| (line.new, name))),
+                    LineChange::Removed => removed.extend(in_old),
+                    LineChange::Unchanged => {}
+                }
+            }
+        }
+        added.retain(|(_, name)| !removed.contains(name));
+        added
+    }
+
+    /// The dependencies that a line names, and the section that it leaves the reader in.
+    fn names(&self, line: &str, section: &mut ManifestSection) -> Vec<String> {
+        let line = line.trim_end();
+        if self.except.as_ref().is_some_and(|except| except.is_match(line)) {
+            return Vec::new();
+        }
+        let mut marks = Vec::new();
+        for (order, pattern) in [&self.leaves, &self.opens, &self.name, &self.telling].into_iter().enumerate() {
+            for found in pattern.iter().flat_map(|pattern| pattern.captures_iter(line)) {
+                let name = first_group(&found);
+                marks.push((found.get(0).map_or(0, |whole| whole.start()), order, name));
+            }
+        }
+        marks.sort_unstable();
+        let mut names = Vec::new();
+        for (_, order, name) in marks {
+            let counts = match order {
+                0 | 1 => true,
+                2 => *section == ManifestSection::Dependencies,
+                _ => *section == ManifestSection::Unseen && name.is_some_and(|name| !self.others.contains(name)),
+            };
+            names.extend(name.filter(|_| counts).map(|name| match self.folds {
+                true => name.to_ascii_lowercase().replace(['_', '.'], "-"),
+                false => name.to_owned(),
+            }));
+            *section = match (order, name) {
+                (1, None) => ManifestSection::Dependencies,
+                // A header that names a dependency is followed by its settings.
+                (0 | 1, _) => ManifestSection::Other,
+                _ => *section,
+            };
+        }
+        names
+    }
+}
+
+#[cfg(test)]
+#[path = "manifests_tests.rs"]
+mod tests;

@@ -13,7 +13,7 @@ fn manifest(path: &str, patch: &str) -> ChangedFile {
 }
 
 fn read(file: &ChangedFile) -> Option<Vec<(u32, String)>> {
-    added(file, file.read_patch().as_ref())
+    added_dependencies(file, file.read_patch().as_ref())
 }
 
 fn names(path: &str, patch: &str) -> Vec<String> {
