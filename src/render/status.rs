@@ -105,7 +105,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     let (passed, checks): (Vec<_>, Vec<_>) = view.checks.iter().partition(|check| check_table::passes(check));
     let cards = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
     let cards = cards.map(|gate| GateCard::new(gate, subject, &links));
-    // Where capabilities are what it waits for, the verdict and the next step have said it.
+    // Where it waits for capabilities, the verdict and the next step name them.
     let says_capabilities = matches!(decision.action, NextAction::WaitForPush { .. });
     let capabilities = Some(&view.capabilities).filter(|progress| progress.total > 0 && !says_capabilities);
     let flags = view.flags.values().map(|cause| (words::trigger(cause.trigger()), causes::cause_in_words(cause)));

@@ -144,7 +144,7 @@ pub async fn a_finding_of_the_scanner_takes_a_persons_word(world: World) {
 pub async fn weakened_tests_are_for_somebody_else_to_accept(world: World) {
     let repo = watched(&world, "weakened", "", "");
     let pr = world.person("alice").opens(&repo, "feat: sums", &[("tests/sums.rs", ONE_TEST)]).await;
-    // It shows in the diff, and calls nobody before the checks have ended.
+    // The diff shows it, and no person is called before the checks have ended.
     assert!(calls(&world.look(&pr)).is_empty());
     passes(&world, &pr).await;
     let sentences = ["**Reason**: tests or thresholds were weakened", "the test “adds” is removed"];

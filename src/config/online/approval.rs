@@ -96,7 +96,7 @@ impl Check<'_> {
                     self.add(&mut audience, &account, gate);
                 }),
                 Some(Err(Unusable::NoTeam | Unusable::NoAccess)) => {}
-                // Said already, at the team's own place.
+                // The team's own place has the message.
                 Some(Err(_)) | None => audience.open_ended = true,
             }
         }

@@ -134,7 +134,7 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
             let failure = &view.failure;
             let place = failure.location().map(|(file, line)| format!("{}: ", place(file, line))).unwrap_or_default();
             let cause = view.told.problem.as_str();
-            // Said once: most causes begin with their test.
+            // Most causes begin with their test: it stands there once.
             let name = failure.test_name.as_deref().filter(|name| !cause.starts_with(&format!("`{name}`")));
             let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
             CritiqueItem {
