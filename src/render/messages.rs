@@ -104,17 +104,21 @@ fn variant(what: Value) -> (String, Value) {
     (name.to_string(), context! { it => held, ..named })
 }
 
-/// Adds the templates whose names end so, the entries, and the filters that name one.
-fn with_entries(mut environment: Environment<'static>, ending: &str, show: fn(&str) -> String) -> Environment<'static> {
+/// Adds the filters that name an entry. The templates whose names end so, and the entries, are loaded when they are first
+/// used: all of them compiled take 8 MB.
+fn with_entries(
+    mut environment: Environment<'static>,
+    ending: &'static str,
+    show: fn(&str) -> String,
+) -> Environment<'static> {
     templates::add_filters(&mut environment, show);
     environment.add_filter("lost", |legs: Value| lost(&legs));
     environment.add_filter("word", |variant: String, section: String| word(&section, &variant));
     environment.add_filter("say", say);
-    let texts = templates::EMBEDDED.iter().copied().filter(|(name, _)| name.ends_with(ending));
-    let entries = CATALOGUE.iter().map(|(name, source)| (name.as_str(), source.as_str()));
-    for (name, source) in texts.chain(entries) {
-        environment.add_template(name, source).expect("they are embedded, and every test adds each of them");
-    }
+    environment.set_loader(move |name| {
+        let embedded = || templates::EMBEDDED.iter().find(|(text, _)| *text == name && name.ends_with(ending));
+        Ok(CATALOGUE.get(name).map(String::as_str).or_else(|| embedded().map(|(_, source)| *source)))
+    });
     environment
 }
 
@@ -184,6 +188,15 @@ mod tests {
             words.collect::<String>()
         };
         variants.map(snake).collect()
+    }
+
+    #[test]
+    fn every_entry_parses() {
+        for name in CATALOGUE.keys() {
+            for environment in [&PLAIN, &MARKDOWN] {
+                environment.get_template(name).unwrap();
+            }
+        }
     }
 
     #[test]

@@ -197,8 +197,8 @@ mod tests {
 
     #[test]
     fn every_embedded_template_parses() {
-        let names: Vec<_> = MARKDOWN.templates().map(|(name, _)| name).filter(|name| name.ends_with(".md")).collect();
-        assert_eq!(names.len(), EMBEDDED.iter().filter(|(name, _)| name.ends_with(".md")).count());
+        let names = EMBEDDED.iter().map(|(name, _)| *name).filter(|name| name.ends_with(".md"));
+        let names: Vec<_> = names.inspect(|name| drop(MARKDOWN.get_template(name).unwrap())).collect();
         assert!(names.contains(&"status.md") && names.contains(&"gates/request.md"), "{names:?}");
     }
 
