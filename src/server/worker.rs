@@ -182,7 +182,7 @@ impl<R: Reconciler> Worker<R> {
     }
 
     fn start(&mut self) {
-        while let Some((installation, class, after, limit)) = self.dirty.wants_page() {
+        for (installation, class, after, limit) in self.dirty.wants_pages() {
             let store = self.shared.store.clone();
             self.jobs.spawn(async move {
                 let page = store.page((installation, class), after.as_ref(), limit).await;

@@ -30,7 +30,8 @@ pub(super) struct Lane {
     pub turns: u32,
     /// The last turn of each repository, among what no person waits for.
     pub served: HashMap<Option<RepoName>, u32>,
-    pub has_turn: [bool; 2],
+    /// The lane's own last turn among all lanes, by [`Line`].
+    pub last_turn: [u64; 2],
 }
 
 /// What a lane has of one class.
@@ -43,8 +44,8 @@ pub(super) struct ClassQueue {
     pub paused_until: Option<Timestamp>,
     /// Entries in memory that came with this class.
     pub held: usize,
-    pub rest: Rest,
-    pub asks_for_page: bool,
+    /// The walk over what is on disk only; none where all is in memory.
+    pub on_disk: Option<Pass>,
 }
 
 pub(super) const CLASSES: usize = WorkClass::ALL.len();
@@ -83,21 +84,14 @@ impl Entry {
     }
 }
 
-/// Where the rest of a lane's backlog of a class is.
-#[derive(Debug, Default)]
-pub(super) enum Rest {
-    #[default]
-    InMemory,
-    OnDisk(Pass),
-    Loading(Pass),
-}
-
 /// A walk over a lane's targets of a class on disk.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub after: Option<Cursor>,
     /// Something arrived that this walk may not meet.
     pub missed: bool,
+    /// Whether the next page is being read, or cannot be read for the moment.
+    pub is_loading: bool,
 }
 
 /// What takes turns apart from each other.
@@ -117,8 +111,18 @@ impl Line {
 }
 
 impl Lane {
+    /// A lane that comes after all that have waited since then, so that what comes and goes starves nobody.
+    pub fn joining(turns: u64) -> Self {
+        Self { last_turn: [turns; 2], ..Self::default() }
+    }
+
+    /// Whether something of a line may start.
+    pub fn is_ready(&self, line: Line, limits: Limits) -> bool {
+        line.classes().iter().any(|class| self.may_start(*class, limits))
+    }
+
     /// Whether there is something of a class, and a place for it among the running.
-    pub fn may_start(&self, class: WorkClass, limits: Limits) -> bool {
+    fn may_start(&self, class: WorkClass, limits: Limits) -> bool {
         let all = self.classes.iter().map(|class| class.running).sum::<usize>();
         let others = all - self.classes[WorkClass::Person as usize].running;
         let of_class = &self.classes[class as usize];
@@ -164,7 +168,7 @@ impl Lane {
     }
 
     pub fn is_in_memory(&self) -> bool {
-        self.classes.iter().all(|class| matches!(class.rest, Rest::InMemory))
+        self.classes.iter().all(|class| class.on_disk.is_none())
     }
 
     /// A target that was not in memory.
@@ -177,9 +181,9 @@ impl Lane {
     /// There is something on disk of these classes that a walk which has begun may not meet.
     pub fn misses(&mut self, classes: &[WorkClass]) {
         for class in classes {
-            match &mut self.classes[*class as usize].rest {
-                rest @ Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
-                Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
+            match &mut self.classes[*class as usize].on_disk {
+                Some(pass) => pass.missed = true,
+                none => *none = Some(Pass::default()),
             }
         }
     }
