@@ -328,7 +328,7 @@ impl<R: Reconciler> Shared<R> {
             Err(_) => return TaskReport::Job { key, ended: Ended::Retry(now + STORAGE_PAUSE), wakeup: None },
         };
         let covered = loaded.covered;
-        let fence = self.store.fence(&key, covered);
+        let fence = self.store.fence(Some((&key, covered)));
         let is_fatal = loaded.begun >= CRASHES;
         let (how, ended) = if is_fatal {
             let now = self.clock.now();
@@ -338,7 +338,7 @@ impl<R: Reconciler> Shared<R> {
         } else {
             let class = urgency.class();
             let call = serving(Served { urgency, behind }, self.call(&key, class, &loaded));
-            match fenced(fence.clone(), call).await {
+            match fenced(Some(fence.clone()), call).await {
                 Ok(how) => (how, Ended::Done(covered.up_to)),
                 Err(failed) => self.failed(failed, &loaded),
             }
@@ -362,7 +362,7 @@ impl<R: Reconciler> Shared<R> {
         if is_fatal
             && matches!(ended, Ended::Done(_))
             && let Some(job) = job_of(&key, &loaded)
-            && let Err(failed) = caught(fenced(fence, self.reconciler.tell_given_up(job, loaded.begun))).await
+            && let Err(failed) = caught(fenced(Some(fence), self.reconciler.tell_given_up(job, loaded.begun))).await
         {
             tracing::warn!(reason = failed.reason, "the pull request does not show that it was given up");
         }

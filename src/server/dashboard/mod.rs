@@ -178,7 +178,8 @@ async fn listed(admin: &Admin, reader: &Reader, asked: Asked) -> Result<Overview
     let (from, most) = if part.is_some() { (from, OF_ONE) } else { (0, OF_EACH) };
     for (part, count, oldest) in counts.into_iter().filter(|(of, ..)| part.is_none_or(|one| one == *of)) {
         let loops = admin.store.loops((&filter, part), from, most).await?;
-        let loops = loops.into_iter().map(|it| ListedLoop::new(&it.repository, it.number, it.open, now)).collect();
+        let listed = |(repository, number, open)| ListedLoop::new(&repository, number, open, now);
+        let loops = loops.into_iter().map(listed).collect();
         groups.push((part, count, oldest, loops));
     }
     Ok(shortened(Overview::new(filter.shown, groups, from, now), MOST_BYTES, &reader.frame))

@@ -244,7 +244,7 @@ fn a_pause_holds_the_whole_installation_and_nobody_else() {
 type Disk = BTreeMap<(u64, u64), (i64, WorkClass)>;
 
 fn page(disk: &Disk, (installation, class): (InstallationId, WorkClass), after: Option<&Cursor>, limit: usize) -> Page {
-    let after = after.map_or(0, |cursor| cursor.what.parse().unwrap());
+    let after = after.map_or(0, |cursor| cursor.1.parse().unwrap());
     let rest = disk.range((installation.get(), after + 1)..(installation.get() + 1, 0));
     let rest: Vec<_> = rest.filter(|(_, (_, of))| *of == class).take(limit).collect();
     let pending = rest.iter().map(|&(&(installation, number), &(seq, _))| Pending {
@@ -252,10 +252,8 @@ fn page(disk: &Disk, (installation, class): (InstallationId, WorkClass), after: 
         newest: Seq(seq),
         retry_at: None,
     });
-    let next = rest
-        .last()
-        .filter(|_| rest.len() >= limit)
-        .map(|&(&(_, number), _)| Cursor { repository: String::new(), what: number.to_string() });
+    let next =
+        rest.last().filter(|_| rest.len() >= limit).map(|&(&(_, number), _)| (String::new(), number.to_string()));
     Page { pending: pending.collect(), next }
 }
 

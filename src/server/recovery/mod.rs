@@ -92,9 +92,10 @@ impl Recovery {
             }
             let is_asked = matches!(request, Some(RecoveryRequest::Resync));
             while self.due() <= clock.now() {
-                if is_asked || self.tools.store.is_the_one().await.unwrap_or(false) {
-                    let fence = if is_asked { None } else { self.tools.store.fence_of_one() };
-                    fenced(fence, serving(WorkClass::Spread, self.work())).await;
+                let fence = self.tools.store.fence(None);
+                if is_asked || fence.holds().await.unwrap_or(false) {
+                    let work = serving(WorkClass::Spread, self.work());
+                    fenced(if is_asked { None } else { Some(fence) }, work).await;
                 } else {
                     self.others_until = clock.now() + NOT_MINE;
                 }
