@@ -162,37 +162,28 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
     fn signer(&mut self) -> Option<Signer> {
         let text = self.optional_secret("LOOPGATE_SIGNING_KEY")?;
         let refused = |message| self.problem("LOOPGATE_SIGNING_KEY", message);
-        Signer::parse(&text.expose().replace("\\n", "\n")).map_err(refused).ok()
+        Signer::parse(text.expose()).map_err(refused).ok()
     }
 
     fn optional_secret(&mut self, variable: &str) -> Option<Secret> {
         let in_file = format!("{variable}_FILE");
-        match (self.text(variable), self.text(&in_file)) {
-            (None, None) => None,
-            (Some(text), None) => Some(Secret::new(text)),
-            (None, Some(path)) => match read_secret(&path) {
-                Ok(secret) => Some(secret),
-                Err(message) => {
-                    self.problem(&in_file, message);
-                    None
-                }
-            },
+        let secret = match (self.text(variable), self.text(&in_file)) {
+            (text, None) => Secret::new(text?),
+            (None, Some(path)) => read_secret(&path).map_err(|message| self.problem(&in_file, message)).ok()?,
             (Some(_), Some(_)) => {
                 self.problem(variable, format!("is set, and {in_file} too; keep one of them"));
-                None
+                return None;
             }
-        }
+        };
+        // Environment files often cannot hold line breaks, and people write `\n`.
+        let text = secret.expose().trim();
+        let is_one_line = text.starts_with("-----BEGIN") && !text.contains('\n');
+        Some(if is_one_line { Secret::new(text.replace("\\n", "\n")) } else { secret })
     }
 
     fn private_key(&mut self) -> Secret {
         let before = self.problems.len();
         let key = self.secret("LOOPGATE_PRIVATE_KEY", "generate one on the App's settings page, Private keys");
-        // Environment files often cannot hold line breaks, and people write `\n`.
-        let key = if key.expose().contains("\\n") && !key.expose().trim().contains('\n') {
-            Secret::new(key.expose().replace("\\n", "\n"))
-        } else {
-            key
-        };
         if self.problems.len() > before || AppCredentials::new(loopgate_core::AppId::new(0), &key).is_ok() {
             return key;
         }

@@ -23,7 +23,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
-use self::lane::{Lane, Line, Pass, State};
+use self::lane::{Lane, Pass, State};
 use super::storage::{Arrival, Cursor, Key, Page, Pending, Seq};
 use crate::github::{Behind, Urgency, WorkClass, webhook::Target};
 use loopgate_core::{InstallationId, Timestamp};
@@ -61,7 +61,6 @@ pub(super) struct DirtySet {
     turns: u64,
     alarms: BTreeSet<(Timestamp, Alarm)>,
     running: usize,
-    entries: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -94,7 +93,7 @@ pub(super) enum Ended {
 impl DirtySet {
     pub fn new(limits: Limits) -> Self {
         let (lanes, alarms, page) = (BTreeMap::new(), BTreeSet::new(), (limits.lane / 4).max(1));
-        Self { limits, page, lanes, turns: 0, alarms, running: 0, entries: 0 }
+        Self { limits, page, lanes, turns: 0, alarms, running: 0 }
     }
 
     /// There are unfinished rows of this installation on disk.
@@ -126,7 +125,6 @@ impl DirtySet {
             let takes_place = !has_room && class != WorkClass::Person && lane.leaves_oldest_on_disk(class);
             if has_room || takes_place {
                 lane.admit(target, seq, class);
-                self.entries += usize::from(has_room);
             }
         }
         self.changed(installation);
@@ -135,15 +133,15 @@ impl DirtySet {
     /// The next target to work on, which is running from now on.
     pub fn start(&mut self) -> Option<Start> {
         let most = [self.limits.workers + FOR_ALL_PEOPLE, self.limits.workers];
-        for (line, most) in [Line::People, Line::Others].into_iter().zip(most) {
+        for (line, most) in most.into_iter().enumerate() {
             let ready =
                 self.lanes.iter_mut().filter(|(_, lane)| self.running < most && lane.is_ready(line, self.limits));
-            let Some((installation, lane)) = ready.min_by_key(|(_, lane)| lane.last_turn[line as usize]) else {
+            let Some((installation, lane)) = ready.min_by_key(|(_, lane)| lane.last_turn[line]) else {
                 continue;
             };
             let (target, newest, urgency) = lane.take(line, self.limits)?;
             self.turns += 1;
-            lane.last_turn[line as usize] = self.turns;
+            lane.last_turn[line] = self.turns;
             self.running += 1;
             let key = Key { installation: *installation, target };
             return Some(Start { key, newest, urgency, behind: lane.behind.clone() });
@@ -163,7 +161,6 @@ impl DirtySet {
             Ended::Done(up_to) if entry.newest <= up_to => {
                 lane.classes[entry.came_with as usize].held -= 1;
                 lane.entries.remove(&target);
-                self.entries -= 1;
             }
             Ended::Done(_) => lane.enqueue(target),
             Ended::Retry(until) => {
@@ -221,7 +218,6 @@ impl DirtySet {
                 }
                 continue;
             }
-            self.entries += 1;
             lane.admit(target.clone(), newest, class);
             if let Some(at) = retry_at.filter(|&at| at > now) {
                 lane.wait(&target, at);
@@ -265,12 +261,12 @@ impl DirtySet {
 
     /// Nothing is queued, running, waiting for a retry or still on disk.
     pub fn is_settled(&self) -> bool {
-        self.entries == 0 && self.lanes.values().all(Lane::is_in_memory)
+        self.lanes.values().all(|lane| lane.entries.is_empty() && lane.is_in_memory())
     }
 
     /// Targets in memory that are not running.
     pub fn queued(&self) -> usize {
-        self.entries - self.running
+        self.lanes.values().map(|lane| lane.entries.len()).sum::<usize>() - self.running
     }
 
     pub fn running(&self) -> usize {

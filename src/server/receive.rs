@@ -159,11 +159,8 @@ impl Receiver {
         if !self.signatures.check(signature, &body) {
             return Err((Received::BadSignature, "unauthorized".into()));
         }
-        let routed = webhook::route(event, &body, &self.own.read(), self.services.clock.now());
-        let answer = match routed {
-            Ok(routed) => timeout_at(deadline, self.keep(event, &delivery, routed)).await.unwrap_or(NOT_AVAILABLE),
-            Err(misread) => bad_request(misread.to_string()),
-        };
+        let kept = timeout_at(deadline, self.keep(event, &delivery, &body, Believed::Whole));
+        let answer = kept.await.unwrap_or(NOT_AVAILABLE);
         tracing::debug!(%delivery, event, result = answer.0.as_str(), "delivery");
         Ok(answer)
     }
@@ -180,19 +177,20 @@ impl Receiver {
     /// Takes what came on another way than as a request to us.
     pub async fn hear(&self, event: &str, delivery: &str, body: &[u8], believed: Believed) -> Received {
         let Ok(delivery) = delivery.parse::<DeliveryId>() else { return Received::BadRequest };
-        let routed = webhook::route(event, body, &self.own.read(), self.services.clock.now());
-        let (received, _) = match (routed, believed) {
-            (Ok(Routed::Work(work) | Routed::Check(work, _)), Believed::Place) => {
-                self.keep(event, &delivery, Routed::Work(Work { hints: Vec::new(), ..work })).await
-            }
-            (Ok(routed), _) => self.keep(event, &delivery, routed).await,
-            (Err(misread), _) => bad_request(misread.to_string()),
-        };
+        let (received, _) = self.keep(event, &delivery, body, believed).await;
         self.services.metrics.received(received).add(1);
         received
     }
 
-    async fn keep(&self, event: &str, delivery: &DeliveryId, routed: Routed) -> Answer {
+    async fn keep(&self, event: &str, delivery: &DeliveryId, body: &[u8], believed: Believed) -> Answer {
+        let routed = webhook::route(event, body, &self.own.read(), self.services.clock.now());
+        let routed = match (routed, believed) {
+            (Ok(Routed::Work(work) | Routed::Check(work, _)), Believed::Place) => {
+                Routed::Work(Work { hints: Vec::new(), ..work })
+            }
+            (Ok(routed), _) => routed,
+            (Err(misread), _) => return bad_request(misread.to_string()),
+        };
         let accept = |work| {
             let (id, event, received_at) = (delivery.clone(), event.to_owned(), self.services.clock.now());
             Change::Accept(Delivery { id, event, received_at, work })

@@ -44,6 +44,8 @@ use loopgate_core::{
 
 /// Bytes of a request at most.
 const MOST_BYTES: usize = 64 << 10;
+/// When a token was used last is noted to this.
+const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
 /// How long one call waits at most: clients, and what stands between, give up after a minute of silence.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(55);
 
@@ -94,7 +96,7 @@ async fn admit(State(desk): State<Arc<Desk>>, mut request: Request, next: Next) 
             .into_response();
     }
     calls.count(known.owner, now);
-    if known.is_use_news(now) {
+    if known.used_at.is_none_or(|used| used < now - USE_NOTED_EVERY) {
         // Only for people to see.
         admin.services.inbox.apply(Change::Tokens(TokenChange::Use(digest, now))).await.ok();
     }

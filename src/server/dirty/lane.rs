@@ -30,8 +30,8 @@ pub(super) struct Lane {
     pub turns: u32,
     /// The last turn of each repository, among what no person waits for.
     pub served: HashMap<Option<RepoName>, u32>,
-    /// The lane's own last turn among all lanes, by [`Line`].
-    pub last_turn: [u64; 2],
+    /// The lane's own last turn among all lanes, by [`LINES`].
+    pub last_turn: [u64; LINES.len()],
 }
 
 /// What a lane has of one class.
@@ -94,31 +94,22 @@ pub(super) struct Pass {
     pub is_loading: bool,
 }
 
-/// What takes turns apart from each other.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Line {
-    People,
-    Others,
-}
+/// The classes that take turns apart from those of the other line: what people wait for, and the rest.
+pub(super) const LINES: [&[WorkClass]; 2] =
+    [&[WorkClass::Person], &[WorkClass::Author, WorkClass::Progress, WorkClass::Spread]];
 
-impl Line {
-    pub const fn classes(self) -> &'static [WorkClass] {
-        match self {
-            Self::People => &[WorkClass::Person],
-            Self::Others => &[WorkClass::Author, WorkClass::Progress, WorkClass::Spread],
-        }
-    }
-}
+/// The place among [`LINES`] of what people wait for.
+const PEOPLE: usize = 0;
 
 impl Lane {
     /// A lane that comes after all that have waited since then, so that what comes and goes starves nobody.
     pub fn joining(turns: u64) -> Self {
-        Self { last_turn: [turns; 2], ..Self::default() }
+        Self { last_turn: [turns; LINES.len()], ..Self::default() }
     }
 
     /// Whether something of a line may start.
-    pub fn is_ready(&self, line: Line, limits: Limits) -> bool {
-        line.classes().iter().any(|class| self.may_start(*class, limits))
+    pub fn is_ready(&self, line: usize, limits: Limits) -> bool {
+        LINES[line].iter().any(|class| self.may_start(*class, limits))
     }
 
     /// Whether there is something of a class, and a place for it among the running.
@@ -137,15 +128,15 @@ impl Lane {
     }
 
     /// Takes the next queued target of a line and marks it as running.
-    pub fn take(&mut self, line: Line, limits: Limits) -> Option<(Target, Seq, Urgency)> {
+    pub fn take(&mut self, line: usize, limits: Limits) -> Option<(Target, Seq, Urgency)> {
         let first = |class: WorkClass| self.classes[class as usize].queue.first_key_value().map(|(place, _)| *place);
-        let mut may_start = line.classes().iter().copied().filter(|class| self.may_start(*class, limits));
-        let is_the_oldests = matches!(line, Line::Others) && self.turns % TURNS == TURNS - 1;
+        let mut may_start = LINES[line].iter().copied().filter(|class| self.may_start(*class, limits));
+        let is_the_oldests = line != PEOPLE && self.turns % TURNS == TURNS - 1;
         let class = if is_the_oldests { may_start.min_by_key(|class| first(*class)) } else { may_start.next() }?;
-        let is_first = is_the_oldests || matches!(line, Line::People);
+        let is_first = is_the_oldests || line == PEOPLE;
         let place = if is_first { first(class) } else { self.newest_in_turn(class) }?;
         let target = self.classes[class as usize].queue.remove(&place)?;
-        if matches!(line, Line::Others) {
+        if line != PEOPLE {
             self.turns = self.turns.wrapping_add(1);
             if self.served.len() >= MOST_SERVED {
                 self.served.clear();

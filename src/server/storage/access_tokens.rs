@@ -5,8 +5,6 @@ use loopgate_core::{Login, UserId};
 
 /// Tokens that one person may have at a time. Processes that make one at the same moment may each make the last.
 pub(in crate::server) const MOST_TOKENS: u32 = 20;
-/// When a token was used last is noted to this.
-const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
 
 const MAKE: &str = "INSERT INTO access_token (digest, owner, login, name, made_at, ends_at)
      SELECT $1, $2, $3, $4, $5, $6
@@ -110,12 +108,5 @@ impl Batch<'_> {
             TokenChange::RevokeAll(owner) => Query::new("DELETE FROM access_token WHERE owner = $1").bind(*owner),
         };
         Ok(Applied::Rows(query.execute(self.on()).await?))
-    }
-}
-
-impl AccessToken {
-    /// Whether that it is used now is to be noted.
-    pub fn is_use_news(&self, now: Timestamp) -> bool {
-        self.used_at.is_none_or(|used| used < now - USE_NOTED_EVERY)
     }
 }
