@@ -14,10 +14,12 @@ fn main() -> io::Result<()> {
     println!("cargo:rerun-if-changed=build.rs");
     println!("cargo:rerun-if-env-changed=LOOPGATE_COMMIT");
     let release = env::var("PROFILE").is_ok_and(|profile| profile == "release");
-    let commit = named().or_else(packaged).or_else(|| if release { from_git() } else { None });
-    let short = commit.as_deref().and_then(|commit| commit.get(..12));
-    let built = match (short, release) {
-        (Some(commit), _) => format!("commit {commit}"),
+    let is_commit = |text: &String| text.len() == 40 && text.bytes().all(|byte| byte.is_ascii_hexdigit());
+    let named = env::var("LOOPGATE_COMMIT").ok().map(|commit| commit.trim().to_owned()).filter(is_commit);
+    let commit = named.or_else(|| packaged().filter(is_commit));
+    let commit = commit.or_else(|| if release { from_git().filter(is_commit) } else { None });
+    let built = match (commit, release) {
+        (Some(commit), _) => format!("commit {}", &commit[..12]),
         (None, true) => "unknown commit".to_owned(),
         (None, false) => "development build".to_owned(),
     };
@@ -56,15 +58,11 @@ fn collect_files(folder: &Path, files: &mut Vec<PathBuf>) -> io::Result<()> {
     Ok(())
 }
 
-fn named() -> Option<String> {
-    usable(&env::var("LOOPGATE_COMMIT").ok()?)
-}
-
 /// What `cargo package` writes into a published package.
 fn packaged() -> Option<String> {
     let text = fs::read_to_string(".cargo_vcs_info.json").ok()?;
     let (_, after) = text.split_once("\"sha1\"")?;
-    usable(after.split('"').nth(1)?)
+    after.split('"').nth(1).map(str::to_owned)
 }
 
 fn from_git() -> Option<String> {
@@ -74,11 +72,5 @@ fn from_git() -> Option<String> {
         output.status.success().then(|| String::from_utf8_lossy(&output.stdout).trim().to_owned())
     };
     println!("cargo:rerun-if-changed={}", git(&["rev-parse", "--git-path", "logs/HEAD"])?);
-    usable(&git(&["rev-parse", "HEAD"])?)
-}
-
-fn usable(commit: &str) -> Option<String> {
-    let commit = commit.trim();
-    let hex = commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit());
-    hex.then(|| commit.to_owned())
+    git(&["rev-parse", "HEAD"])
 }

@@ -14,7 +14,7 @@ use crate::{
         registration::StoredApp, webhook::OwnApp,
     },
     server::{
-        DATA_DIR, GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, readiness, stop_signal,
+        DATA_DIR, GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, stop_signal,
         survive_file_size_limit,
     },
 };
@@ -94,16 +94,15 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
         // No account's: until GitHub has returned the number, echoes of our own check runs are looked at once more.
         OwnApp { app_id: config.app_id.number().unwrap_or(loopgate_core::AppId::new(0)), bot: None }
     });
-    let (readiness, seal) = (readiness(&github), config.state_seal());
+    let seal = config.state_seal();
     let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
     let reconciler = GithubReconciler::new(github.clone(), SystemClock)
         .with(|reconcile| reconcile.sealing(seal.clone()).signing(config.signer.clone()).calling(channels));
     let mut current = config.clone();
     let setup_pages = setup::pages_of(&config);
     let server = Server {
-        checks: readiness.into(),
-        recovery: Some(github.clone()),
-        examined: Some(github.clone()),
+        recovers: true,
+        is_examined: true,
         loops: Some(LoopReader::new(github.clone(), seal.clone())),
         setup: setup_pages.map(std::sync::Arc::new),
         ..Server::new(config, own)

@@ -127,10 +127,10 @@ impl Relayed<'_> {
 async fn hear(event: &[u8], receiver: &Receiver) {
     // Greetings and signs of life are no webhooks.
     let Ok(relayed) = serde_json::from_slice::<Relayed<'_>>(event) else { return };
-    match relayed.believed(|signature, body| receiver.signatures.check(signature, body).is_ok()) {
+    match relayed.believed(|signature, body| receiver.signatures.check(signature, body)) {
         Some((body, believed)) => {
-            let answer = receiver.hear(&relayed.event, &relayed.delivery, body, believed).await;
-            tracing::debug!(delivery = %relayed.delivery, status = answer.as_u16(), ?believed, "received on the channel");
+            let received = receiver.hear(&relayed.event, &relayed.delivery, body, believed).await;
+            tracing::debug!(delivery = %relayed.delivery, result = received.as_str(), ?believed, "received on the channel");
         }
         None => tracing::warn!("a webhook of the channel has a wrong signature"),
     }

@@ -1,6 +1,6 @@
 //! The environment contract of `loopgate serve` (server.md has the table of variables).
 
-use std::{fs, net::SocketAddr, path::PathBuf, str::FromStr as _};
+use std::{fmt, fs, net::SocketAddr, path::PathBuf, str::FromStr as _};
 
 use chrono::TimeDelta;
 use sqlx::postgres::PgConnectOptions;
@@ -44,42 +44,17 @@ pub struct ServerConfig {
     /// A channel that webhooks are read from.
     pub webhook_proxy: Option<Url>,
     /// Whether no webhook arrives, and GitHub's log of deliveries is read instead.
-    pub polling: Polling,
+    pub polling: bool,
     /// A PostgreSQL server that several processes share, with its password; `None`: one process, on `data_dir`.
     pub database_url: Option<Secret>,
     /// How often all open pull requests are compared with what is known of them; `None`: when a person asks for it.
     pub resync_every: Option<TimeDelta>,
 }
 
-/// Where the server reads events from.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Polling {
-    /// From webhooks; the log is read for those that failed.
-    #[default]
-    Off,
-    /// From the log alone.
-    On,
-}
-
-/// Everything that is wrong with the configuration, and what to do about it.
+/// Everything that is wrong with the configuration: of each variable what is wrong and what to do, without its value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("the configuration does not allow a start:{}", list(.problems))]
-pub struct ServerConfigError {
-    pub problems: Vec<Problem>,
-}
-
-/// One variable that is missing or wrong.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("{variable}: {message}")]
-pub struct Problem {
-    pub variable: String,
-    /// What is wrong and what to do, without the value.
-    pub message: String,
-}
-
-fn list(problems: &[Problem]) -> String {
-    problems.iter().map(|problem| format!("\n  {problem}")).collect()
-}
+#[error("the configuration does not allow a start:\n  {}", .0.join("\n  "))]
+pub struct ServerConfigError(pub Vec<String>);
 
 impl ServerConfig {
     /// What marks the loop states that this App wrote.
@@ -147,13 +122,13 @@ impl ServerConfig {
             let hint = "is LOOPGATE_LISTEN too; the admin pages need an address of their own";
             reader.problem("LOOPGATE_ADMIN_LISTEN", hint);
         }
-        if reader.problems.is_empty() { Ok(config) } else { Err(ServerConfigError { problems: reader.problems }) }
+        if reader.problems.is_empty() { Ok(config) } else { Err(ServerConfigError(reader.problems)) }
     }
 }
 
 struct Reader<L> {
     lookup: L,
-    problems: Vec<Problem>,
+    problems: Vec<String>,
 }
 
 impl<L: Fn(&str) -> Option<String>> Reader<L> {
@@ -161,8 +136,8 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
         (self.lookup)(variable).filter(|text| !text.trim().is_empty())
     }
 
-    fn problem(&mut self, variable: &str, message: impl Into<String>) {
-        self.problems.push(Problem { variable: variable.to_owned(), message: message.into() });
+    fn problem(&mut self, variable: &str, message: impl fmt::Display) {
+        self.problems.push(format!("{variable}: {message}"));
     }
 
     /// What is set, unless it is wrong.
@@ -187,37 +162,28 @@ impl<L: Fn(&str) -> Option<String>> Reader<L> {
     fn signer(&mut self) -> Option<Signer> {
         let text = self.optional_secret("LOOPGATE_SIGNING_KEY")?;
         let refused = |message| self.problem("LOOPGATE_SIGNING_KEY", message);
-        Signer::parse(&text.expose().replace("\\n", "\n")).map_err(refused).ok()
+        Signer::parse(text.expose()).map_err(refused).ok()
     }
 
     fn optional_secret(&mut self, variable: &str) -> Option<Secret> {
         let in_file = format!("{variable}_FILE");
-        match (self.text(variable), self.text(&in_file)) {
-            (None, None) => None,
-            (Some(text), None) => Some(Secret::new(text)),
-            (None, Some(path)) => match read_secret(&path) {
-                Ok(secret) => Some(secret),
-                Err(message) => {
-                    self.problem(&in_file, message);
-                    None
-                }
-            },
+        let secret = match (self.text(variable), self.text(&in_file)) {
+            (text, None) => Secret::new(text?),
+            (None, Some(path)) => read_secret(&path).map_err(|message| self.problem(&in_file, message)).ok()?,
             (Some(_), Some(_)) => {
                 self.problem(variable, format!("is set, and {in_file} too; keep one of them"));
-                None
+                return None;
             }
-        }
+        };
+        // Environment files often cannot hold line breaks, and people write `\n`.
+        let text = secret.expose().trim();
+        let is_one_line = text.starts_with("-----BEGIN") && !text.contains('\n');
+        Some(if is_one_line { Secret::new(text.replace("\\n", "\n")) } else { secret })
     }
 
     fn private_key(&mut self) -> Secret {
         let before = self.problems.len();
         let key = self.secret("LOOPGATE_PRIVATE_KEY", "generate one on the App's settings page, Private keys");
-        // Environment files often cannot hold line breaks, and people write `\n`.
-        let key = if key.expose().contains("\\n") && !key.expose().trim().contains('\n') {
-            Secret::new(key.expose().replace("\\n", "\n"))
-        } else {
-            key
-        };
         if self.problems.len() > before || AppCredentials::new(loopgate_core::AppId::new(0), &key).is_ok() {
             return key;
         }
@@ -263,10 +229,10 @@ fn parse_resync(text: &str) -> Result<Option<TimeDelta>, String> {
     }
 }
 
-fn parse_polling(text: &str) -> Result<Polling, String> {
+fn parse_polling(text: &str) -> Result<bool, String> {
     match text {
-        "on" => Ok(Polling::On),
-        "off" => Ok(Polling::Off),
+        "on" => Ok(true),
+        "off" => Ok(false),
         _ => Err("is neither `on` nor `off`".to_owned()),
     }
 }

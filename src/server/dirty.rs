@@ -19,11 +19,11 @@ mod lane;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeSet, HashMap, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 
-use self::lane::{Lane, Line, Pass, Rest, State};
+use self::lane::{Lane, Pass, State};
 use super::storage::{Arrival, Cursor, Key, Page, Pending, Seq};
 use crate::github::{Behind, Urgency, WorkClass, webhook::Target};
 use loopgate_core::{InstallationId, Timestamp};
@@ -45,13 +45,6 @@ pub struct Limits {
     pub lane: usize,
 }
 
-impl Limits {
-    /// Targets read from disk at once: with half of a lane in memory, this leaves a quarter to what arrives meanwhile.
-    fn page(self) -> usize {
-        (self.lane / 4).max(1)
-    }
-}
-
 impl Default for Limits {
     fn default() -> Self {
         Self { workers: 32, per_installation: 12, lane: 256 }
@@ -61,14 +54,13 @@ impl Default for Limits {
 #[derive(Debug)]
 pub(super) struct DirtySet {
     limits: Limits,
-    lanes: HashMap<InstallationId, Lane>,
-    /// Lanes that may be able to start something, in the order of their turns: what a person waits for, and the rest.
-    turns: [VecDeque<InstallationId>; 2],
-    /// Lanes that want a page of a class from disk.
-    want_pages: VecDeque<(InstallationId, WorkClass)>,
+    /// Targets read from disk at once: with half of a lane in memory, this leaves a quarter to what arrives meanwhile.
+    page: usize,
+    lanes: BTreeMap<InstallationId, Lane>,
+    /// Turns that lanes have had.
+    turns: u64,
     alarms: BTreeSet<(Timestamp, Alarm)>,
     running: usize,
-    entries: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,27 +92,19 @@ pub(super) enum Ended {
 
 impl DirtySet {
     pub fn new(limits: Limits) -> Self {
-        Self {
-            limits,
-            lanes: HashMap::new(),
-            turns: Default::default(),
-            want_pages: VecDeque::new(),
-            alarms: BTreeSet::new(),
-            running: 0,
-            entries: 0,
-        }
+        let (lanes, alarms, page) = (BTreeMap::new(), BTreeSet::new(), (limits.lane / 4).max(1));
+        Self { limits, page, lanes, turns: 0, alarms, running: 0 }
     }
 
     /// There are unfinished rows of this installation on disk.
     pub fn found(&mut self, installation: InstallationId) {
-        self.lanes.entry(installation).or_default().misses(&WorkClass::ALL);
-        self.feed(installation);
+        self.lanes.entry(installation).or_insert_with(|| Lane::joining(self.turns)).misses(&WorkClass::ALL);
     }
 
     /// A row was committed.
     pub fn arrived(&mut self, arrival: Arrival) {
         let Arrival { key: Key { installation, target }, seq, class } = arrival;
-        let lane = self.lanes.entry(installation).or_default();
+        let lane = self.lanes.entry(installation).or_insert_with(|| Lane::joining(self.turns));
         if let Some(entry) = lane.entries.get_mut(&target) {
             entry.newest = entry.newest.max(seq);
             // A retry is due by time: what arrives meanwhile is looked at with it.
@@ -130,8 +114,9 @@ impl DirtySet {
             }
         } else {
             // A page that is under way has room beside what arrives meanwhile.
-            let page = if matches!(lane.classes[class as usize].rest, Rest::InMemory) { 0 } else { self.limits.page() };
-            let has_room = lane.classes[class as usize].held + page < self.limits.lane;
+            let of_class = &lane.classes[class as usize];
+            let page = if of_class.on_disk.is_some() { self.page } else { 0 };
+            let has_room = of_class.held + page < self.limits.lane;
             if !has_room {
                 lane.misses(&[class]);
             }
@@ -140,27 +125,26 @@ impl DirtySet {
             let takes_place = !has_room && class != WorkClass::Person && lane.leaves_oldest_on_disk(class);
             if has_room || takes_place {
                 lane.admit(target, seq, class);
-                self.entries += usize::from(has_room);
             }
         }
-        self.give_turn(installation);
+        self.changed(installation);
     }
 
     /// The next target to work on, which is running from now on.
     pub fn start(&mut self) -> Option<Start> {
         let most = [self.limits.workers + FOR_ALL_PEOPLE, self.limits.workers];
-        for (line, most) in [Line::People, Line::Others].into_iter().zip(most) {
-            while self.running < most
-                && let Some(installation) = self.turns[line as usize].pop_front()
-            {
-                let Some(lane) = self.lanes.get_mut(&installation) else { continue };
-                lane.has_turn[line as usize] = false;
-                let Some((target, newest, urgency)) = lane.take(line, self.limits) else { continue };
-                let behind = lane.behind.clone();
-                self.running += 1;
-                self.give_turn(installation);
-                return Some(Start { key: Key { installation, target }, newest, urgency, behind });
-            }
+        for (line, most) in most.into_iter().enumerate() {
+            let ready =
+                self.lanes.iter_mut().filter(|(_, lane)| self.running < most && lane.is_ready(line, self.limits));
+            let Some((installation, lane)) = ready.min_by_key(|(_, lane)| lane.last_turn[line]) else {
+                continue;
+            };
+            let (target, newest, urgency) = lane.take(line, self.limits)?;
+            self.turns += 1;
+            lane.last_turn[line] = self.turns;
+            self.running += 1;
+            let key = Key { installation: *installation, target };
+            return Some(Start { key, newest, urgency, behind: lane.behind.clone() });
         }
         None
     }
@@ -177,7 +161,6 @@ impl DirtySet {
             Ended::Done(up_to) if entry.newest <= up_to => {
                 lane.classes[entry.came_with as usize].held -= 1;
                 lane.entries.remove(&target);
-                self.entries -= 1;
             }
             Ended::Done(_) => lane.enqueue(target),
             Ended::Retry(until) => {
@@ -196,45 +179,36 @@ impl DirtySet {
                 }
             }
         }
-        self.give_turn(installation);
-        self.feed(installation);
-        self.tidy(installation);
+        self.changed(installation);
     }
 
-    /// A lane that has room for a page of a class from disk, and where the page starts.
-    pub fn wants_page(&mut self) -> Option<(InstallationId, WorkClass, Option<Cursor>, usize)> {
-        while let Some((installation, class)) = self.want_pages.pop_front() {
-            let Some(lane) = self.lanes.get_mut(&installation) else { continue };
-            lane.classes[class as usize].asks_for_page = false;
-            let rest = &mut lane.classes[class as usize].rest;
-            if let Rest::OnDisk(pass) = rest {
-                let pass = std::mem::take(pass);
-                let after = pass.after.clone();
-                *rest = Rest::Loading(pass);
-                return Some((installation, class, after, self.limits.page()));
+    /// The lanes that have room for a page of a class from disk, where each page starts, and how many targets it has.
+    pub fn wants_pages(&mut self) -> Vec<(InstallationId, WorkClass, Option<Cursor>, usize)> {
+        let mut wanted = Vec::new();
+        for (installation, lane) in &mut self.lanes {
+            for (class, of_class) in WorkClass::ALL.into_iter().zip(&mut lane.classes) {
+                if of_class.held <= self.limits.lane / 2
+                    && let Some(pass) = of_class.on_disk.as_mut().filter(|pass| !pass.is_loading)
+                {
+                    pass.is_loading = true;
+                    wanted.push((*installation, class, pass.after.clone(), self.page));
+                }
             }
         }
-        None
+        wanted
     }
 
-    /// The page that [`wants_page`](Self::wants_page) asked for; `None` if it could not be read.
+    /// A page that [`wants_pages`](Self::wants_pages) asked for; `None` if it could not be read.
     pub fn paged(&mut self, installation: InstallationId, class: WorkClass, page: Option<Page>, now: Timestamp) {
         let Some(lane) = self.lanes.get_mut(&installation) else { return };
-        let rest = &mut lane.classes[class as usize].rest;
-        let Rest::Loading(pass) = rest else { return };
-        let mut pass = std::mem::take(pass);
-        let Some(page) = page else {
-            *rest = Rest::OnDisk(pass);
+        let on_disk = &mut lane.classes[class as usize].on_disk;
+        let (Some(page), Some(pass)) = (page, on_disk.as_ref()) else {
             self.alarms.insert((now + PAGE_RETRY, Alarm::Page(installation, class)));
             return;
         };
-        *rest = match page.next {
-            Some(_) => {
-                pass.after = page.next;
-                Rest::OnDisk(pass)
-            }
-            None if pass.missed => Rest::OnDisk(Pass::default()),
-            None => Rest::InMemory,
+        *on_disk = match page.next {
+            Some(after) => Some(Pass { after: Some(after), missed: pass.missed, is_loading: false }),
+            None => pass.missed.then(Pass::default),
         };
         for Pending { target, newest, retry_at } in page.pending {
             if let Some(known) = lane.entries.get_mut(&target) {
@@ -244,41 +218,39 @@ impl DirtySet {
                 }
                 continue;
             }
-            self.entries += 1;
             lane.admit(target.clone(), newest, class);
             if let Some(at) = retry_at.filter(|&at| at > now) {
                 lane.wait(&target, at);
                 self.alarms.insert((at, Alarm::Retry(Key { installation, target })));
             }
         }
-        self.give_turn(installation);
-        self.feed(installation);
-        self.tidy(installation);
+        self.changed(installation);
     }
 
     /// Retries and pauses that are over by now.
     pub fn wake(&mut self, now: Timestamp) {
         while self.alarms.first().is_some_and(|(at, _)| *at <= now) {
             let Some((_, alarm)) = self.alarms.pop_first() else { return };
+            let (Alarm::Retry(Key { installation, .. }) | Alarm::Resume(installation) | Alarm::Page(installation, _)) =
+                alarm;
+            let Some(lane) = self.lanes.get_mut(&installation) else { continue };
             match alarm {
-                Alarm::Retry(Key { installation, target }) => {
-                    let Some(lane) = self.lanes.get_mut(&installation) else { continue };
+                Alarm::Retry(Key { target, .. }) => {
                     let entry = lane.entries.get(&target);
                     if entry.is_some_and(|entry| matches!(entry.state, State::Waiting(until) if until <= now)) {
                         lane.enqueue(target);
-                        self.give_turn(installation);
                     }
                 }
-                Alarm::Resume(installation) => {
-                    let Some(lane) = self.lanes.get_mut(&installation) else { continue };
+                Alarm::Resume(_) => {
                     for of_class in &mut lane.classes {
                         of_class.paused_until.take_if(|until| *until <= now);
                     }
-                    self.give_turn(installation);
-                    self.tidy(installation);
                 }
-                Alarm::Page(installation, _) => self.feed(installation),
+                Alarm::Page(_, class) => {
+                    lane.classes[class as usize].on_disk.iter_mut().for_each(|pass| pass.is_loading = false);
+                }
             }
+            self.changed(installation);
         }
     }
 
@@ -289,48 +261,24 @@ impl DirtySet {
 
     /// Nothing is queued, running, waiting for a retry or still on disk.
     pub fn is_settled(&self) -> bool {
-        self.entries == 0 && self.lanes.values().all(Lane::is_in_memory)
+        self.lanes.values().all(|lane| lane.entries.is_empty() && lane.is_in_memory())
     }
 
     /// Targets in memory that are not running.
     pub fn queued(&self) -> usize {
-        self.entries - self.running
+        self.lanes.values().map(|lane| lane.entries.len()).sum::<usize>() - self.running
     }
 
     pub fn running(&self) -> usize {
         self.running
     }
 
-    fn give_turn(&mut self, installation: InstallationId) {
-        let Some(lane) = self.lanes.get_mut(&installation) else { return };
+    /// After a lane was changed: updates what its running jobs read, and forgets a lane that has nothing left.
+    fn changed(&mut self, installation: InstallationId) {
+        let Some(lane) = self.lanes.get(&installation) else { return };
         let waiting = [WorkClass::Person, WorkClass::Author].map(|class| &lane.classes[class as usize]);
         let others = waiting.iter().map(|of_class| of_class.queue.len() + of_class.running).sum::<usize>();
         lane.behind.set(others.saturating_sub(1));
-        for line in [Line::People, Line::Others] {
-            let may_start = line.classes().iter().any(|class| lane.may_start(*class, self.limits));
-            let has_turn = &mut lane.has_turn[line as usize];
-            if may_start && !*has_turn {
-                *has_turn = true;
-                self.turns[line as usize].push_back(installation);
-            }
-        }
-    }
-
-    fn feed(&mut self, installation: InstallationId) {
-        let Some(lane) = self.lanes.get_mut(&installation) else { return };
-        for class in WorkClass::ALL {
-            let of_class = &mut lane.classes[class as usize];
-            let has_room = of_class.held <= self.limits.lane / 2;
-            if matches!(of_class.rest, Rest::OnDisk(_)) && has_room && !of_class.asks_for_page {
-                of_class.asks_for_page = true;
-                self.want_pages.push_back((installation, class));
-            }
-        }
-    }
-
-    /// Forgets a lane that has nothing left.
-    fn tidy(&mut self, installation: InstallationId) {
-        let Some(lane) = self.lanes.get(&installation) else { return };
         let is_paused = lane.classes.iter().any(|class| class.paused_until.is_some());
         if lane.entries.is_empty() && lane.is_in_memory() && !is_paused {
             self.lanes.remove(&installation);

@@ -1,8 +1,9 @@
 //! The doctor beside the server: examines at start, every six hours and when asked. Readiness does not depend on it.
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 
 use chrono::TimeDelta;
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 
 use super::clock::Clock;
@@ -32,17 +33,13 @@ impl Doctor {
         Self { github, expected, clock, asked: Notify::new(), last: Mutex::new(last) }
     }
 
-    fn last(&self) -> MutexGuard<'_, Diagnosis> {
-        self.last.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Examines for ever.
     pub async fn run(self: Arc<Self>) {
         loop {
-            self.last().under_way = true;
+            self.last.lock().under_way = true;
             let found = Box::pin(examine(&self.github, &self.expected, None)).await;
             let now = self.clock.now();
-            *self.last() = Diagnosis::new(Some(now), &found);
+            *self.last.lock() = Diagnosis::new(Some(now), &found);
             tokio::select! {
                 () = self.clock.sleep_until(now + EVERY) => {}
                 () = self.asked.notified() => {}
@@ -52,16 +49,16 @@ impl Doctor {
 
     /// Examines as soon as the examination under way has ended; once, however often this is asked for meanwhile.
     pub fn ask(&self) {
-        self.last().under_way = true;
+        self.last.lock().under_way = true;
         self.asked.notify_one();
     }
 
     pub fn diagnosis(&self) -> Diagnosis {
-        self.last().clone()
+        self.last.lock().clone()
     }
 
     /// What keeps Loopgate from working, in numbers.
     pub fn faults(&self) -> usize {
-        self.last().lines.iter().filter(|line| line.outcome == DoctorOutcome::Fault).count()
+        self.last.lock().lines.iter().filter(|line| line.outcome == DoctorOutcome::Fault).count()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{Groups, LookOutcome, Overview, PullRequest, ReadinessCheck, Reconciler, Standing, Unresolved};
+use super::{Groups, LookOutcome, Overview, PullRequest, Reconciler, Standing, Unresolved};
 use crate::github::{
     Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileRequest, Seen, Settled, Summary, webhook::OwnApp,
     webhook::Target,
@@ -15,15 +15,6 @@ use crate::github::{
 pub async fn own_app(github: &Github) -> Result<OwnApp, Error> {
     let identity = github.identity(&github.client(None)).await?;
     Ok(OwnApp { app_id: identity.id, bot: Some(identity.bot) })
-}
-
-/// What `/readyz` checks beside the storage: whether the key and the clock are right, by GitHub's last answers.
-pub fn readiness(github: &Github) -> [(&'static str, ReadinessCheck); 2] {
-    let asks = |question: fn(&Github) -> Result<(), String>| -> ReadinessCheck {
-        let github = github.clone();
-        Box::new(move || Box::pin(std::future::ready(question(&github))))
-    };
-    [("key", asks(Github::key_is_taken)), ("clock", asks(Github::clock_is_right))]
 }
 
 /// Looks at pull requests through [`Reconcile`].
@@ -79,25 +70,26 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
     async fn reconcile(&self, job: ReconcileRequest) -> Result<LookOutcome, Failed> {
         let outcome = self.reconcile.run(&job, self.clock.now()).await?;
         let awakened = self.reconcile.dormant().has_awakened(&job.repository);
-        log(&outcome.result);
-        let ended = match &outcome.result {
-            Settled::Decided(summary) => summary.ended.clone(),
-            Settled::Dormant | Settled::ReadOnly | Settled::Nothing => None,
+        let (standing, ended) = match outcome.result {
+            Settled::Decided(summary) => {
+                log(&summary);
+                (summary.open.map_or(Standing::Over, Standing::Open), summary.ended)
+            }
+            Settled::Dormant => {
+                tracing::info!("the base branch has no .github/loopgate.yml: nothing to do");
+                (Standing::Over, None)
+            }
+            Settled::ReadOnly => {
+                tracing::info!("the repository is archived: nothing may be written there");
+                (Standing::NotSaid, None)
+            }
+            Settled::Nothing => {
+                tracing::info!("there is nothing to loop over: the pull request is closed or gone");
+                (if outcome.seen == Seen::Ended { Standing::Over } else { Standing::NotSaid }, None)
+            }
         };
-        let standing = match outcome.result {
-            Settled::Decided(Summary { open: Some(open), .. }) => Standing::Open(open),
-            Settled::Nothing if outcome.seen != Seen::Ended => Standing::NotSaid,
-            Settled::ReadOnly => Standing::NotSaid,
-            Settled::Decided(_) | Settled::Dormant | Settled::Nothing => Standing::Over,
-        };
-        Ok(LookOutcome {
-            requeue: outcome.revisit_at,
-            seen: outcome.seen,
-            standing,
-            above: outcome.above,
-            ended,
-            awakened,
-        })
+        let (requeue, seen, above) = (outcome.revisit_at, outcome.seen, outcome.above);
+        Ok(LookOutcome { requeue, seen, standing, above, ended, awakened })
     }
 
     async fn tell_given_up(&self, job: ReconcileRequest, times: u32) -> Result<(), Failed> {
@@ -105,23 +97,18 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
     }
 }
 
-fn log(result: &Settled) {
-    if let Settled::Decided(Summary { unknown_rights: Some(reason), .. }) = result {
+fn log(summary: &Summary) {
+    if let Some(reason) = &summary.unknown_rights {
         tracing::warn!(reason, "somebody's rights could not be looked up: what depends on them waits");
     }
-    match result {
-        Settled::Decided(summary) => tracing::info!(
-            run = summary.run_id,
-            attempt = summary.attempt,
-            decision = summary.word.as_str(),
-            saved = summary.saved.map(|sha| sha.short()),
-            effects = summary.effects,
-            problems = summary.problems.len(),
-            "{}",
-            summary.subject
-        ),
-        Settled::Dormant => tracing::info!("the base branch has no .github/loopgate.yml: nothing to do"),
-        Settled::Nothing => tracing::info!("there is nothing to loop over: the pull request is closed or gone"),
-        Settled::ReadOnly => tracing::info!("the repository is archived: nothing may be written there"),
-    }
+    tracing::info!(
+        run = summary.run_id,
+        attempt = summary.attempt,
+        decision = summary.word.as_str(),
+        saved = summary.saved.map(|sha| sha.short()),
+        effects = summary.effects,
+        problems = summary.problems.len(),
+        "{}",
+        summary.subject
+    );
 }

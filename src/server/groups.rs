@@ -5,10 +5,9 @@
 //! commit: a job may also run again on it. They are remembered in this process only. After a restart the queue's own time
 //! limit ends a group that was being tested, and the queue asks anew.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::BTreeMap;
+
+use parking_lot::Mutex;
 
 use super::reconciler::Unresolved;
 use crate::github::{AnsweredGroup, Failed, GroupAnswer, MergeGroup, PullRequest, Reconcile, webhook::Target};
@@ -41,7 +40,7 @@ impl Groups {
         let Some(group) = self.concerned(work) else { return Ok(Vec::new()) };
         let AnsweredGroup { answer, result, pulls } = reconcile.merge_group(&group, now).await?;
         tracing::info!(head = group.head.short(), ?answer, "merge group");
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let repository = group.repository.clone();
         let key = (repository.clone(), group.head);
         let before = match answer {
@@ -67,7 +66,7 @@ impl Groups {
         match &work.target {
             Target::MergeGroup { .. } => MergeGroup::of(Some(work.installation), &work.target, &work.hints),
             Target::Head { repository, sha } => {
-                let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+                let known = self.0.lock();
                 known.get(&(repository.clone(), *sha)).map(|known| known.group.clone())
             }
             _ => None,

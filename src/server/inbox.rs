@@ -90,56 +90,49 @@ impl SharedBudget for Bookings {
 
 /// The handle, and the writer's loop for a task of its own.
 pub(super) fn open(
-    writer: Writer,
-    store: Store,
-    arrivals: mpsc::Sender<Vec<Arrival>>,
-    metrics: Arc<Metrics>,
-) -> (Inbox, impl Future<Output = ()>) {
-    let (sender, asks) = mpsc::channel(WAITING);
-    (Inbox(sender), write(writer, store, asks, arrivals, metrics))
-}
-
-async fn write(
     mut writer: Writer,
     store: Store,
-    mut asks: mpsc::Receiver<WriteRequest>,
     queue: mpsc::Sender<Vec<Arrival>>,
     metrics: Arc<Metrics>,
-) {
-    let mut batch = Vec::with_capacity(BATCH);
-    loop {
-        match timeout(TEND_EVERY, asks.recv_many(&mut batch, BATCH)).await {
-            Ok(0) => break,
-            Ok(_) => {}
-            Err(_) => {
-                if let Err(error) = writer.tend().await {
-                    tracing::error!(%error, "the inbox was gone from the data directory, and is not put back yet");
+) -> (Inbox, impl Future<Output = ()>) {
+    let (sender, mut asks) = mpsc::channel::<WriteRequest>(WAITING);
+    let write = async move {
+        let mut batch = Vec::with_capacity(BATCH);
+        loop {
+            match timeout(TEND_EVERY, asks.recv_many(&mut batch, BATCH)).await {
+                Ok(0) => break,
+                Ok(_) => {}
+                Err(_) => {
+                    if let Err(error) = writer.tend().await {
+                        tracing::error!(%error, "the inbox was gone from the data directory, and is not put back yet");
+                    }
+                    continue;
                 }
-                continue;
+            }
+            let (changes, replies): (Vec<_>, Vec<_>) = batch.drain(..).map(|ask| (ask.change, ask.reply)).unzip();
+            let answers = match writer.apply(&changes).await {
+                Ok(applied) => {
+                    metrics.inbox_commits.add(1);
+                    metrics.written.send_replace(());
+                    announce(&queue, &store, &applied).await;
+                    applied.into_iter().map(Ok).collect()
+                }
+                Err(error) => {
+                    metrics.inbox_failures.add(1);
+                    tracing::error!(%error, changes = changes.len(), "the inbox did not take a batch");
+                    vec![Err(Unavailable); replies.len()]
+                }
+            };
+            for (reply, answer) in replies.into_iter().zip(answers) {
+                // The sender may be gone (a timeout, a closed connection); what was written stays written.
+                reply.send(answer).ok();
             }
         }
-        let (changes, replies): (Vec<_>, Vec<_>) = batch.drain(..).map(|ask| (ask.change, ask.reply)).unzip();
-        let answers = match writer.apply(&changes).await {
-            Ok(applied) => {
-                metrics.inbox_commits.add(1);
-                metrics.written.send_replace(());
-                announce(&queue, &store, &applied).await;
-                applied.into_iter().map(Ok).collect()
-            }
-            Err(error) => {
-                metrics.inbox_failures.add(1);
-                tracing::error!(%error, changes = changes.len(), "the inbox did not take a batch");
-                vec![Err(Unavailable); replies.len()]
-            }
-        };
-        for (reply, answer) in replies.into_iter().zip(answers) {
-            // The sender may be gone (a timeout, a closed connection); what was written stays written.
-            reply.send(answer).ok();
+        if let Err(error) = writer.close().await {
+            tracing::warn!(%error, "the inbox was not closed cleanly; nothing is lost");
         }
-    }
-    if let Err(error) = writer.close().await {
-        tracing::warn!(%error, "the inbox was not closed cleanly; nothing is lost");
-    }
+    };
+    (Inbox(sender), write)
 }
 
 async fn announce(queue: &mpsc::Sender<Vec<Arrival>>, store: &Store, applied: &[Applied]) {

@@ -8,10 +8,10 @@ use std::{
     collections::HashMap,
     hash::Hash,
     net::{IpAddr, Ipv6Addr},
-    sync::{Mutex, PoisonError},
 };
 
 use chrono::TimeDelta;
+use parking_lot::Mutex;
 
 use loopgate_core::Timestamp;
 
@@ -35,13 +35,13 @@ impl<K> Default for Limiter<K> {
 impl<K: Eq + Hash> Limiter<K> {
     /// Whether so many requests were counted that one has to earn the next.
     pub fn is_exhausted(&self, who: &K, now: Timestamp) -> bool {
-        let records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let records = self.0.lock();
         // Almost always empty: nothing was refused.
         records.get(who).is_some_and(|clear_at| *clear_at - now > EARNED_EVERY * (BURST as i32 - 1))
     }
 
     pub fn count(&self, who: K, now: Timestamp) {
-        let mut records = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut records = self.0.lock();
         if records.len() >= REMEMBERED {
             records.retain(|_, clear_at| *clear_at > now);
         }
@@ -90,6 +90,6 @@ mod tests {
         for n in 0..3 * u32::try_from(REMEMBERED).unwrap() {
             limiter.count(n, at(0));
         }
-        assert!(limiter.0.lock().unwrap().len() <= REMEMBERED);
+        assert!(limiter.0.lock().len() <= REMEMBERED);
     }
 }

@@ -1,7 +1,6 @@
 //! Accepting connections: how many, how slow they may be, and how they end.
 
 use std::{
-    future::Future,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -37,12 +36,12 @@ const ACCEPT_PAUSE: Duration = Duration::from_millis(200);
 /// How often the error is logged at most.
 const WARN_EVERY: Duration = Duration::from_secs(30);
 
-/// Serves `app` until `stop` is true, then finishes the requests that are under way.
+/// Serves what `app` holds at each request until `stop` is true, then finishes the requests that are under way.
 ///
 /// `header_timeout` is how long a connection may take over the head of a request, and how long it may idle.
 pub(super) async fn serve(
     listener: TcpListener,
-    app: Router,
+    app: watch::Receiver<Router>,
     header_timeout: Duration,
     mut stop: watch::Receiver<bool>,
 ) {
@@ -55,9 +54,21 @@ pub(super) async fn serve(
     loop {
         tokio::select! {
             (stream, slot) = accept(&listener, &slots) => {
-                let connection = connection(&http, &graceful, stream, app.clone());
+                // Answers are small, so each is sent at once.
+                stream.set_nodelay(true).ok();
+                let (peer, app) = (stream.peer_addr().map(|address| Peer(address.ip())), app.clone());
+                let service = service_fn(move |mut request: hyper::Request<Incoming>| {
+                    if let Ok(peer) = peer {
+                        request.extensions_mut().insert(peer);
+                    }
+                    let mut app = app.borrow().clone();
+                    app.call(request)
+                });
+                let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
                 connections.spawn(async move {
-                    connection.await;
+                    if let Err(error) = connection.await {
+                        tracing::debug!(%error, "a connection broke");
+                    }
                     drop(slot);
                 });
             }
@@ -82,29 +93,6 @@ async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, O
                 }
                 tokio::time::sleep(ACCEPT_PAUSE).await;
             }
-        }
-    }
-}
-
-fn connection(
-    http: &http1::Builder,
-    graceful: &GracefulShutdown,
-    stream: TcpStream,
-    app: Router,
-) -> impl Future<Output = ()> + use<> {
-    // Answers are small, so each is sent at once.
-    stream.set_nodelay(true).ok();
-    let peer = stream.peer_addr().map(|address| Peer(address.ip()));
-    let service = service_fn(move |mut request: hyper::Request<Incoming>| {
-        if let Ok(peer) = peer {
-            request.extensions_mut().insert(peer);
-        }
-        app.clone().call(request)
-    });
-    let connection = graceful.watch(http.serve_connection(TokioIo::new(stream), service));
-    async move {
-        if let Err(error) = connection.await {
-            tracing::debug!(%error, "a connection broke");
         }
     }
 }

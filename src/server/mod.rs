@@ -29,6 +29,7 @@ mod receive;
 mod reconciler;
 mod recovery;
 mod running;
+mod services;
 mod setup;
 mod signature;
 #[cfg(feature = "demo")]
@@ -42,30 +43,29 @@ use self::{
     dirty::{DirtySet, Ended, Start},
     examining::Doctor,
     groups::Groups,
-    inbox::Inbox,
     limiter::{Limiter, site},
     listener::secured,
     metrics::{Metrics, Received},
     pages::{Admin, Readiness},
     receive::Receiver,
     reconciler::Overview,
-    recovery::{Recovery, RecoveryHandle, RecoveryRequest},
+    recovery::RecoveryRequest,
+    services::Services,
     storage::{
-        Applied, Arrival, Change, Counts, Delivery, DeliveryId, Page, Store, TargetWork, TokenChange, Trouble, WorkEnd,
+        Applied, Arrival, Change, Counts, Delivery, DeliveryId, Store, TargetWork, TokenChange, Trouble, WorkEnd,
         Writer,
     },
     worker::{Mailbox, Rest, Shared, Worker},
 };
 pub use clock::Clock;
-pub use config::{DATA_DIR, Polling, Problem, ServerConfig, ServerConfigError};
+pub use config::{DATA_DIR, ServerConfig, ServerConfigError};
 pub use dirty::Limits;
-pub use github_reconciler::{GithubReconciler, own_app, readiness};
+pub use github_reconciler::{GithubReconciler, own_app};
 pub use operating::{GUARD, Replay, ResyncOf};
-pub use pages::ReadinessCheck;
 pub use reconciler::{LookOutcome, PullRequest, Reconciler, Standing, Unresolved};
 pub use running::{Running, Server, StartError, Stopped, stop_signal, survive_file_size_limit};
 pub use setup::{SetupPages, known_setup_token, setup_token};
-pub use signature::{BadSignature, Signatures};
+pub use signature::Signatures;
 #[cfg(feature = "demo")]
-pub use simulated::{SimulatedClock, SimulatedStartError, serve_simulated, settle_simulated};
+pub use simulated::{SimulatedClock, serve_simulated, settle_simulated};
 pub use storage::{DeadLetter, Key, StoreError};

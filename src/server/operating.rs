@@ -7,8 +7,9 @@ use std::sync::Arc;
 
 use axum::{
     Json, Router,
-    extract::{FromRequestParts, State},
-    http::{StatusCode, header::ORIGIN, request::Parts},
+    extract::{Request, State},
+    http::{StatusCode, header::ORIGIN},
+    middleware::{Next, from_fn},
     response::{IntoResponse, Response},
     routing::{get, post},
 };
@@ -43,25 +44,17 @@ pub struct ResyncOf {
 }
 
 pub(super) fn routes() -> Router<Arc<Admin>> {
-    Router::new()
-        .route("/dead-letters", get(dead_letters))
-        .route("/dead-letters/replay", post(replay))
-        .route("/resync", post(resync))
+    let changes = Router::new().route("/dead-letters/replay", post(replay)).route("/resync", post(resync));
+    changes.route_layer(from_fn(from_tool)).route("/dead-letters", get(dead_letters))
 }
 
-/// The request comes from a tool, not from a page in somebody's browser.
-struct FromTool;
-
-impl<S: Sync> FromRequestParts<S> for FromTool {
-    type Rejection = Refusal;
-
-    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Refusal> {
-        if parts.headers.contains_key(GUARD) && !parts.headers.contains_key(ORIGIN) {
-            Ok(Self)
-        } else {
-            Err(Refusal(StatusCode::FORBIDDEN, format!("the header {GUARD} is missing, or a browser sent this")))
-        }
+/// Lets through what comes from a tool, and nothing from a page in somebody's browser.
+async fn from_tool(request: Request, next: Next) -> Result<Response, Refusal> {
+    let headers = request.headers();
+    if headers.contains_key(GUARD) && !headers.contains_key(ORIGIN) {
+        return Ok(next.run(request).await);
     }
+    Err(Refusal(StatusCode::FORBIDDEN, format!("the header {GUARD} is missing, or a browser sent this")))
 }
 
 /// Why nothing was done.
@@ -81,28 +74,22 @@ impl<E: std::error::Error> From<E> for Refusal {
 }
 
 async fn dead_letters(State(admin): State<Arc<Admin>>) -> Result<Json<Value>, Refusal> {
-    let letters = admin.store.dead_letters().await?;
+    let letters = admin.services.store.dead_letters().await?;
+    let shown = |DeadLetter { key, failures, reason, died_at }: &DeadLetter| {
+        json!({
+            "id": key.to_string(),
+            "installation": key.installation,
+            "repository": key.target.repository(),
+            "failures": failures,
+            "reason": reason,
+            "died_at": died_at,
+        })
+    };
     let letters: Vec<_> = letters.iter().map(shown).collect();
     Ok(Json(json!({ "schema": "loopgate.dead-letters/v1", "dead_letters": letters })))
 }
 
-fn shown(letter: &DeadLetter) -> Value {
-    let DeadLetter { key, failures, reason, died_at } = letter;
-    json!({
-        "id": key.to_string(),
-        "installation": key.installation,
-        "repository": key.target.repository(),
-        "failures": failures,
-        "reason": reason,
-        "died_at": died_at,
-    })
-}
-
-async fn replay(
-    _: FromTool,
-    State(admin): State<Arc<Admin>>,
-    Json(which): Json<Replay>,
-) -> Result<Json<Value>, Refusal> {
+async fn replay(State(admin): State<Arc<Admin>>, Json(which): Json<Replay>) -> Result<Json<Value>, Refusal> {
     let replayed = replayed(&admin, &which).await?;
     match (which, replayed) {
         (Replay::Id(id), 0) => Err(Refusal(StatusCode::NOT_FOUND, format!("there is no dead letter `{id}`"))),
@@ -113,21 +100,21 @@ async fn replay(
 /// Tries dead letters again. Returns how many there were.
 pub(super) async fn replayed(admin: &Admin, which: &Replay) -> Result<usize, Refusal> {
     let keys: Vec<Key> = match which {
-        Replay::Id(id) => match id.parse() {
-            Ok(key) => vec![key],
-            Err(_) => return Err(Refusal(StatusCode::BAD_REQUEST, format!("`{id}` is no dead letter's id"))),
-        },
+        Replay::Id(id) => {
+            let unknown = |()| Refusal(StatusCode::BAD_REQUEST, format!("`{id}` is no dead letter's id"));
+            vec![id.parse().map_err(unknown)?]
+        }
         Replay::Reason(_) | Replay::All => {
-            let is_meant = |letter: &DeadLetter| match which {
-                Replay::Reason(text) => letter.reason.contains(text),
-                _ => true,
+            let is_meant = |letter: &DeadLetter| {
+                if let Replay::Reason(text) = which { letter.reason.contains(text) } else { true }
             };
-            admin.store.dead_letters().await?.into_iter().filter(is_meant).map(|letter| letter.key).collect()
+            let letters = admin.services.store.dead_letters().await?;
+            letters.into_iter().filter(is_meant).map(|letter| letter.key).collect()
         }
     };
     let mut replayed = 0;
     for key in keys {
-        if let Applied::New(arrivals) = admin.inbox.apply(Change::Replay(key)).await? {
+        if let Applied::New(arrivals) = admin.services.inbox.apply(Change::Replay(key)).await? {
             replayed += arrivals.len();
         }
     }
@@ -135,23 +122,22 @@ pub(super) async fn replayed(admin: &Admin, which: &Replay) -> Result<usize, Ref
 }
 
 async fn resync(
-    _: FromTool,
     State(admin): State<Arc<Admin>>,
     Json(what): Json<ResyncOf>,
 ) -> Result<(StatusCode, Json<Value>), Refusal> {
-    let Some(recovery) = &admin.recovery else {
+    let (Some(recovery), Some(github)) = (&admin.recovery, &admin.services.github) else {
         return Err(Refusal(StatusCode::NOT_FOUND, "this server does not ask GitHub by itself".to_owned()));
     };
     match &what {
         ResyncOf { repository: None, pull_request: None } => {
             let stopping = |_| Refusal(StatusCode::SERVICE_UNAVAILABLE, "the server is stopping".to_owned());
-            recovery.ask.send(RecoveryRequest::Resync).await.map_err(stopping)?;
+            recovery.send(RecoveryRequest::Resync).await.map_err(stopping)?;
         }
         ResyncOf { repository: None, pull_request: Some(_) } => {
             return Err(Refusal(StatusCode::BAD_REQUEST, "a pull request needs its repository".to_owned()));
         }
         ResyncOf { repository: Some(repository), pull_request } => {
-            let found = recovery.github.client(None).installation_of(repository).await;
+            let found = github.client(None).installation_of(repository).await;
             let Some(installation) = found.map_err(|error| Refusal(StatusCode::BAD_GATEWAY, error.to_string()))? else {
                 let reason = format!("the App is not installed on {repository}, or there is none");
                 return Err(Refusal(StatusCode::NOT_FOUND, reason));
@@ -161,8 +147,8 @@ async fn resync(
                 Some(number) => Target::PullRequest { repository, number: *number },
                 None => Target::Repository(repository),
             };
-            let now = admin.clock.now();
-            admin.inbox.apply(Change::Look(Key { installation, target }, now)).await?;
+            let now = admin.services.clock.now();
+            admin.services.inbox.apply(Change::Look(Key { installation, target }, now)).await?;
         }
     }
     Ok((StatusCode::ACCEPTED, Json(json!({ "schema": "loopgate.resync/v1", "asked": what }))))

@@ -1,8 +1,6 @@
 //! The routes of the two listeners.
 
 use std::{
-    future::Future,
-    pin::Pin,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -13,20 +11,21 @@ use std::{
 use axum::{
     Json, Router,
     extract::State,
-    http::{
-        HeaderValue, StatusCode,
-        header::{CONTENT_TYPE, RETRY_AFTER},
-    },
+    http::{StatusCode, header::CONTENT_TYPE},
     middleware::map_response,
     response::{Html, IntoResponse, Response},
     routing::{get, post},
 };
 use chrono::TimeDelta;
-use tokio::{sync::Mutex, time::timeout};
+use tokio::{
+    sync::{Mutex, mpsc},
+    time::timeout,
+};
 
 use super::{
-    Change, Clock, Doctor, Inbox, Live, Metrics, Overview, Receiver, RecoveryHandle, SetupPages, Store, dashboard,
-    operating, receive::webhook, secured, setup,
+    Change, Doctor, Live, Overview, Receiver, RecoveryRequest, Services, SetupPages, dashboard, operating,
+    receive::{not_ready, webhook},
+    secured, setup,
 };
 use crate::github::LoopReader;
 use crate::proof::Keys;
@@ -40,21 +39,17 @@ const ANSWER_HOLDS: TimeDelta = TimeDelta::seconds(2);
 
 const HOME: &str = include_str!("home.html");
 
-/// A line of the admin's `/readyz` beside the storage's: `Ok`, or what is wrong in one line.
-pub type ReadinessCheck = Box<dyn Fn() -> Pin<Box<dyn Future<Output = Result<(), String>> + Send>> + Send + Sync>;
-
 /// Whether deliveries can be stored, tested by a write.
 pub(super) struct Readiness {
-    inbox: Inbox,
-    clock: Arc<dyn Clock>,
+    services: Services,
     is_draining: AtomicBool,
     /// The last answer and its time: anybody may ask, and asking costs a write.
     last: Mutex<Option<(Timestamp, Result<(), &'static str>)>>,
 }
 
 impl Readiness {
-    pub fn new(inbox: Inbox, clock: Arc<dyn Clock>) -> Self {
-        Self { inbox, clock, is_draining: AtomicBool::new(false), last: Mutex::default() }
+    pub fn new(services: Services) -> Self {
+        Self { services, is_draining: AtomicBool::new(false), last: Mutex::default() }
     }
 
     /// From now on the process is no longer ready.
@@ -67,13 +62,13 @@ impl Readiness {
             return Err("the server is stopping");
         }
         let mut last = self.last.lock().await;
-        let now = self.clock.now();
+        let now = self.services.clock.now();
         if let Some((asked, answer)) = &*last
             && (TimeDelta::zero()..ANSWER_HOLDS).contains(&(now - *asked))
         {
             return *answer;
         }
-        let answer = match timeout(CHECK_WITHIN, self.inbox.apply(Change::Probe(now))).await {
+        let answer = match timeout(CHECK_WITHIN, self.services.inbox.apply(Change::Probe(now))).await {
             Ok(Ok(_)) => Ok(()),
             Ok(Err(_)) => Err("deliveries cannot be stored now; see the log"),
             Err(_) => Err("no answer in time"),
@@ -85,15 +80,11 @@ impl Readiness {
 
 /// What the admin listener shows.
 pub(super) struct Admin {
-    pub store: Store,
-    pub inbox: Inbox,
-    pub clock: Arc<dyn Clock>,
-    pub metrics: Arc<Metrics>,
+    pub services: Services,
     pub readiness: Arc<Readiness>,
     pub overview: Box<dyn Fn() -> Overview + Send + Sync>,
-    /// Lines that are no reason to take the process out of a balancer: an incident at GitHub concerns all of them.
-    pub checks: Vec<(&'static str, ReadinessCheck)>,
-    pub recovery: Option<RecoveryHandle>,
+    /// Takes requests for recovery, where there is any.
+    pub recovery: Option<mpsc::Sender<RecoveryRequest>>,
     /// Reads loops for the dashboard's pages.
     pub loops: Option<LoopReader>,
     pub doctor: Option<Arc<Doctor>>,
@@ -103,12 +94,12 @@ pub(super) struct Admin {
 }
 
 impl Admin {
-    /// The storage first, then the lines beside it.
+    /// The storage first. The lines beside it are no reason to take the process out of a balancer: an incident at GitHub
+    /// concerns all of them.
     pub async fn verdicts(&self) -> Vec<(&'static str, Result<(), String>)> {
         let mut verdicts = vec![("storage", self.readiness.ask().await.map_err(str::to_owned))];
-        for (name, check) in &self.checks {
-            let answer = timeout(CHECK_WITHIN, check()).await.unwrap_or_else(|_| Err("no answer in time".to_owned()));
-            verdicts.push((name, answer));
+        if let Some(github) = &self.services.github {
+            verdicts.extend([("key", github.key_is_taken()), ("clock", github.clock_is_right())]);
         }
         verdicts
     }
@@ -173,16 +164,12 @@ async fn ready(State(admin): State<Arc<Admin>>) -> Response {
     if verdicts.first().is_some_and(|(_, storage)| storage.is_ok()) { text.into_response() } else { not_ready(text) }
 }
 
-fn not_ready(text: impl IntoResponse) -> Response {
-    (StatusCode::SERVICE_UNAVAILABLE, [(RETRY_AFTER, HeaderValue::from_static("10"))], text).into_response()
-}
-
 async fn metrics(State(admin): State<Arc<Admin>>) -> Response {
-    let counts = match admin.store.counts().await {
+    let Services { store, metrics, clock, github, .. } = &admin.services;
+    let counts = match store.counts().await {
         Ok(counts) => counts,
         Err(error) => return (StatusCode::SERVICE_UNAVAILABLE, format!("{error}\n")).into_response(),
     };
-    let github = admin.recovery.as_ref().map(|recovery| &recovery.github);
-    let text = admin.metrics.text(counts, &(admin.overview)(), github, admin.clock.now());
+    let text = metrics.text(counts, &(admin.overview)(), github.as_ref(), clock.now());
     ([(CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
 }

@@ -1,31 +1,28 @@
 //! Putting the parts together, and taking them apart in an order that loses nothing.
 
-use std::{
-    net::SocketAddr,
-    sync::{Arc, Mutex, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{net::SocketAddr, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
+use parking_lot::Mutex;
 use tokio::{
     net::TcpListener,
     sync::{mpsc, oneshot, watch},
-    task::{JoinHandle, JoinSet},
+    task::JoinSet,
 };
 use uuid::Uuid;
 
 use super::{
-    Admin, Change, Clock, DeadLetter, DirtySet, Doctor, Inbox, Key, Limits, Live, Mailbox, Metrics, Polling, Readiness,
-    ReadinessCheck, Receiver, Reconciler, Recovery, RecoveryHandle, RecoveryRequest, Rest, ServerConfig, SetupPages,
-    Shared, Signatures, Store, StoreError, Visitors, Worker, Writer, channel, dashboard, inbox, listener, pages,
-    recovery::Tools, storage,
+    Admin, Change, Clock, DeadLetter, DirtySet, Doctor, Key, Limits, Live, Mailbox, Metrics, Readiness, Receiver,
+    Reconciler, RecoveryRequest, Rest, ServerConfig, ServerConfigError, Services, SetupPages, Shared, Store,
+    StoreError, Visitors, Worker, Writer, channel, dashboard, inbox, listener, pages, recovery::recover, storage,
 };
 use crate::github::{
-    self, Github, LoopReader, Secret, SignIn, SystemClock,
+    self, LoopReader, Secret, SignIn, SystemClock,
     doctor::Expected,
     registration::{Arrival, callback},
     webhook::OwnApp,
 };
+use loopgate_core::Timestamp;
 
 /// `SIGTERM` gives what runs this long to finish.
 const STOP_WITHIN: TimeDelta = TimeDelta::seconds(25);
@@ -46,16 +43,14 @@ pub struct Server {
     pub clock: Arc<dyn Clock>,
     /// Makes the random part of retry pauses.
     pub rng: fastrand::Rng,
-    /// Further lines of the admin's `/readyz`. Only the storage decides whether the server is ready.
-    pub checks: Vec<(&'static str, ReadinessCheck)>,
-    /// The GitHub that is asked at start and regularly for what no webhook stated.
-    pub recovery: Option<Github>,
     /// The pages that their token opens.
     pub setup: Option<Arc<SetupPages>>,
-    /// Reads loops for the dashboard's pages.
+    /// Reads loops for the dashboard's pages, and names the GitHub that is asked beside the work of the queue.
     pub loops: Option<LoopReader>,
-    /// The GitHub that is examined at start and regularly for what keeps Loopgate from working.
-    pub examined: Option<Github>,
+    /// Whether that GitHub is asked at start and regularly for what no webhook stated.
+    pub recovers: bool,
+    /// Whether it is examined at start and regularly for what keeps Loopgate from working.
+    pub is_examined: bool,
 }
 
 /// Why a server did not start.
@@ -66,7 +61,9 @@ pub enum StartError {
     #[error(transparent)]
     Store(#[from] StoreError),
     #[error(transparent)]
-    SignIn(#[from] github::Error),
+    Github(#[from] github::Error),
+    #[error(transparent)]
+    Config(#[from] ServerConfigError),
 }
 
 impl Server {
@@ -78,11 +75,10 @@ impl Server {
             header_timeout: Duration::from_secs(10),
             clock: Arc::new(SystemClock),
             rng: fastrand::Rng::new(),
-            checks: Vec::new(),
-            recovery: None,
             setup: None,
             loops: None,
-            examined: None,
+            recovers: false,
+            is_examined: false,
         }
     }
 
@@ -91,107 +87,109 @@ impl Server {
     /// # Errors
     /// [`StartError`] if an address is taken or the data directory cannot be used.
     pub async fn start<R: Reconciler>(self, reconciler: R) -> Result<Running, StartError> {
-        let public = bind(self.config.listen).await?;
-        let admin = bind(self.config.admin_listen).await?;
-        let addresses = [local_address(&public)?, local_address(&admin)?];
-        let (store, writer) = opened(&self.config, [&public, &admin], self.header_timeout).await?;
-        let [public, admin] = [listening(public)?, listening(admin)?];
-        let unfinished = store.installations(loopgate_core::Timestamp::MAX_UTC).await?;
+        let (public, public_address) = bind(self.config.listen).await?;
+        let (admin, admin_address) = bind(self.config.admin_listen).await?;
+        let apps = [(); 2].map(|()| watch::Sender::new(pages::while_waiting()));
+        let (stop_listeners, stopped) = watch::channel(false);
+        let mut listeners = JoinSet::new();
+        let mut bound = Some([public, admin]);
+        let mut accept = || {
+            for (listener, app) in bound.take().into_iter().flatten().zip(&apps) {
+                listeners.spawn(listener::serve(listener, app.subscribe(), self.header_timeout, stopped.clone()));
+            }
+        };
+        let (store, writer) = opened(&self.config, &mut accept).await?;
+        let unfinished = store.installations(Timestamp::MAX_UTC).await?;
 
         let metrics = Arc::new(Metrics::default());
         let (announce, arrivals) = mpsc::channel(ARRIVALS);
         let (inbox, write) = inbox::open(writer, store.clone(), announce, metrics.clone());
-        for github in self.recovery.iter().chain(&self.examined).chain(self.loops.as_ref().map(LoopReader::github)) {
+        let github = self.loops.as_ref().map(|loops| loops.github().clone());
+        if let Some(github) = &github {
             github.share_budget(Arc::new(inbox.bookings()));
         }
-        let (ask, asked) = mpsc::channel(1);
-        let (stop_worker, stop) = oneshot::channel();
+        let services = Services { store, inbox, metrics, clock: self.clock.clone(), github };
         // A process beside this one may have looked at another pull request with the same head.
         let reconciler = Arc::new(reconciler);
         let heads = if self.config.database_url.is_none() { reconciler.looked_heads() } else { None };
-        let shared = Shared {
-            reconciler: reconciler.clone(),
-            store: store.clone(),
-            inbox: inbox.clone(),
-            metrics: metrics.clone(),
-            clock: self.clock.clone(),
-            rng: Mutex::new(self.rng),
-            heads: heads.clone(),
-            suspects: tokio::sync::Mutex::default(),
-        };
-        let worker = Worker::new(shared, DirtySet::new(self.limits), unfinished);
-        let config = &self.config;
-        let signatures = Signatures::new(&config.webhook_secrets());
-        let own = Arc::new(RwLock::new(self.own));
-        let receiver =
-            Receiver::new(signatures.clone(), own.clone(), inbox.clone(), metrics.clone(), self.clock.clone());
-        let receiver = Arc::new(receiver.knowing(heads));
-        let channel =
-            config.webhook_proxy.clone().map(|url| Task(tokio::spawn(channel::listen(url, receiver.clone()))));
-        let reads_log = (config.polling == Polling::On).then(|| receiver.clone());
-        let (stop_listeners, listeners_stop) = watch::channel(false);
-        let mut listeners = JoinSet::new();
-        let readiness = Arc::new(Readiness::new(inbox.clone(), self.clock.clone()));
-        let (ask_recovery, requests) = mpsc::channel(1);
-        let recovery = self.recovery.map(|github| {
-            let (store, inbox, clock) = (store.clone(), inbox.clone(), self.clock.clone());
-            let tools = Tools { github: github.clone(), store, inbox, metrics: metrics.clone(), clock, reads_log };
-            let task = Task(tokio::spawn(Recovery::new(tools, config.resync_every).run(requests)));
-            (RecoveryHandle { github, ask: ask_recovery }, task)
-        });
-        let (recovery, recovery_task) = recovery.unzip();
-        let doctor = self.examined.map(|github| Arc::new(Doctor::new(github, expected(config), self.clock.clone())));
-        let visitors = visitors(config, self.loops.as_ref(), self.clock.clone())?;
-        let admin_pages = Admin {
-            store: store.clone(),
-            inbox: inbox.clone(),
-            clock: self.clock.clone(),
-            metrics,
+        let receiver = Receiver::new(services.clone(), &self.config.webhook_secrets(), self.own.clone(), heads.clone());
+        let receiver = Arc::new(receiver);
+        let mut background = JoinSet::new();
+        let (recovery, doctor) = self.start_background(&mut background, &services, &receiver);
+        let visitors = visitors(&self.config, self.loops.as_ref(), services.clock.clone())?.map(Arc::new);
+        let readiness = Arc::new(Readiness::new(services.clone()));
+        let reconciles = reconciler.clone();
+        let admin = Arc::new(Admin {
+            services: services.clone(),
             readiness: readiness.clone(),
-            overview: Box::new(move || reconciler.overview()),
-            checks: self.checks,
+            overview: Box::new(move || reconciles.overview()),
             recovery: recovery.clone(),
             loops: self.loops,
-            doctor: doctor.clone(),
-            live: Live::new(listeners_stop.clone()),
+            doctor,
+            live: Live::new(stopped.clone()),
             form_token: Uuid::new_v4().simple().to_string(),
-        };
-        let admin_pages = Arc::new(admin_pages);
-        let visitors = visitors.map(Arc::new);
-        let published = visitors.as_ref().map(|visitors| dashboard::published(admin_pages.clone(), visitors));
-        let keys = config.signer.as_ref().map(|signer| signer.keys().clone()).unwrap_or_default();
-        let app = pages::public(receiver, readiness.clone(), self.setup, published, keys);
-        listeners.spawn(listener::serve(public, app, self.header_timeout, listeners_stop.clone()));
-        let app = pages::admin(admin_pages);
-        listeners.spawn(listener::serve(admin, app, self.header_timeout, listeners_stop));
+        });
+        let published = visitors.as_ref().map(|visitors| dashboard::published(admin.clone(), visitors));
+        let keys = self.config.signer.as_ref().map(|signer| signer.keys().clone()).unwrap_or_default();
+        let app = pages::public(receiver.clone(), readiness.clone(), self.setup, published, keys);
+        apps[0].send_modify(|shown| *shown = app);
+        apps[1].send_modify(|shown| *shown = pages::admin(admin));
+        accept();
+
+        let (ask, asked) = mpsc::channel(1);
+        let (stop_worker, stop) = oneshot::channel();
+        let (rng, suspects) = (Mutex::new(self.rng), tokio::sync::Mutex::default());
+        let shared = Shared { services: services.clone(), reconciler, rng, heads, suspects };
+        let (mut worker, mut writer) = (JoinSet::new(), JoinSet::new());
+        worker.spawn(Worker::new(shared, DirtySet::new(self.limits), unfinished).run(Mailbox {
+            arrivals,
+            asked,
+            stop,
+        }));
+        writer.spawn(write);
         Ok(Running {
-            addresses,
-            store,
-            inbox,
+            addresses: [public_address, admin_address],
+            services,
             readiness,
-            own,
-            signatures,
+            receiver,
             visitors,
-            clock: self.clock,
             ask,
             recovery,
-            recovery_task,
-            channel,
-            _doctor: doctor.map(|doctor| Task(tokio::spawn(doctor.run()))),
+            background,
             stop_worker,
             stop_listeners,
             listeners,
-            worker: Task(tokio::spawn(worker.run(Mailbox { arrivals, asked, stop }))),
-            writer: Task(tokio::spawn(write)),
+            worker,
+            writer,
         })
     }
-}
 
-/// How webhooks are meant to come.
-fn expected(config: &ServerConfig) -> Expected {
-    let polls = config.polling == Polling::On;
-    let arrival = Arrival::of(config.public_url.clone(), config.webhook_proxy.clone(), polls);
-    Expected { arrival, signer: config.signer.clone() }
+    /// Starts what works beside the queue: the channel of webhooks, recovery, and the doctor.
+    fn start_background(
+        &self,
+        background: &mut JoinSet<()>,
+        services: &Services,
+        receiver: &Arc<Receiver>,
+    ) -> (Option<mpsc::Sender<RecoveryRequest>>, Option<Arc<Doctor>>) {
+        let ServerConfig { public_url, webhook_proxy, polling, resync_every, signer, .. } = &self.config;
+        if let Some(url) = webhook_proxy.clone() {
+            background.spawn(channel::listen(url, receiver.clone()));
+        }
+        let recovery = services.github.clone().filter(|_| self.recovers).map(|github| {
+            let (ask, requests) = mpsc::channel(1);
+            let reads_log = polling.then(|| receiver.clone());
+            background.spawn(recover(github, services.clone(), reads_log, *resync_every, requests));
+            ask
+        });
+        let doctor = services.github.clone().filter(|_| self.is_examined).map(|github| {
+            let arrival = Arrival::of(public_url.clone(), webhook_proxy.clone(), *polling);
+            let expected = Expected { arrival, signer: signer.clone() };
+            let doctor = Arc::new(Doctor::new(github, expected, services.clock.clone()));
+            background.spawn(doctor.clone().run());
+            doctor
+        });
+        (recovery, doctor)
+    }
 }
 
 /// Those who sign in with GitHub, where that is configured.
@@ -211,85 +209,47 @@ fn visitors(
     Ok(Some(Visitors::new(sign_in, address.origin().ascii_serialization(), clock)))
 }
 
-/// The storage. While a database server is away, both listeners answer that they wait for it.
-async fn opened(
-    config: &ServerConfig,
-    listeners: [&std::net::TcpListener; 2],
-    header_timeout: Duration,
-) -> Result<(Store, Writer), StartError> {
-    let (stop, stopped) = watch::channel(false);
-    let mut waiting = JoinSet::new();
+/// The storage. While a database server is away, `refuse` has the listeners answer that they wait for it.
+async fn opened(config: &ServerConfig, mut refuse: impl FnMut()) -> Result<(Store, Writer), StoreError> {
     loop {
         match storage::open(config.database_url.as_ref(), &config.data_dir).await {
             Err(error) if config.database_url.is_some() && error.is_outage() => {
                 tracing::warn!(%error, "the database is away: deliveries are refused until it is back");
-                if waiting.is_empty() {
-                    for listener in listeners {
-                        let listener = listening(listener.try_clone().map_err(unknown_address)?)?;
-                        let app = pages::while_waiting();
-                        waiting.spawn(listener::serve(listener, app, header_timeout, stopped.clone()));
-                    }
-                }
+                refuse();
                 tokio::time::sleep(DATABASE_PAUSE).await;
             }
-            opened => {
-                stop.send_replace(true);
-                waiting.join_all().await;
-                return Ok(opened?);
-            }
+            opened => return opened,
         }
     }
 }
 
-async fn bind(address: SocketAddr) -> Result<std::net::TcpListener, StartError> {
-    let bound = async { TcpListener::bind(address).await?.into_std() };
+/// A listener, and the address it has got.
+async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let bound = async {
+        let listener = TcpListener::bind(address).await?;
+        let address = listener.local_addr()?;
+        Ok((listener, address))
+    };
     bound.await.map_err(|source| StartError::Listen { address, source })
-}
-
-fn listening(listener: std::net::TcpListener) -> Result<TcpListener, StartError> {
-    TcpListener::from_std(listener).map_err(unknown_address)
-}
-
-fn local_address(listener: &std::net::TcpListener) -> Result<SocketAddr, StartError> {
-    listener.local_addr().map_err(unknown_address)
-}
-
-fn unknown_address(source: std::io::Error) -> StartError {
-    StartError::Listen { address: SocketAddr::from(([0, 0, 0, 0], 0)), source }
-}
-
-/// A task that ends with its handle.
-struct Task<T>(JoinHandle<T>);
-
-impl<T> Drop for Task<T> {
-    fn drop(&mut self) {
-        self.0.abort();
-    }
 }
 
 /// A server at work. Dropping it without [`shutdown`](Self::shutdown) is like killing the process: nothing
 /// acknowledged is lost, and the next start goes on.
 pub struct Running {
     addresses: [SocketAddr; 2],
-    store: Store,
-    inbox: Inbox,
+    services: Services,
     readiness: Arc<Readiness>,
-    own: Arc<RwLock<OwnApp>>,
-    signatures: Signatures,
+    receiver: Arc<Receiver>,
     visitors: Option<Arc<Visitors>>,
-    clock: Arc<dyn Clock>,
     ask: mpsc::Sender<(Rest, oneshot::Sender<()>)>,
-    recovery: Option<RecoveryHandle>,
-    recovery_task: Option<Task<()>>,
-    /// Ends with the server.
-    channel: Option<Task<()>>,
-    /// Ends with the server, too.
-    _doctor: Option<Task<()>>,
-    stop_worker: oneshot::Sender<loopgate_core::Timestamp>,
+    recovery: Option<mpsc::Sender<RecoveryRequest>>,
+    /// What ends with the server: the channel of webhooks, recovery and the doctor.
+    background: JoinSet<()>,
+    stop_worker: oneshot::Sender<Timestamp>,
     stop_listeners: watch::Sender<bool>,
     listeners: JoinSet<()>,
-    worker: Task<usize>,
-    writer: Task<()>,
+    worker: JoinSet<usize>,
+    writer: JoinSet<()>,
 }
 
 /// How a server stopped.
@@ -312,25 +272,25 @@ impl Running {
     /// Who we are, learned after the start: until then our own bot's deeds are taken for anybody's, which costs a look
     /// each.
     pub fn introduce(&self, own: OwnApp) {
-        *self.own.write().unwrap_or_else(PoisonError::into_inner) = own;
+        *self.receiver.own.write() = own;
     }
 
     /// Believes webhooks signed with one of these secrets from now on, and no others.
     pub fn replace_secrets(&self, secrets: &[Secret]) {
-        self.signatures.replace(secrets);
+        self.receiver.signatures.replace(secrets);
     }
 
     /// Asks GitHub for people's tokens with this secret from now on; without one nothing changes.
     pub fn replace_client_secret(&self, secret: Option<&Secret>) {
         if let (Some(visitors), Some(secret)) = (&self.visitors, secret) {
-            visitors.replace_secret(secret.clone());
+            visitors.sign_in.replace_secret(secret.clone());
         }
     }
 
     /// Completes once nothing that was accepted before the call is queued, running, or waiting for a retry.
     /// Wake-ups that are not due do not count, nor do dead letters. What recovery is due to do is done before.
     pub async fn settled(&self) {
-        if let Some(RecoveryHandle { ask, .. }) = &self.recovery {
+        if let Some(ask) = &self.recovery {
             let (reply, answer) = oneshot::channel();
             if ask.send(RecoveryRequest::Idle(reply)).await.is_ok() {
                 answer.await.ok();
@@ -357,14 +317,14 @@ impl Running {
     /// # Errors
     /// [`StoreError`] if the inbox cannot be read.
     pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
-        self.store.dead_letters().await
+        self.services.store.dead_letters().await
     }
 
     /// Tries a dead letter again, with ten attempts as if it were new. Nothing happens if it is none (any more).
     ///
     /// Returns whether the storage took the request.
     pub async fn replay(&self, key: Key) -> bool {
-        self.inbox.apply(Change::Replay(key)).await.is_ok()
+        self.services.inbox.apply(Change::Replay(key)).await.is_ok()
     }
 
     /// Targets that something was accepted for and that are not yet done, in memory or on disk. Dead letters do not
@@ -373,28 +333,27 @@ impl Running {
     /// # Errors
     /// [`StoreError`] if the inbox cannot be read.
     pub async fn backlog(&self) -> Result<u64, StoreError> {
-        Ok(self.store.counts().await?.waiting)
+        Ok(self.services.store.counts().await?.waiting)
     }
 
     /// Stops in order: no new connections, then the requests and jobs that are under way, 25 seconds at most, then
     /// the inbox.
     pub async fn shutdown(mut self) -> Stopped {
-        let deadline = self.clock.now() + STOP_WITHIN;
+        let clock = self.services.clock.clone();
+        let deadline = clock.now() + STOP_WITHIN;
         self.readiness.drain();
-        drop(self.recovery_task.take());
-        drop(self.channel.take());
+        self.background.shutdown().await;
         self.stop_listeners.send_replace(true);
         self.stop_worker.send(deadline).ok();
         let listeners_done = async { while self.listeners.join_next().await.is_some() {} };
         tokio::select! {
             () = listeners_done => {}
-            () = self.clock.sleep_until(deadline) => self.listeners.shutdown().await,
+            () = clock.sleep_until(deadline) => self.listeners.shutdown().await,
         }
-        let released = (&mut self.worker.0).await.unwrap_or(0);
+        let released = self.worker.join_next().await.and_then(Result::ok).unwrap_or(0);
         // The writer ends with the last handle to it, after what was already handed in.
-        drop(self.readiness);
-        drop(self.inbox);
-        (&mut self.writer.0).await.ok();
+        drop((self.services, self.readiness, self.receiver));
+        self.writer.join_next().await;
         Stopped { released }
     }
 }

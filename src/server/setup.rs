@@ -106,7 +106,7 @@ impl SetupPages {
     pub async fn serve(self: Arc<Self>, listener: TcpListener, stop: watch::Receiver<bool>) {
         let alive = Router::new().route("/healthz", get(|| async { "ok\n" }));
         let app = routes(self).merge(alive).layer(map_response(secured));
-        listener::serve(listener, app, HEADER_TIMEOUT, stop).await;
+        listener::serve(listener, watch::channel(app).1, HEADER_TIMEOUT, stop).await;
     }
 }
 
@@ -164,11 +164,8 @@ impl SetupPages {
         };
         let name = asked.name.clone().unwrap_or_else(|| self.wish.name.clone());
         let wish = owner.and_then(|owner| AppWish { name, owner, ..self.wish.clone() }.checked());
-        let (wish, problem) = match wish {
-            Ok(wish) => (wish, None),
-            Err(problem) => (self.wish.clone(), Some(problem)),
-        };
-        let pending = match self.registration.begin(wish) {
+        let problem = wish.as_ref().err().cloned();
+        let pending = match self.registration.begin(wish.unwrap_or_else(|_| self.wish.clone())) {
             Ok(Stage::Pending(pending)) => pending,
             Ok(Stage::Registered(_)) => return Redirect::to(&self.link()).into_response(),
             Err(error) => {

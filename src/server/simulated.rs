@@ -5,7 +5,7 @@ use std::{future::Future, path::Path, pin::Pin, sync::Arc, time::Duration};
 use loopgate_core::Timestamp;
 use loopgate_simulator::Simulator;
 
-use super::{Clock, GithubReconciler, Running, Server, ServerConfig, ServerConfigError, StartError, own_app};
+use super::{Clock, GithubReconciler, Running, Server, ServerConfig, StartError, own_app};
 use crate::github::{self, ApiUrl, AppCredentials, Credentials, Github, LoopReader, Setup};
 
 /// The simulator's time, which goes on with what people do. The server reads it every few milliseconds while it waits.
@@ -28,17 +28,6 @@ impl Clock for SimulatedClock {
     }
 }
 
-/// Why the server did not start.
-#[derive(Debug, thiserror::Error)]
-pub enum SimulatedStartError {
-    #[error("its configuration is wrong: {0}")]
-    Config(#[from] ServerConfigError),
-    #[error("its GitHub client does not start: {0}")]
-    Github(#[from] github::Error),
-    #[error(transparent)]
-    Start(#[from] StartError),
-}
-
 /// Starts the server for the simulator's App with its storage in the folder `data`, and sends the simulator's webhooks to
 /// it. `clock` replaces the clock of `setup`. `adjust` may change the server before it starts.
 ///
@@ -50,7 +39,7 @@ pub async fn serve_simulated(
     clock: impl Clock + Clone,
     setup: Setup,
     adjust: impl FnOnce(&mut Server, &Github),
-) -> Result<Running, SimulatedStartError> {
+) -> Result<Running, StartError> {
     let config = ServerConfig::from_env(|name| match name {
         "LOOPGATE_APP_ID" => Some(simulator.app_id().to_string()),
         "LOOPGATE_PRIVATE_KEY" => Some(simulator.app_key().private_pem().to_owned()),

@@ -8,6 +8,7 @@ use std::{collections::HashSet, panic::AssertUnwindSafe, sync::Arc};
 
 use chrono::TimeDelta;
 use futures::FutureExt;
+use parking_lot::Mutex;
 use tokio::{
     sync::{mpsc, oneshot},
     task::JoinSet,
@@ -15,8 +16,8 @@ use tokio::{
 use tracing::Instrument;
 
 use super::{
-    Applied, Arrival, Change, Clock, DirtySet, Ended, Inbox, Key, LookOutcome, Metrics, Page, PullRequest, Reconciler,
-    Start, Store, TargetWork, Trouble, Unresolved, WorkEnd,
+    Applied, Arrival, Change, DirtySet, Ended, Key, LookOutcome, PullRequest, Reconciler, Services, Start, TargetWork,
+    Trouble, Unresolved, WorkEnd,
 };
 use crate::{
     github::{Failed, HeardOfHead, LookedHeads, ReconcileRequest, Served, WorkClass, fenced, serving, webhook::Target},
@@ -56,12 +57,9 @@ const REASON_CHARS: usize = 500;
 
 /// What all jobs share.
 pub(super) struct Shared<R> {
+    pub services: Services,
     pub reconciler: Arc<R>,
-    pub store: Store,
-    pub inbox: Inbox,
-    pub metrics: Arc<Metrics>,
-    pub clock: Arc<dyn Clock>,
-    pub rng: std::sync::Mutex<fastrand::Rng>,
+    pub rng: Mutex<fastrand::Rng>,
     /// None where another process may know more of them.
     pub heads: Option<Arc<LookedHeads>>,
     /// Held by the one job whose work was under way when the process last died.
@@ -71,7 +69,7 @@ pub(super) struct Shared<R> {
 pub(super) struct Worker<R> {
     shared: Arc<Shared<R>>,
     dirty: DirtySet,
-    jobs: JoinSet<TaskReport>,
+    jobs: JoinSet<Report<R>>,
     next_wakeup: Option<Timestamp>,
     next_prune: Timestamp,
     /// When to ask for what other processes stored or left; `None` where there are none.
@@ -98,32 +96,16 @@ pub(super) struct Mailbox {
     pub stop: oneshot::Receiver<Timestamp>,
 }
 
-/// How a task of the worker ended.
-enum TaskReport {
-    Job {
-        key: Key,
-        ended: Ended,
-        wakeup: Option<Timestamp>,
-    },
-    Page {
-        installation: InstallationId,
-        class: WorkClass,
-        page: Option<Page>,
-    },
-    /// Due wake-ups were turned into rows; the next is due then.
-    Woken(Option<Timestamp>),
-    Pruned,
-    /// These installations have work that no process holds.
-    Polled(Vec<InstallationId>),
-}
+/// What the worker does when one of its tasks has ended.
+type Report<R> = Box<dyn FnOnce(&mut Worker<R>) + Send>;
 
 impl<R: Reconciler> Worker<R> {
     pub fn new(shared: Shared<R>, mut dirty: DirtySet, unfinished: Vec<InstallationId>) -> Self {
         for installation in unfinished {
             dirty.found(installation);
         }
-        let now = shared.clock.now();
-        let next_poll = shared.store.poll_every().map(|every| now + every);
+        let now = shared.services.clock.now();
+        let next_poll = shared.services.store.poll_every().map(|every| now + every);
         Self {
             shared: Arc::new(shared),
             dirty,
@@ -144,13 +126,18 @@ impl<R: Reconciler> Worker<R> {
             self.start();
             self.tell();
             let alarm = self.next_alarm();
-            let (clock, store) = (self.shared.clock.clone(), self.shared.store.clone());
+            let Services { clock, store, .. } = self.shared.services.clone();
             tokio::select! {
-                Some(arrivals) = mailbox.arrivals.recv() => self.arrived(arrivals),
+                Some(arrivals) = mailbox.arrivals.recv() => arrivals.into_iter().for_each(|it| self.dirty.arrived(it)),
                 // After the arrivals that the job caused, or nothing would seem left to do for a moment.
-                Some(report) = self.jobs.join_next() => {
+                Some(ended) = self.jobs.join_next() => {
                     self.catch_up(&mut mailbox.arrivals);
-                    self.reported(report);
+                    match ended {
+                        Ok(report) => report(&mut self),
+                        // The reconciler's panics are caught in the job. A panic of our own is a defect, so it is not
+                        // hidden.
+                        Err(error) => tracing::error!(%error, "a task of the worker was lost"),
+                    }
                 }
                 // After the arrivals that were there before the question.
                 Some(asked) = mailbox.asked.recv() => {
@@ -164,11 +151,7 @@ impl<R: Reconciler> Worker<R> {
         };
         // From here on the writer waits for no queue: rows it announces are found at the next start.
         drop(mailbox);
-        self.finish(deadline).await
-    }
-
-    async fn finish(mut self, deadline: Option<Timestamp>) -> usize {
-        let clock = self.shared.clock.clone();
+        let clock = self.shared.services.clock.clone();
         let deadline = deadline.unwrap_or_else(|| clock.now());
         let all_ended = async { while self.jobs.join_next().await.is_some() {} };
         tokio::select! {
@@ -182,20 +165,28 @@ impl<R: Reconciler> Worker<R> {
     }
 
     fn start(&mut self) {
-        while let Some((installation, class, after, limit)) = self.dirty.wants_page() {
-            let store = self.shared.store.clone();
+        for (installation, class, after, limit) in self.dirty.wants_pages() {
+            let store = self.shared.services.store.clone();
             self.jobs.spawn(async move {
                 let page = store.page((installation, class), after.as_ref(), limit).await;
                 let page = page.inspect_err(|error| tracing::error!(%error, "the inbox cannot be read")).ok();
-                TaskReport::Page { installation, class, page }
+                Box::new(move |worker: &mut Self| {
+                    worker.dirty.paged(installation, class, page, worker.shared.services.clock.now());
+                }) as Report<R>
             });
         }
         while let Some(start) = self.dirty.start() {
             let shared = self.shared.clone();
-            self.jobs.spawn(async move { shared.job(start).await });
+            self.jobs.spawn(async move {
+                let (ended, wakeup) = shared.job(&start).await;
+                Box::new(move |worker: &mut Self| {
+                    worker.dirty.ended(start.key, ended);
+                    worker.next_wakeup = earlier(worker.next_wakeup, wakeup);
+                }) as Report<R>
+            });
         }
-        self.shared.metrics.queued.set(self.dirty.queued());
-        self.shared.metrics.running.set(self.dirty.running());
+        self.shared.services.metrics.queued.set(self.dirty.queued());
+        self.shared.services.metrics.running.set(self.dirty.running());
     }
 
     fn tell(&mut self) {
@@ -203,7 +194,7 @@ impl<R: Reconciler> Worker<R> {
             return;
         }
         let is_settled = self.dirty.is_settled();
-        let is_idle = self.jobs.is_empty() && self.next_alarm() > self.shared.clock.now();
+        let is_idle = self.jobs.is_empty() && self.next_alarm() > self.shared.services.clock.now();
         let is_so = |rest: Rest| if rest == Rest::Settled { is_settled } else { is_idle };
         for (_, waiting) in self.waiting.extract_if(.., |(rest, _)| is_so(*rest)) {
             waiting.send(()).ok();
@@ -218,63 +209,42 @@ impl<R: Reconciler> Worker<R> {
 
     fn catch_up(&mut self, waiting: &mut mpsc::Receiver<Vec<Arrival>>) {
         while let Ok(arrivals) = waiting.try_recv() {
-            self.arrived(arrivals);
-        }
-    }
-
-    fn arrived(&mut self, arrivals: Vec<Arrival>) {
-        for arrival in arrivals {
-            self.dirty.arrived(arrival);
-        }
-    }
-
-    fn reported(&mut self, report: Result<TaskReport, tokio::task::JoinError>) {
-        match report {
-            Ok(TaskReport::Job { key, ended, wakeup }) => {
-                self.dirty.ended(key, ended);
-                self.next_wakeup = earlier(self.next_wakeup, wakeup);
-            }
-            Ok(TaskReport::Page { installation, class, page }) => {
-                self.dirty.paged(installation, class, page, self.shared.clock.now())
-            }
-            Ok(TaskReport::Woken(next)) => self.next_wakeup = earlier(self.next_wakeup, next),
-            Ok(TaskReport::Pruned) => {}
-            Ok(TaskReport::Polled(found)) => {
-                self.is_polling = false;
-                found.into_iter().for_each(|installation| self.dirty.found(installation));
-            }
-            // The reconciler's panics are caught in the job. A panic of our own is a defect, so it is not hidden.
-            Err(error) => tracing::error!(%error, "a task of the worker was lost"),
+            arrivals.into_iter().for_each(|it| self.dirty.arrived(it));
         }
     }
 
     fn wake(&mut self) {
-        let now = self.shared.clock.now();
+        let now = self.shared.services.clock.now();
         self.dirty.wake(now);
         if self.next_wakeup.is_some_and(|due| due <= now) {
             self.next_wakeup = None;
             let shared = self.shared.clone();
-            self.jobs.spawn(async move { TaskReport::Woken(shared.take_due(now).await) });
+            self.jobs.spawn(async move {
+                let next = shared.take_due(now).await;
+                Box::new(move |worker: &mut Self| worker.next_wakeup = earlier(worker.next_wakeup, next)) as Report<R>
+            });
         }
         if !self.is_polling && self.next_poll.is_some_and(|due| due <= now) {
             self.is_polling = true;
-            self.next_poll = self.shared.store.poll_every().map(|every| now + every);
+            self.next_poll = self.shared.services.store.poll_every().map(|every| now + every);
             // What another process was to be woken for may be due.
             self.next_wakeup = Some(now);
             let shared = self.shared.clone();
             self.jobs.spawn(async move {
-                let found = shared.store.installations(now).await;
-                TaskReport::Polled(
-                    found.inspect_err(|error| tracing::error!(%error, "the inbox cannot be read")).unwrap_or_default(),
-                )
+                let found = shared.services.store.installations(now).await;
+                let found = found.inspect_err(|error| tracing::error!(%error, "the inbox cannot be read"));
+                Box::new(move |worker: &mut Self| {
+                    worker.is_polling = false;
+                    found.into_iter().flatten().for_each(|installation| worker.dirty.found(installation));
+                }) as Report<R>
             });
         }
         if self.next_prune <= now {
             self.next_prune = now + PRUNE_EVERY;
             let shared = self.shared.clone();
             self.jobs.spawn(async move {
-                while let Ok(Applied::Rows(1..)) = shared.inbox.apply(Change::Prune(now)).await {}
-                TaskReport::Pruned
+                while let Ok(Applied::Rows(1..)) = shared.services.inbox.apply(Change::Prune(now)).await {}
+                Box::new(|_: &mut Self| ()) as Report<R>
             });
         }
     }
@@ -285,9 +255,9 @@ impl<R: Reconciler> Shared<R> {
     async fn take_due(&self, now: Timestamp) -> Option<Timestamp> {
         let soon = Some(now + STORAGE_PAUSE);
         loop {
-            match self.store.next_wakeup().await {
+            match self.services.store.next_wakeup().await {
                 Ok(Some(due)) if due <= now => {
-                    if self.inbox.apply(Change::Wake(now)).await.is_err() {
+                    if self.services.inbox.apply(Change::Wake(now)).await.is_err() {
                         return soon;
                     }
                 }
@@ -300,73 +270,92 @@ impl<R: Reconciler> Shared<R> {
         }
     }
 
-    async fn job(&self, start: Start) -> TaskReport {
-        let Start { key, newest, .. } = start.clone();
-        let report = |ended| TaskReport::Job { key: key.clone(), ended, wakeup: None };
-        let loaded = match self.store.load(&key).await {
-            Ok(Some(loaded)) => loaded,
+    /// How it ended for the queue, and when to look again if nothing happens before.
+    async fn job(&self, start: &Start) -> (Ended, Option<Timestamp>) {
+        let key = &start.key;
+        match self.services.store.load(key).await {
+            Ok(Some(loaded)) => {
+                // Every line that is logged within carries where the work came from and whom it concerns.
+                let span = tracing::info_span!(
+                    "reconcile",
+                    delivery = loaded.origin.delivery,
+                    event = loaded.origin.event,
+                    installation = key.installation.get(),
+                    repository = key.target.repository().map(tracing::field::display),
+                    pull_request = job_of(key, &loaded).map(|job| job.number.get())
+                );
+                self.work(start, loaded).instrument(span).await
+            }
             // Done already, by a job that read these rows before their announcement came.
-            Ok(None) => return report(Ended::Done(newest)),
+            Ok(None) => (Ended::Done(start.newest), None),
             Err(error) => {
                 tracing::error!(%error, "the inbox cannot be read");
-                return report(Ended::Retry(self.clock.now() + STORAGE_PAUSE));
+                (Ended::Retry(self.services.clock.now() + STORAGE_PAUSE), None)
             }
-        };
-        let span = span(&key, &loaded);
-        self.work(start, loaded).instrument(span).await
+        }
     }
 
-    async fn work(&self, Start { key, newest, urgency, behind }: Start, loaded: TargetWork) -> TaskReport {
+    async fn work(
+        &self,
+        Start { key, newest, urgency, behind }: &Start,
+        loaded: TargetWork,
+    ) -> (Ended, Option<Timestamp>) {
+        let Services { store, inbox, clock, .. } = &self.services;
         // Work that was under way when the process died may have killed it. Such work runs one at a time, so that the
         // next death has one suspect.
         let _alone = if loaded.begun > 0 { Some(self.suspects.lock().await) } else { None };
-        let now = self.clock.now();
-        let loaded = match self.inbox.apply(Change::Begin(key.clone(), now)).await {
+        let now = clock.now();
+        let loaded = match inbox.apply(Change::Begin(key.clone(), now)).await {
             Ok(Applied::Begun(Some(begun))) => *begun,
             // Another process does it, or has done it.
-            Ok(_) => return TaskReport::Job { key, ended: Ended::Done(newest), wakeup: None },
-            Err(_) => return TaskReport::Job { key, ended: Ended::Retry(now + STORAGE_PAUSE), wakeup: None },
+            Ok(_) => return (Ended::Done(*newest), None),
+            Err(_) => return (Ended::Retry(now + STORAGE_PAUSE), None),
         };
         let covered = loaded.covered;
-        let fence = self.store.fence(&key, covered);
+        let fence = store.fence(Some((key, covered)));
         let is_fatal = loaded.begun >= CRASHES;
         let (how, ended) = if is_fatal {
-            let now = self.clock.now();
+            let now = clock.now();
             let reason = format!("the server ended {} times while it worked on this", loaded.begun);
             let failing_since = loaded.failing_since.unwrap_or(now);
             self.given_up(Trouble { failures: loaded.failures, failing_since, reason, retry_at: now }, &loaded)
         } else {
             let class = urgency.class();
-            let call = serving(Served { urgency, behind }, self.call(&key, class, &loaded));
-            match fenced(fence.clone(), call).await {
+            let served = Served { urgency: urgency.clone(), behind: behind.clone() };
+            match fenced(Some(fence.clone()), serving(served, self.call(key, class, &loaded))).await {
                 Ok(how) => (how, Ended::Done(covered.up_to)),
                 Err(failed) => self.failed(failed, &loaded),
             }
         };
-        let also = others(&key, &how);
-        let wakeup = match how {
-            WorkEnd::Done(LookOutcome { requeue, .. }) => requeue,
-            _ => None,
-        };
-        let change = Change::Settle { key: key.clone(), covered, how, now: self.clock.now() };
-        let ended = match self.inbox.apply(change).await {
+        // What else is to be looked at after a look: the next layer of the stack, and all of a repository whose
+        // configuration was found again.
+        let mut also = Vec::new();
+        let mut wakeup = None;
+        if let (WorkEnd::Done(outcome), Some(repository)) = (&how, key.target.repository()) {
+            wakeup = outcome.requeue;
+            also.extend(outcome.above.map(|above| pull_key(key.installation, repository.clone(), above)));
+            let whole = Key { installation: key.installation, target: Target::Repository(repository.clone()) };
+            also.extend(outcome.awakened.then_some(whole));
+        }
+        let change = Change::Settle { key: key.clone(), covered, how, now: clock.now() };
+        let ended = match inbox.apply(change).await {
             Ok(_) => ended,
-            Err(_) => Ended::Retry(self.clock.now() + STORAGE_PAUSE),
+            Err(_) => Ended::Retry(clock.now() + STORAGE_PAUSE),
         };
         for key in also {
-            if self.inbox.apply(Change::Look(key.clone(), self.clock.now())).await.is_err() {
+            if inbox.apply(Change::Look(key.clone(), clock.now())).await.is_err() {
                 tracing::warn!(%key, "what this concerns too is looked at within a quarter of an hour, not now");
             }
         }
         // After it was given up for good: should showing that end the process too, nothing begins anew.
         if is_fatal
             && matches!(ended, Ended::Done(_))
-            && let Some(job) = job_of(&key, &loaded)
-            && let Err(failed) = caught(fenced(fence, self.reconciler.tell_given_up(job, loaded.begun))).await
+            && let Some(job) = job_of(key, &loaded)
+            && let Err(failed) = caught(fenced(Some(fence), self.reconciler.tell_given_up(job, loaded.begun))).await
         {
             tracing::warn!(reason = failed.reason, "the pull request does not show that it was given up");
         }
-        TaskReport::Job { key, ended, wakeup }
+        (ended, wakeup)
     }
 
     async fn call(&self, key: &Key, class: WorkClass, loaded: &TargetWork) -> Result<WorkEnd, Failed> {
@@ -374,9 +363,9 @@ impl<R: Reconciler> Shared<R> {
         let hints = loaded.hints.clone();
         if let Some(job) = job_of(key, loaded) {
             let outcome = caught(self.reconciler.reconcile(job)).await?;
-            self.metrics.reconciles_done.add(1);
+            self.services.metrics.reconciles_done.add(1);
             if let Some(line) = &outcome.ended {
-                self.metrics.runs.add(line);
+                self.services.metrics.runs.add(line);
             }
             tracing::info!(again = outcome.requeue.map(tracing::field::display), "reconciled");
             return Ok(WorkEnd::Done(outcome));
@@ -393,7 +382,7 @@ impl<R: Reconciler> Shared<R> {
         // In the order they were listed in: what changed last comes first.
         let mut met = HashSet::with_capacity(pulls.len());
         pulls.retain(|pull| met.insert(pull.clone()));
-        self.metrics.resolved.add(1);
+        self.services.metrics.resolved.add(1);
         tracing::debug!(pulls = pulls.len(), "resolved");
         let into = pulls.into_iter().map(|pull| pull_key(installation, pull.repository, pull.number)).collect();
         let origin = loaded.origin.clone();
@@ -406,20 +395,20 @@ impl<R: Reconciler> Shared<R> {
     fn known(&self, work: &Unresolved, loaded: &TargetWork) -> Option<Vec<PullRequest>> {
         let (Some(heads), Target::Head { repository, sha }) = (&self.heads, &work.target) else { return None };
         let heard = HeardOfHead { hints: &work.hints, since: loaded.waiting_since, last: loaded.origin.received_at };
-        let concerned = heads.concerned(repository, *sha, heard, self.clock.now())?;
+        let concerned = heads.concerned(repository, *sha, heard, self.services.clock.now())?;
         let of = |number| PullRequest { repository: repository.clone(), number };
         Some(concerned.into_iter().map(of).collect())
     }
 
     fn failed(&self, failed: Failed, loaded: &TargetWork) -> (WorkEnd, Ended) {
-        let now = self.clock.now();
+        let now = self.services.clock.now();
         let reason: String = failed.reason.chars().take(REASON_CHARS).collect();
         let failing_since = loaded.failing_since.unwrap_or(now);
         let trouble = |failures, retry_at| Trouble { failures, failing_since, reason: reason.clone(), retry_at };
         let again = |failures, retry_at| (WorkEnd::Failed(trouble(failures, retry_at)), Ended::Retry(retry_at));
         match failed.retry {
-            Retry::At(_) | Retry::Paced(_) | Retry::OnEvent => self.metrics.reconciles_waiting.add(1),
-            Retry::WhenAnswered | Retry::Later => self.metrics.reconciles_failed.add(1),
+            Retry::At(_) | Retry::Paced(_) | Retry::OnEvent => self.services.metrics.reconciles_waiting.add(1),
+            Retry::WhenAnswered | Retry::Later => self.services.metrics.reconciles_failed.add(1),
         }
         match failed.retry {
             Retry::At(at) => {
@@ -452,7 +441,7 @@ impl<R: Reconciler> Shared<R> {
     fn given_up(&self, trouble: Trouble, loaded: &TargetWork) -> (WorkEnd, Ended) {
         let Trouble { failures, reason, failing_since, retry_at: at } = &trouble;
         tracing::error!(reason, failures, %failing_since, "given up: a dead letter");
-        self.metrics.dead.add(1);
+        self.services.metrics.dead.add(1);
         let at = *at;
         (WorkEnd::Dead { trouble, at }, Ended::Done(loaded.covered.up_to))
     }
@@ -460,23 +449,8 @@ impl<R: Reconciler> Shared<R> {
     /// The second half of a pause is random, so that targets which failed together do not come back together.
     fn jittered(&self, pause: TimeDelta) -> TimeDelta {
         let whole = pause.num_milliseconds();
-        let mut rng = self.rng.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        TimeDelta::milliseconds(whole / 2 + rng.i64(0..=whole / 2))
+        TimeDelta::milliseconds(whole / 2 + self.rng.lock().i64(0..=whole / 2))
     }
-}
-
-/// Every line that is logged within carries where the work came from and whom it concerns.
-fn span(key: &Key, loaded: &TargetWork) -> tracing::Span {
-    let repository = key.target.repository().map(tracing::field::display);
-    let pull_request = if let Target::PullRequest { number, .. } = key.target { Some(number.get()) } else { None };
-    tracing::info_span!(
-        "reconcile",
-        delivery = loaded.origin.delivery,
-        event = loaded.origin.event,
-        installation = key.installation.get(),
-        repository,
-        pull_request
-    )
 }
 
 /// The call that a target stands for, if it is a pull request.
@@ -484,15 +458,6 @@ fn job_of(key: &Key, loaded: &TargetWork) -> Option<ReconcileRequest> {
     let Target::PullRequest { repository, number } = &key.target else { return None };
     let (repository, hints) = (repository.clone(), loaded.hints.clone());
     Some(ReconcileRequest { installation: Some(key.installation), repository, number: *number, hints })
-}
-
-/// What else is to be looked at after a look: the next layer of the stack, and all of a repository whose configuration was
-/// found again.
-fn others(key: &Key, how: &WorkEnd) -> Vec<Key> {
-    let (WorkEnd::Done(outcome), Some(repository)) = (how, key.target.repository()) else { return Vec::new() };
-    let above = outcome.above.map(|above| pull_key(key.installation, repository.clone(), above));
-    let whole = Key { installation: key.installation, target: Target::Repository(repository.clone()) };
-    above.into_iter().chain(outcome.awakened.then_some(whole)).collect()
 }
 
 fn pull_key(installation: InstallationId, repository: RepoName, number: PrNumber) -> Key {

@@ -149,9 +149,9 @@ impl World {
 async fn serve(github: &Simulator, data: &std::path::Path, time: &Time, seed: u64) -> Running {
     let patience = Patience { pause: Duration::ZERO, ..Patience::default() };
     let setup = Setup { patience, ..Setup::default() };
-    let running = serve_simulated(github, data, time.clone(), setup, |server, client| {
+    let running = serve_simulated(github, data, time.clone(), setup, |server, _| {
         server.rng = fastrand::Rng::with_seed(seed);
-        server.recovery = Some(client.clone());
+        server.recovers = true;
     })
     .await
     .unwrap();

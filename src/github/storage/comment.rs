@@ -8,16 +8,15 @@
 //! Who has write access can edit the comment, as they can move a ref: the state in it is believed under the App's seal
 //! only ([`Seal`](crate::refs::Seal)), and a workflow without one does not resist people with push access anyway.
 
-use std::sync::{Mutex, PoisonError};
-
 use http::Method;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use serde_json::json;
 
 use super::told;
 use crate::{
     github::{
-        Client, Error, OwnComment, Target,
+        Client, Error, OwnComment,
         error::OrAbsent as _,
         marker::{Marker, state_apart, with_state},
         observe::status_comments,
@@ -30,12 +29,12 @@ use loopgate_core::{CommentId, PrNumber, RepoName, observed::AppIdentity, policy
 
 /// The status comment of one pull request.
 pub struct CommentSlot {
-    client: Client,
-    repository: RepoName,
-    number: PrNumber,
-    us: AppIdentity,
+    pub(super) client: Client,
+    pub(super) repository: RepoName,
+    pub(super) number: PrNumber,
+    pub(super) us: AppIdentity,
     /// As it was last read or written.
-    comment: Mutex<Option<OwnComment>>,
+    pub(super) comment: Mutex<Option<OwnComment>>,
 }
 
 #[derive(Deserialize)]
@@ -45,21 +44,8 @@ struct Written {
 }
 
 impl CommentSlot {
-    pub(super) fn new(Target { repo, number }: Target<'_>, us: AppIdentity, seen: Option<OwnComment>) -> Self {
-        Self { client: repo.client.clone(), repository: repo.name.clone(), number, us, comment: Mutex::new(seen) }
-    }
-
     pub(super) fn comment(&self) -> Option<OwnComment> {
-        self.comment.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-
-    /// What people see of it.
-    pub(super) fn visible(&self) -> String {
-        self.comment().map(|comment| state_apart(&comment.body).0.to_owned()).unwrap_or_default()
-    }
-
-    fn is_now(&self, comment: Option<OwnComment>) {
-        *self.comment.lock().unwrap_or_else(PoisonError::into_inner) = comment;
+        self.comment.lock().clone()
     }
 
     /// The comment as it stands on GitHub.
@@ -108,12 +94,12 @@ impl Slot for CommentSlot {
         let there = self.look_again().await.map_err(told)?;
         let standing = there.as_ref().and_then(|comment| state_apart(&comment.body).1);
         if standing != old {
-            self.is_now(there);
+            *self.comment.lock() = there;
             return Err(RefsError::RefMoved { name: name.clone() });
         }
         let body = with_state(&Marker::Status.on(report), new);
         let written = self.write(there.map(|comment| comment.id), body).await.map_err(told)?;
-        self.is_now(Some(written));
+        *self.comment.lock() = Some(written);
         Ok(())
     }
 }

@@ -10,6 +10,7 @@ mod comment;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use parking_lot::Mutex;
 
 pub use self::artifact::StateArtifact;
 use self::{artifact::ArtifactSlot, comment::CommentSlot};
@@ -44,8 +45,10 @@ macro_rules! with {
 impl Storage {
     /// The status comment that was seen, or the one there will be.
     pub fn status_comment(target: Target<'_>, facts: &PullRequestFacts) -> Self {
-        let seen = facts.status_comments().into_iter().next();
-        Self::Comment(PackedObjects::new(CommentSlot::new(target, facts.us.clone(), seen)))
+        let Target { repo: Repo { client, name }, number } = target;
+        let (client, repository, us) = (client.clone(), name.clone(), facts.us.clone());
+        let comment = Mutex::new(facts.status_comments().into_iter().next());
+        Self::Comment(PackedObjects::new(CommentSlot { client, repository, number, us, comment }))
     }
 
     /// The configured place. Artifacts are uploaded by workflows: without one the comment takes their place.
@@ -83,7 +86,9 @@ impl Storage {
     pub fn report(&self, wish: StatusCommentWish, texts: &Rendered) -> String {
         match (self, wish) {
             (Self::Comment(_), StatusCommentWish::Upsert) => texts.status_comment.clone(),
-            (Self::Comment(objects), StatusCommentWish::Leave) => objects.slot().visible(),
+            (Self::Comment(objects), StatusCommentWish::Leave) => {
+                objects.slot().comment().map(|it| marker::state_apart(&it.body).0.to_owned()).unwrap_or_default()
+            }
             (Self::Ref(_) | Self::Artifact(_), _) => texts.artifact.clone(),
         }
     }

@@ -44,6 +44,8 @@ use loopgate_core::{
 
 /// Bytes of a request at most.
 const MOST_BYTES: usize = 64 << 10;
+/// When a token was used last is noted to this.
+const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
 /// How long one call waits at most: clients, and what stands between, give up after a minute of silence.
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(55);
 
@@ -80,8 +82,8 @@ async fn admit(State(desk): State<Arc<Desk>>, mut request: Request, next: Next) 
     let token = shown.filter(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && token.starts_with(PREFIX));
     let Some((_, token)) = token else { return unauthorized("Bearer realm=\"loopgate\"") };
     let (Desk { admin, calls }, digest) = (&*desk, TokenDigest::of(token));
-    let now = admin.clock.now();
-    let known = match admin.store.token(&digest, now).await {
+    let now = admin.services.clock.now();
+    let known = match admin.services.store.token(&digest, now).await {
         Ok(Some(known)) => known,
         Ok(None) => return unauthorized("Bearer realm=\"loopgate\", error=\"invalid_token\""),
         Err(error) => {
@@ -94,9 +96,9 @@ async fn admit(State(desk): State<Arc<Desk>>, mut request: Request, next: Next) 
             .into_response();
     }
     calls.count(known.owner, now);
-    if known.is_use_news(now) {
+    if known.used_at.is_none_or(|used| used < now - USE_NOTED_EVERY) {
         // Only for people to see.
-        admin.inbox.apply(Change::Tokens(TokenChange::Use(digest, now))).await.ok();
+        admin.services.inbox.apply(Change::Tokens(TokenChange::Use(digest, now))).await.ok();
     }
     request.extensions_mut().insert(known);
     next.run(request).await
@@ -124,17 +126,14 @@ impl Desk {
         let named = call.subject().ok_or_else(|| Refused("there is no working tree here".to_owned()))?;
         let loops = self.admin.loops.as_ref().ok_or_else(|| not_now("this server reads no GitHub"))?;
         let installation = loops.installation_for(named.0, (owner.owner, &owner.login)).await.map_err(not_now)?;
-        let answer = match installation {
-            Some(installation) => self.told((loops, installation), named, call).await?,
-            None => None,
-        };
-        answer.ok_or_else(|| {
-            let what = named.1.map_or_else(|| named.0.to_string(), |number| format!("{}#{number}", named.0));
-            Refused(format!(
-                "there is no {what} that Loopgate looks after, or GitHub does not show it to {}",
-                owner.login
-            ))
-        })
+        if let Some(installation) = installation
+            && let Some(answer) = self.told((loops, installation), named, call).await?
+        {
+            return Ok(answer);
+        }
+        let what = named.1.map_or_else(|| named.0.to_string(), |number| format!("{}#{number}", named.0));
+        let login = &owner.login;
+        Err(Refused(format!("there is no {what} that Loopgate looks after, or GitHub does not show it to {login}")))
     }
 
     /// What a call asks for of a repository that may be shown; none where there is no such thing.
@@ -156,14 +155,14 @@ impl Desk {
                 self.waited((loops, installation), (repository, number), input.since, time).await
             }
             Call::Explain(_) => {
-                let looked = loops.now(installation, (repository, number), self.admin.clock.now()).await;
+                let looked = loops.now(installation, (repository, number), self.admin.services.clock.now()).await;
                 let Some(it) = looked.map_err(|failed| not_now(failed.reason))? else { return Ok(None) };
                 Ok(Some(explanation(&it.subject())))
             }
             Call::Memory(input) => {
                 let objects = loops.objects(installation, repository);
                 let retention = Retention { days: MemoryPolicy::default().retention_days };
-                let store = MemoryStore::new(&objects, retention, self.admin.clock.now());
+                let store = MemoryStore::new(&objects, retention, self.admin.services.clock.now());
                 let memory = store.load().await.map_err(not_now)?;
                 Ok(Some(memory_found(&memory.search(&input.words), &memory.unmended(&input.words))))
             }
@@ -186,7 +185,7 @@ impl Desk {
         since: Option<Sha>,
         time: TimeDelta,
     ) -> Result<Option<Value>, Refused> {
-        let clock = &*self.admin.clock;
+        let clock = &*self.admin.services.clock;
         let waited = async {
             let client = loops.github().client(Some(installation));
             let us = loops.github().identity(&client).await?;

@@ -5,12 +5,7 @@
 //! two seconds, too. It is sent away after four minutes and comes again, so that rights are looked at again; more than so
 //! many at once, of all and of one visitor, are refused, and their pages ask for themselves.
 
-use std::{
-    collections::HashMap,
-    convert::Infallible,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{collections::HashMap, convert::Infallible, sync::Arc, time::Duration};
 
 use axum::{
     extract::{Query, State},
@@ -21,6 +16,7 @@ use axum::{
     },
 };
 use futures::stream;
+use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::{
     sync::{OwnedSemaphorePermit, Semaphore, watch},
@@ -74,16 +70,14 @@ impl Live {
     /// None where there is no room.
     fn places(&self, reader: &Reader) -> Option<Places> {
         let room = if reader.is_operator() { &self.operators } else { &self.visitors };
-        let own = reader.visitor.as_ref().map(|(id, _)| self.own_room(*id));
-        let own = own.map(Semaphore::try_acquire_owned).transpose().ok()?;
+        let own = reader.visitor.as_ref().map(|(visitor, _)| {
+            let mut own = self.own.lock();
+            // Each listener holds the room it is in.
+            own.retain(|_, room| Arc::strong_count(room) > 1);
+            own.entry(*visitor).or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE))).clone().try_acquire_owned()
+        });
+        let own = own.transpose().ok()?;
         Some((room.clone().try_acquire_owned().ok()?, own))
-    }
-
-    fn own_room(&self, visitor: UserId) -> Arc<Semaphore> {
-        let mut own = self.own.lock().unwrap_or_else(PoisonError::into_inner);
-        // Each listener holds the room it is in.
-        own.retain(|_, room| Arc::strong_count(room) > 1);
-        own.entry(visitor).or_insert_with(|| Arc::new(Semaphore::new(MOST_OF_ONE))).clone()
     }
 }
 
@@ -152,8 +146,8 @@ async fn listen(admin: &Admin, reader: &Reader, page: &str) -> Result<Option<Lis
     let Some(places) = admin.live.places(reader) else { return Ok(None) };
     let shown = Filter { repository: repository.map(|name| name.to_string()), ..Filter::default() };
     let filter = IndexFilter { sees: reader.sees.clone(), shown };
-    let (written, stop) = (admin.metrics.written.subscribe(), admin.live.stop.clone());
-    let known = admin.store.index_version(&filter).await?;
-    let (store, until) = (admin.store.clone(), Instant::now() + LISTENS);
+    let (written, stop) = (admin.services.metrics.written.subscribe(), admin.live.stop.clone());
+    let known = admin.services.store.index_version(&filter).await?;
+    let (store, until) = (admin.services.store.clone(), Instant::now() + LISTENS);
     Ok(Some(Listener { store, filter, known, written, stop, until, _places: places }))
 }

@@ -79,7 +79,7 @@ async fn as_operator(State(admin): State<Arc<Admin>>, mut request: Request, next
 pub(super) fn published(admin: Arc<Admin>, visitors: &Arc<Visitors>) -> Router {
     let pages = pages().with_state(admin.clone()).merge(tokens::routes((admin.clone(), visitors.clone())));
     let pages = pages.route_layer(from_fn_with_state(visitors.clone(), visitors::admit));
-    pages.merge(visitors::routes(visitors.clone())).merge(agents::routes(admin, visitors.origin())).merge(style())
+    pages.merge(visitors::routes(visitors.clone())).merge(agents::routes(admin, &visitors.origin)).merge(style())
 }
 
 fn style<S: Clone + Send + Sync + 'static>() -> Router<S> {
@@ -144,20 +144,17 @@ struct Asked {
     agent: String,
     part: Option<Part>,
     from: u32,
+    /// Whose page [`mine`] is, where it is not the reader's.
+    login: Option<String>,
 }
 
 async fn overview(State(admin): State<Arc<Admin>>, reply: Reply, Query(asked): Query<Asked>) -> Response {
     told(&reply, listed(&admin, &reply.reader, asked).await)
 }
 
-#[derive(Deserialize)]
-struct Me {
-    login: Option<String>,
-}
-
 /// What waits for a person.
-async fn mine(State(admin): State<Arc<Admin>>, reply: Reply, Query(me): Query<Me>) -> Response {
-    let me = match (me.login.as_deref().map(str::parse::<Login>), &reply.reader.visitor) {
+async fn mine(State(admin): State<Arc<Admin>>, reply: Reply, Query(asked): Query<Asked>) -> Response {
+    let me = match (asked.login.as_deref().map(str::parse::<Login>), &reply.reader.visitor) {
         (Some(Err(_)), _) => return Refused::Absent("account of that name").told(&reply),
         (Some(Ok(login)), _) => login.to_string(),
         (None, Some((_, login))) => login.to_string(),
@@ -167,25 +164,26 @@ async fn mine(State(admin): State<Arc<Admin>>, reply: Reply, Query(me): Query<Me
 }
 
 async fn listed(admin: &Admin, reader: &Reader, asked: Asked) -> Result<Overview, Refused> {
-    let Asked { repository, person, me, agent, part, from } = asked;
+    let Asked { repository, person, me, agent, part, from, .. } = asked;
     let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let repository = given(repository).map(|name| seen(reader, &name)).transpose()?.map(|name| name.to_string());
     let shown = Filter { repository, person: given(person), me: given(me), agent: given(agent), part };
     let filter = IndexFilter { sees: reader.sees.clone(), shown };
-    let now = admin.clock.now();
-    let counts = admin.store.count_loops(&filter).await?;
+    let now = admin.services.clock.now();
+    let counts = admin.services.store.count_loops(&filter).await?;
     let mut groups = Vec::with_capacity(counts.len());
     let (from, most) = if part.is_some() { (from, OF_ONE) } else { (0, OF_EACH) };
     for (part, count, oldest) in counts.into_iter().filter(|(of, ..)| part.is_none_or(|one| one == *of)) {
-        let loops = admin.store.loops((&filter, part), from, most).await?;
-        let loops = loops.into_iter().map(|it| ListedLoop::new(&it.repository, it.number, it.open, now)).collect();
+        let loops = admin.services.store.loops((&filter, part), from, most).await?;
+        let listed = |(repository, number, open)| ListedLoop::new(&repository, number, open, now);
+        let loops = loops.into_iter().map(listed).collect();
         groups.push((part, count, oldest, loops));
     }
     Ok(shortened(Overview::new(filter.shown, groups, from, now), MOST_BYTES, &reader.frame))
 }
 
 async fn repositories(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
-    let rows = admin.store.repositories(reply.reader.sees.clone()).await.map_err(Refused::from);
+    let rows = admin.services.store.repositories(reply.reader.sees.clone()).await.map_err(Refused::from);
     told(&reply, rows.map(Repositories::new))
 }
 
@@ -210,7 +208,7 @@ async fn one_loop(
                 Some(recorded) => Ok(LoopPage::then(&recorded, target.1, &repository)),
                 None => Err(Refused::Absent("saved state of this loop with that id")),
             },
-            None => as_it_stands(loops, installation, target, admin.clock.now()).await,
+            None => as_it_stands(loops, installation, target, admin.services.clock.now()).await,
         }
     };
     told(&reply, as_a_visitor(read).await)
@@ -255,11 +253,11 @@ async fn of_repository(
         let objects = loops.objects(installation, &repository);
         if page == "memory" {
             let retention = Retention { days: MemoryPolicy::default().retention_days };
-            let memory = MemoryStore::new(&objects, retention, admin.clock.now()).load().await?;
+            let memory = MemoryStore::new(&objects, retention, admin.services.clock.now()).load().await?;
             return Ok(reply.with(StatusCode::OK, &MemoryPage::of(&repository, &memory)));
         }
         // Up to the last full hour, so that the page is the same for an hour; what ended since is counted all the same.
-        let now = admin.clock.now();
+        let now = admin.services.clock.now();
         let hour = now.duration_trunc(TimeDelta::hours(1)).unwrap_or(now);
         let window = Window::back(hour, METRICS_OF);
         let whole = Window { from: window.before().from, to: now };

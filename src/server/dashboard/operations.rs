@@ -32,10 +32,13 @@ pub(super) async fn page(State(admin): State<Arc<Admin>>, reply: Reply) -> Respo
 }
 
 async fn read(admin: &Admin) -> Result<Operations, Refused> {
-    let now = admin.clock.now();
-    let (counts, letters, problems) =
-        futures::try_join!(admin.store.counts(), admin.store.dead_letters(), admin.store.problems())?;
-    let github = admin.recovery.as_ref().map(|recovery| &recovery.github);
+    let now = admin.services.clock.now();
+    let (counts, letters, problems) = futures::try_join!(
+        admin.services.store.counts(),
+        admin.services.store.dead_letters(),
+        admin.services.store.problems()
+    )?;
+    let github = admin.services.github.as_ref();
     let spending = github.map(|github| github.spending()).unwrap_or_default();
     let queue = WorkClass::ALL.into_iter().map(|class| Queue {
         class: work_class(class.as_str()),

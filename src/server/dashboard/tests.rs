@@ -19,6 +19,7 @@ use crate::{
         metrics::Metrics,
         pages::{Readiness, admin},
         reconciler::{LookOutcome, Overview, Standing},
+        services::Services,
         storage::{self, Change, Delivery, Key, Trouble, WorkEnd, sample},
     },
 };
@@ -74,25 +75,17 @@ impl Pages {
         let metrics = Arc::new(Metrics::default());
         let (inbox, write) = inbox::open(writer, store.clone(), announce, metrics.clone());
         tokio::spawn(write);
-        let clock = Arc::new(SystemClock);
-        let readiness = Arc::new(Readiness::new(inbox.clone(), clock.clone()));
+        let services = Services { store, inbox, metrics, clock: Arc::new(SystemClock), github: None };
         let token = "a-token".to_owned();
-        let form_token = token.clone();
-        let (checks, recovery, loops, doctor) = (Vec::new(), None, None, None);
-        let live = Live::new(watch::channel(false).1);
         let pages = Admin {
+            readiness: Arc::new(Readiness::new(services.clone())),
+            services,
             overview: Box::new(Overview::default),
-            store,
-            inbox,
-            clock,
-            metrics,
-            readiness,
-            checks,
-            recovery,
-            loops,
-            doctor,
-            live,
-            form_token,
+            recovery: None,
+            loops: None,
+            doctor: None,
+            live: Live::new(watch::channel(false).1),
+            form_token: token.clone(),
         };
         Self { app: admin(Arc::new(pages)), token, _data: data }
     }

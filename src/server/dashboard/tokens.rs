@@ -46,12 +46,6 @@ pub(super) fn routes(tokens: Tokens) -> Router {
         .with_state(tokens)
 }
 
-/// A new token of 256 random bits.
-fn fresh() -> String {
-    let chance = [nonce(), nonce(), nonce()].concat();
-    format!("{PREFIX}{}", hex::encode(Sha256::digest(chance)))
-}
-
 /// The visitor whose page it is; operators and strangers have none.
 fn owner(reply: &Reply) -> Result<(UserId, &Login, &str), Refused> {
     match (&reply.reader.visitor, &reply.reader.frame) {
@@ -67,7 +61,7 @@ async fn list(State((admin, visitors)): State<Tokens>, reply: Reply) -> Response
 
 async fn page(admin: &Admin, visitors: &Visitors, reply: &Reply, made: Option<String>) -> Result<TokensPage, Refused> {
     let (owner, ..) = owner(reply)?;
-    let tokens = admin.store.tokens_of(owner, admin.clock.now()).await?;
+    let tokens = admin.services.store.tokens_of(owner, admin.services.clock.now()).await?;
     let row = |it: AccessToken| TokenRow {
         id: it.digest.0,
         name: plain_line(&it.name),
@@ -75,11 +69,11 @@ async fn page(admin: &Admin, visitors: &Visitors, reply: &Reply, made: Option<St
         last_used: it.used_at.map(moment),
         ends: moment(it.ends_at),
     };
-    let (address, tokens) = (format!("{}/mcp", visitors.origin()), tokens.into_iter().map(row).collect());
+    let (address, tokens) = (format!("{}/mcp", visitors.origin), tokens.into_iter().map(row).collect());
     Ok(TokensPage { schema: "loopgate.tokens/v1", address, made, tokens })
 }
 
-/// Makes one of which only the digest is kept.
+/// Makes one, of 256 random bits, of which only the digest is kept.
 async fn make(State((admin, visitors)): State<Tokens>, reply: Reply, headers: HeaderMap, form: String) -> Response {
     let made = async {
         let (owner, login, of_page) = owner(&reply)?;
@@ -87,10 +81,11 @@ async fn make(State((admin, visitors)): State<Tokens>, reply: Reply, headers: He
             return Ok(reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form()));
         }
         let name = field(&form, "name").unwrap_or_default().trim().chars().take(NAME).collect();
-        let (token, now) = (fresh(), admin.clock.now());
+        let (chance, now) = ([nonce(), nonce(), nonce()].concat(), admin.services.clock.now());
+        let token = format!("{PREFIX}{}", hex::encode(Sha256::digest(chance)));
         let (digest, login) = (TokenDigest::of(&token), login.clone());
         let new = AccessToken { digest, owner, login, name, made_at: now, used_at: None, ends_at: now + LIFE };
-        match changed(&admin, TokenChange::Make(new)).await? {
+        match admin.services.inbox.apply(Change::Tokens(TokenChange::Make(new))).await? {
             Applied::Rows(0) => Ok(reply.with(StatusCode::CONFLICT, &Notice::too_many_tokens(MOST_TOKENS))),
             _ => Ok(reply.with(StatusCode::OK, &page(&admin, &visitors, &reply, Some(token)).await?)),
         }
@@ -106,12 +101,9 @@ async fn revoke(State((admin, visitors)): State<Tokens>, reply: Reply, headers: 
         let Some(id) = field(&form, "id").filter(|_| visitors.is_ours(&headers, &form, of_page)) else {
             return Ok(reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form()));
         };
-        changed(&admin, TokenChange::Revoke(owner, TokenDigest(id))).await?;
+        let change = TokenChange::Revoke(owner, TokenDigest(id));
+        admin.services.inbox.apply(Change::Tokens(change)).await?;
         Ok(Redirect::to("/tokens").into_response())
     };
     revoked.await.unwrap_or_else(|refused: Refused| refused.told(&reply))
-}
-
-async fn changed(admin: &Admin, change: TokenChange) -> Result<Applied, Refused> {
-    Ok(admin.inbox.apply(Change::Tokens(change)).await?)
 }

@@ -9,7 +9,7 @@
 
 use std::{
     collections::{BTreeMap, BTreeSet},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
 };
 
 use axum::{
@@ -26,6 +26,7 @@ use axum::{
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use chrono::TimeDelta;
 use hmac::{Hmac, KeyInit as _, Mac as _};
+use parking_lot::Mutex;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
@@ -57,10 +58,10 @@ pub(super) const MOST_BYTES: usize = 1024;
 
 /// Who signed in.
 pub(in crate::server) struct Visitors {
-    sign_in: SignIn,
+    pub sign_in: SignIn,
     clock: Arc<dyn Clock>,
-    /// The address of the pages as browsers name it.
-    origin: String,
+    /// The address of the pages as browsers name it, without a slash at the end.
+    pub origin: String,
     /// The key of the states' HMAC; it never leaves this process.
     key: Hmac<Sha256>,
     /// By the digest of the word in the cookie.
@@ -83,14 +84,6 @@ impl Visitors {
     pub fn new(sign_in: SignIn, origin: String, clock: Arc<dyn Clock>) -> Self {
         let key = Hmac::new_from_slice(unguessable().as_bytes()).expect("HMAC takes a key of any length");
         Self { sign_in, clock, origin, key, sessions: Mutex::default(), spent: Mutex::default() }
-    }
-
-    pub fn replace_secret(&self, secret: Secret) {
-        self.sign_in.replace_secret(secret);
-    }
-
-    fn sessions(&self) -> MutexGuard<'_, BTreeMap<[u8; 32], Arc<Session>>> {
-        self.sessions.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// What follows from a text for us alone.
@@ -129,7 +122,7 @@ impl Visitors {
     fn session(&self, headers: &HeaderMap) -> Option<([u8; 32], Arc<Session>)> {
         let id = Sha256::digest(self.cookie(headers, SESSION)?).into();
         let now = self.clock.now();
-        let session = self.sessions().get(&id).filter(|session| now < session.ends).cloned();
+        let session = self.sessions.lock().get(&id).filter(|session| now < session.ends).cloned();
         Some((id, session?))
     }
 
@@ -143,7 +136,7 @@ impl Visitors {
             *seen = match self.sign_in.repositories(&session.token).await {
                 Ok(repositories) => (now, Arc::new(repositories)),
                 Err(Error::Unauthorized { .. }) => {
-                    self.sessions().remove(&id);
+                    self.sessions.lock().remove(&id);
                     return Ok(Reader::default());
                 }
                 Err(error) => return Err(error),
@@ -152,11 +145,6 @@ impl Visitors {
         let frame = Frame::Visitor { login: session.login.to_string(), token: session.form_token.clone() };
         let visitor = Some((session.user, session.login.clone()));
         Ok(Reader { frame, visitor, sees: Sees::These(seen.1.clone()) })
-    }
-
-    /// Where the pages are, without a slash at the end.
-    pub fn origin(&self) -> &str {
-        &self.origin
     }
 
     /// Whether a form is of a page that was made for this visitor, and came from there.
@@ -189,7 +177,7 @@ impl Visitors {
             return Err("GitHub says that you were given access to no repository where Loopgate is installed.");
         }
         if let Some((id, _)) = self.session(headers) {
-            self.sessions().remove(&id);
+            self.sessions.lock().remove(&id);
         }
         Ok(self.open(visitor, seen, now))
     }
@@ -199,7 +187,7 @@ impl Visitors {
         let (word, form_token) = (unguessable(), nonce());
         let seen = tokio::sync::Mutex::new((now, Arc::new(seen)));
         let session = Session { user, login, token, form_token, began: now, ends: now + lives, seen };
-        let mut sessions = self.sessions();
+        let mut sessions = self.sessions.lock();
         sessions.retain(|_, session| now < session.ends);
         sessions.insert(Sha256::digest(&word).into(), Arc::new(session));
         end_oldest(&mut sessions, MOST_OF_ONE, |it| it.user == user);
@@ -209,7 +197,7 @@ impl Visitors {
 
     /// Whether the state was not spent before.
     fn spend(&self, at: i64, state: &str) -> bool {
-        let mut spent = self.spent.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut spent = self.spent.lock();
         let is_new = spent.insert((at, state.to_owned()));
         if spent.len() > MOST_SPENT {
             spent.pop_first();
@@ -294,7 +282,7 @@ async fn end(State(visitors): State<Arc<Visitors>>, reply: Reply, headers: Heade
         if !visitors.is_ours(&headers, &form, &session.form_token) {
             return reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form());
         }
-        visitors.sessions().remove(&id);
+        visitors.sessions.lock().remove(&id);
     }
     visitors.set(Redirect::to("/").into_response(), SESSION, "", TimeDelta::zero())
 }

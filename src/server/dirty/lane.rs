@@ -30,7 +30,8 @@ pub(super) struct Lane {
     pub turns: u32,
     /// The last turn of each repository, among what no person waits for.
     pub served: HashMap<Option<RepoName>, u32>,
-    pub has_turn: [bool; 2],
+    /// The lane's own last turn among all lanes, by [`LINES`].
+    pub last_turn: [u64; LINES.len()],
 }
 
 /// What a lane has of one class.
@@ -43,8 +44,8 @@ pub(super) struct ClassQueue {
     pub paused_until: Option<Timestamp>,
     /// Entries in memory that came with this class.
     pub held: usize,
-    pub rest: Rest,
-    pub asks_for_page: bool,
+    /// The walk over what is on disk only; none where all is in memory.
+    pub on_disk: Option<Pass>,
 }
 
 pub(super) const CLASSES: usize = WorkClass::ALL.len();
@@ -83,42 +84,36 @@ impl Entry {
     }
 }
 
-/// Where the rest of a lane's backlog of a class is.
-#[derive(Debug, Default)]
-pub(super) enum Rest {
-    #[default]
-    InMemory,
-    OnDisk(Pass),
-    Loading(Pass),
-}
-
 /// A walk over a lane's targets of a class on disk.
 #[derive(Debug, Default)]
 pub(super) struct Pass {
     pub after: Option<Cursor>,
     /// Something arrived that this walk may not meet.
     pub missed: bool,
+    /// Whether the next page is being read, or cannot be read for the moment.
+    pub is_loading: bool,
 }
 
-/// What takes turns apart from each other.
-#[derive(Debug, Clone, Copy)]
-pub(super) enum Line {
-    People,
-    Others,
-}
+/// The classes that take turns apart from those of the other line: what people wait for, and the rest.
+pub(super) const LINES: [&[WorkClass]; 2] =
+    [&[WorkClass::Person], &[WorkClass::Author, WorkClass::Progress, WorkClass::Spread]];
 
-impl Line {
-    pub const fn classes(self) -> &'static [WorkClass] {
-        match self {
-            Self::People => &[WorkClass::Person],
-            Self::Others => &[WorkClass::Author, WorkClass::Progress, WorkClass::Spread],
-        }
-    }
-}
+/// The place among [`LINES`] of what people wait for.
+const PEOPLE: usize = 0;
 
 impl Lane {
+    /// A lane that comes after all that have waited since then, so that what comes and goes starves nobody.
+    pub fn joining(turns: u64) -> Self {
+        Self { last_turn: [turns; LINES.len()], ..Self::default() }
+    }
+
+    /// Whether something of a line may start.
+    pub fn is_ready(&self, line: usize, limits: Limits) -> bool {
+        LINES[line].iter().any(|class| self.may_start(*class, limits))
+    }
+
     /// Whether there is something of a class, and a place for it among the running.
-    pub fn may_start(&self, class: WorkClass, limits: Limits) -> bool {
+    fn may_start(&self, class: WorkClass, limits: Limits) -> bool {
         let all = self.classes.iter().map(|class| class.running).sum::<usize>();
         let others = all - self.classes[WorkClass::Person as usize].running;
         let of_class = &self.classes[class as usize];
@@ -133,15 +128,15 @@ impl Lane {
     }
 
     /// Takes the next queued target of a line and marks it as running.
-    pub fn take(&mut self, line: Line, limits: Limits) -> Option<(Target, Seq, Urgency)> {
+    pub fn take(&mut self, line: usize, limits: Limits) -> Option<(Target, Seq, Urgency)> {
         let first = |class: WorkClass| self.classes[class as usize].queue.first_key_value().map(|(place, _)| *place);
-        let mut may_start = line.classes().iter().copied().filter(|class| self.may_start(*class, limits));
-        let is_the_oldests = matches!(line, Line::Others) && self.turns % TURNS == TURNS - 1;
+        let mut may_start = LINES[line].iter().copied().filter(|class| self.may_start(*class, limits));
+        let is_the_oldests = line != PEOPLE && self.turns % TURNS == TURNS - 1;
         let class = if is_the_oldests { may_start.min_by_key(|class| first(*class)) } else { may_start.next() }?;
-        let is_first = is_the_oldests || matches!(line, Line::People);
+        let is_first = is_the_oldests || line == PEOPLE;
         let place = if is_first { first(class) } else { self.newest_in_turn(class) }?;
         let target = self.classes[class as usize].queue.remove(&place)?;
-        if matches!(line, Line::Others) {
+        if line != PEOPLE {
             self.turns = self.turns.wrapping_add(1);
             if self.served.len() >= MOST_SERVED {
                 self.served.clear();
@@ -164,7 +159,7 @@ impl Lane {
     }
 
     pub fn is_in_memory(&self) -> bool {
-        self.classes.iter().all(|class| matches!(class.rest, Rest::InMemory))
+        self.classes.iter().all(|class| class.on_disk.is_none())
     }
 
     /// A target that was not in memory.
@@ -177,9 +172,9 @@ impl Lane {
     /// There is something on disk of these classes that a walk which has begun may not meet.
     pub fn misses(&mut self, classes: &[WorkClass]) {
         for class in classes {
-            match &mut self.classes[*class as usize].rest {
-                rest @ Rest::InMemory => *rest = Rest::OnDisk(Pass::default()),
-                Rest::OnDisk(pass) | Rest::Loading(pass) => pass.missed = true,
+            match &mut self.classes[*class as usize].on_disk {
+                Some(pass) => pass.missed = true,
+                none => *none = Some(Pass::default()),
             }
         }
     }

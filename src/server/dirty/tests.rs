@@ -244,7 +244,7 @@ fn a_pause_holds_the_whole_installation_and_nobody_else() {
 type Disk = BTreeMap<(u64, u64), (i64, WorkClass)>;
 
 fn page(disk: &Disk, (installation, class): (InstallationId, WorkClass), after: Option<&Cursor>, limit: usize) -> Page {
-    let after = after.map_or(0, |cursor| cursor.what.parse().unwrap());
+    let after = after.map_or(0, |cursor| cursor.1.parse().unwrap());
     let rest = disk.range((installation.get(), after + 1)..(installation.get() + 1, 0));
     let rest: Vec<_> = rest.filter(|(_, (_, of))| *of == class).take(limit).collect();
     let pending = rest.iter().map(|&(&(installation, number), &(seq, _))| Pending {
@@ -252,10 +252,8 @@ fn page(disk: &Disk, (installation, class): (InstallationId, WorkClass), after: 
         newest: Seq(seq),
         retry_at: None,
     });
-    let next = rest
-        .last()
-        .filter(|_| rest.len() >= limit)
-        .map(|&(&(_, number), _)| Cursor { repository: String::new(), what: number.to_string() });
+    let next =
+        rest.last().filter(|_| rest.len() >= limit).map(|&(&(_, number), _)| (String::new(), number.to_string()));
     Page { pending: pending.collect(), next }
 }
 
@@ -312,7 +310,7 @@ proptest! {
                     dirty.ended(start.key, Ended::Done(Seq(up_to)));
                 }
                 Step::ReadPage => {
-                    if let Some((installation, class, after, limit)) = dirty.wants_page() {
+                    for (installation, class, after, limit) in dirty.wants_pages() {
                         reading.push((installation, class, page(&disk, (installation, class), after.as_ref(), limit)));
                     }
                 }
@@ -333,12 +331,11 @@ proptest! {
 fn a_page_that_cannot_be_read_is_asked_for_again() {
     let mut dirty = with(1, 1, 4);
     dirty.found(InstallationId::new(1));
-    let (installation, class, after, limit) = dirty.wants_page().unwrap();
-    assert_eq!((installation.get(), class, after, limit), (1, WorkClass::Person, None, 1));
-    let others = std::iter::from_fn(|| dirty.wants_page()).map(|(_, class, ..)| class);
-    assert_eq!(others.collect::<Vec<_>>(), &WorkClass::ALL[1..]);
-    dirty.paged(installation, class, None, at(0));
-    assert_eq!(dirty.wants_page(), None);
+    let wanted = dirty.wants_pages();
+    assert_eq!(wanted[0], (InstallationId::new(1), WorkClass::Person, None, 1));
+    assert!(wanted.iter().map(|(_, class, ..)| *class).eq(WorkClass::ALL));
+    dirty.paged(InstallationId::new(1), WorkClass::Person, None, at(0));
+    assert_eq!(dirty.wants_pages(), []);
     dirty.wake(at(5));
-    assert!(dirty.wants_page().is_some());
+    assert_eq!(dirty.wants_pages(), wanted[..1]);
 }

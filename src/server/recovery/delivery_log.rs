@@ -4,25 +4,26 @@
 //! at most one further attempt: what was asked for is noted before it is asked. A process that dies in between leaves
 //! that delivery to the resync.
 
-use std::collections::{HashMap, hash_map::Entry};
+use std::error;
 
-use axum::http::StatusCode;
 use chrono::TimeDelta;
+use indexmap::IndexMap;
 
-use super::{Interrupted, Tools};
 use crate::{
-    github::{Client, DeliveryAttempt, Error},
+    github::{Client, DeliveryAttempt, Error, Github},
     server::{
+        metrics::Received,
         receive::{Believed, Receiver},
+        services::Services,
         storage::Change,
     },
 };
 use loopgate_core::{Timestamp, observed::Completeness};
 
-const EVERY: TimeDelta = TimeDelta::minutes(5);
+pub(super) const EVERY: TimeDelta = TimeDelta::minutes(5);
 
 /// The pause where the log is the only source. With [`REDELIVERIES`] that is as many requests as an App has in an hour.
-const EVERY_POLL: TimeDelta = TimeDelta::minutes(1);
+pub(super) const EVERY_POLL: TimeDelta = TimeDelta::minutes(1);
 
 /// How far back the log goes (GitHub Enterprise Server keeps it longer; the older pull requests are the resync's).
 const REACH: TimeDelta = TimeDelta::days(3);
@@ -33,38 +34,39 @@ const OVERLAP: TimeDelta = TimeDelta::minutes(15);
 /// Deliveries asked for again in one pass: fewer than the platform takes creating requests in a minute.
 const REDELIVERIES: usize = 60;
 
-/// How long after a pass the next one is due.
-pub(super) const fn pause(tools: &Tools) -> TimeDelta {
-    if tools.reads_log.is_some() { EVERY_POLL } else { EVERY }
-}
-
-/// Goes through the log once.
-pub(super) async fn pass(tools: &Tools, now: Timestamp) -> Result<(), Interrupted> {
-    let client = tools.github.client(None);
-    let known_until = tools.store.log_known_until().await?.map_or(now - REACH, |known| known - OVERLAP);
+/// Goes through the log once. Failed deliveries are read from it by the receiver, if one is given; else GitHub is asked to
+/// send them again. The next pass goes on where this one ended early.
+pub(super) async fn pass(
+    github: &Github,
+    Services { store, inbox, metrics, .. }: &Services,
+    receiver: Option<&Receiver>,
+    now: Timestamp,
+) -> Result<(), Box<dyn error::Error + Send + Sync>> {
+    let client = github.client(None);
+    let known_until = store.log_known_until().await?.map_or(now - REACH, |known| known - OVERLAP);
     let log = client.delivery_attempts(known_until.max(now - REACH)).await?;
     if log.completeness == Completeness::Incomplete {
         tracing::warn!("the delivery log is longer than what is read of it; the rest is the resync's");
     }
     // By GitHub's clock if the log has an entry.
     let until = log.items.first().map_or(now, |newest| newest.delivered_at);
-    tools.inbox.apply(Change::Log { attempts: decisive(log.items), until }).await?;
-    for attempt in tools.store.redeliveries(now, REDELIVERIES).await? {
-        tools.inbox.apply(Change::Redelivery { attempt, due_at: None }).await?;
-        let asked = match &tools.reads_log {
+    inbox.apply(Change::Log { attempts: decisive(log.items), until }).await?;
+    for attempt in store.redeliveries(now, REDELIVERIES).await? {
+        inbox.apply(Change::Redelivery { attempt, due_at: None }).await?;
+        let asked = match receiver {
             Some(receiver) => take(&client, receiver, attempt).await,
             None => client.redeliver(attempt).await,
         };
         match asked.map_err(Error::refusal) {
             Ok(()) => {
-                tools.metrics.redelivered.add(1);
+                metrics.redelivered.add(1);
                 tracing::info!(attempt, "a delivery that failed is asked for again, or read");
             }
             // It is no longer kept.
             Err(Ok(refusal)) => tracing::warn!(attempt, reason = %refusal, "a delivery is not sent again"),
             Err(Err(error)) => {
                 // If it was asked for after all, the log shows another attempt by the next pass.
-                tools.inbox.apply(Change::Redelivery { attempt, due_at: Some(now) }).await?;
+                inbox.apply(Change::Redelivery { attempt, due_at: Some(now) }).await?;
                 return Err(error.into());
             }
         }
@@ -75,8 +77,9 @@ pub(super) async fn pass(tools: &Tools, now: Timestamp) -> Result<(), Interrupte
 /// Reads a delivery from the log. GitHub vouches for it: the log is asked for with the App's own token.
 async fn take(client: &Client, receiver: &Receiver, attempt: u64) -> Result<(), Error> {
     let delivery = client.logged_delivery(attempt).await?;
-    let answer = receiver.hear(&delivery.event, &delivery.guid, delivery.payload().as_bytes(), Believed::Whole).await;
-    if answer == StatusCode::SERVICE_UNAVAILABLE {
+    let payload = delivery.payload().as_bytes();
+    let received = receiver.hear(&delivery.event, &delivery.guid, payload, Believed::Whole).await;
+    if received == Received::Unavailable {
         let (path, message) = (format!("delivery {attempt}"), "it could not be stored".to_owned());
         return Err(Error::Unavailable { path, message, retry_at: None });
     }
@@ -85,20 +88,13 @@ async fn take(client: &Client, receiver: &Receiver, attempt: u64) -> Result<(), 
 
 /// Of each event the attempt that was accepted, or the newest. Oldest first.
 fn decisive(newest_first: Vec<DeliveryAttempt>) -> Vec<DeliveryAttempt> {
-    let mut places = HashMap::new();
-    let mut decisive: Vec<DeliveryAttempt> = Vec::new();
+    let mut decisive: IndexMap<String, DeliveryAttempt> = IndexMap::new();
     for attempt in newest_first {
-        match places.entry(attempt.guid.clone()) {
-            Entry::Vacant(place) => {
-                place.insert(decisive.len());
-                decisive.push(attempt);
-            }
-            Entry::Occupied(place) if attempt.is_accepted() => decisive[*place.get()] = attempt,
-            Entry::Occupied(_) => {}
+        if attempt.is_accepted() || !decisive.contains_key(&attempt.guid) {
+            decisive.insert(attempt.guid.clone(), attempt);
         }
     }
-    decisive.reverse();
-    decisive
+    decisive.into_values().rev().collect()
 }
 
 #[cfg(test)]

@@ -16,20 +16,8 @@ use chrono::TimeDelta;
 use tokio::sync::{mpsc, oneshot};
 
 use self::resync::Resync;
-use super::{clock::Clock, inbox::Inbox, metrics::Metrics, receive::Receiver, storage::Store};
-use crate::github::{Error, Github, WorkClass, fenced, serving};
-use loopgate_core::Timestamp;
-
-/// What both parts work with.
-pub(super) struct Tools {
-    pub github: Github,
-    pub store: Store,
-    pub inbox: Inbox,
-    pub metrics: Arc<Metrics>,
-    pub clock: Arc<dyn Clock>,
-    /// What takes deliveries that are read from the log, where none is meant to arrive.
-    pub reads_log: Option<Arc<Receiver>>,
-}
+use super::{receive::Receiver, services::Services};
+use crate::github::{Github, WorkClass, fenced, serving};
 
 /// A process whose turn it is not asks again after this long.
 const NOT_MINE: TimeDelta = TimeDelta::seconds(30);
@@ -42,86 +30,60 @@ pub(super) enum RecoveryRequest {
     Resync,
 }
 
-/// How others reach the task.
-#[derive(Clone)]
-pub(super) struct RecoveryHandle {
-    pub github: Github,
-    pub ask: mpsc::Sender<RecoveryRequest>,
-}
-
-/// Why a pass ended early. The next one goes on.
-#[derive(Debug, thiserror::Error)]
-enum Interrupted {
-    #[error(transparent)]
-    Github(#[from] Error),
-    #[error("the inbox: {0}")]
-    Store(#[from] super::storage::StoreError),
-    #[error(transparent)]
-    Inbox(#[from] super::inbox::Unavailable),
-}
-
-pub(super) struct Recovery {
-    tools: Tools,
-    log_due: Timestamp,
-    resync: Option<Resync>,
-    /// Another process does it until then.
-    others_until: Timestamp,
-}
-
-impl Recovery {
-    /// Both begin at once; pull requests are compared `every` so often, or never.
-    pub fn new(tools: Tools, every: Option<TimeDelta>) -> Self {
-        let now = tools.clock.now();
-        Self { log_due: now, resync: every.map(|every| Resync::new(Some(every), now)), others_until: now, tools }
-    }
-
-    /// Works until the last sender of requests is gone.
-    pub async fn run(mut self, mut requests: mpsc::Receiver<RecoveryRequest>) {
-        let clock = self.tools.clock.clone();
-        loop {
-            let request = tokio::select! {
-                () = clock.sleep_until(self.due()) => None,
-                request = requests.recv() => match request {
-                    Some(request) => Some(request),
-                    None => return,
-                },
-            };
-            if let Some(RecoveryRequest::Resync) = request {
-                self.others_until = clock.now();
-                self.resync.get_or_insert_with(|| Resync::new(None, clock.now())).begin(clock.now());
-            }
-            let is_asked = matches!(request, Some(RecoveryRequest::Resync));
-            while self.due() <= clock.now() {
-                if is_asked || self.tools.store.is_the_one().await.unwrap_or(false) {
-                    let fence = if is_asked { None } else { self.tools.store.fence_of_one() };
-                    fenced(fence, serving(WorkClass::Spread, self.work())).await;
-                } else {
-                    self.others_until = clock.now() + NOT_MINE;
-                }
-            }
-            if let Some(RecoveryRequest::Idle(reply)) = request {
+/// Works until the last sender of requests is gone. Both parts begin at once; pull requests are compared `every` so often,
+/// or when a person asks. Deliveries are read from the log by the receiver, where none is meant to arrive.
+pub(super) async fn recover(
+    github: Github,
+    services: Services,
+    receiver: Option<Arc<Receiver>>,
+    every: Option<TimeDelta>,
+    mut requests: mpsc::Receiver<RecoveryRequest>,
+) {
+    let Services { store, clock, .. } = &services;
+    let begun = clock.now();
+    let mut resync = every.map(|every| Resync::new(Some(every), begun));
+    let mut log_due = begun;
+    // Another process does it until then, unless a person asks this one.
+    let (mut others_until, mut is_asked) = (begun, false);
+    let mut waiting: Vec<oneshot::Sender<()>> = Vec::new();
+    loop {
+        let due = resync.as_ref().map_or(log_due, |resync| resync.due().min(log_due)).max(others_until);
+        if due > clock.now() {
+            is_asked = false;
+            for reply in waiting.drain(..) {
                 reply.send(()).ok();
             }
         }
-    }
-
-    fn due(&self) -> Timestamp {
-        let resync_due = self.resync.as_ref().map_or(self.log_due, Resync::due);
-        self.log_due.min(resync_due).max(self.others_until)
-    }
-
-    async fn work(&mut self) {
-        let now = self.tools.clock.now();
-        if self.log_due <= now {
-            self.log_due = now + delivery_log::pause(&self.tools);
-            if let Err(interrupted) = delivery_log::pass(&self.tools, now).await {
-                tracing::warn!(reason = %interrupted, "the delivery log was not gone through to its end");
+        tokio::select! {
+            () = clock.sleep_until(due) => {}
+            request = requests.recv() => {
+                match request {
+                    None => return,
+                    Some(RecoveryRequest::Idle(reply)) => waiting.push(reply),
+                    Some(RecoveryRequest::Resync) => {
+                        (others_until, is_asked) = (clock.now(), true);
+                        resync.get_or_insert_with(|| Resync::new(None, clock.now())).begin(clock.now());
+                    }
+                }
+                continue;
             }
         }
-        if let Some(resync) = &mut self.resync
-            && resync.due() <= now
-        {
-            resync.round(&self.tools, now).await;
+        let (fence, now) = (store.fence(None), clock.now());
+        if !is_asked && !fence.holds().await.unwrap_or(false) {
+            others_until = now + NOT_MINE;
+            continue;
         }
+        let work = async {
+            if log_due <= now {
+                log_due = now + if receiver.is_some() { delivery_log::EVERY_POLL } else { delivery_log::EVERY };
+                if let Err(interrupted) = delivery_log::pass(&github, &services, receiver.as_deref(), now).await {
+                    tracing::warn!(reason = %interrupted, "the delivery log was not gone through to its end");
+                }
+            }
+            if let Some(resync) = resync.as_mut().filter(|resync| resync.due() <= now) {
+                resync.round(&github, &services, now).await;
+            }
+        };
+        fenced(if is_asked { None } else { Some(fence) }, serving(WorkClass::Spread, work)).await;
     }
 }

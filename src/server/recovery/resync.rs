@@ -4,13 +4,20 @@
 //! (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>). So it goes in rounds of an
 //! hour: what the lists leave of a round's share is spent on looks. What is left over, of either, is the next round's.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::{
+    collections::{BTreeMap, VecDeque},
+    error,
+};
 
 use chrono::TimeDelta;
 
-use super::{Interrupted, Tools};
-use crate::github::fold_ended_runs;
-use crate::server::storage::{Applied, Change};
+use crate::{
+    github::{Github, fold_ended_runs},
+    server::{
+        services::Services,
+        storage::{Applied, Change},
+    },
+};
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Completeness};
 
 const ROUND: TimeDelta = TimeDelta::hours(1);
@@ -59,39 +66,37 @@ impl Resync {
         self.lists_due.min(self.round_due)
     }
 
-    pub async fn round(&mut self, tools: &Tools, now: Timestamp) {
+    pub async fn round(&mut self, github: &Github, services: &Services, now: Timestamp) {
         if self.lists_due <= now {
-            match tools.github.client(None).installations().await {
-                Ok(installations) => {
-                    self.unread = installations.into_iter().map(|it| (it, VecDeque::new())).collect();
-                    self.lists_due = self.every.map_or(Timestamp::MAX_UTC, |every| now + every);
-                    tools.metrics.resyncs.add(1);
-                    self.folds = self.folds_due <= now;
-                    if self.folds {
-                        self.folds_due = now + FOLD_EVERY;
-                    }
-                }
+            let installations = match github.client(None).installations().await {
+                Ok(installations) => installations,
                 Err(error) => {
                     tracing::warn!(reason = %error, "GitHub does not say where the App is installed");
                     self.lists_due = now + PAUSE;
                     self.round_due = self.lists_due;
                     return;
                 }
+            };
+            self.lists_due = self.every.map_or(Timestamp::MAX_UTC, |every| now + every);
+            services.metrics.resyncs.add(1);
+            self.folds = self.folds_due <= now;
+            if self.folds {
+                self.folds_due = now + FOLD_EVERY;
             }
-            for (installation, unread) in &mut self.unread {
-                let client = tools.github.client(Some(*installation));
+            self.unread.clear();
+            for installation in installations {
+                let client = github.client(Some(installation));
                 client.ask_again();
-                match client.repositories().await {
-                    Ok(repositories) => *unread = repositories.into(),
-                    Err(error) => {
-                        tracing::warn!(%installation, reason = %error, "GitHub does not list the repositories");
-                    }
-                }
+                let repositories = client.repositories().await.unwrap_or_else(|error| {
+                    tracing::warn!(%installation, reason = %error, "GitHub does not list the repositories");
+                    Vec::new()
+                });
+                self.unread.insert(installation, repositories.into());
             }
         }
         self.round_due = now + ROUND;
         for (installation, unread) in &mut self.unread {
-            if let Err(interrupted) = share(tools, *installation, unread, self.folds, now).await {
+            if let Err(interrupted) = share((github, services), *installation, unread, self.folds, now).await {
                 tracing::warn!(%installation, reason = %interrupted, "a resync is interrupted");
             }
         }
@@ -100,13 +105,13 @@ impl Resync {
 
 /// One installation's part of a round.
 async fn share(
-    tools: &Tools,
+    (github, services): (&Github, &Services),
     installation: InstallationId,
     unread: &mut VecDeque<RepoName>,
     folds: bool,
     now: Timestamp,
-) -> Result<(), Interrupted> {
-    let client = tools.github.client(Some(installation));
+) -> Result<(), Box<dyn error::Error + Send + Sync>> {
+    let client = github.client(Some(installation));
     let mut left = SHARE;
     while left > 0
         && let Some(repository) = unread.front().cloned()
@@ -146,13 +151,13 @@ async fn share(
                 Err(error) => tracing::warn!(%repository, reason = %error, "refs of ended runs are not folded"),
             }
         }
-        tools.inbox.apply(Change::Listed { installation, repository, pulls: list.items, is_complete, now }).await?;
+        services.inbox.apply(Change::Listed { installation, repository, pulls: list.items, is_complete, now }).await?;
     }
     let most = left / REQUESTS_OF_A_LOOK;
-    if let Applied::New(asked) = tools.inbox.apply(Change::Resync { installation, most, now }).await?
+    if let Applied::New(asked) = services.inbox.apply(Change::Resync { installation, most, now }).await?
         && !asked.is_empty()
     {
-        tools.metrics.resynced.add(asked.len() as u64);
+        services.metrics.resynced.add(asked.len() as u64);
         tracing::info!(%installation, pull_requests = asked.len(), "a resync asks for looks");
     }
     Ok(())

@@ -5,8 +5,6 @@ use loopgate_core::{Login, UserId};
 
 /// Tokens that one person may have at a time. Processes that make one at the same moment may each make the last.
 pub(in crate::server) const MOST_TOKENS: u32 = 20;
-/// When a token was used last is noted to this.
-const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
 
 const MAKE: &str = "INSERT INTO access_token (digest, owner, login, name, made_at, ends_at)
      SELECT $1, $2, $3, $4, $5, $6
@@ -28,12 +26,6 @@ pub(in crate::server) struct AccessToken {
 /// The SHA-256 of a token, in hexadecimal digits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) struct TokenDigest(pub String);
-
-impl From<&TokenDigest> for Value {
-    fn from(digest: &TokenDigest) -> Self {
-        digest.0.as_str().into()
-    }
-}
 
 impl From<UserId> for Value {
     fn from(id: UserId) -> Self {
@@ -61,7 +53,7 @@ pub(in crate::server) enum TokenChange {
 impl Store {
     /// The token of that digest, unless it has ended.
     pub async fn token(&self, digest: &TokenDigest, now: Timestamp) -> Result<Option<AccessToken>, StoreError> {
-        Ok(self.tokens("digest = $1 AND ends_at > $2", digest, now).await?.pop())
+        Ok(self.tokens("digest = $1 AND ends_at > $2", digest.0.as_str(), now).await?.pop())
     }
 
     /// Somebody's tokens, the newest first.
@@ -101,24 +93,20 @@ impl Batch<'_> {
     pub(super) async fn change_tokens(&mut self, change: &TokenChange) -> Result<Applied, StoreError> {
         let query = match change {
             TokenChange::Make(AccessToken { digest, owner, login, name, made_at, ends_at, .. }) => {
-                let made = Query::new(MAKE).bind(digest).bind(*owner).bind(login.as_str()).bind(name.as_str());
+                let made =
+                    Query::new(MAKE).bind(digest.0.as_str()).bind(*owner).bind(login.as_str()).bind(name.as_str());
                 made.bind(*made_at).bind(*ends_at).bind(i64::from(MOST_TOKENS))
             }
             TokenChange::Use(digest, at) => {
-                Query::new("UPDATE access_token SET used_at = $2 WHERE digest = $1").bind(digest).bind(*at)
+                Query::new("UPDATE access_token SET used_at = $2 WHERE digest = $1").bind(digest.0.as_str()).bind(*at)
             }
             TokenChange::Revoke(owner, digest) => {
-                Query::new("DELETE FROM access_token WHERE owner = $1 AND digest = $2").bind(*owner).bind(digest)
+                Query::new("DELETE FROM access_token WHERE owner = $1 AND digest = $2")
+                    .bind(*owner)
+                    .bind(digest.0.as_str())
             }
             TokenChange::RevokeAll(owner) => Query::new("DELETE FROM access_token WHERE owner = $1").bind(*owner),
         };
         Ok(Applied::Rows(query.execute(self.on()).await?))
-    }
-}
-
-impl AccessToken {
-    /// Whether that it is used now is to be noted.
-    pub fn is_use_news(&self, now: Timestamp) -> bool {
-        self.used_at.is_none_or(|used| used < now - USE_NOTED_EVERY)
     }
 }

@@ -67,7 +67,7 @@ impl Batch<'_> {
     }
 
     async fn lock_budget(&mut self) -> Result<(), StoreError> {
-        if self.is_shared() {
+        if self.is_shared {
             // Any number: nothing else of this database takes such a lock.
             Query::new("SELECT pg_advisory_xact_lock(1)").execute(self.on()).await?;
         }

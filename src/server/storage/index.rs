@@ -53,12 +53,7 @@ pub(in crate::server) struct IndexFilter {
 }
 
 /// An open loop as the index has it.
-#[derive(Debug, Clone)]
-pub(in crate::server) struct IndexedLoop {
-    pub repository: RepoName,
-    pub number: PrNumber,
-    pub open: OpenLoop,
-}
+pub(in crate::server) type IndexedLoop = (RepoName, PrNumber, OpenLoop);
 
 /// How many loops wait for whom, and since when the oldest does.
 pub(in crate::server) type IndexCounts = Vec<(Part, u64, Timestamp)>;
@@ -131,7 +126,7 @@ impl Store {
             let Target::PullRequest { repository, number } = key((installation, repository, what))?.target else {
                 return None;
             };
-            Some(IndexedLoop { repository, number, open: serde_json::from_str(&open).ok()? })
+            Some((repository, number, serde_json::from_str(&open).ok()?))
         };
         Ok(rows.into_iter().filter_map(read).collect())
     }
@@ -165,7 +160,14 @@ impl Batch<'_> {
         now: Timestamp,
     ) -> Result<Applied, StoreError> {
         match standing {
-            Standing::Open(open) => self.or_without(upsert(key, open, now)).await,
+            Standing::Open(open) => {
+                let who: Vec<String> = open.who.iter().map(|name| name.to_lowercase()).collect();
+                let agent = open.agent.as_deref().unwrap_or_default().to_lowercase();
+                let found = Query::by_key(FOUND, key).bind(open.part.as_str()).bind(format!(" {} ", who.join("  ")));
+                let found = found.bind(open.author.to_lowercase()).bind(agent).bind(open.since).bind(now);
+                let found = found.bind(serde_json::to_string(open).unwrap_or_default());
+                self.or_without(found.bind(open.problem.as_deref().unwrap_or_default())).await
+            }
             Standing::Over => self.or_without(Query::by_key("DELETE FROM open_loop WHERE {key}", key)).await,
             Standing::NotSaid => Ok(Applied::Recorded),
         }
@@ -179,12 +181,4 @@ impl Batch<'_> {
         }
         self.run(Query::new("RELEASE SAVEPOINT indexing")).await
     }
-}
-
-fn upsert(key: &Key, open: &OpenLoop, now: Timestamp) -> Query {
-    let who: Vec<String> = open.who.iter().map(|name| name.to_lowercase()).collect();
-    let agent = open.agent.as_deref().unwrap_or_default().to_lowercase();
-    let found = Query::by_key(FOUND, key).bind(open.part.as_str()).bind(format!(" {} ", who.join("  ")));
-    let found = found.bind(open.author.to_lowercase()).bind(agent).bind(open.since).bind(now);
-    found.bind(serde_json::to_string(open).unwrap_or_default()).bind(open.problem.as_deref().unwrap_or_default())
 }

@@ -40,13 +40,13 @@ pub(super) use self::{
     write::Writer,
 };
 use self::{
-    postgres::{POLL, PostgresFence, PostgresServer},
+    postgres::{POLL, PostgresServer},
     sql::{On, Query, Value},
     sqlite::SqliteFile,
 };
 use super::reconciler::LookOutcome;
 use crate::github::{
-    CreationClaim, CreationEnd, DeliveryAttempt, Fence, ListedPull, PointsClaim, Secret, Seen, WorkClass,
+    CreationClaim, CreationEnd, DeliveryAttempt, ListedPull, PointsClaim, Secret, Seen, WorkClass,
     webhook::{Target, Work},
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
@@ -244,10 +244,6 @@ pub(super) enum Change {
 }
 
 impl Change {
-    const fn is_delivery(&self) -> bool {
-        matches!(self, Self::Accept(_))
-    }
-
     /// Whom it is about, where that is one target.
     const fn key(&self) -> Option<&Key> {
         match self {
@@ -347,12 +343,8 @@ pub(super) struct Pending {
     pub retry_at: Option<Timestamp>,
 }
 
-/// The last target of a page, in the storage's order.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) struct Cursor {
-    pub repository: String,
-    pub what: String,
-}
+/// The last target of a page, in the storage's order: its columns `repository` and `what`.
+pub(super) type Cursor = (String, String);
 
 /// How much there is.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -379,7 +371,7 @@ pub struct DeadLetter {
 /// # Errors
 /// [`StoreError`] if it cannot be used.
 pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(Store, Writer), StoreError> {
-    let mut database = match address {
+    let database = match address {
         Some(address) => Database::Postgres(Box::new(PostgresServer::at(address.expose())?)),
         None => Database::Sqlite(SqliteFile::in_directory(directory)?),
     };
@@ -392,19 +384,13 @@ pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(
     }
     let enter = Query::new("INSERT INTO process (alive_until) VALUES ({lease}) RETURNING id");
     let entered: Vec<(i64,)> = enter.fetch(&mut *connection).await?;
-    let id = entered.first().map_or(0, |(id,)| *id);
-    let tasks = match &mut database {
-        Database::Sqlite(file) => {
-            file.process = id;
-            JoinSet::new()
-        }
-        Database::Postgres(server) => {
-            server.process = id;
-            server.attend()
-        }
+    let process = entered.first().map_or(0, |(id,)| *id);
+    let tasks = match &database {
+        Database::Sqlite(_) => JoinSet::new(),
+        Database::Postgres(server) => server.attend(process),
     };
-    let database = Arc::new(database);
-    Ok((Store::new(database.clone()), Writer::new(database, connection, tasks)))
+    let store = Store { database: Arc::new(database), process };
+    Ok((store.clone(), Writer { store, connection: Some(connection), next_seq: 0, tasks }))
 }
 
 /// Where it is kept.
@@ -426,21 +412,16 @@ impl Database {
     /// The answer to a question.
     async fn read<T: for<'r> FromRow<'r, AnyRow>>(&self, query: Query) -> Result<Vec<T>, StoreError> {
         match self {
-            Self::Sqlite(file) => Ok(query.fetch(&mut *file.readers().acquire().await?).await?),
+            Self::Sqlite(file) => {
+                let readers = file.readers.read().clone();
+                Ok(query.fetch(&mut *readers.acquire().await?).await?)
+            }
             Self::Postgres(server) => server.read(query).await,
         }
     }
 
     const fn is_shared(&self) -> bool {
         matches!(self, Self::Postgres(_))
-    }
-
-    /// The number of this process.
-    const fn process(&self) -> i64 {
-        match self {
-            Self::Sqlite(file) => file.process,
-            Self::Postgres(server) => server.process,
-        }
     }
 }
 

@@ -3,7 +3,7 @@
 //! Who works on a target is a claim in its row: the process that holds it and a number, its fence, that no other claim
 //! has. A process renews its lease every [`BEAT`]; one that has not done so for 20 seconds holds nothing, and others
 //! claim what it had. Before a request that changes something at GitHub the database is asked whether the claim still
-//! stands ([`Store::fence`]), so a process that was stopped and wakes posts nothing. All of these times are the database's.
+//! stands ([`Store::fence`](super::Store::fence)), so a process that was stopped and wakes posts nothing. All of these times are the database's.
 //!
 //! Races: a process that is stopped between that answer and sending the request still sends it. The answer promises five
 //! more seconds, so it takes a stop within some microseconds, longer than that.
@@ -15,7 +15,7 @@
 //! Healing: a writer that failed connects anew, and so do readers. A session that sits in a transaction is ended by the
 //! server, so a stopped process holds up no other for longer than that.
 
-use std::{future::Future, pin::Pin, str::FromStr, sync::Arc, time::Duration};
+use std::{str::FromStr, sync::Arc, time::Duration};
 
 use chrono::TimeDelta;
 use sqlx::{
@@ -29,8 +29,7 @@ use tokio::{
     time::{interval, sleep, timeout},
 };
 
-use super::{Key, Query, Seq, StoreError, check_steps, migrator};
-use crate::github::Fence;
+use super::{Query, StoreError, check_steps, migrator};
 
 /// As in sqlite.rs. A step only adds what versions before it do without; what they use goes with a step of the release
 /// after the one that stopped using it. So two versions work on one database while one replaces the other.
@@ -64,8 +63,6 @@ const CHANNEL: &str = "loopgate_work";
 pub(super) struct PostgresServer {
     options: PgConnectOptions,
     readers: PgPool,
-    /// The number of this process.
-    pub process: i64,
     /// Notified when there is new work for other processes.
     pub tell: Arc<Notify>,
     /// Notified when another process has new work.
@@ -86,7 +83,7 @@ impl PostgresServer {
         // A slow database shows in the requests that fail: sqlx need not log it too.
         let pool = pool.acquire_slow_threshold(ANSWER_WITHIN);
         let readers = pool.connect_lazy_with(options.clone());
-        Ok(Self { options, readers, process: 0, tell: Arc::default(), told: Arc::default() })
+        Ok(Self { options, readers, tell: Arc::default(), told: Arc::default() })
     }
 
     pub async fn connect(&self) -> Result<PgConnection, StoreError> {
@@ -114,8 +111,8 @@ impl PostgresServer {
         }
     }
 
-    /// Starts the tasks of the process: its lease, its notifications, and receiving those of others.
-    pub fn attend(&self) -> JoinSet<()> {
+    /// Starts the tasks of the process of that number: its lease, its notifications, and receiving those of others.
+    pub fn attend(&self, process: i64) -> JoinSet<()> {
         let mut tasks = JoinSet::new();
         let server = self.clone();
         tasks.spawn(async move {
@@ -126,7 +123,7 @@ impl PostgresServer {
                     "INSERT INTO process (id, alive_until) OVERRIDING SYSTEM VALUE VALUES ($1, clock_millis() + 20000)
                      ON CONFLICT (id) DO UPDATE SET alive_until = excluded.alive_until",
                 );
-                if let Err(error) = server.read::<()>(alive.bind(server.process)).await {
+                if let Err(error) = server.read::<()>(alive.bind(process)).await {
                     tracing::warn!(%error, "the lease of this process is not renewed");
                 }
             }
@@ -135,7 +132,7 @@ impl PostgresServer {
         tasks.spawn(async move {
             loop {
                 server.tell.notified().await;
-                let told = Query::new("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(server.process.to_string());
+                let told = Query::new("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(process.to_string());
                 if let Err(error) = server.read::<()>(told).await {
                     tracing::debug!(%error, "other processes get no wake-up and find new work by polling");
                 }
@@ -145,7 +142,7 @@ impl PostgresServer {
         let server = self.clone();
         tasks.spawn(async move {
             loop {
-                if let Err(error) = server.listen().await {
+                if let Err(error) = server.listen(process).await {
                     tracing::debug!(%error, "this process gets no wake-up and finds new work by polling");
                 }
                 sleep(BEAT).await;
@@ -154,50 +151,14 @@ impl PostgresServer {
         tasks
     }
 
-    async fn listen(&self) -> Result<(), StoreError> {
+    async fn listen(&self, process: i64) -> Result<(), StoreError> {
         // A connection of its own: it waits for ever.
         let mut listener = PgListener::connect_with(&self.readers).await?;
         listener.listen(CHANNEL).await?;
         loop {
-            if listener.recv().await?.payload() != self.process.to_string() {
+            if listener.recv().await?.payload() != process.to_string() {
                 self.told.notify_one();
             }
         }
-    }
-}
-
-/// What must hold of the database for a request to be sent.
-pub(super) struct PostgresFence {
-    pub server: PostgresServer,
-    /// Work that this process has begun, and the fence of that; `None`: what only one of all processes does.
-    pub claim: Option<(Key, Seq)>,
-}
-
-impl PostgresFence {
-    pub async fn holds(&self) -> Result<bool, StoreError> {
-        let query = match &self.claim {
-            Some((key, fence)) => Query::by_key(
-                "SELECT 1 FROM work WHERE {key} AND fence = $4
-                     AND EXISTS (SELECT 1 FROM process WHERE id = $5 AND alive_until > clock_millis() + 5000)",
-                key,
-            )
-            .bind(fence.0),
-            None => Query::new(
-                "SELECT 1 WHERE $1 = (SELECT MIN(id) FROM process WHERE alive_until > clock_millis() + 5000)",
-            ),
-        };
-        Ok(!self.server.read::<()>(query.bind(self.server.process)).await?.is_empty())
-    }
-}
-
-impl Fence for PostgresFence {
-    fn stands(&self) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
-        Box::pin(async move {
-            match self.holds().await {
-                Ok(true) => Ok(()),
-                Ok(false) => Err("not sent: another process may do this work by now".to_owned()),
-                Err(error) => Err(format!("not sent: whether this work is still ours cannot be asked: {error}")),
-            }
-        })
     }
 }

@@ -1,8 +1,9 @@
 //! Reading.
 
-use std::sync::Arc;
+use std::{future::Future, pin::Pin, sync::Arc};
 
 use super::{recovery::LOG, *};
+use crate::github::Fence;
 
 /// A thousand dead letters are more than anybody reads.
 const DEAD_LETTERS: i64 = 1000;
@@ -24,13 +25,11 @@ const WORK: &str =
 #[derive(Debug, Clone)]
 pub(in crate::server) struct Store {
     pub(super) database: Arc<Database>,
+    /// The number of this process.
+    pub(super) process: i64,
 }
 
 impl Store {
-    pub(super) const fn new(database: Arc<Database>) -> Self {
-        Self { database }
-    }
-
     /// How often to ask for work of other processes; `None` where there are none.
     pub fn poll_every(&self) -> Option<TimeDelta> {
         self.database.is_shared().then_some(POLL)
@@ -51,33 +50,15 @@ impl Store {
         }
     }
 
-    /// What is asked before each request that changes something for this work; `None` where no other process can have
-    /// taken it over.
-    pub fn fence(&self, key: &Key, covered: Covered) -> Option<Arc<dyn Fence>> {
-        Some(Arc::new(self.postgres_fence(Some((key.clone(), covered.fence)))?))
-    }
-
-    /// The fence of work that one process does for all.
-    pub fn fence_of_one(&self) -> Option<Arc<dyn Fence>> {
-        Some(Arc::new(self.postgres_fence(None)?))
-    }
-
-    /// Whether this process does what one does for all.
-    pub async fn is_the_one(&self) -> Result<bool, StoreError> {
-        match self.postgres_fence(None) {
-            Some(fence) => fence.holds().await,
-            None => Ok(true),
-        }
-    }
-
-    fn postgres_fence(&self, claim: Option<(Key, Seq)>) -> Option<PostgresFence> {
-        let Database::Postgres(server) = &*self.database else { return None };
-        Some(PostgresFence { server: PostgresServer::clone(server), claim })
+    /// What is asked before each request that changes something for this work, or without any for what one process does
+    /// for all.
+    pub fn fence(&self, work: Option<(&Key, Covered)>) -> Arc<WorkFence> {
+        Arc::new(WorkFence { store: self.clone(), claim: work.map(|(key, covered)| (key.clone(), covered.fence)) })
     }
 
     /// Installations with work that was not given up, is due by then, and is held by no other process.
     pub async fn installations(&self, due_by: Timestamp) -> Result<Vec<InstallationId>, StoreError> {
-        let query = Query::new(INSTALLATIONS).bind(due_by).bind(self.database.process());
+        let query = Query::new(INSTALLATIONS).bind(due_by).bind(self.process);
         let found: Vec<(i64,)> = self.database.read(query).await?;
         Ok(found.into_iter().map(|(id,)| InstallationId::new(id.cast_unsigned())).collect())
     }
@@ -91,13 +72,13 @@ impl Store {
     ) -> Result<Page, StoreError> {
         let query = Query::new(PAGE)
             .bind(installation)
-            .bind(after.map_or("", |cursor| &cursor.repository))
-            .bind(after.map_or("", |cursor| &cursor.what))
+            .bind(after.map_or("", |(repository, _)| repository))
+            .bind(after.map_or("", |(_, what)| what))
             .bind(limit);
         type Columns = (i64, String, String, i64, Option<i64>);
-        let rows: Vec<Columns> = self.database.read(query.bind(self.database.process()).bind(class as i64)).await?;
+        let rows: Vec<Columns> = self.database.read(query.bind(self.process).bind(class as i64)).await?;
         let last = rows.last().filter(|_| rows.len() >= limit);
-        let next = last.map(|(_, repository, what, ..)| Cursor { repository: repository.clone(), what: what.clone() });
+        let next = last.map(|(_, repository, what, ..)| (repository.clone(), what.clone()));
         let pending = rows.into_iter().filter_map(|(installation, repository, what, newest, retry_at)| {
             let target = key((installation, repository, what))?.target;
             Some(Pending { target, newest: Seq(newest), retry_at: retry_at.map(time) })
@@ -154,6 +135,43 @@ impl Store {
             counts.oldest[class(number) as usize] = oldest.map(time);
         }
         Ok(counts)
+    }
+}
+
+/// What must hold of the database for a request to be sent. Where no other process can be there, it holds always.
+pub(in crate::server) struct WorkFence {
+    store: Store,
+    /// Work that this process has begun, and the fence of that; `None`: what only one of all processes does.
+    claim: Option<(Key, Seq)>,
+}
+
+impl WorkFence {
+    pub async fn holds(&self) -> Result<bool, StoreError> {
+        let Database::Postgres(server) = &*self.store.database else { return Ok(true) };
+        let query = match &self.claim {
+            Some((key, fence)) => Query::by_key(
+                "SELECT 1 FROM work WHERE {key} AND fence = $4
+                     AND EXISTS (SELECT 1 FROM process WHERE id = $5 AND alive_until > clock_millis() + 5000)",
+                key,
+            )
+            .bind(fence.0),
+            None => Query::new(
+                "SELECT 1 WHERE $1 = (SELECT MIN(id) FROM process WHERE alive_until > clock_millis() + 5000)",
+            ),
+        };
+        Ok(!server.read::<()>(query.bind(self.store.process)).await?.is_empty())
+    }
+}
+
+impl Fence for WorkFence {
+    fn stands(&self) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>> {
+        Box::pin(async move {
+            match self.holds().await {
+                Ok(true) => Ok(()),
+                Ok(false) => Err("not sent: another process may do this work by now".to_owned()),
+                Err(error) => Err(format!("not sent: whether this work is still ours cannot be asked: {error}")),
+            }
+        })
     }
 }
 

@@ -102,18 +102,6 @@ impl From<Vec<u8>> for Value {
     }
 }
 
-/// Whether several processes share what is behind the connection.
-pub(super) fn is_postgres(connection: &dyn AnyConnectionBackend) -> bool {
-    connection.name() == Postgres::NAME
-}
-
-fn worded(sql: Cow<'static, str>, is_postgres: bool) -> Cow<'static, str> {
-    if !sql.contains('{') {
-        return sql;
-    }
-    WORDS.iter().fold(sql.into_owned(), |sql, words| sql.replace(words[0], words[1 + usize::from(is_postgres)])).into()
-}
-
 impl Query {
     pub fn new(sql: impl Into<Cow<'static, str>>) -> Self {
         Self { sql: sql.into(), values: Vec::new() }
@@ -167,7 +155,12 @@ impl Query {
             };
             added.map_err(sqlx::Error::Encode)?;
         }
-        let sql = AssertSqlSafe(worded(self.sql, is_postgres(&*on))).into_sql_str();
+        let mut sql = self.sql;
+        if sql.contains('{') {
+            let at = 1 + usize::from(on.name() == Postgres::NAME);
+            sql = WORDS.iter().fold(sql.into_owned(), |sql, words| sql.replace(words[0], words[at])).into();
+        }
+        let sql = AssertSqlSafe(sql).into_sql_str();
         let mut answer = on.fetch_many(sql, true, Some(arguments));
         let (mut rows, mut changed) = (Vec::new(), 0);
         while let Some(part) = answer.try_next().await? {

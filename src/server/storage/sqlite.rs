@@ -18,10 +18,10 @@ use std::{
     fs::{self, File},
     io,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError, RwLock},
     time::Duration,
 };
 
+use parking_lot::{Mutex, RwLock};
 use sqlx::{
     ConnectOptions, Connection as _, SqliteConnection, SqlitePool,
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
@@ -53,13 +53,11 @@ const LOCK: &str = "lock";
 #[derive(Debug)]
 pub(super) struct SqliteFile {
     directory: PathBuf,
-    readers: RwLock<SqlitePool>,
+    pub readers: RwLock<SqlitePool>,
     /// The right to use the data directory.
     lock: Mutex<File>,
     /// Which files are open: the database, its log, and the index of that.
     files: Mutex<[Option<FileId>; PARTS.len()]>,
-    /// The number of this process.
-    pub process: i64,
 }
 
 /// Device and inode.
@@ -69,17 +67,12 @@ impl SqliteFile {
     /// Takes the right to use `directory`. Readers connect when they are first used, after the writer has created the
     /// file.
     pub fn in_directory(directory: &Path) -> Result<Self, StoreError> {
-        let lock = Mutex::new(lock(directory)?);
-        let readers = RwLock::new(readers(directory));
-        Ok(Self { directory: directory.to_owned(), readers, lock, files: Mutex::default(), process: 0 })
+        let (lock, readers) = (Mutex::new(lock(directory)?), RwLock::new(readers(directory)));
+        Ok(Self { directory: directory.to_owned(), readers, lock, files: Mutex::default() })
     }
 
     fn path(&self, part: &str) -> PathBuf {
         self.directory.join(format!("{FILE}{part}"))
-    }
-
-    pub fn readers(&self) -> SqlitePool {
-        self.readers.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// A connection for the writer to the file, created or brought to today's tables first.
@@ -93,23 +86,30 @@ impl SqliteFile {
             connected => connected?,
         };
         let opened = PARTS.map(|part| file_id(fs::metadata(self.path(part))));
-        let before = std::mem::replace(&mut *self.files.lock().unwrap_or_else(PoisonError::into_inner), opened);
+        let before = std::mem::replace(&mut *self.files.lock(), opened);
         if before[0].is_some() && before != opened {
-            *self.readers.write().unwrap_or_else(PoisonError::into_inner) = readers(&self.directory);
+            *self.readers.write() = readers(&self.directory);
         }
         Ok(connection)
     }
 
+    /// A connection to a file that is sound, and of this version's form.
     async fn try_connect(&self) -> Result<SqliteConnection, StoreError> {
         let mut connection = SqliteConnection::connect_with(&options(&self.directory)).await?;
-        match prepare(&mut connection).await {
-            Ok(()) => Ok(connection),
-            Err(error) => {
-                // Before anything else is done with the files.
-                connection.close().await.ok();
-                Err(error)
+        let prepared = async {
+            let check: Vec<(String,)> = Query::new("PRAGMA quick_check(1)").fetch(&mut connection).await?;
+            if let Some((found,)) = check.into_iter().find(|(found,)| found != "ok") {
+                return Err(StoreError::Damaged(found));
             }
+            check_steps(&mut connection, MIGRATIONS.len()).await?;
+            Ok(migrator(MIGRATIONS).run_direct(None, &mut connection, false).await?)
+        };
+        if let Err(error) = prepared.await {
+            // Before anything else is done with the files.
+            connection.close().await.ok();
+            return Err(error);
         }
+        Ok(connection)
     }
 
     /// Moves a damaged database out of the way, where it can be looked at.
@@ -130,7 +130,7 @@ impl SqliteFile {
 
     /// Whether the files that are open are those in the data directory. The log may appear after the database was opened.
     pub fn is_in_place(&self) -> bool {
-        let mut open = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut open = self.files.lock();
         open.iter_mut().zip(PARTS).all(|(open, part)| {
             let there = file_id(fs::metadata(self.path(part)));
             *open = open.or(there);
@@ -143,7 +143,7 @@ impl SqliteFile {
     pub async fn restore(&self, connection: On<'_>) -> Result<(), StoreError> {
         self.lock_again()?;
         let there = file_id(fs::metadata(self.path("")));
-        let is_ours = there == self.files.lock().unwrap_or_else(PoisonError::into_inner)[0];
+        let is_ours = there == self.files.lock()[0];
         if there.is_none() || is_ours {
             let new = self.path("-new");
             fs::remove_file(&new).ok();
@@ -163,22 +163,12 @@ impl SqliteFile {
 
     /// Takes the right to use the directory anew, where the lock was removed too.
     fn lock_again(&self) -> Result<(), StoreError> {
-        let mut held = self.lock.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut held = self.lock.lock();
         if file_id(fs::metadata(self.directory.join(LOCK))) != file_id(held.metadata()) {
             *held = lock(&self.directory)?;
         }
         Ok(())
     }
-}
-
-/// Whether the file is sound, and of this version's form.
-async fn prepare(connection: &mut SqliteConnection) -> Result<(), StoreError> {
-    let check: Vec<(String,)> = Query::new("PRAGMA quick_check(1)").fetch(connection).await?;
-    if let Some((found,)) = check.into_iter().find(|(found,)| found != "ok") {
-        return Err(StoreError::Damaged(found));
-    }
-    check_steps(connection, MIGRATIONS.len()).await?;
-    Ok(migrator(MIGRATIONS).run_direct(None, connection, false).await?)
 }
 
 fn options(directory: &Path) -> SqliteConnectOptions {

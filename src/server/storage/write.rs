@@ -3,17 +3,14 @@
 //! Several processes write. A row's number must rise whichever process raises it. All take rows in one order, so that they
 //! do not deadlock: the deliveries of a batch first, then its other changes, each in the order of their targets.
 
-use std::{
-    collections::{HashMap, HashSet},
-    sync::Arc,
-    time::Duration,
-};
+use std::{collections::HashSet, time::Duration};
 
 use chrono::TimeDelta;
+use indexmap::IndexMap;
 use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
-use super::{sql::is_postgres, *};
+use super::*;
 use crate::github::webhook::class_of;
 use loopgate_core::deciding::Part;
 
@@ -43,8 +40,8 @@ const ATTEMPTS: usize = 3;
 /// migrations/postgres.
 const PARTS: i64 = 11;
 
-const REMEMBER: &str = "INSERT INTO seen (seq, delivery, received_at) VALUES {rows} ON CONFLICT (delivery) DO NOTHING";
-
+const REMEMBER: &str =
+    "INSERT INTO seen (seq, delivery, received_at) VALUES {rows} ON CONFLICT (delivery) DO NOTHING RETURNING delivery";
 const REMEMBER_IN_PARTS: &str =
     "INSERT INTO seen (part, delivery) VALUES {rows} ON CONFLICT DO NOTHING RETURNING delivery";
 
@@ -90,6 +87,7 @@ const REVIVE: &str = "UPDATE work SET dead_at = NULL, failures = 0, failing_sinc
          newest = CASE WHEN newest < $4 THEN $4 ELSE newest + 1 END
      WHERE {key} AND dead_at IS NOT NULL";
 const FORGET: &str = "DELETE FROM seen WHERE seq IN (SELECT seq FROM seen ORDER BY seq LIMIT $2) AND received_at < $1";
+const PROBE: &str = "INSERT INTO probe (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at";
 const WAKE_AT: &str = "INSERT INTO wakeup (installation, repository, what, due_at) VALUES ($1, $2, $3, $4)
      ON CONFLICT (installation, repository, what) DO UPDATE SET due_at = excluded.due_at";
 const WAKE: &str = "DELETE FROM wakeup WHERE (installation, repository, what) IN
@@ -106,27 +104,19 @@ const BLOCK_OF_NUMBERS: &str = "SELECT nextval('numbers')";
 /// Writes.
 #[derive(Debug)]
 pub(in crate::server) struct Writer {
-    database: Arc<Database>,
+    pub(super) store: Store,
     /// None after a failure: what a connection is in then cannot be known, so the next batch opens another.
     pub(super) connection: Option<Box<dyn AnyConnectionBackend>>,
-    next_seq: i64,
+    pub(super) next_seq: i64,
+    /// They end with the writer.
     pub(super) tasks: JoinSet<()>,
 }
 
 impl Writer {
-    /// The tasks end with the writer.
-    pub(super) const fn new(
-        database: Arc<Database>,
-        connection: Box<dyn AnyConnectionBackend>,
-        tasks: JoinSet<()>,
-    ) -> Self {
-        Self { database, connection: Some(connection), next_seq: 0, tasks }
-    }
-
     /// Applies all changes, durable when this returns. One answer per change, in order. Nothing of a batch is kept if
     /// this fails, or, with several processes, at most its deliveries.
     pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
-        let database = self.database.clone();
+        let database = self.store.database.clone();
         let applied = match &*database {
             Database::Sqlite(file) => {
                 self.put_back(file).await?;
@@ -142,13 +132,25 @@ impl Writer {
         applied
     }
 
+    /// A connection that broke is replaced. Whether what it was sent became durable need not be known: none of it does
+    /// more the second time, and work that was not announced is found by polling.
     async fn apply_beside_others(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
         let mut order: Vec<(usize, &Change)> = changes.iter().enumerate().collect();
-        order.sort_by(|(_, a), (_, b)| (b.is_delivery(), a.key()).cmp(&(a.is_delivery(), b.key())));
-        let (deliveries, others) = order.split_at(order.partition_point(|(_, change)| change.is_delivery()));
+        let is_other = |change: &Change| !matches!(change, Change::Accept(_));
+        order.sort_by_key(|(_, change)| (is_other(change), change.key()));
+        let (deliveries, others) = order.split_at(order.partition_point(|(_, change)| !is_other(change)));
         let mut applied = vec![Applied::Recorded; changes.len()];
         for part in [deliveries, others] {
-            let answers = self.apply_with_patience(part).await?;
+            let mut attempt = 1;
+            let answers = loop {
+                match self.try_apply(part.iter().map(|(_, change)| *change)).await {
+                    Err(error) if attempt < ATTEMPTS => tracing::warn!(%error, attempt, "the inbox is tried again"),
+                    answers => break answers?,
+                }
+                self.connection = None;
+                attempt += 1;
+                sleep(PAUSE).await;
+            };
             for ((at, _), answer) in part.iter().zip(answers) {
                 applied[*at] = answer;
             }
@@ -156,26 +158,9 @@ impl Writer {
         Ok(applied)
     }
 
-    /// A connection that broke is replaced. Whether what it was sent became durable need not be known: none of it does
-    /// more the second time, and work that was not announced is found by polling.
-    async fn apply_with_patience(&mut self, part: &[(usize, &Change)]) -> Result<Vec<Applied>, StoreError> {
-        let mut attempt = 1;
-        loop {
-            let error = match self.try_apply(part.iter().map(|(_, change)| *change)).await {
-                Ok(applied) => return Ok(applied),
-                Err(error) if attempt == ATTEMPTS => return Err(error),
-                Err(error) => error,
-            };
-            tracing::warn!(%error, attempt, "the inbox is tried again");
-            self.connection = None;
-            attempt += 1;
-            sleep(PAUSE).await;
-        }
-    }
-
     /// Looks whether the files are still there, between batches.
     pub async fn tend(&mut self) -> Result<(), StoreError> {
-        let database = self.database.clone();
+        let database = self.store.database.clone();
         match &*database {
             Database::Sqlite(file) => self.put_back(file).await,
             Database::Postgres(_) => Ok(()),
@@ -206,17 +191,17 @@ impl Writer {
             Some(connection) => connection,
             none => {
                 self.next_seq = 0;
-                none.insert(self.database.connect().await?)
+                none.insert(self.store.database.connect().await?)
             }
         };
-        let is_shared = is_postgres(&**connection);
+        let is_shared = self.store.database.is_shared();
         Query::new(if is_shared { "BEGIN" } else { "BEGIN IMMEDIATE" }).execute(&mut **connection).await?;
         if self.next_seq == 0 || is_shared {
             let numbers = Query::new(if is_shared { BLOCK_OF_NUMBERS } else { NEXT_NUMBER });
             self.next_seq = numbers.fetch(&mut **connection).await?.first().map_or(1, |(number,)| *number);
         }
-        let (next_seq, process) = (self.next_seq, self.database.process());
-        let mut batch = Batch { connection: &mut **connection, next_seq, process };
+        let (next_seq, process) = (self.next_seq, self.store.process);
+        let mut batch = Batch { connection: &mut **connection, is_shared, next_seq, process };
         let applied = batch.apply(changes).await?;
         self.next_seq = batch.next_seq;
         Query::new("COMMIT").execute(&mut **connection).await?;
@@ -227,7 +212,7 @@ impl Writer {
     pub async fn close(mut self) -> Result<(), StoreError> {
         self.tasks.shutdown().await;
         let Some(mut connection) = self.connection else { return Ok(()) };
-        let gone = Query::new("DELETE FROM process WHERE id = $1").bind(self.database.process());
+        let gone = Query::new("DELETE FROM process WHERE id = $1").bind(self.store.process);
         gone.execute(&mut *connection).await?;
         Ok(connection.close().await?)
     }
@@ -236,6 +221,8 @@ impl Writer {
 /// One transaction.
 pub(super) struct Batch<'c> {
     connection: On<'c>,
+    /// Whether several processes share the database.
+    pub(super) is_shared: bool,
     next_seq: i64,
     process: i64,
 }
@@ -260,10 +247,6 @@ impl Batch<'_> {
         Ok(Applied::Recorded)
     }
 
-    pub(super) fn is_shared(&self) -> bool {
-        is_postgres(&*self.connection)
-    }
-
     async fn apply<'a>(
         &mut self,
         changes: impl ExactSizeIterator<Item = &'a Change> + Clone,
@@ -274,8 +257,13 @@ impl Batch<'_> {
             applied.push(match change {
                 Change::Accept(_) => accepted.next().expect("one answer per accepted delivery"),
                 Change::Settle { key, covered, how, now } => self.settle(key, *covered, how, *now).await?,
-                Change::Begin(key, now) => self.begin(key, *now).await?,
-                Change::Probe(now) => self.probe(*now).await?,
+                Change::Begin(key, now) => {
+                    let fence = self.take_seq();
+                    let claim = Query::by_key(CLAIM, key).bind(self.process).bind(fence.0).bind(*now);
+                    let begun = claim.fetch(self.on()).await?.pop().map(read::target_work);
+                    Applied::Begun(begun.map(Box::new))
+                }
+                Change::Probe(now) => self.run(Query::new(PROBE).bind(*now)).await?,
                 Change::Replay(key) => self.replay(key).await?,
                 Change::Look(key, now) => self.ask([key.clone()], "request", WorkClass::Author, *now).await?,
                 Change::Log { attempts, until } => self.log(attempts, *until).await?,
@@ -288,7 +276,11 @@ impl Batch<'_> {
                 Change::Create(claim) => self.create(claim).await?,
                 Change::CreationEnd(end) => self.creation_ended(end).await?,
                 Change::Tokens(change) => self.change_tokens(change).await?,
-                Change::Wake(now) => self.wake(*now).await?,
+                Change::Wake(now) => {
+                    let due = Query::new(WAKE).bind(*now).bind(SLICE);
+                    let due: Vec<KeyColumns> = due.fetch(self.on()).await?;
+                    self.ask(due.into_iter().filter_map(super::key), "wakeup", WorkClass::Author, *now).await?
+                }
                 Change::Prune(now) => self.prune(*now).await?,
             });
         }
@@ -320,57 +312,39 @@ impl Batch<'_> {
                 class,
             }));
         }
-        self.add(merged(additions)).await?;
+        self.add(merged(additions).collect()).await?;
         Ok(applied)
     }
 
-    /// Notes the ids. Returns for each whether it is new; of copies in one batch, the first is.
+    /// Notes the ids, in one order for all processes. Returns for each whether it is new; of copies in one batch, the first
+    /// is.
     async fn remember(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>, StoreError> {
-        if self.is_shared() {
-            return self.remember_in_parts(deliveries).await;
-        }
-        let mut noted = 0;
-        for chunk in deliveries.chunks(ROWS) {
-            let mut query = Query::of_rows(REMEMBER, chunk.len(), 3);
-            for (seq, delivery) in chunk {
-                query = query.bind(seq.0).bind(ordered(&delivery.id)).bind(delivery.received_at);
-            }
-            noted += query.execute(self.on()).await?;
-        }
-        let mut fresh = vec![true; deliveries.len()];
-        if noted == deliveries.len() as u64 {
-            return Ok(fresh);
-        }
-        // Rare: some were known. Those whose own number was noted were not.
-        for (is_fresh, (seq, _)) in fresh.iter_mut().zip(deliveries) {
-            let row = Query::new("SELECT 1 FROM seen WHERE seq = $1").bind(seq.0);
-            *is_fresh = !row.fetch::<()>(self.on()).await?.is_empty();
-        }
-        Ok(fresh)
-    }
-
-    /// Notes ids that are kept by day. The table makes an id unique within a day only, so all days are searched first.
-    async fn remember_in_parts(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>, StoreError> {
-        let mut ids: Vec<(i64, Vec<u8>)> = Vec::with_capacity(deliveries.len());
-        for (_, delivery) in deliveries {
-            ids.push((part_of(delivery.received_at), ordered(&delivery.id)));
-        }
+        let ids: Vec<Vec<u8>> = deliveries.iter().map(|(_, delivery)| ordered(&delivery.id)).collect();
         let mut known = HashSet::new();
-        for chunk in ids.chunks(ROWS) {
-            let query = Query::of_rows("SELECT delivery FROM seen WHERE delivery IN ({rows})", chunk.len(), 1);
-            let query = chunk.iter().fold(query, |query, (_, id)| query.bind(id.clone()));
-            known.extend(query.fetch::<(Vec<u8>,)>(self.on()).await?.into_iter().map(|(id,)| id));
+        if self.is_shared {
+            // Ids are kept by day there. The table makes one unique within a day only, so all days are searched first.
+            for chunk in ids.chunks(ROWS) {
+                let query = Query::of_rows("SELECT delivery FROM seen WHERE delivery IN ({rows})", chunk.len(), 1);
+                let query = chunk.iter().fold(query, |query, id| query.bind(id.clone()));
+                known.extend(query.fetch::<(Vec<u8>,)>(self.on()).await?.into_iter().map(|(id,)| id));
+            }
         }
-        let mut new: Vec<_> = ids.iter().filter(|(_, id)| !known.contains(id)).cloned().collect();
-        new.sort_unstable();
-        new.dedup();
+        let mut new: Vec<_> = ids.iter().zip(deliveries).filter(|(id, _)| !known.contains(*id)).collect();
+        new.sort_by_key(|(id, _)| *id);
+        new.dedup_by_key(|(id, _)| *id);
         let mut noted = HashSet::new();
         for chunk in new.chunks(ROWS) {
-            let query = Query::of_rows(REMEMBER_IN_PARTS, chunk.len(), 2);
-            let query = chunk.iter().fold(query, |query, (part, id)| query.bind(*part).bind(id.clone()));
+            let (sql, columns) = if self.is_shared { (REMEMBER_IN_PARTS, 2) } else { (REMEMBER, 3) };
+            let mut query = Query::of_rows(sql, chunk.len(), columns);
+            for (id, (seq, Delivery { received_at, .. })) in chunk {
+                query = match self.is_shared {
+                    true => query.bind(part_of(*received_at)).bind((*id).clone()),
+                    false => query.bind(seq.0).bind((*id).clone()).bind(*received_at),
+                };
+            }
             noted.extend(query.fetch::<(Vec<u8>,)>(self.on()).await?.into_iter().map(|(id,)| id));
         }
-        Ok(ids.iter().map(|(_, id)| noted.remove(id)).collect())
+        Ok(ids.iter().map(|id| noted.remove(id)).collect())
     }
 
     /// A delivery that was accepted before changes nothing, unless what it asked for was given up: then it is accepted
@@ -408,18 +382,6 @@ impl Batch<'_> {
         seq
     }
 
-    async fn begin(&mut self, key: &Key, now: Timestamp) -> Result<Applied, StoreError> {
-        let fence = self.take_seq();
-        let claim = Query::by_key(CLAIM, key).bind(self.process).bind(fence.0);
-        let begun = claim.bind(now).fetch(self.on()).await?.pop().map(read::target_work);
-        Ok(Applied::Begun(begun.map(Box::new)))
-    }
-
-    async fn probe(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
-        let sql = "INSERT INTO probe (id, at) VALUES (1, $1) ON CONFLICT (id) DO UPDATE SET at = excluded.at";
-        self.run(Query::new(sql).bind(now)).await
-    }
-
     async fn settle(
         &mut self,
         key: &Key,
@@ -435,7 +397,11 @@ impl Batch<'_> {
         match how {
             WorkEnd::Done(LookOutcome { requeue, seen, standing, .. }) => {
                 let left = self.finish(key, covered).await?;
-                self.set_wakeup(key, *requeue).await?;
+                self.run(match requeue {
+                    None => Query::by_key("DELETE FROM wakeup WHERE {key}", key),
+                    Some(at) => Query::by_key(WAKE_AT, key).bind(*at),
+                })
+                .await?;
                 self.looked(key, *seen, now).await?;
                 self.index(key, standing, now).await?;
                 Ok(Applied::New(left))
@@ -476,14 +442,6 @@ impl Batch<'_> {
         Ok(left.into_iter().map(arrival).collect())
     }
 
-    async fn set_wakeup(&mut self, key: &Key, again: Option<Timestamp>) -> Result<Applied, StoreError> {
-        self.run(match again {
-            None => Query::by_key("DELETE FROM wakeup WHERE {key}", key),
-            Some(at) => Query::by_key(WAKE_AT, key).bind(at),
-        })
-        .await
-    }
-
     async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<Applied, StoreError> {
         let Trouble { failures, failing_since, reason, retry_at } = trouble;
         let noted = Query::by_key(NOTE, key).bind(i64::from(*failures)).bind(reason.as_str());
@@ -495,11 +453,6 @@ impl Batch<'_> {
         let revived = Query::by_key(REVIVE, key).bind(seq.0).execute(self.on()).await?;
         let arrival = Arrival { key: key.clone(), seq, class: WorkClass::Author };
         Ok(Applied::New(if revived > 0 { vec![arrival] } else { Vec::new() }))
-    }
-
-    async fn wake(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
-        let due: Vec<KeyColumns> = Query::new(WAKE).bind(now).bind(SLICE).fetch(self.on()).await?;
-        self.ask(due.into_iter().filter_map(key), "wakeup", WorkClass::Author, now).await
     }
 
     /// Looks that no delivery asked for.
@@ -518,7 +471,7 @@ impl Batch<'_> {
     }
 
     async fn prune(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
-        let ids = if self.is_shared() {
+        let ids = if self.is_shared {
             Query::new("DELETE FROM process WHERE alive_until < clock_millis() - 86400000").execute(self.on()).await?;
             let tomorrow = part_of(now + TimeDelta::days(1));
             Query::new("SELECT empty_part($1)").bind(tomorrow).execute(self.on()).await?;
@@ -559,26 +512,20 @@ fn part_of(at: Timestamp) -> i64 {
 }
 
 /// Additions to one target are one: the newest, with the hints of all, each once. Order is kept.
-fn merged(additions: Vec<Addition>) -> Vec<Addition> {
-    let mut places: HashMap<Key, usize> = HashMap::with_capacity(additions.len());
-    let mut merged: Vec<Addition> = Vec::with_capacity(additions.len());
-    for addition in additions {
-        match places.get(&addition.key) {
-            Some(&place) => {
-                let mut hints = std::mem::take(&mut merged[place].hints);
-                if !hints.contains(&addition.hints) {
-                    hints.push_str(&addition.hints);
-                }
-                let class = merged[place].class.min(addition.class);
-                merged[place] = Addition { hints, class, ..addition };
-            }
-            None => {
-                places.insert(addition.key.clone(), merged.len());
-                merged.push(addition);
+fn merged(additions: Vec<Addition>) -> impl Iterator<Item = Addition> {
+    let mut merged: IndexMap<Key, Addition> = IndexMap::with_capacity(additions.len());
+    for mut addition in additions {
+        if let Some(before) = merged.get(&addition.key) {
+            addition.class = before.class.min(addition.class);
+            if before.hints.contains(&addition.hints) {
+                addition.hints = before.hints.clone();
+            } else {
+                addition.hints.insert_str(0, &before.hints);
             }
         }
+        merged.insert(addition.key.clone(), addition);
     }
-    merged
+    merged.into_values()
 }
 
 fn written(hints: &[Hint]) -> String {

@@ -115,9 +115,9 @@ pub async fn serve(
     let reconciler = GithubReconciler::new(client.clone(), now).with(|it| it.sealing(seal.clone()));
     let server = Server {
         clock,
-        loops: Some(LoopReader::new(client.clone(), seal)),
-        recovery: resync.is_some().then(|| client.clone()),
-        examined: (!address.is_empty()).then_some(client),
+        loops: Some(LoopReader::new(client, seal)),
+        recovers: resync.is_some(),
+        is_examined: !address.is_empty(),
         ..Server::new(config, own)
     };
     server.start(reconciler).await.expect("the server starts")
