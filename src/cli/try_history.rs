@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     config,
-    github::{Error, ErrorKind, ListedPull, Observer, PastState},
+    github::{Error, ErrorKind, ListedPull, Observer},
     render::{self, Trial, Tried},
 };
 use loopgate_core::{RepoName, Timestamp, observed::ExternalCheck, policy::Policy};
@@ -82,7 +82,7 @@ async fn read(
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let client = github.client(installation);
     let observer = Observer::new(github);
-    let listed = observer.changed_last(client.repo(repository), PastState::Ended, arguments.last.into()).await;
+    let listed = observer.changed_last(client.repo(repository), "closed", arguments.last.into()).await;
     let listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
     Ok(read_each(&listed, async |one| {
         if let Some(known) = kept.read(one) {

@@ -14,7 +14,6 @@
 
 mod archive;
 mod attempt;
-mod bundle;
 mod local;
 mod memory;
 mod name;

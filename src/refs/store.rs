@@ -36,7 +36,8 @@ const ARTIFACT_LIMIT: usize = 1 << 20;
 /// Loads and saves one run.
 #[derive(Debug, Clone)]
 pub struct StateStore<'g, G> {
-    pub(super) objects: &'g G,
+    /// Where it is kept.
+    pub objects: &'g G,
     pub(super) name: RefName,
     pub(super) seal: Option<SealOf>,
 }
@@ -100,11 +101,6 @@ pub struct Save<'a> {
 }
 
 impl<'g, G: GitObjects> StateStore<'g, G> {
-    /// Where it is kept.
-    pub const fn objects(&self) -> &'g G {
-        self.objects
-    }
-
     pub const fn new(objects: &'g G, name: RefName) -> Self {
         Self { objects, name, seal: None }
     }

@@ -13,7 +13,7 @@ use http::Method;
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{CheckRunWrite, Effect, KINDS, Presence, branch, check_run};
+use super::{CheckRunWrite, Effect, KINDS, branch, check_run};
 use crate::{
     channels::Channels,
     github::{
@@ -118,24 +118,33 @@ impl Executor {
     ) -> Result<Executed, Error> {
         let place = Place { repo: client.repo(&surface.repository), surface };
         let mut executed = Executed::default();
-        let mut left_out = None;
+        let mut left_out: Option<Need> = None;
         let mut waiting = ByKind::new();
         for effect in effects {
             let need = effect.need(surface);
-            if left_out.is_some() && need >= left_out {
-                *waiting.entry(effect.kind()).or_default() += 1;
+            if let (Some((need, kind)), Some(left_out)) = (need, left_out)
+                && need >= left_out
+            {
+                *waiting.entry(kind).or_default() += 1;
                 continue;
             }
+            let changed_post = match effect {
+                Effect::UpdateComment { comment, .. } => Some(place.repo.path(format!("issues/comments/{comment}"))),
+                Effect::UpdateCheckRun { id, .. } => Some(place.repo.path(format!("check-runs/{id}"))),
+                _ => None,
+            };
             let did = match self.carry_out(&place, effect).await {
                 Ok(did) => did,
                 Err(Error::Paced { until }) => {
-                    left_out = need;
-                    *waiting.entry(effect.kind()).or_default() += 1;
+                    if let Some((need, kind)) = need {
+                        left_out = Some(need);
+                        *waiting.entry(kind).or_default() += 1;
+                    }
                     executed.again_at.get_or_insert(until);
                     continue;
                 }
                 Err(Error::NotFound { .. })
-                    if let Some(post) = effect.changed_post().map(|below| place.repo.path(below))
+                    if let Some(post) = changed_post
                         && (!client.is_gone(&post) || self.may_remake(surface, client.now())) =>
                 {
                     // Until that is certain, the doubt about the answer leads to the next look.
@@ -158,16 +167,12 @@ impl Executor {
                 }
             }
         }
-        self.note_waiting(surface, executed.again_at.filter(|_| !waiting.is_empty()).map(|at| (at, waiting)));
-        Ok(executed)
-    }
-
-    fn note_waiting(&self, surface: &ObservedSurface, waiting: Option<(Timestamp, ByKind)>) {
         let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        match waiting {
+        match executed.again_at.filter(|_| !waiting.is_empty()) {
             None => drop(all.remove(&surface.pull())),
-            Some(waiting) => drop(all.insert(surface.pull(), waiting)),
+            Some(at) => drop(all.insert(surface.pull(), (at, waiting))),
         }
+        Ok(executed)
     }
 
     /// Effects that wait for their turn to be created, by kind. What did not come at its turn is another process's.
@@ -189,7 +194,12 @@ impl Executor {
             let message = format!("it was deleted {MOST_REMADE} times within an hour");
             return Err(Error::Rejected { path: "a comment of ours".to_owned(), status: 410, message });
         }
-        place.comment(body, need).await?;
+        let path = place.repo.path(format!("issues/{}/comments", place.surface.pull_request.number));
+        let _booked = place.repo.book(need, place.surface.pull_request.head.sha).await?;
+        let created: Value = place.repo.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
+        if let Some(id) = created["id"].as_u64() {
+            place.repo.created(&path, id, created);
+        }
         self.posted.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(now);
         Ok(())
     }
@@ -319,7 +329,7 @@ impl Executor {
                 return place.remove(&place.reviewers_path(), Some(&reviewer_body(reviewer))).await;
             }
             Effect::TakeBackReaction { to, kind } => return self.take_back(place, *to, *kind).await,
-            Effect::React { to, kind, presence } => return self.react(place, *to, *kind, *presence).await,
+            Effect::React { to, kind, may_be_ours } => return self.react(place, *to, *kind, *may_be_ours).await,
             Effect::Rerun(ask) => {
                 let key = format!("{} {:?}", place.repo.name, ask.what);
                 return self.once(place, key, async || place.post(&rerun_path(*ask)).await).await;
@@ -397,16 +407,9 @@ impl Executor {
     }
 
     /// Giving a reaction twice changes nothing, but it is a write; so one that may be ours is looked at first.
-    async fn react(
-        &self,
-        place: &Place<'_>,
-        to: Reacted,
-        kind: ReactionKind,
-        presence: Presence,
-    ) -> Result<Did, Error> {
+    async fn react(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind, may_be_ours: bool) -> Result<Did, Error> {
         let (key, now) = ((to, kind), place.repo.now());
-        if presence == Presence::PerhapsOurs
-            && (self.reactions.get(&key, now) == Some(true) || place.own_reaction(to, kind).await?.is_some())
+        if may_be_ours && (self.reactions.get(&key, now) == Some(true) || place.own_reaction(to, kind).await?.is_some())
         {
             self.reactions.put(key, true, now);
             return Ok(Did::Nothing);
@@ -489,16 +492,6 @@ impl Place<'_> {
             Err(Error::NotFound { .. }) => Ok(Did::Nothing),
             answer => answer.map(|()| Did::Something),
         }
-    }
-
-    async fn comment(&self, body: &str, need: Need) -> Result<(), Error> {
-        let path = self.repo.path(format!("issues/{}/comments", self.surface.pull_request.number));
-        let _booked = self.repo.book(need, self.surface.pull_request.head.sha).await?;
-        let created: Value = self.repo.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
-        if let Some(id) = created["id"].as_u64() {
-            self.repo.created(&path, id, created);
-        }
-        Ok(())
     }
 
     async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {

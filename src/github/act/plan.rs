@@ -1,6 +1,6 @@
 //! The difference between what is there and what should be: pure.
 
-use super::{CheckRunWrite, Effect, Presence, check_run};
+use super::{CheckRunWrite, Effect, check_run};
 use crate::{
     channels::Message,
     github::{ObservedSurface, marker::Marker},
@@ -151,10 +151,8 @@ fn announcements(wished: &Surface, texts: &Rendered) -> Vec<Effect> {
 }
 
 fn reactions(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
-    let react = |(to, kind): (&_, &_)| {
-        let presence = if observed.count(*to, *kind) > 0 { Presence::PerhapsOurs } else { Presence::Absent };
-        Effect::React { to: *to, kind: *kind, presence }
-    };
+    let react =
+        |(to, kind): (&_, &_)| Effect::React { to: *to, kind: *kind, may_be_ours: observed.count(*to, *kind) > 0 };
     // A word that counted and does not any more bears no 👍 of ours.
     let counted = wished
         .reactions

@@ -49,14 +49,6 @@ pub struct Quota {
     pub reset: Timestamp,
 }
 
-/// Whether the platform's points are counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum PointsLimit {
-    On,
-    #[default]
-    Off,
-}
-
 /// Why a request is not sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Held {
@@ -69,7 +61,8 @@ pub(crate) enum Held {
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     pub creates: Creates,
-    pub points: PointsLimit,
+    /// Whether the platform's points are counted.
+    pub has_points_limit: bool,
     quota: Option<Quota>,
     /// Points of what was answered within the last minute, oldest first: the platform counted them before that.
     spent: VecDeque<(Timestamp, u32)>,
@@ -89,8 +82,8 @@ pub(crate) struct Place {
 }
 
 impl Budget {
-    pub fn new(points: PointsLimit) -> Self {
-        Self { points, ..Self::default() }
+    pub fn new(has_points_limit: bool) -> Self {
+        Self { has_points_limit, ..Self::default() }
     }
 
     /// Asks to send a request, and counts it when that is granted, until it is [`answered`](Self::answered). One that waits
@@ -107,7 +100,7 @@ impl Budget {
             return Err(Held::ForPeople { until: reset });
         }
         self.spent.retain(|(at, _)| *at <= now && *at + POINTS_FOR > now);
-        if self.points == PointsLimit::On {
+        if self.has_points_limit {
             let most = points_of(class);
             let used: u32 = self.spent.iter().map(|(_, points)| points).sum();
             let own = place.unwrap_or(Place { class, nth: u64::MAX });

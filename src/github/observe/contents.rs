@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{TryFutureExt as _, future::try_join_all};
 
-use super::update_merges::tree;
+use super::makers::tree;
 use crate::github::{Client, Error, Repo, error::OrAbsent as _, wire::TreeEntry};
 use loopgate_core::{
     Sha,

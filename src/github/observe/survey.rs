@@ -75,10 +75,7 @@ impl Observer {
         let (_, tip) = tip(repo).await?;
         let own = repo.text(config::FILE, tip, config::FILE_LIMIT);
         let (own, defaults) = futures::try_join!(own, self.organisations.of(&repo, repo.name.owner()))?;
-        let organisation = defaults.map(|defaults| {
-            let source = defaults.source();
-            (source.file.to_owned(), source.text.to_owned())
-        });
+        let organisation = defaults.map(|defaults| (defaults.file.clone(), defaults.text.clone()));
         Ok((own.map(|text| (config::FILE.to_owned(), text)), organisation))
     }
 

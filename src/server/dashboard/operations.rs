@@ -36,12 +36,12 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
     let (counts, letters, problems) =
         futures::try_join!(admin.store.counts(), admin.store.dead_letters(), admin.store.problems())?;
     let github = admin.recovery.as_ref().map(|recovery| &recovery.github);
-    let spending = github.map(|github| github.spending()).unwrap_or_default();
+    let requests = github.map(|github| github.counts()).unwrap_or_default();
     let queue = WorkClass::ALL.into_iter().map(|class| Queue {
         class: work_class(class.as_str()),
         oldest: counts.oldest[class as usize].map(|oldest| age(oldest, now)),
-        spent: spending.spent[class as usize],
-        deferred: spending.deferred[class as usize],
+        spent: requests.spent[class as usize],
+        deferred: requests.deferred[class as usize],
     });
     let budget = |(installation, quota): (loopgate_core::InstallationId, crate::github::Quota)| Budget {
         installation: installation.get(),
