@@ -10,7 +10,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Client, Clock, Error, ErrorKind,
+    Client, Clock, Error,
     error::OrAbsent as _,
     marker::Marker,
     observe::read_pull,
@@ -280,15 +280,14 @@ where
                 }
                 (render::waiting_text(last.insert(reading)), None)
             }
-            Err(error) => match error.kind() {
-                ErrorKind::Wait { until }
-                | ErrorKind::Paced { until }
-                | ErrorKind::Outage { retry_at: Some(until) } => {
-                    (render::held_up_text(&error, Some(until)), Some(until))
-                }
-                ErrorKind::Outage { retry_at: None } => (render::held_up_text(&error, None), None),
-                ErrorKind::Refusal | ErrorKind::Fault => return Err(error),
-            },
+            Err(error) if error.is_outage() || error.is_wait() => {
+                let until = match error.retry() {
+                    Retry::At(until) | Retry::Paced(until) => Some(until),
+                    _ => None,
+                };
+                (render::held_up_text(&error, until), until)
+            }
+            Err(error) => return Err(error),
         };
         if words != said {
             say(&words);

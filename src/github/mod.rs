@@ -53,7 +53,7 @@ pub use budget::{
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
 pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};
-pub use error::{Error, ErrorKind};
+pub use error::Error;
 pub use feedback::{FeedbackReader, FeedbackSeen, Pacing, Waited};
 pub use fence::{Fence, fenced};
 pub use group::{AnsweredGroup, GroupAnswer, MergeGroup};

@@ -10,10 +10,10 @@ use std::{
 
 use chrono::TimeDelta;
 use http::Method;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
-use super::{CheckRunWrite, Effect, KINDS, branch, check_run};
+use super::{CheckRunWrite, Effect, KINDS, check_run};
 use crate::{
     channels::Channels,
     github::{
@@ -23,13 +23,14 @@ use crate::{
         path,
         retry::Repeat,
         ttl_cache::TtlCache,
-        wire::{App, User},
+        wire::{App, Branch, Repository, User},
     },
     render::Dispatch,
 };
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, Timestamp,
     attempts::rerun::{Extent, RerunRequest},
+    deciding::MergedBranch,
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress, Snapshot},
     policy::DispatchFixer,
@@ -92,7 +93,7 @@ struct Place<'a> {
 
 /// What came of an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Did {
+enum Did {
     Something,
     /// There was nothing to do.
     Nothing,
@@ -338,7 +339,7 @@ impl Executor {
                 let path = format!("actions/runs/{run}/approve");
                 return self.once(place, place.repo.path(&path), async || place.post(&path).await).await;
             }
-            Effect::DeleteBranch(merged) => return branch::delete(place.repo, merged).await,
+            Effect::DeleteBranch(merged) => return delete_branch(place.repo, merged).await,
             Effect::Announce { channel, key, message } => {
                 let key = format!("{:?} {key} {}", place.surface.pull(), channel.as_str());
                 let send = async || -> Result<Did, Error> {
@@ -548,6 +549,41 @@ fn reviewer_body(reviewer: &Reviewer) -> Value {
         Reviewer::User(login) => json!({ "reviewers": [login] }),
         Reviewer::Team(team) => json!({ "reviewers": [], "team_reviewers": [team.slug()] }),
     }
+}
+
+/// Deletes the head branch of a merged pull request (`on_complete.delete_branch`), unless it is protected, the default
+/// branch, was pushed to after the merge, or another pull request is open from or onto it (deleting would close that one).
+///
+/// GitHub deletes a ref whatever it points at by then, so the branch is looked at right before. A push between the two
+/// requests is accepted: its commit stays reachable through the push's own event, and GitHub offers *Restore branch*.
+///
+/// # Errors
+/// What GitHub refuses, and faults.
+async fn delete_branch(repo: Repo<'_>, merged: &MergedBranch) -> Result<Did, Error> {
+    let name = path::escape_path(&merged.name);
+    let kept = |reason: &str| Did::Refused(reason.to_owned());
+    let Some(branch) = repo.get::<Branch>(&repo.path(format!("branches/{name}"))).await.or_absent()? else {
+        return Ok(Did::Nothing);
+    };
+    if branch.commit.sha != merged.sha {
+        return Ok(kept("somebody pushed to it after the merge"));
+    }
+    if branch.protected {
+        return Ok(kept("it is protected"));
+    }
+    if repo.get::<Repository>(&repo.root()).await?.default_branch == merged.name {
+        return Ok(kept("it is the default branch"));
+    }
+    let (owner, value) = (path::escape(repo.name.owner()), path::escape(&merged.name));
+    for filter in [format!("head={owner}:{value}"), format!("base={value}")] {
+        let open = repo.list::<IgnoredAny>(&repo.path(format!("pulls?state=open&{filter}")), 1).await?;
+        if !open.items.is_empty() {
+            return Ok(kept("another open pull request uses it"));
+        }
+    }
+    let reference = repo.path(format!("git/refs/heads/{name}"));
+    let deleted = repo.tell(Method::DELETE, &reference, None::<&()>, Repeat::Safe).await.or_absent()?;
+    Ok(deleted.map_or(Did::Nothing, |()| Did::Something))
 }
 
 #[cfg(test)]

@@ -6,7 +6,6 @@
 //! keeps the older and deletes the other. Two writers can make one post only before the state of either was saved, and
 //! the state ref lets one of them save.
 
-mod branch;
 mod check_run;
 mod execute;
 mod plan;

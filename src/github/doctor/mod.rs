@@ -5,7 +5,6 @@
 
 mod app;
 mod repository;
-mod webhook;
 
 pub use super::registration::Arrival;
 use super::{DeliveryAttempt, Error, Github};
@@ -74,13 +73,13 @@ pub async fn examine(github: &Github, expected: &Expected, repository: Option<&R
         ("installations", "the App is installed, and nothing suspends it", app::installations(&app, &installed)),
         ("accepted-permissions", "every installation has what the App asks for", app::accepted(&app, &installed)),
         ("installation-requests", "no request to install the App waits", app::requests(client).await),
-        ("webhook-address", "webhooks go to this server", webhook::address(client, expected, &app).await),
-        ("deliveries", "the last deliveries were accepted", webhook::deliveries(&attempts, expected, &app)),
+        ("webhook-address", "webhooks go to this server", app::address(client, expected, &app).await),
+        ("deliveries", "the last deliveries were accepted", app::deliveries(&attempts, expected, &app)),
         ("signing", "merges are signed for, and anybody can check it", app::signing(expected)),
         (
             "redelivery",
             "the newest delivery was sent again, and arrived",
-            webhook::redelivery(client, &attempts, expected, &app).await,
+            app::redelivery(client, &attempts, expected, &app).await,
         ),
     ];
     lines.extend(of_app.into_iter().flat_map(|(name, healthy, found)| lines_of((name, healthy), found)));

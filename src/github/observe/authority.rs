@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::survey;
 use crate::github::{
-    Client, Error, ErrorKind, Repo,
+    Client, Error, Repo,
     error::OrAbsent as _,
     path,
     ttl_cache::TtlCache,
@@ -172,15 +172,12 @@ async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members,
 
 /// Why there is no answer, for people.
 fn reason(error: Error) -> Result<String, Error> {
-    match error.kind() {
-        ErrorKind::Wait { .. } | ErrorKind::Paced { .. } => Err(error),
-        ErrorKind::Refusal | ErrorKind::Fault | ErrorKind::Outage { .. } => Ok(error.to_string()),
-    }
+    if error.is_wait() { Err(error) } else { Ok(error.to_string()) }
 }
 
 /// What an error makes of a team: closed to us for good, or unanswered for now.
 fn unread(error: Error) -> Result<Unusable, Error> {
-    let is_refused = error.kind() == ErrorKind::Refusal;
+    let is_refused = error.is_refusal();
     Ok(if is_refused { Unusable::Unreadable(reason(error)?) } else { Unusable::Unknown(reason(error)?) })
 }
 
