@@ -25,7 +25,7 @@ use serde::{
     Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, OnceCell, Semaphore};
 
 #[cfg(test)]
 pub(super) use self::cached::blob_id;
@@ -37,14 +37,14 @@ pub(super) use self::{
 use self::{limits::Limit, stale::StaleReads};
 use super::{
     Clock, Credentials, Error, MemoryCache, ResponseCache, Secret, SystemClock,
-    auth::{Knowledge, TokenSlot},
+    auth::TokenSlot,
     budget::{Budget, Quota, SharedBudget},
     error::OrAbsent as _,
     health::{Health, Meter, RequestCounts},
     retry::{Patience, Repeat},
     transport::{Accept, ApiUrl, GRAPHQL, Incoming, Outgoing, Transport},
 };
-use loopgate_core::{InstallationId, Timestamp};
+use loopgate_core::{InstallationId, Timestamp, UserId, observed::AppIdentity};
 
 /// Reads of one installation under way at the same time; GitHub tolerates 100 over all of an App's processes.
 const READS_AT_ONCE: usize = 20;
@@ -58,7 +58,6 @@ const JSON_LIMIT: usize = 32 << 20;
 pub struct Github {
     pub(super) hub: Arc<Hub>,
     clients: Arc<Mutex<HashMap<Option<InstallationId>, Client>>>,
-    pub(super) identity: Arc<Knowledge>,
 }
 
 pub(super) struct Hub {
@@ -68,6 +67,9 @@ pub(super) struct Hub {
     meter: Meter,
     health: Health,
     shared_budget: OnceLock<Arc<dyn SharedBudget>>,
+    /// As whom we act, the bot's id perhaps still unknown.
+    pub(super) actor: OnceCell<AppIdentity>,
+    pub(super) bot_id: OnceCell<UserId>,
 }
 
 /// What a [`Github`] is made of beside its address and credentials.
@@ -102,9 +104,17 @@ impl Github {
     }
 
     fn over(transport: Transport, credentials: Credentials, setup: Setup) -> Self {
-        let (meter, health, shared_budget) = (Meter::default(), Health::default(), OnceLock::new());
-        let hub = Hub { transport, credentials, setup, meter, health, shared_budget };
-        Self { hub: Arc::new(hub), clients: Arc::default(), identity: Arc::default() }
+        let hub = Hub {
+            transport,
+            credentials,
+            setup,
+            meter: Meter::default(),
+            health: Health::default(),
+            shared_budget: OnceLock::new(),
+            actor: OnceCell::new(),
+            bot_id: OnceCell::new(),
+        };
+        Self { hub: Arc::new(hub), clients: Arc::default() }
     }
 
     /// A client that acts for the bearer of another token. It keeps no answer, and repeats no request.

@@ -20,6 +20,7 @@ mod feedback;
 mod fence;
 mod group;
 mod health;
+mod identity;
 mod looked_heads;
 mod marker;
 mod memory;

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{RefsError, store::document};
+use super::{RefsError, objects::document};
 use loopgate_core::{
     deciding::AttemptRecord,
     evidence::{ChangedCoverage, CheckEvidence, LogExcerpt},

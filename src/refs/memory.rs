@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, store::unwritable};
+use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, objects::unwritable};
 use loopgate_core::{
     FailureId, Sha, Timestamp,
     memory::{

@@ -28,7 +28,7 @@ mod subject;
 #[cfg(test)]
 pub(crate) mod fixtures;
 
-pub use archive::{ARCHIVE, all_runs, archive_entry, archived, each_run, recorded_attempts};
+pub use archive::{ARCHIVE, all_runs, archive_entry, archived, each_run};
 pub use attempt::attempt_document;
 pub use local::LocalRepository;
 pub use memory::{MemoryNotes, MemoryStore};

@@ -1,13 +1,14 @@
 //! The documents of a run, in the tree of its ref: `loop-state.json`, `history.jsonl`, `attempts/NNN.json`,
 //! `artifact.md`.
 
-use serde::{Serialize, de::DeserializeOwned};
+use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
     GitObjects, NewCommit, RefName, RefsError,
     archive::archived,
     attempt,
+    objects::{document, unwritable},
     recover::{self, Damaged},
     seal::{self, SealOf},
 };
@@ -211,6 +212,21 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
+    /// The newest attempts that the run recorded, oldest first, at most `most` of them; none where no state is kept in a ref,
+    /// or none can be read.
+    ///
+    /// # Errors
+    /// When the git database does not answer.
+    pub async fn recorded_attempts(&self, most: usize) -> Result<Vec<RecordedAttempt>, RefsError> {
+        let Some(tip) = self.tip().await? else { return Ok(Vec::new()) };
+        let Ok(state) = self.state_at(tip).await? else { return Ok(Vec::new()) };
+        let mut attempts = Vec::new();
+        for attempt in &state.attempts[state.attempts.len().saturating_sub(most)..] {
+            attempts.extend(self.recorded_attempt(tip, attempt.number).await?);
+        }
+        Ok(attempts)
+    }
+
     /// The rendered report in a commit; empty where there is none that can be read.
     ///
     /// # Errors
@@ -352,16 +368,6 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         }
         Ok(text)
     }
-}
-
-pub(super) fn document(value: &impl Serialize) -> Result<String, RefsError> {
-    let mut text = serde_json::to_string_pretty(value).map_err(unwritable)?;
-    text.push('\n');
-    Ok(text)
-}
-
-pub(super) fn unwritable(error: serde_json::Error) -> RefsError {
-    RefsError::Fault { message: format!("the state cannot be written as JSON: {error}"), retry: super::Retry::Later }
 }
 
 #[cfg(test)]

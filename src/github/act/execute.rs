@@ -20,6 +20,7 @@ use crate::{
         Client, Error, Observation, ObservedSurface, OwnCheckRun, Repo,
         budget::Need,
         error::OrAbsent as _,
+        marker::BEGUN,
         path,
         retry::Repeat,
         ttl_cache::TtlCache,
@@ -261,7 +262,7 @@ impl Executor {
         us: &AppIdentity,
     ) -> Result<Option<OwnCheckRun>, Error> {
         let body = json!({
-            "name": name, "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
+            "name": name, "head_sha": head, "status": "in_progress", "external_id": BEGUN,
         });
         let path = repo.path("check-runs");
         let Ok(_booked) = repo.book(Need::Verify, head).await else { return Ok(None) };
@@ -277,7 +278,7 @@ impl Executor {
                 id,
                 name,
                 progress: CheckProgress::InProgress,
-                external_id: Some(check_run::BEGUN.to_owned()),
+                external_id: Some(BEGUN.to_owned()),
                 annotations: 0,
             })),
             Err(error) => error.refusal().map(|_| None),

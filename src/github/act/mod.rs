@@ -25,7 +25,6 @@ use loopgate_core::{
     state::Repeatable,
 };
 
-pub(in crate::github) use check_run::{Digest, is_signed};
 pub use execute::{Executed, Executor, Problem};
 pub use plan::plan;
 

@@ -3,7 +3,10 @@
 use super::{CheckRunWrite, Effect, check_run};
 use crate::{
     channels::Message,
-    github::{ObservedSurface, marker::Marker},
+    github::{
+        ObservedSurface,
+        marker::{Digest, Marker},
+    },
     render::{Announcement, CheckRunText, Rendered, label_description},
 };
 use loopgate_core::{
@@ -59,7 +62,7 @@ fn check_run_effect(
     let Some(run) = shown else {
         return Some(Effect::CreateCheckRun(write(text.annotations.clone())));
     };
-    let shown = run.external_id.as_deref().and_then(check_run::Digest::parse);
+    let shown = run.external_id.as_deref().and_then(Digest::parse);
     if shown.as_ref() == Some(&digest) && check_run::shows(&run.progress, state) {
         return None;
     }

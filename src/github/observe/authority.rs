@@ -6,9 +6,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{TryFutureExt as _, future::try_join_all};
+use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::survey;
 use crate::github::{
     Client, Error, Repo,
     error::OrAbsent as _,
@@ -18,7 +18,7 @@ use crate::github::{
 };
 use loopgate_core::{
     Login, RepoName, TeamSlug, UserId,
-    gate::AuthorityQuestions,
+    gate::{AuthorityQuestions, online_facts::Fetched},
     observed::{Account, Authority, Members, Permission, Standing, Unusable},
 };
 
@@ -152,9 +152,17 @@ async fn writers(repo: Repo<'_>, are_needed: bool) -> Result<Option<BTreeSet<Use
     if !are_needed {
         return Ok(None);
     }
-    let listed = survey::collaborators(repo).await?.ok();
+    let listed = collaborators(repo).await?.ok();
     let write = |(account, permission): (Account, Permission)| (permission >= Permission::Write).then_some(account.id);
     Ok(listed.map(|people| people.into_iter().filter_map(write).collect()))
+}
+
+/// Who may do what in the repository, where GitHub lists them.
+pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account, Permission)>>, Error> {
+    let path = repo.path("collaborators");
+    let listed = repo.list::<Value>(&path, MOST_PAGES).await;
+    let known = |one: Value| Some((User::deserialize(&one).ok()?.into(), of_flags(&one["permissions"])));
+    listed.map(|listing| listing.items.into_iter().filter_map(known).collect()).or_said()
 }
 
 async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members, Unusable>, Error> {
@@ -182,7 +190,7 @@ fn unread(error: Error) -> Result<Unusable, Error> {
 }
 
 /// By the `permissions` of an account or of a collaborator.
-pub(super) fn of_flags(flags: &Value) -> Permission {
+fn of_flags(flags: &Value) -> Permission {
     use Permission::{Admin, Maintain, Read, Triage, Write};
     let known = [("admin", Admin), ("maintain", Maintain), ("push", Write), ("triage", Triage), ("pull", Read)];
     known.into_iter().find(|(flag, _)| flags[*flag] == true).map_or(Permission::None, |(_, permission)| permission)

@@ -4,16 +4,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::{
+    Reading,
     checks::{self, Checks},
     config,
     evidence::{self, accepted},
     pull::{self, Pull},
-    rest::Reading,
 };
-use crate::github::{Client, Error, Repo, error::OrAbsent as _, wire::graphql_pull};
+use crate::github::{Client, Error, Repo, error::OrAbsent as _};
 use loopgate_core::{
     Sha,
     escalation::disputes,
@@ -150,7 +148,7 @@ pub(super) async fn merged_as(repo: Repo<'_>, pull: &Pull) -> Result<Option<Sha>
     if pull.merged_as.is_some() {
         return Ok(pull.merged_as);
     }
-    let asked = graphql_pull::<Value>(repo, pull.pull_request.number, MERGE_COMMIT, None).await?;
+    let asked = repo.graphql_pull(pull.pull_request.number, MERGE_COMMIT, None).await?;
     Ok(asked.and_then(|pull| pull["mergeCommit"]["oid"].as_str()?.parse().ok()))
 }
 

@@ -7,9 +7,10 @@ use serde_json::Value;
 
 use super::surface::OwnCheckRun;
 use crate::github::{
-    Client, Error, Repo, act,
+    Client, Error, Repo,
     client::LONGEST_LOG,
     error::OrAbsent as _,
+    marker::is_signed,
     wire::{CheckRun, WireStep},
 };
 use loopgate_core::{
@@ -189,8 +190,7 @@ impl Checks {
 }
 
 fn is_ours(run: &CheckRun, us: &AppIdentity) -> bool {
-    run.app.as_ref().is_some_and(|app| app.id == us.id)
-        && (!us.is_actions() || act::is_signed(run.external_id.as_deref()))
+    run.app.as_ref().is_some_and(|app| app.id == us.id) && (!us.is_actions() || is_signed(run.external_id.as_deref()))
 }
 
 pub(super) const fn has_failed(check: &ExternalCheck) -> bool {

@@ -3,7 +3,7 @@
 //!
 //! None of them is read from the pull request, so that it cannot relax its own gates.
 
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::contents;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         error::OrAbsent as _,
         path,
         ttl_cache::TtlCache,
-        wire::{Branch, BranchRule, ObjectRef, RuleParameters, Tree, TreeEntry},
+        wire::{Branch, BranchRule, ObjectRef, RuleParameters, TreeEntry},
     },
 };
 use loopgate_core::{
@@ -203,17 +203,10 @@ fn right(file: &str, text: String) -> Result<String, ConfigError> {
     }
 }
 
-/// A tree by its id or its commit's; none if GitHub does not list all of it.
-pub(super) async fn tree(repo: Repo<'_>, of: impl fmt::Display) -> Result<Option<Vec<TreeEntry>>, Error> {
-    let path = repo.path(format!("git/trees/{of}"));
-    let tree = repo.get_immutable_json::<Tree>(&path).await?;
-    Ok(tree.filter(|tree| !tree.truncated).map(|tree| tree.tree))
-}
-
 /// The folders at the top of a commit's tree.
 pub(super) async fn folders(repo: Repo<'_>, tip: Sha) -> Result<Option<BTreeSet<String>>, Error> {
     let folder = |entry: TreeEntry| matches!(entry.kind.as_str(), "tree" | "commit").then_some(entry.path);
-    let tree = tree(repo, tip).await?;
+    let tree = contents::tree(repo, tip).await?;
     Ok(tree.map(|entries| entries.into_iter().filter_map(folder).collect()))
 }
 

@@ -6,11 +6,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::rest::Reading;
+use super::Reading;
 use crate::github::{
     Error, Repo,
     error::OrAbsent as _,
-    wire::{GraphqlAccount, account_at, graphql_nodes, graphql_pull, nodes},
+    wire::{GraphqlAccount, account_at, nodes},
 };
 use loopgate_core::{
     CommentId, PrNumber, ReviewId,
@@ -157,7 +157,7 @@ impl Reading<'_> {
             return Ok(Vec::new());
         }
         let mut found = Vec::new();
-        for node in graphql_nodes(&repo, EDITS, &ids).await? {
+        for node in repo.graphql_nodes(EDITS, &ids).await? {
             let Some(comment) = node["databaseId"].as_u64().map(CommentId::new) else { continue };
             let mut editors = BTreeSet::new();
             for edit in nodes(&node["userContentEdits"]) {
@@ -182,7 +182,7 @@ impl Reading<'_> {
         if pull_request.lifecycle != Lifecycle::Open || !(has_news || is_unsettled) {
             return Ok(None);
         }
-        let queued = graphql_pull::<Value>(repo, pull_request.number, QUEUE, None).await?;
+        let queued = repo.graphql_pull(pull_request.number, QUEUE, None).await?;
         Ok(queued.map(|queued| {
             let removal = nodes(&queued["timelineItems"]).next_back().and_then(|last| {
                 Some(QueueRemoval {
@@ -205,7 +205,7 @@ impl Reading<'_> {
         }
         let mut before: Option<String> = None;
         for _ in 0..THREAD_PAGES {
-            let pull = graphql_pull::<Value>(repo, number, THREADS, before.as_deref()).await?.unwrap_or_default();
+            let pull = repo.graphql_pull(number, THREADS, before.as_deref()).await?.unwrap_or_default();
             found.completeness = Completeness::Incomplete;
             let threads = &pull["reviewThreads"];
             found.items.splice(0..0, nodes(threads).filter_map(|thread| of_reviewer(thread, &apps)));

@@ -12,14 +12,14 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::{
-    config, events,
+    contents, events,
     pull::{Changes, Pull},
 };
 use crate::github::{
     Client, Error, Repo,
     error::OrAbsent as _,
     path,
-    wire::{CommitFile, CommitFiles, GraphqlAccount, ObjectRef, TreeEntry, User, account_at, graphql_nodes, nodes},
+    wire::{CommitFile, CommitFiles, GraphqlAccount, ObjectRef, TreeEntry, User, account_at, nodes},
 };
 use loopgate_core::{
     Sha,
@@ -182,7 +182,7 @@ pub(super) async fn authors(repo: Repo<'_>, Changes { commits, nodes, .. }: &Cha
 async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Account>, Error> {
     let key = format!("/graphql#authors-of-{}", ids.join(","));
     let asked = async || {
-        let commits = graphql_nodes(client, QUERY, ids).await?;
+        let commits = client.graphql_nodes(QUERY, ids).await?;
         let authors = commits.iter().flat_map(|commit| nodes(&commit["authors"]));
         let named = |author: &Value| Some((author["email"].as_str()?.to_owned(), GraphqlAccount::at(&author["user"])?));
         Ok(authors.filter_map(named).collect::<Vec<_>>())
@@ -313,9 +313,9 @@ async fn merges_by_line(repo: Repo<'_>, [merged, ours, theirs, base]: [&TreeEntr
 }
 
 /// The entries of a tree, or of a commit's tree; none where GitHub does not return them all.
-pub(super) async fn tree(repo: Repo<'_>, of: Option<Sha>) -> Result<Option<Vec<TreeEntry>>, Error> {
+async fn tree(repo: Repo<'_>, of: Option<Sha>) -> Result<Option<Vec<TreeEntry>>, Error> {
     let Some(of) = of else { return Ok(Some(Vec::new())) };
-    Ok(config::tree(repo, of).await.or_refused()?.flatten())
+    Ok(contents::tree(repo, of).await.or_refused()?.flatten())
 }
 
 async fn merge_base(repo: Repo<'_>, ours: Sha, theirs: Sha) -> Result<Option<Sha>, Error> {

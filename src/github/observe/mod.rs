@@ -59,8 +59,11 @@ use super::{
 pub(super) use config::{FILE as CONFIGURATION, FILE_LIMIT as CONFIGURATION_LIMIT};
 use loopgate_core::{
     PrNumber, Sha,
-    observed::{AppIdentity, Completeness, Lifecycle, Listing, ObservationProblem, PullRequest, Review, Snapshot},
+    observed::{
+        AppIdentity, Completeness, Hint, Lifecycle, Listing, ObservationProblem, PullRequest, Review, Snapshot,
+    },
     policy::Policy,
+    state::LoopState,
 };
 
 /// Reads pull requests. Made once per process: it remembers what it may believe for a while.
@@ -216,6 +219,16 @@ impl Observer {
         problems.extend(layers.as_ref().and_then(|layers| layers.problem.clone()));
         Ok(Some((BaseSide { branch, tip, merged_as, is_merge_followed, layers }, policy)))
     }
+}
+
+/// What the reads of the second step go by.
+struct Reading<'a> {
+    observer: &'a Observer,
+    repo: Repo<'a>,
+    facts: &'a PullRequestFacts,
+    policy: &'a Policy,
+    hints: &'a [Hint],
+    previous: Option<&'a LoopState>,
 }
 
 /// What the base branch determines.

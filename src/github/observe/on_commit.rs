@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{
-    LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Target, checks, config, evidence, pull, rest::Reading,
+    LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Reading, Target, checks, config, evidence, pull,
     surface,
 };
 use crate::github::{

@@ -4,7 +4,7 @@ use super::{Observer, base, checks, config, conversation, pull, rest::whose_righ
 use crate::{
     config::presets,
     github::{Error, ListedPull, Repo, error::OrAbsent as _, marker::Marker},
-    refs::recorded_attempts,
+    refs::{RefName, StateStore},
 };
 use loopgate_core::{
     AppId, Malformed, PrNumber,
@@ -43,10 +43,9 @@ impl Observer {
         mut so_far: WhatIf,
     ) -> Result<WhatIf, Error> {
         let objects = repo.objects();
-        let (own, recorded) = futures::join!(
-            config::policy(repo, listed.base.sha, None),
-            recorded_attempts(&objects, listed.number, MOST_HEADS)
-        );
+        let store = StateStore::new(&objects, RefName::pull_request(listed.number));
+        let (own, recorded) =
+            futures::join!(config::policy(repo, listed.base.sha, None), store.recorded_attempts(MOST_HEADS));
         let own = own?.unwrap_or_else(presets);
         let (recorded, unread) = match recorded {
             Ok(recorded) => (recorded, None),

@@ -1,7 +1,7 @@
 //! The second step of reading a pull request: what the decision needs beside its [`PullRequestFacts`].
 
 use super::{
-    LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, PullRequestFacts, Target, base,
+    LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, PullRequestFacts, Reading, Target, base,
     checks::{self, Checks},
     config, contents,
     conversation::{self, Comments},
@@ -111,16 +111,6 @@ impl Observer {
         let merged_as = facts.base.merged_as;
         Ok(Observation { snapshot, base_head: tip, policy, surface, merged_as, is_head_shared, awaits_logs })
     }
-}
-
-/// What the reads of this step go by.
-pub(super) struct Reading<'a> {
-    pub(super) observer: &'a Observer,
-    pub(super) repo: Repo<'a>,
-    pub(super) facts: &'a PullRequestFacts,
-    pub(super) policy: &'a Policy,
-    pub(super) hints: &'a [Hint],
-    pub(super) previous: Option<&'a LoopState>,
 }
 
 /// What ran on the head, the base's checks where one of the head's failed, and whether a log is not there yet.

@@ -6,11 +6,11 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{
+    Reading,
     authority::Registry,
     checks,
     config::{self, BranchRules, Defaults},
     pull::Pull,
-    rest::Reading,
 };
 use crate::github::{
     Error, Repo,

@@ -77,7 +77,7 @@ impl Turn<'_> {
         }
         let (executed, is_current, show_at) = Box::pin(self.show(&mut observation, &mut decided, &storage)).await?;
         let days = observation.policy.memory.retention_days;
-        let memory_at = Box::pin(self.debug_memory.write(client, job, days, *now)).await;
+        let memory_at = Box::pin(self.debug_memory.write(client, (&job.repository, job.number), days, *now)).await;
 
         let is_open = observation.snapshot.pull_request.lifecycle == Lifecycle::Open;
         let mut ended = None;

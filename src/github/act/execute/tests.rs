@@ -97,7 +97,7 @@ async fn a_check_run_carries_its_state_text_and_digest() {
     assert_eq!(body["head_sha"], untouched().pull_request.head.sha.to_string());
     assert_eq!((&body["status"], &body["conclusion"]), (&json!("completed"), &json!("failure")));
     assert_eq!(body["output"]["title"], "Attempt 1 failed");
-    let digest = check_run::Digest::parse(body["external_id"].as_str().unwrap()).unwrap();
+    let digest = crate::github::marker::Digest::parse(body["external_id"].as_str().unwrap()).unwrap();
     assert_eq!(digest, check_run::digest(write(0).state, &write(0).text, false, "main"));
 }
 
