@@ -17,7 +17,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::{
     GitObjects, NewCommit, RefName, RefsError, Retry, attempt,
-    store::{ARTIFACT_FILE, HISTORY_FILE, HISTORY_LIMIT, STATE_FILE, STATE_LIMIT},
+    documents::{ARTIFACT_FILE, HISTORY_FILE, HISTORY_LIMIT, STATE_FILE, STATE_LIMIT},
 };
 use loopgate_core::{
     Sha, Timestamp,

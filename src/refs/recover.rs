@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{GitObjects, RefsError, StateStore, attempt::Digested, store::Unusable};
+use super::{GitObjects, RefsError, StateStore, attempt::Digested, documents::Unusable};
 use crate::render::loop_call;
 use loopgate_core::{
     Sha,
