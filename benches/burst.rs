@@ -24,7 +24,7 @@ use std::{
 
 use chrono::TimeDelta;
 use loopgate::{
-    github::{PointsLimit, Secret, Setup},
+    github::{Secret, Setup},
     server::{Running, SimulatedClock, serve_simulated},
 };
 use loopgate_core::{RepoName, Timestamp};
@@ -69,10 +69,10 @@ async fn main() {
         opened().await;
     }
     if is_wanted("events") {
-        events(SecondaryLimits::CREATES, PointsLimit::Off).await;
+        events(SecondaryLimits::CREATES, false).await;
     }
     if is_wanted("points") {
-        events(SecondaryLimits::ALL, PointsLimit::On).await;
+        events(SecondaryLimits::ALL, true).await;
     }
     if is_wanted("base") {
         base().await;
@@ -85,16 +85,16 @@ async fn main() {
         processes(&database, SecondaryLimits::CREATES).await;
     }
     if is_wanted("waiting") {
-        waiting(None, PointsLimit::Off).await;
-        waiting(None, PointsLimit::On).await;
+        waiting(None, false).await;
+        waiting(None, true).await;
         if let Some(database) = postgres::schema().await {
-            waiting(Some(&database), PointsLimit::Off).await;
+            waiting(Some(&database), false).await;
         }
     }
 }
 
 async fn opened() {
-    let world = World::start(SecondaryLimits::CREATES, PointsLimit::Off).await;
+    let world = World::start(SecondaryLimits::CREATES, false).await;
     let begun = Instant::now();
     let pulls: Vec<Pr> = (0..200).map(|nth| world.open(nth)).collect();
     let took = world.until(begun, &pulls, |world, pr| world.has_verdict(pr)).await;
@@ -104,8 +104,8 @@ async fn opened() {
     world.server.shutdown().await;
 }
 
-async fn events(limits: SecondaryLimits, points: PointsLimit) {
-    let world = World::start(limits, points).await;
+async fn events(limits: SecondaryLimits, has_points_limit: bool) {
+    let world = World::start(limits, has_points_limit).await;
     // The server has been up for a while: what it was told is not there is no longer in doubt.
     world.open(1_000);
     tokio::time::sleep(Duration::from_secs(65)).await;
@@ -136,7 +136,7 @@ async fn events(limits: SecondaryLimits, points: PointsLimit) {
     };
     let accepted = deliveries.iter().filter(is_accepted).count();
     println!(
-        "{} events on 50 cold pull requests, {points:?}: {accepted} accepted within {:.1} s, verdicts after {:.1} s \
+        "{} events on 50 cold pull requests, points limit {has_points_limit}: {accepted} accepted within {:.1} s, verdicts after {:.1} s \
          (half) and {:.1} s (all), drained after {:.1} s",
         deliveries.len(),
         received.as_secs_f64(),
@@ -146,7 +146,7 @@ async fn events(limits: SecondaryLimits, points: PointsLimit) {
     );
     println!("with what time alone brought until the last verdict:");
     world.account(pulls.len());
-    if points == PointsLimit::On {
+    if has_points_limit {
         world.account_of_points();
     }
     world.simulator.forget_requests();
@@ -162,7 +162,7 @@ async fn events(limits: SecondaryLimits, points: PointsLimit) {
 }
 
 async fn base() {
-    let world = World::start(SecondaryLimits::ALL, PointsLimit::On).await;
+    let world = World::start(SecondaryLimits::ALL, true).await;
     let known: Vec<Pr> = (0..2).map(|nth| world.open(nth)).collect();
     world.simulator.settle().await;
     world.server.settled().await;
@@ -188,10 +188,9 @@ async fn base() {
 }
 
 async fn processes(database: &str, limits: SecondaryLimits) {
-    let world = World::start_on(Some(database), limits, PointsLimit::Off).await;
+    let world = World::start_on(Some(database), limits, false).await;
     let mut servers = vec![&world.server];
-    let beside =
-        [(); 3].map(|()| serve(&world.simulator, &world.clock, world.data.path(), PointsLimit::Off, Some(database)));
+    let beside = [(); 3].map(|()| serve(&world.simulator, &world.clock, world.data.path(), false, Some(database)));
     let beside = futures::future::join_all(beside).await;
     servers.extend(&beside);
     balance(&world.simulator, &servers).await;
@@ -290,8 +289,8 @@ WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE
 SELECT (SELECT MIN(installation) FROM open_loop), 'acme/widgets', 'pr:' || (n + 1000), n, '', 'wakeup', $1, $1,
     1 + n % 3 FROM numbers";
 
-async fn waiting(database: Option<&str>, points: PointsLimit) {
-    let mut world = World::start_on(database, SecondaryLimits::default(), points).await;
+async fn waiting(database: Option<&str>, has_points_limit: bool) {
+    let mut world = World::start_on(database, SecondaryLimits::default(), has_points_limit).await;
     let known: Vec<Pr> = (0..2).map(|nth| world.open(nth)).collect();
     world.simulator.settle().await;
     world.server.settled().await;
@@ -308,7 +307,7 @@ async fn waiting(database: Option<&str>, points: PointsLimit) {
         sqlx::query(WAITING).bind(now).execute(&mut connection).await.expect("a table");
         connection.close().await.expect("it is written");
     }
-    world.server = serve(&world.simulator, &world.clock, world.data.path(), points, database).await;
+    world.server = serve(&world.simulator, &world.clock, world.data.path(), has_points_limit, database).await;
     tokio::time::sleep(Duration::from_secs(10)).await;
     let waiting = world.server.backlog().await.expect("it can be read");
     let meanwhile = (world.approve(&known[1]).await, world.push(&known[1]).await);
@@ -316,7 +315,7 @@ async fn waiting(database: Option<&str>, points: PointsLimit) {
     let new = world.open(2);
     let opened = world.until(begun, &[new], |world, pr| world.has_verdict(pr)).await[0];
     println!(
-        "{waiting} targets wait in {}, {points:?}: an approval shows after {:.2} s ({:.2} s without them; budget 3), a \
+        "{waiting} targets wait in {}, points limit {has_points_limit}: an approval shows after {:.2} s ({:.2} s without them; budget 3), a \
          new head's verdict after {:.2} s ({:.2} s; budget 10), a new pull request's after {:.2} s; {} wait still",
         if database.is_some() { "PostgreSQL" } else { "SQLite" },
         meanwhile.0.as_secs_f64(),
@@ -334,10 +333,10 @@ async fn serve(
     simulator: &Simulator,
     clock: &Clock,
     data: &Path,
-    points: PointsLimit,
+    has_points_limit: bool,
     database: Option<&str>,
 ) -> Running {
-    let setup = Setup { points, ..Setup::default() };
+    let setup = Setup { has_points_limit, ..Setup::default() };
     let clock = SimulatedClock(clock.clone());
     let server = serve_simulated(simulator, data, clock, setup, |server, _| {
         server.config.database_url = database.map(Secret::new);
@@ -354,18 +353,18 @@ struct World {
 }
 
 impl World {
-    async fn start(limits: SecondaryLimits, points: PointsLimit) -> Self {
-        Self::start_on(None, limits, points).await
+    async fn start(limits: SecondaryLimits, has_points_limit: bool) -> Self {
+        Self::start_on(None, limits, has_points_limit).await
     }
 
-    async fn start_on(database: Option<&str>, limits: SecondaryLimits, points: PointsLimit) -> Self {
+    async fn start_on(database: Option<&str>, limits: SecondaryLimits, has_points_limit: bool) -> Self {
         let clock = Clock::system();
         let config = Config { clock: clock.clone(), delivery_lanes: 16, rate_limit: 1_000_000, ..Config::default() };
         let simulator = Simulator::start(config).await.expect("the simulator starts");
         let files = [("README.md", "# Widgets\n"), (".github/loopgate.yml", CONFIG)];
         let repository = simulator.create_repo("acme/widgets", &files).expect("a repository");
         let data = tempfile::tempdir().expect("a temporary directory can be made");
-        let server = serve(&simulator, &clock, data.path(), points, database).await;
+        let server = serve(&simulator, &clock, data.path(), has_points_limit, database).await;
         simulator.add_fault(RequestFault::on("", Harm::Delay(API_LATENCY)).expect("a pattern"));
         simulator.keep_limits(limits);
         Self { clock, simulator, repository, server, data }

@@ -12,7 +12,7 @@ use std::{collections::VecDeque, time::Duration};
 
 use chrono::TimeDelta;
 use loopgate::{
-    github::{PointsLimit, Setup},
+    github::Setup,
     server::{Running, SimulatedClock, serve_simulated},
 };
 use loopgate_core::{RepoName, Timestamp};
@@ -94,7 +94,7 @@ impl Day {
         let files = [("README.md", "# Widgets\n"), (".github/loopgate.yml", CONFIG)];
         let repository = simulator.create_repo("acme/widgets", &files).expect("a repository");
         let data = tempfile::tempdir().expect("a temporary directory can be made");
-        let setup = Setup { points: PointsLimit::On, ..Setup::default() };
+        let setup = Setup { has_points_limit: true, ..Setup::default() };
         let server = serve_simulated(&simulator, data.path(), SimulatedClock(clock.clone()), setup, |_, _| {}).await;
         let server = server.expect("the server starts");
         simulator.keep_limits(SecondaryLimits::ALL);

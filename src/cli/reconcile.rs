@@ -129,7 +129,7 @@ impl Run<'_> {
         }
         let mut place = 0;
         while let Some((repository, number)) = found.get(place).cloned() {
-            if !may_begin(place, self.github.usage().total, self.arguments.most_requests) {
+            if !may_begin(place, self.github.counts().usage.total, self.arguments.most_requests) {
                 report.left = found.len() - place;
                 break;
             }
@@ -152,7 +152,7 @@ impl Run<'_> {
         // A pass over everything also folds what has ended long ago: no server does it.
         if let ([Target::Repository(repository)], 0) = (&targets[..], report.left) {
             let open = found.iter().map(|(_, number)| *number).collect();
-            let left = self.arguments.most_requests.saturating_sub(self.github.usage().total);
+            let left = self.arguments.most_requests.saturating_sub(self.github.counts().usage.total);
             let left = usize::try_from(left).unwrap_or(usize::MAX);
             match github::fold_ended_runs(client.repo(repository), &open, left, Utc::now()).await {
                 Ok(folded) if folded.runs == 0 => {}
@@ -163,7 +163,7 @@ impl Run<'_> {
         if let Some(artifact) = &artifact {
             report.state_folder = artifact.to_upload().await.map(Path::to_owned);
         }
-        report.usage = self.github.usage();
+        report.usage = self.github.counts().usage;
         Ok(report)
     }
 

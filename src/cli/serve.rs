@@ -10,8 +10,8 @@ use super::{CliError, CommandResult, exit, output, setup};
 use crate::{
     channels::Channels,
     github::{
-        ApiUrl, AppCredentials, Credentials, ErrorKind, Github, LoopReader, Setup, SystemClock,
-        registration::StoredApp, webhook::OwnApp,
+        ApiUrl, AppCredentials, Credentials, Github, LoopReader, Setup, SystemClock, registration::StoredApp,
+        webhook::OwnApp,
     },
     server::{
         DATA_DIR, GithubReconciler, Server, ServerConfig, ServerConfigError, own_app, stop_signal,
@@ -158,15 +158,13 @@ async fn introduction(github: &Github) -> Result<Option<OwnApp>, CliError> {
     let asked = timeout(INTRODUCTION, own_app(github)).await;
     let silent = match asked {
         Ok(Ok(own)) => return Ok(Some(own)),
-        Ok(Err(error)) => match error.kind() {
-            ErrorKind::Outage { .. } | ErrorKind::Wait { .. } | ErrorKind::Paced { .. } => error.to_string(),
-            ErrorKind::Refusal | ErrorKind::Fault => {
-                return Err(CliError::unavailable(format!(
-                    "GitHub does not know this App: {error}. Check LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY, \
-                     LOOPGATE_GITHUB_API_URL and this machine's clock."
-                )));
-            }
-        },
+        Ok(Err(error)) if error.is_outage() || error.is_wait() => error.to_string(),
+        Ok(Err(error)) => {
+            return Err(CliError::unavailable(format!(
+                "GitHub does not know this App: {error}. Check LOOPGATE_APP_ID, LOOPGATE_PRIVATE_KEY, \
+                 LOOPGATE_GITHUB_API_URL and this machine's clock."
+            )));
+        }
         Err(_) => format!("no answer within {} s", INTRODUCTION.as_secs()),
     };
     tracing::warn!(reason = silent, "GitHub is away: deliveries are accepted, and the work waits for it");

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     config,
-    github::{Error, ErrorKind, ListedPull, Observer, PastState},
+    github::{Error, ListedPull, Observer},
     render::{self, Trial, Tried},
 };
 use loopgate_core::{RepoName, Timestamp, observed::ExternalCheck, policy::Policy};
@@ -82,7 +82,7 @@ async fn read(
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let client = github.client(installation);
     let observer = Observer::new(github);
-    let listed = observer.changed_last(client.repo(repository), PastState::Ended, arguments.last.into()).await;
+    let listed = observer.changed_last(client.repo(repository), "closed", arguments.last.into()).await;
     let listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
     Ok(read_each(&listed, async |one| {
         if let Some(known) = kept.read(one) {
@@ -121,17 +121,17 @@ pub(super) async fn read_each<T>(
 
 /// An error of GitHub's, and what to do about it.
 pub(super) fn with_remedy(error: &Error) -> String {
-    let remedy = match (error, error.kind()) {
-        (Error::Unauthorized { .. }, _) => {
+    let remedy = match error {
+        Error::Unauthorized { .. } => {
             "GITHUB_TOKEN is wrong or has expired: set another, or none for a public repository"
         }
-        (_, ErrorKind::Wait { .. } | ErrorKind::Paced { .. }) => {
+        _ if error.is_wait() => {
             "without a token 60 requests an hour are allowed, with one 5,000: set GITHUB_TOKEN, or run `gh auth login`"
         }
-        (_, ErrorKind::Outage { .. }) => {
+        _ if error.is_outage() => {
             "see whether this machine reaches GitHub (a proxy, LOOPGATE_GITHUB_API_URL), and githubstatus.com"
         }
-        (_, ErrorKind::Refusal | ErrorKind::Fault) => {
+        _ => {
             "see whether the name is right; what is private needs a token that may read it, in GITHUB_TOKEN or by \
              `gh auth login`"
         }

@@ -14,7 +14,7 @@ use super::{
 };
 use crate::{
     config,
-    github::{Clock as _, Observer, PastState, SystemClock},
+    github::{Clock as _, Observer, SystemClock},
     render,
 };
 use loopgate_core::{RepoName, policy::Policy, replay::WhatIf};
@@ -57,7 +57,7 @@ async fn compare(
     let Online { github, installation } = online::connect_as_anybody(repository).await?;
     let client = github.client(installation);
     let observer = Observer::new(github);
-    let listed = observer.changed_last(client.repo(repository), PastState::All, MOST).await;
+    let listed = observer.changed_last(client.repo(repository), "all", MOST).await;
     let mut listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
     let from = SystemClock.now() - since;
     let is_all = listed.len() < MOST || listed.last().is_some_and(|oldest| oldest.updated_at < from);

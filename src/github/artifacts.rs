@@ -14,8 +14,9 @@ use std::{
 use zip::ZipArchive;
 
 use loopgate_core::{
-    RepoName, Sha, WorkflowRunId,
+    RepoName, Sha,
     evidence::{EVIDENCE_SCHEMA, Evidence, consistent},
+    observed::WorkflowRun,
     verdict::coverage,
 };
 
@@ -31,23 +32,6 @@ const ENTRY_LIMIT: u64 = 16 << 20;
 const MOST_ENTRIES: usize = 100;
 /// Bytes that all documents of one head take at most once they are read.
 pub(super) const HEAD_LIMIT: usize = 16 << 20;
-
-/// Where an artifact was found: the workflow run that uploaded it, as GitHub's API returns it.
-#[derive(Debug, Clone)]
-pub(super) struct ArtifactOrigin<'a> {
-    pub repository: &'a RepoName,
-    /// The pull request's head.
-    pub head: Sha,
-    pub run: WorkflowRunId,
-    /// The commit the run is about.
-    pub run_head: Sha,
-    /// The newest attempt of the run.
-    pub run_attempt: u32,
-    /// The run's workflow file, normalised.
-    pub path: &'a str,
-    /// Workflow files that may bring evidence, normalised.
-    pub allowed: &'a [String],
-}
 
 /// The one entry of an archive that counts, not unpacked yet. Errors are sentences for people.
 pub(super) struct Packed<'a> {
@@ -90,12 +74,43 @@ pub(super) struct Document {
     pub cost: usize,
 }
 
-/// Reads a document and checks that it belongs where it was found. The error is a sentence for people.
-pub(super) fn read(document: &Document, origin: &ArtifactOrigin<'_>) -> Result<Evidence, String> {
+/// Reads a document of the head's evidence, and checks that it belongs to the workflow run that uploaded it, of the commit
+/// `run_head`. The error is a sentence for people.
+pub(super) fn read(
+    document: &Document,
+    (repository, head): (&RepoName, Sha),
+    (run, run_head): (&WorkflowRun, Sha),
+) -> Result<Evidence, String> {
     let evidence: Evidence = serde_json::from_slice(&document.bytes).map_err(|error| {
         format!("{ENTRY} does not follow the schema {EVIDENCE_SCHEMA}: {error}").chars().take(300).collect::<String>()
     })?;
-    check(&evidence, origin)?;
+    if evidence.schema != EVIDENCE_SCHEMA {
+        return Err(format!("its schema is not {EVIDENCE_SCHEMA}"));
+    }
+    if &evidence.repository != repository {
+        return Err("it is about another repository".into());
+    }
+    if evidence.head_sha != head {
+        let (about, head) = (evidence.head_sha.short(), head.short());
+        return Err(format!("it is about commit {about}, not about the head {head}"));
+    }
+    if run_head != head {
+        let (run, head) = (run_head.short(), head.short());
+        return Err(format!("its workflow run is of commit {run}, not of the head {head}"));
+    }
+    let Some(workflow) = &evidence.workflow else {
+        return Err("it does not say which workflow run it comes from".into());
+    };
+    if workflow.run_id != run.id || normalise(&workflow.path, repository) != run.path {
+        return Err("it names another workflow run than the one that uploaded it".into());
+    }
+    if !(1..=run.attempt).contains(&workflow.run_attempt) {
+        return Err(format!("it names attempt {} of a run with {}", workflow.run_attempt, run.attempt));
+    }
+    consistent(&evidence).map_err(|contradiction| contradiction.to_string())?;
+    if let Some(coverage) = &evidence.coverage {
+        coverage::validate(coverage).map_err(|impossible| format!("its coverage cannot be: {impossible}"))?;
+    }
     Ok(evidence)
 }
 
@@ -169,45 +184,6 @@ fn is_plain(name: &str) -> bool {
     !name.starts_with('/')
         && !name.contains(['\\', '\0', ':'])
         && name.trim_end_matches('/').split('/').all(|part| !matches!(part, "" | "." | ".."))
-}
-
-fn check(evidence: &Evidence, origin: &ArtifactOrigin<'_>) -> Result<(), String> {
-    if evidence.schema != EVIDENCE_SCHEMA {
-        return Err(format!("its schema is not {EVIDENCE_SCHEMA}"));
-    }
-    if &evidence.repository != origin.repository {
-        return Err("it is about another repository".into());
-    }
-    if evidence.head_sha != origin.head {
-        let (about, head) = (evidence.head_sha.short(), origin.head.short());
-        return Err(format!("it is about commit {about}, not about the head {head}"));
-    }
-    if origin.run_head != origin.head {
-        let (run, head) = (origin.run_head.short(), origin.head.short());
-        return Err(format!("its workflow run is of commit {run}, not of the head {head}"));
-    }
-    if !origin.allowed.iter().any(|allowed| allowed == origin.path) {
-        return Err(unlisted(origin.path));
-    }
-    let Some(workflow) = &evidence.workflow else {
-        return Err("it does not say which workflow run it comes from".into());
-    };
-    if workflow.run_id != origin.run || normalise(&workflow.path, origin.repository) != origin.path {
-        return Err("it names another workflow run than the one that uploaded it".into());
-    }
-    if !(1..=origin.run_attempt).contains(&workflow.run_attempt) {
-        return Err(format!("it names attempt {} of a run with {}", workflow.run_attempt, origin.run_attempt));
-    }
-    consistent(evidence).map_err(|contradiction| contradiction.to_string())?;
-    if let Some(coverage) = &evidence.coverage {
-        coverage::validate(coverage).map_err(|impossible| format!("its coverage cannot be: {impossible}"))?;
-    }
-    Ok(())
-}
-
-/// Why evidence of a workflow that is not on the list does not count.
-pub(super) fn unlisted(path: &str) -> String {
-    format!("its workflow {path} is not listed in verify.workflows")
 }
 
 /// A workflow file's path without `@ref`, and without `owner/name/` where that is this repository. A file of another

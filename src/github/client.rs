@@ -11,7 +11,6 @@
 
 mod cached;
 mod exchange;
-mod job_log;
 mod limits;
 mod stale;
 
@@ -26,28 +25,26 @@ use serde::{
     Serialize,
     de::{DeserializeOwned, IgnoredAny},
 };
-use tokio::sync::{Notify, Semaphore};
+use tokio::sync::{Notify, OnceCell, Semaphore};
 
 #[cfg(test)]
 pub(super) use self::cached::blob_id;
 pub(super) use self::{
     cached::Contents,
-    job_log::LONGEST_LOG,
+    exchange::LONGEST_LOG,
     stale::{LOOK_AGAIN_AFTER, next_look},
 };
 use self::{limits::Limit, stale::StaleReads};
 use super::{
-    Clock, Credentials, Error, MemoryCache, ResponseCache, Secret, SystemClock, Usage,
+    Clock, Credentials, Error, MemoryCache, ResponseCache, Secret, SystemClock,
     auth::TokenSlot,
-    budget::{Budget, PointsLimit, Quota, SharedBudget},
+    budget::{Budget, Quota, SharedBudget},
     error::OrAbsent as _,
-    health::Health,
-    identity::Knowledge,
+    health::{Health, Meter, RequestCounts},
     retry::{Patience, Repeat},
-    transport::{Accept, ApiUrl, Broken, GRAPHQL, Incoming, Outgoing, Transport},
-    usage::{Meter, Spending},
+    transport::{Accept, ApiUrl, GRAPHQL, Incoming, Outgoing, Transport},
 };
-use loopgate_core::{InstallationId, Timestamp, observed::AppIdentity};
+use loopgate_core::{InstallationId, Timestamp, UserId, observed::AppIdentity};
 
 /// Reads of one installation under way at the same time; GitHub tolerates 100 over all of an App's processes.
 const READS_AT_ONCE: usize = 20;
@@ -59,18 +56,20 @@ const JSON_LIMIT: usize = 32 << 20;
 /// One GitHub, with the credentials to act on it. Made once per process.
 #[derive(Clone)]
 pub struct Github {
-    hub: Arc<Hub>,
+    pub(super) hub: Arc<Hub>,
     clients: Arc<Mutex<HashMap<Option<InstallationId>, Client>>>,
-    identity: Arc<Knowledge>,
 }
 
-struct Hub {
-    transport: Transport,
-    credentials: Credentials,
+pub(super) struct Hub {
+    pub(super) transport: Transport,
+    pub(super) credentials: Credentials,
     setup: Setup,
     meter: Meter,
     health: Health,
     shared_budget: OnceLock<Arc<dyn SharedBudget>>,
+    /// As whom we act, the bot's id perhaps still unknown.
+    pub(super) actor: OnceCell<AppIdentity>,
+    pub(super) bot_id: OnceCell<UserId>,
 }
 
 /// What a [`Github`] is made of beside its address and credentials.
@@ -79,7 +78,7 @@ pub struct Setup {
     pub clock: Arc<dyn Clock>,
     pub patience: Patience,
     /// Whether a limit of points is kept that was not met yet; where GitHub is the host it always is.
-    pub points: PointsLimit,
+    pub has_points_limit: bool,
 }
 
 impl Default for Setup {
@@ -88,7 +87,7 @@ impl Default for Setup {
             cache: Arc::new(MemoryCache::default()),
             clock: Arc::new(SystemClock),
             patience: Patience::default(),
-            points: PointsLimit::Off,
+            has_points_limit: false,
         }
     }
 }
@@ -100,16 +99,22 @@ impl Github {
     /// When no HTTP client can be set up, for example without any trusted certificates.
     pub fn new(api: ApiUrl, credentials: Credentials, mut setup: Setup) -> Result<Self, Error> {
         let transport = Transport::new(api)?;
-        if transport.is_hosted() {
-            setup.points = PointsLimit::On;
-        }
+        setup.has_points_limit |= transport.is_hosted();
         Ok(Self::over(transport, credentials, setup))
     }
 
     fn over(transport: Transport, credentials: Credentials, setup: Setup) -> Self {
-        let (meter, health, shared_budget) = (Meter::default(), Health::default(), OnceLock::new());
-        let hub = Hub { transport, credentials, setup, meter, health, shared_budget };
-        Self { hub: Arc::new(hub), clients: Arc::default(), identity: Arc::default() }
+        let hub = Hub {
+            transport,
+            credentials,
+            setup,
+            meter: Meter::default(),
+            health: Health::default(),
+            shared_budget: OnceLock::new(),
+            actor: OnceCell::new(),
+            bot_id: OnceCell::new(),
+        };
+        Self { hub: Arc::new(hub), clients: Arc::default() }
     }
 
     /// A client that acts for the bearer of another token. It keeps no answer, and repeats no request.
@@ -118,7 +123,7 @@ impl Github {
             cache: Arc::new(MemoryCache::new(0)),
             clock: self.hub.setup.clock.clone(),
             patience: Patience { retries: 0, ..Patience::default() },
-            points: PointsLimit::Off,
+            has_points_limit: false,
         };
         Self::over(self.hub.transport.clone(), Credentials::Token(token), setup).client(None)
     }
@@ -141,32 +146,9 @@ impl Github {
         self.hub.shared_budget.set(budget).ok();
     }
 
-    /// Who we are here; asked once, through any client of this GitHub. The bot's id is known once an installation's
-    /// client was used.
-    ///
-    /// # Errors
-    /// When GitHub does not answer the request for it.
-    pub async fn identity(&self, client: &Client) -> Result<AppIdentity, Error> {
-        self.identity.ask(self, client, &self.hub.credentials).await
-    }
-
-    /// Whether this is the public GitHub, where some ids are known to everybody.
-    pub(super) fn is_public(&self) -> bool {
-        self.hub.transport.is_public()
-    }
-
-    pub fn usage(&self) -> Usage {
-        self.hub.meter.counts().usage
-    }
-
-    /// Answers so far, by [`STATUSES`](super::STATUSES).
-    pub fn answers(&self) -> [u64; super::STATUSES.len()] {
-        self.hub.meter.counts().answers
-    }
-
-    /// What was done for whom.
-    pub fn spending(&self) -> Spending {
-        self.hub.meter.counts().spending
+    /// Requests and their answers so far.
+    pub fn counts(&self) -> RequestCounts {
+        *self.hub.meter.counts()
     }
 
     /// What each installation has left of its hour, as far as it was asked for anything in it.
@@ -231,7 +213,7 @@ impl Client {
                 token: TokenSlot::default(),
                 reading: Semaphore::new(READS_AT_ONCE),
                 writing: Semaphore::new(WRITES_AT_ONCE),
-                budget: Mutex::new(Budget::new(hub.setup.points)),
+                budget: Mutex::new(Budget::new(hub.setup.has_points_limit)),
                 place_left: Notify::new(),
                 hub,
                 limit: Mutex::default(),
@@ -371,17 +353,6 @@ pub(super) fn parse<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<T, E
 
 fn unreadable(path: &str, message: &str) -> Error {
     Error::Unreadable { path: path.to_owned(), message: message.to_owned() }
-}
-
-fn unavailable(path: &str, message: &str) -> Error {
-    Error::Unavailable { path: path.to_owned(), message: message.to_owned(), retry_at: None }
-}
-
-pub(super) fn error_of(broken: Broken, path: &str, limit: usize) -> Error {
-    match broken {
-        Broken::NeverSent(message) | Broken::Unclear(message) => unavailable(path, &message),
-        Broken::TooLarge => Error::TooLarge { path: path.to_owned(), limit },
-    }
 }
 
 #[cfg(test)]

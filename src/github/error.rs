@@ -45,50 +45,36 @@ pub enum Error {
     Setup(String),
 }
 
-/// The kinds of error, by what to do about them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ErrorKind {
-    /// Expected; shown to the people concerned. Repeating the request changes nothing.
-    Refusal,
-    /// Unexpected: our key, our set-up, or a defect. Logged, and tried again later.
-    Fault,
-    /// GitHub did not answer, or its answer could not be read. It passes by itself; where GitHub named a moment, not
-    /// before it.
-    Outage { retry_at: Option<Timestamp> },
-    /// GitHub asks to wait.
-    Wait { until: Timestamp },
-    /// One request has to wait.
-    Paced { until: Timestamp },
-}
-
 impl Error {
-    pub const fn kind(&self) -> ErrorKind {
-        match self {
-            Self::NotFound { .. } | Self::Forbidden { .. } | Self::Rejected { .. } | Self::TooLarge { .. } => {
-                ErrorKind::Refusal
-            }
-            Self::RateLimited { until } | Self::KeptForPeople { until } => ErrorKind::Wait { until: *until },
-            Self::Paced { until } => ErrorKind::Paced { until: *until },
-            Self::Unavailable { retry_at, .. } => ErrorKind::Outage { retry_at: *retry_at },
-            Self::Unreadable { .. } => ErrorKind::Outage { retry_at: None },
-            Self::Unauthorized { .. } | Self::NotInstalled { .. } | Self::Setup(_) => ErrorKind::Fault,
-        }
+    /// Whether it is expected, and shown to the people concerned. Repeating the request changes nothing.
+    pub const fn is_refusal(&self) -> bool {
+        matches!(self, Self::NotFound { .. } | Self::Forbidden { .. } | Self::Rejected { .. } | Self::TooLarge { .. })
+    }
+
+    /// Whether GitHub did not answer, or its answer could not be read. It passes by itself.
+    pub const fn is_outage(&self) -> bool {
+        matches!(self, Self::Unavailable { .. } | Self::Unreadable { .. })
+    }
+
+    /// Whether this request, or every request, has to wait.
+    pub const fn is_wait(&self) -> bool {
+        matches!(self, Self::RateLimited { .. } | Self::KeptForPeople { .. } | Self::Paced { .. })
     }
 
     /// When what failed may be tried again. A key that GitHub does not take any more concerns no single target, so nothing
     /// is given up for it.
     pub const fn retry(&self) -> Retry {
         match self {
-            Self::NotInstalled { until: Some(until), .. } => return Retry::At(*until),
-            Self::NotInstalled { until: None, .. } => return Retry::OnEvent,
-            Self::Unauthorized { .. } => return Retry::WhenAnswered,
-            _ => {}
-        }
-        match self.kind() {
-            ErrorKind::Refusal | ErrorKind::Fault => Retry::Later,
-            ErrorKind::Outage { retry_at: None } => Retry::WhenAnswered,
-            ErrorKind::Outage { retry_at: Some(at) } | ErrorKind::Wait { until: at } => Retry::At(at),
-            ErrorKind::Paced { until } => Retry::Paced(until),
+            Self::NotInstalled { until: None, .. } => Retry::OnEvent,
+            Self::Paced { until } => Retry::Paced(*until),
+            Self::NotInstalled { until: Some(at), .. }
+            | Self::Unavailable { retry_at: Some(at), .. }
+            | Self::RateLimited { until: at }
+            | Self::KeptForPeople { until: at } => Retry::At(*at),
+            Self::Unauthorized { .. } | Self::Unreadable { .. } | Self::Unavailable { retry_at: None, .. } => {
+                Retry::WhenAnswered
+            }
+            _ => Retry::Later,
         }
     }
 
@@ -97,7 +83,7 @@ impl Error {
     /// # Errors
     /// Gives back what is no refusal: faults and waits end whatever is under way.
     pub fn refusal(self) -> Result<Self, Self> {
-        if self.kind() == ErrorKind::Refusal { Ok(self) } else { Err(self) }
+        if self.is_refusal() { Ok(self) } else { Err(self) }
     }
 }
 

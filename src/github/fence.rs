@@ -3,13 +3,15 @@
 //! Where several processes share one queue, one may be stopped for so long that another takes its work over. When it
 //! wakes, it must not write. All such requests go through one place of the client, and ask there.
 
-use std::{future::Future, pin::Pin, sync::Arc};
+use std::sync::Arc;
+
+use futures::future::BoxFuture;
 
 use super::Error;
 
 /// Whether the work is ours; else why not, in one line.
 pub trait Fence: Send + Sync {
-    fn stands(&self) -> Pin<Box<dyn Future<Output = Result<(), String>> + Send + '_>>;
+    fn stands(&self) -> BoxFuture<'_, Result<(), String>>;
 }
 
 tokio::task_local! {

@@ -120,7 +120,12 @@ impl Reconcile {
         let unknown: Vec<Sha> = unnamed.iter().filter(|commit| !is_known(commit)).map(|commit| commit.sha).collect();
         let [(verify, verify_text), (gates, gates_text)] = render::merge_group(&members, &unknown);
         let texts = Rendered::of_check_runs(verify_text, gates_text);
-        let observed = self.group_surface(&client, group, first).await?;
+        // Of ours there are check runs on the group's commit, and nothing else to compare with.
+        let check_runs = self.observer.own_check_runs(client.repo(&group.repository), group.head).await?;
+        let mut pull_request = first.pull_request.clone();
+        pull_request.head.sha = group.head;
+        let (repository, us) = (group.repository.clone(), first.app.bot_id);
+        let observed = ObservedSurface { repository, pull_request, check_runs, us, ..ObservedSurface::default() };
         let wished = Surface { verify: Some(verify), gates: Some(gates), ..Surface::default() };
         let effects = plan(&observed, &wished, &texts);
         let executed = self.executor.execute(&client, &observed, &effects).await.map_err(Failed::from)?;
@@ -158,20 +163,6 @@ impl Reconcile {
         let verified_by = if tested.is_some() { VerifiedBy::Group } else { VerifiedBy::PullRequest };
         let verify = tested.as_ref().unwrap_or(decision).surface.verify.unwrap_or(CheckRunPlan::InProgress);
         Ok((GroupMember { number: snapshot.pull_request.number, closed, verify, verified_by }, tested))
-    }
-
-    /// Our check runs on the group's commit; there is nothing else of ours to compare with.
-    async fn group_surface(
-        &self,
-        client: &Client,
-        group: &MergeGroup,
-        of: &Snapshot,
-    ) -> Result<ObservedSurface, Failed> {
-        let check_runs = self.observer.own_check_runs(client.repo(&group.repository), group.head).await?;
-        let mut pull_request = of.pull_request.clone();
-        pull_request.head.sha = group.head;
-        let (repository, us) = (group.repository.clone(), of.app.bot_id);
-        Ok(ObservedSurface { repository, pull_request, check_runs, us, ..ObservedSurface::default() })
     }
 }
 

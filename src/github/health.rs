@@ -1,11 +1,14 @@
-//! Our own health, read from GitHub's answers: whether it takes our key, and how far our clock is from its clock.
+//! What is read from GitHub's answers beside what was asked for: whether it takes our key, how far our clock is from its
+//! clock, and how many requests were sent for whom.
 //!
 //! No request is made for it. That GitHub does not answer is no fault of ours: deliveries are taken and kept meanwhile.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::transport::Incoming;
 use chrono::{DateTime, TimeDelta};
+use http::{Method, StatusCode};
+
+use super::{transport::Incoming, work_class::WorkClass};
 use loopgate_core::Timestamp;
 
 /// GitHub takes tokens that were signed up to this long ahead of its own clock
@@ -51,6 +54,61 @@ impl Health {
         }
         let way = if ahead > TimeDelta::zero() { "behind" } else { "ahead of" };
         Err(format!("this machine is {} s {way} GitHub: set its clock", ahead.num_seconds().abs()))
+    }
+}
+
+/// Requests sent so far.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, serde::Serialize)]
+pub struct Usage {
+    pub total: u64,
+    /// Reads answered 304, which cost nothing of the rate limit.
+    pub not_modified: u64,
+    /// Everything but reads.
+    pub writes: u64,
+}
+
+/// How GitHub's answers are counted, by the first digit of their status; 304, 403 and 429 apart.
+pub const STATUSES: [&str; 7] = ["2xx", "304", "3xx", "403", "429", "4xx", "5xx"];
+
+#[derive(Debug, Default)]
+pub(crate) struct Meter(Mutex<RequestCounts>);
+
+/// Requests and their answers so far.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RequestCounts {
+    pub usage: Usage,
+    /// By [`STATUSES`].
+    pub answers: [u64; STATUSES.len()],
+    /// Requests that cost something of the hour's quota, by [`WorkClass::ALL`].
+    pub spent: [u64; WorkClass::ALL.len()],
+    /// What was put off so that something more urgent may go, requests and effects, by [`WorkClass::ALL`].
+    pub deferred: [u64; WorkClass::ALL.len()],
+}
+
+impl Meter {
+    pub(crate) fn counts(&self) -> MutexGuard<'_, RequestCounts> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn sent(&self, method: &Method) {
+        let usage = &mut self.counts().usage;
+        usage.total += 1;
+        usage.writes += u64::from(method != Method::GET);
+    }
+
+    pub(crate) fn answered(&self, class: WorkClass, status: StatusCode) {
+        let mut counts = self.counts();
+        counts.spent[class as usize] += u64::from(status != StatusCode::NOT_MODIFIED);
+        let place = match status.as_u16() {
+            200..=299 => 0,
+            304 => 1,
+            300..=399 => 2,
+            403 => 3,
+            429 => 4,
+            400..=499 => 5,
+            _ => 6,
+        };
+        counts.answers[place] += 1;
     }
 }
 

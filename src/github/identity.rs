@@ -1,7 +1,6 @@
 //! Who we are: our own comments and check runs are recognised by these ids.
 
 use serde::Deserialize;
-use tokio::sync::OnceCell;
 
 use super::{AppSlug, Client, Credentials, Error, Github, error::OrAbsent as _, path};
 use loopgate_core::{
@@ -19,21 +18,14 @@ struct App {
 const ACTIONS_APP: AppId = AppId::new(15_368);
 const ACTIONS_BOT: UserId = UserId::new(41_898_282);
 
-/// What has been learned of ourselves so far.
-#[derive(Default)]
-pub(super) struct Knowledge {
-    actor: OnceCell<AppIdentity>,
-    bot: OnceCell<UserId>,
-}
-
-impl Knowledge {
-    pub(super) async fn ask(
-        &self,
-        github: &Github,
-        client: &Client,
-        credentials: &Credentials,
-    ) -> Result<AppIdentity, Error> {
-        let actor = self.actor.get_or_try_init(|| actor(github, client, credentials)).await?.clone();
+impl Github {
+    /// Who we are here; asked once, through any client of this GitHub. The bot's id is known once an installation's
+    /// client was used.
+    ///
+    /// # Errors
+    /// When GitHub does not answer the request for it.
+    pub async fn identity(&self, client: &Client) -> Result<AppIdentity, Error> {
+        let actor = self.hub.actor.get_or_try_init(|| actor(self, client)).await?.clone();
         if actor.bot_id.is_some() {
             return Ok(actor);
         }
@@ -41,8 +33,7 @@ impl Knowledge {
             let user: Actor = client.get(&format!("/users/{}", path::escape(actor.bot.as_str()))).await?;
             Ok::<_, Error>(user.id)
         };
-        let bot_id = self.bot.get_or_try_init(ask).await;
-        match bot_id {
+        match self.hub.bot_id.get_or_try_init(ask).await {
             Ok(id) => Ok(AppIdentity { bot_id: Some(*id), ..actor }),
             // The App's own signed token may not be allowed to ask for accounts. Without its id the bot is recognised
             // by its login, which no other account can have; the next caller may learn it.
@@ -53,11 +44,11 @@ impl Knowledge {
 }
 
 /// As whom we act, the bot's id perhaps still unknown.
-async fn actor(github: &Github, client: &Client, credentials: &Credentials) -> Result<AppIdentity, Error> {
-    let app = match credentials {
+async fn actor(github: &Github, client: &Client) -> Result<AppIdentity, Error> {
+    let app = match &github.hub.credentials {
         // Only the App's own signed token may ask this.
         Credentials::App(_) => github.client(None).get::<App>("/app").await?,
-        Credentials::Job { app, .. } if *app == AppSlug::actions() && github.is_public() => {
+        Credentials::Job { app, .. } if *app == AppSlug::actions() && github.hub.transport.is_public() => {
             return Ok(AppIdentity { id: ACTIONS_APP, bot: bot_of(app.as_str())?, bot_id: Some(ACTIONS_BOT) });
         }
         Credentials::Job { app, .. } | Credentials::Nobody(Some(app)) => {

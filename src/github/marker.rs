@@ -1,4 +1,8 @@
-//! Hidden markers: how our own comments are found again.
+//! Hidden markers: how our own comments and check runs are found again.
+
+use std::fmt;
+
+use sha2::{Digest as _, Sha256};
 
 /// What one of our comments is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -51,6 +55,56 @@ pub fn state_apart(body: &str) -> (&str, Option<&str>) {
         Some(packed) => (above.trim_end(), Some(packed)),
         None => (body, None),
     }
+}
+
+/// What a check run shows, in short: kept in its `external_id`, so that comparing needs no second look at its text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Digest {
+    pub(super) text: String,
+    pub(super) annotations: String,
+    /// Whether it is what it is by a person's word: an approval, a skip.
+    pub(super) by_word: bool,
+    /// Of the base branch it was judged against.
+    pub(super) base: String,
+}
+
+const SCHEME: &str = "loopgate-1";
+const BY_WORD: &str = "word";
+/// The `external_id` of a run that has begun and shows no result yet.
+pub(super) const BEGUN: &str = "loopgate-1:begun:begun";
+/// That of a run that was cancelled.
+pub(super) const ENDED: &str = "loopgate-1:ended:ended";
+
+/// Whether Loopgate wrote a check run that bears its App's name. The jobs of all workflows are check runs of the same
+/// App, and theirs have an `external_id` of GitHub's making.
+pub(super) fn is_signed(external_id: Option<&str>) -> bool {
+    external_id.is_some_and(|id| Digest::parse(id).is_some())
+}
+
+impl Digest {
+    pub(super) fn parse(external_id: &str) -> Option<Self> {
+        let mut parts = external_id.split(':');
+        let (scheme, text, annotations) = (parts.next()?, parts.next()?, parts.next()?);
+        let by_word = parts.next() == Some(BY_WORD);
+        let base = parts.next().unwrap_or_default().to_owned();
+        (scheme == SCHEME).then(|| Self { text: text.to_owned(), annotations: annotations.to_owned(), by_word, base })
+    }
+
+    /// Whether it was judged against this branch. A digest without a branch counts as such.
+    pub(super) fn is_for(&self, branch: &str) -> bool {
+        self.base.is_empty() || self.base == short_hash(branch)
+    }
+}
+
+impl fmt::Display for Digest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let by = if self.by_word { BY_WORD } else { "itself" };
+        write!(f, "{SCHEME}:{}:{}:{by}:{}", self.text, self.annotations, self.base)
+    }
+}
+
+pub(super) fn short_hash(text: &str) -> String {
+    hex::encode(&Sha256::digest(text.as_bytes())[..8])
 }
 
 #[cfg(test)]

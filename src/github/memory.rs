@@ -12,7 +12,7 @@ use std::{
 use chrono::TimeDelta;
 use futures::future::join_all;
 
-use super::{Client, Error, Observation, ReconcileRequest, Repo, objects::told, observe::pushed_between, path};
+use super::{Client, Error, Observation, Repo, objects::told, observe::pushed_between, path};
 use crate::refs::{MemoryNotes, MemoryStore, RefsError};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
@@ -181,7 +181,7 @@ impl DebugMemory {
     pub async fn write(
         &self,
         client: &Client,
-        ReconcileRequest { repository, number, .. }: &ReconcileRequest,
+        (repository, number): (&RepoName, PrNumber),
         days: u32,
         now: Timestamp,
     ) -> Option<Timestamp> {
@@ -193,7 +193,7 @@ impl DebugMemory {
                 return Ok(None);
             }
             match of.not_before.filter(|at| *at > now) {
-                Some(at) => Err(of.looked_at_again(*number, at, now)),
+                Some(at) => Err(of.looked_at_again(number, at, now)),
                 None => {
                     of.not_before = Some(now + PAUSE);
                     Ok(Some(std::mem::take(&mut of.waiting)))
@@ -229,7 +229,7 @@ impl DebugMemory {
                 of.waiting.lines.extend(newer.lines);
                 of.waiting.merged.extend(newer.merged);
                 of.not_before = Some(now + AGAIN);
-                of.looked_at_again(*number, now + AGAIN, now)
+                of.looked_at_again(number, now + AGAIN, now)
             }
         })
     }

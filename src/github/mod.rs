@@ -18,7 +18,6 @@ mod error;
 mod evidence_memory;
 mod feedback;
 mod fence;
-mod given_up;
 mod group;
 mod health;
 mod identity;
@@ -40,32 +39,32 @@ mod secret;
 mod storage;
 mod transport;
 mod ttl_cache;
-mod usage;
 mod visitor;
 pub mod webhook;
 mod wire;
 mod work_class;
 
-pub use act::{Effect, Executed, Executor, Presence, Problem, plan};
+pub use act::{Effect, Executed, Executor, Problem, plan};
 pub use app::{DeliveryAttempt, LoggedDelivery};
 pub use auth::{AppCredentials, AppName, AppSlug, Credentials};
 pub use budget::{
-    Answer, COUNTS_FOR, CreationClaim, CreationEnd, LATE, Ledger, MOST_PROMISED, Need, PointsClaim, PointsLimit,
-    Promise, Quota, SharedBudget, Want,
+    Answer, COUNTS_FOR, CreationClaim, CreationEnd, LATE, Ledger, MOST_PROMISED, Need, PointsClaim, Promise, Quota,
+    SharedBudget, Want,
 };
 pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
 pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};
-pub use error::{Error, ErrorKind};
+pub use error::Error;
 pub use feedback::{FeedbackReader, FeedbackSeen, Pacing, Waited};
 pub use fence::{Fence, fenced};
 pub use group::{AnsweredGroup, GroupAnswer, MergeGroup};
+pub use health::{RequestCounts, STATUSES, Usage};
 pub use looked_heads::{HeardOfHead, LookedHeads};
 pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{
     CheckedConfiguration, Dormant, DormantRepository, LeftCheckRun, Observation, ObservedSurface, Observer,
-    OwnCheckRun, OwnComment, PastState, PullRequestFacts, Target,
+    OwnCheckRun, OwnComment, PullRequestFacts, Target,
 };
 pub use pull_request::PullRequest;
 pub use reconcile::{
@@ -78,6 +77,5 @@ pub use retry::Patience;
 pub use secret::Secret;
 pub use storage::StateArtifact;
 pub use transport::ApiUrl;
-pub use usage::{STATUSES, Spending, Usage};
 pub use visitor::{SignIn, Visitor};
 pub use work_class::{Behind, Served, Urgency, WorkClass, serving};

@@ -13,7 +13,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
-    Client, Error, ErrorKind,
+    Client, Error,
     error::OrAbsent as _,
     path,
     retry::Repeat,
@@ -265,8 +265,8 @@ impl ListObjects for GithubObjects {
 
 /// Turns an error of the API into one of the state store.
 pub(super) fn told(error: Error) -> RefsError {
-    match error.kind() {
-        ErrorKind::Refusal => RefsError::Refused(error.to_string()),
-        _ => RefsError::Fault { message: error.to_string(), retry: error.retry() },
+    match error.is_refusal() {
+        true => RefsError::Refused(error.to_string()),
+        false => RefsError::Fault { message: error.to_string(), retry: error.retry() },
     }
 }

@@ -82,7 +82,7 @@ impl LoopReader {
     }
 
     pub fn objects(&self, installation: InstallationId, repository: &RepoName) -> GithubObjects {
-        GithubObjects::new(self.github.client(Some(installation)), repository.clone())
+        self.github.client(Some(installation)).repo(repository).objects()
     }
 
     /// What would be decided now; none where Loopgate is not switched on, or there is no such pull request.

@@ -2,8 +2,15 @@
 
 use std::{fmt, ops::Deref};
 
-use super::{Client, Error, GithubObjects, path, wire::GitCommit};
-use loopgate_core::{RepoName, Sha};
+use serde_json::{Value, json};
+
+use super::{
+    Client, Error, GithubObjects,
+    error::OrAbsent as _,
+    path,
+    wire::{GitCommit, nodes},
+};
+use loopgate_core::{PrNumber, RepoName, Sha};
 
 /// A repository and the client that reads and changes it. It dereferences to the client.
 #[derive(Clone, Copy)]
@@ -15,6 +22,16 @@ pub struct Repo<'a> {
 impl Client {
     pub const fn repo<'a>(&'a self, name: &'a RepoName) -> Repo<'a> {
         Repo { client: self, name }
+    }
+
+    /// The nodes with these ids, as GitHub answers `query($ids: [ID!]!)`; empty where GitHub refuses.
+    ///
+    /// # Errors
+    /// Every error that is no refusal.
+    pub(super) async fn graphql_nodes(&self, query: &str, ids: &[&str]) -> Result<Vec<Value>, Error> {
+        let question = json!({ "query": query, "variables": { "ids": ids } });
+        let answer: Value = self.graphql(&question).await.or_refused()?.unwrap_or_default();
+        Ok(nodes(&answer["data"]).cloned().collect())
     }
 }
 
@@ -52,6 +69,26 @@ impl Repo<'_> {
     /// Every kind of [`Error`] but not found.
     pub(super) async fn git_commit(&self, commit: Sha) -> Result<Option<GitCommit>, Error> {
         self.get_immutable_json(&self.path(format!("git/commits/{commit}"))).await
+    }
+
+    /// What a query about one pull request answers; nothing where GitHub refuses. The query takes `$owner`, `$name`,
+    /// `$number` and, where it is given, a cursor `$before`.
+    ///
+    /// # Errors
+    /// Every error that is no refusal.
+    pub(super) async fn graphql_pull(
+        &self,
+        number: PrNumber,
+        query: &str,
+        before: Option<&str>,
+    ) -> Result<Option<Value>, Error> {
+        let mut variables = json!({ "owner": self.name.owner(), "name": self.name.name(), "number": number });
+        if let Some(before) = before {
+            variables["before"] = before.into();
+        }
+        let question = json!({ "query": query, "variables": variables });
+        let mut answer: Value = self.graphql(&question).await.or_refused()?.unwrap_or_default();
+        Ok(Some(answer["data"]["repository"]["pullRequest"].take()).filter(|pull| !pull.is_null()))
     }
 
     /// The git database of the repository.

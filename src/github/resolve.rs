@@ -8,12 +8,9 @@ use super::{
     error::OrAbsent as _,
     path,
     webhook::Target,
-    wire::{InStack, ObjectRef, Side, SideRepository, User, WireRun, account},
+    wire::{InStack, ObjectRef, Side, SideRepository, User, WireRun},
 };
-use loopgate_core::{
-    PrNumber, RepoName, Sha, Timestamp, WorkflowRunId,
-    observed::{Account, Listing},
-};
+use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, WorkflowRunId, observed::Listing};
 
 /// Pages of open pull requests read at most: 3,000 of them.
 const MOST_PAGES: usize = 30;
@@ -29,15 +26,11 @@ pub struct ListedPull {
     pub(super) base: Side,
     state: String,
     closed_at: Option<Timestamp>,
-    user: Option<User>,
+    pub(super) user: Option<User>,
     stack: Option<InStack>,
 }
 
 impl ListedPull {
-    pub(super) fn author(&self) -> Account {
-        account(self.user.clone())
-    }
-
     /// The branch whose rules hold for it: its stack's base, else the one it targets.
     pub(super) fn governed_by(&self) -> &str {
         self.stack.as_ref().map_or(&self.base.branch, |stack| &stack.base.branch)

@@ -2,7 +2,7 @@
 //! handling sends tokens only to one host name, so both stay off; see [`retry`](super::retry) and
 //! [`auth`](super::auth).
 
-use std::{io, time::Duration};
+use std::time::Duration;
 
 use bytes::Bytes;
 use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
@@ -101,16 +101,6 @@ impl Incoming {
     }
 }
 
-/// Why there is no answer.
-#[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Broken {
-    /// The connection was never made: the request cannot have had an effect.
-    NeverSent(String),
-    /// It may or may not have had one.
-    Unclear(String),
-    TooLarge,
-}
-
 /// How long a connection may take to come about, and a read to bring something.
 const CONNECT_TIMEOUT: Duration = Duration::from_secs(10);
 const READ_TIMEOUT: Duration = Duration::from_secs(30);
@@ -173,12 +163,15 @@ impl Transport {
         }
     }
 
+    /// # Errors
+    /// [`Error::Unavailable`] without an answer: the request may or may not have had an effect; and [`Error::TooLarge`].
     pub(crate) async fn send(
         &self,
         address: &str,
         request: &Outgoing<'_>,
         token: Option<&Secret>,
-    ) -> Result<Incoming, Broken> {
+    ) -> Result<Incoming, Error> {
+        let path = request.target;
         let mut builder = Request::builder()
             .method(request.method.clone())
             .uri(address)
@@ -193,21 +186,22 @@ impl Transport {
         if request.body.is_some() {
             builder = builder.header(header::CONTENT_TYPE, "application/json");
         }
-        let mut ready = builder
-            .body(request.body.clone().unwrap_or_default())
-            .map_err(|error| Broken::NeverSent(error.to_string()))?;
+        let mut ready =
+            builder.body(request.body.clone().unwrap_or_default()).map_err(|error| unavailable(path, &error))?;
         if let Some(authorization) = ready.headers_mut().get_mut(header::AUTHORIZATION) {
             authorization.set_sensitive(true);
         }
-        let answer = self.octocrab.send(ready.map(Into::into)).await.map_err(|error| broken(&error))?;
+        let answer = self.octocrab.send(ready.map(Into::into)).await.map_err(|error| unavailable(path, &error))?;
         // The limit is for what was asked for; an error answer must be readable.
         let is_error = !answer.status().is_success();
         let limit = if is_error { request.limit.max(MOST_ERROR_BYTES) } else { request.limit };
         let (parts, body) = answer.into_parts();
         match Limited::new(body, limit).collect().await {
             Ok(whole) => Ok(Incoming { status: parts.status, headers: parts.headers, body: whole.to_bytes() }),
-            Err(error) if error.is::<LengthLimitError>() => Err(Broken::TooLarge),
-            Err(error) => Err(Broken::Unclear(innermost(error.as_ref()))),
+            Err(error) if error.is::<LengthLimitError>() => {
+                Err(Error::TooLarge { path: path.to_owned(), limit: request.limit })
+            }
+            Err(error) => Err(unavailable(path, error.as_ref())),
         }
     }
 
@@ -223,21 +217,21 @@ impl Transport {
     }
 
     /// Reads an address elsewhere piece by piece, without our token, until its end or until `each` wants no more. Gives the
-    /// status, and where it redirects to.
+    /// status, and where it redirects to. Errors name the `path` that led there, and not the address.
     pub(crate) async fn stream_elsewhere(
         &self,
-        address: &str,
+        (address, path): (&str, &str),
         mut each: impl FnMut(&[u8]) -> bool,
-    ) -> Result<(StatusCode, Option<String>), Broken> {
+    ) -> Result<(StatusCode, Option<String>), Error> {
         let request = Request::get(address).body(octocrab::OctoBody::empty());
-        let request = request.map_err(|error| Broken::NeverSent(error.to_string()))?;
-        let answer = self.octocrab.send(request).await.map_err(|error| broken(&error))?;
+        let request = request.map_err(|error| unavailable(path, &error))?;
+        let answer = self.octocrab.send(request).await.map_err(|error| unavailable(path, &error))?;
         let (parts, mut body) = answer.into_parts();
         let location = parts.headers.get(header::LOCATION).and_then(|value| value.to_str().ok()).map(str::to_owned);
         while parts.status.is_success() {
             match body.frame().await {
                 None => break,
-                Some(Err(error)) => return Err(Broken::Unclear(innermost(&error))),
+                Some(Err(error)) => return Err(unavailable(path, &error)),
                 Some(Ok(frame)) => {
                     if frame.data_ref().is_some_and(|bytes| !each(bytes)) {
                         break;
@@ -249,24 +243,13 @@ impl Transport {
     }
 }
 
-fn broken(error: &octocrab::Error) -> Broken {
-    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
-    while let Some(inner) = cause {
-        if inner.downcast_ref::<io::Error>().is_some_and(|io| io.kind() == io::ErrorKind::ConnectionRefused) {
-            return Broken::NeverSent("connection refused".into());
-        }
-        cause = inner.source();
+/// With the text of the innermost cause, which is the most specific; at most 200 characters of it.
+fn unavailable(path: &str, mut cause: &(dyn std::error::Error + 'static)) -> Error {
+    while let Some(inner) = cause.source() {
+        cause = inner;
     }
-    Broken::Unclear(innermost(error))
-}
-
-/// The text of the innermost cause, which is the most specific; at most 200 characters.
-fn innermost(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut innermost = error;
-    while let Some(inner) = innermost.source() {
-        innermost = inner;
-    }
-    innermost.to_string().chars().take(200).collect()
+    let message = cause.to_string().chars().take(200).collect();
+    Error::Unavailable { path: path.to_owned(), message, retry_at: None }
 }
 
 #[cfg(test)]

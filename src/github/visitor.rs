@@ -6,19 +6,20 @@
 
 use std::{
     collections::BTreeSet,
-    sync::{OnceLock, PoisonError, RwLock},
+    sync::{PoisonError, RwLock},
 };
 
 use bytes::Bytes;
 use chrono::TimeDelta;
 use http::{Method, StatusCode};
 use serde::Deserialize;
+use tokio::sync::OnceCell;
 use url::Url;
 
 use super::{
     ApiUrl, Error, Github, Secret,
     app::Installation,
-    client::{error_of, parse},
+    client::parse,
     error::OrAbsent as _,
     transport::{Accept, Outgoing, Transport},
     wire::SideRepository,
@@ -40,7 +41,7 @@ pub struct SignIn {
     /// Where GitHub sends the browser back to.
     callback: String,
     secret: RwLock<Secret>,
-    client_id: OnceLock<String>,
+    client_id: OnceCell<String>,
 }
 
 /// Somebody who signed in.
@@ -72,7 +73,7 @@ impl SignIn {
     pub fn new(github: Github, web: &Url, callback: String, secret: Secret) -> Result<Self, Error> {
         let web_url = ApiUrl::parse(web.as_str())?;
         let web = Transport::new(web_url.clone())?;
-        Ok(Self { github, web, web_url, callback, secret: RwLock::new(secret), client_id: OnceLock::new() })
+        Ok(Self { github, web, web_url, callback, secret: RwLock::new(secret), client_id: OnceCell::new() })
     }
 
     /// Goes by this secret from now on.
@@ -82,11 +83,8 @@ impl SignIn {
 
     /// Asked once.
     async fn client_id(&self) -> Result<&str, Error> {
-        if let Some(known) = self.client_id.get() {
-            return Ok(known);
-        }
-        let App { client_id } = self.github.client(None).fetch("/app").await?;
-        Ok(self.client_id.get_or_init(|| client_id))
+        let ask = async || Ok::<_, Error>(self.github.client(None).fetch::<App>("/app").await?.client_id);
+        self.client_id.get_or_try_init(ask).await.map(String::as_str)
     }
 
     /// GitHub's page on which a person agrees. `challenge` is the SHA-256 of what is shown with the code.
@@ -119,8 +117,7 @@ impl SignIn {
             ..Outgoing::read(path, Accept::Plain, LIMIT)
         };
         // Once: a person waiting at a browser can reload the page.
-        let sent = self.web.send(&self.web.address(path)?, &request, None).await;
-        let answer = sent.map_err(|broken| error_of(broken, path, LIMIT))?;
+        let answer = self.web.send(&self.web.address(path)?, &request, None).await?;
         if answer.status != StatusCode::OK {
             let (path, status, message) = (path.to_owned(), answer.status.as_u16(), String::new());
             return Err(Error::Rejected { path, status, message });

@@ -10,7 +10,7 @@ mod payload;
 mod tests;
 mod workflow;
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
 use super::WorkClass;
@@ -181,8 +181,8 @@ struct Reader<'a> {
     installation: Option<InstallationId>,
 }
 
-impl<'a> Reader<'a> {
-    fn read<T: Deserialize<'a>>(&self) -> Result<T, Misread> {
+impl Reader<'_> {
+    fn read<T: DeserializeOwned>(&self) -> Result<T, Misread> {
         serde_json::from_slice(self.body).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             if error.is_data() {
@@ -193,7 +193,8 @@ impl<'a> Reader<'a> {
         })
     }
 
-    fn lacking(&self, field: &'static str) -> Misread {
-        Misread::Lacking { event: self.event.to_owned(), field }
+    /// What this event's payload must have.
+    fn of<T>(&self, part: Option<T>, field: &'static str) -> Result<T, Misread> {
+        part.ok_or_else(|| Misread::Lacking { event: self.event.to_owned(), field })
     }
 }

@@ -1,11 +1,10 @@
 //! Shapes that several answers of the API share. Only the fields that are used; unknown values are tolerated.
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
-use super::{Client, Error, Repo, error::OrAbsent as _, transport::GRAPHQL};
 use loopgate_core::{
-    AppId, CheckRunId, Login, PrNumber, RepoName, Sha, Timestamp, UserId, WorkflowRunId,
+    AppId, CheckRunId, Login, RepoName, Sha, Timestamp, UserId, WorkflowRunId,
     observed::{Account, AccountKind},
 };
 
@@ -305,39 +304,6 @@ impl GraphqlAccount {
     pub fn at(node: &Value) -> Option<Self> {
         Self::deserialize(node).ok()
     }
-}
-
-/// The nodes with these ids, as GitHub answers `query($ids: [ID!]!)`; empty where GitHub refuses.
-///
-/// # Errors
-/// Every error that is no refusal.
-pub(super) async fn graphql_nodes(client: &Client, query: &str, ids: &[&str]) -> Result<Vec<Value>, Error> {
-    let question = json!({ "query": query, "variables": { "ids": ids } });
-    let answer: Value = client.graphql(&question).await.or_refused()?.unwrap_or_default();
-    Ok(nodes(&answer["data"]).cloned().collect())
-}
-
-/// What a query about one pull request answers; nothing where GitHub refuses. The query takes `$owner`, `$name`, `$number`
-/// and, where it is given, a cursor `$before`.
-///
-/// # Errors
-/// Every error that is no refusal.
-pub(super) async fn graphql_pull<T: DeserializeOwned>(
-    repo: Repo<'_>,
-    number: PrNumber,
-    query: &str,
-    before: Option<&str>,
-) -> Result<Option<T>, Error> {
-    let (owner, name) = (repo.name.owner(), repo.name.name());
-    let mut variables = json!({ "owner": owner, "name": name, "number": number });
-    if let Some(before) = before {
-        variables["before"] = before.into();
-    }
-    let question = json!({ "query": query, "variables": variables });
-    let answer: Value = repo.graphql(&question).await.or_refused()?.unwrap_or_default();
-    let unreadable =
-        |error: serde_json::Error| Error::Unreadable { path: GRAPHQL.to_owned(), message: error.to_string() };
-    Option::deserialize(&answer["data"]["repository"]["pullRequest"]).map_err(unreadable)
 }
 
 /// The nodes of a list of GraphQL, without what may not be seen.

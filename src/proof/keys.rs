@@ -1,19 +1,20 @@
 //! The key that signs, and the public keys that check. Ed25519 throughout.
 
-use std::{fmt, sync::Arc};
+use std::{fmt, sync::Arc, time::Duration};
 
 use aws_lc_rs::{
     digest::{SHA256, digest},
     signature::{ED25519, Ed25519KeyPair, KeyPair as _, UnparsedPublicKey},
 };
 use base64::{Engine as _, engine::general_purpose::STANDARD};
+use bytes::Bytes;
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper_rustls::HttpsConnectorBuilder;
+use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::{
-    envelope::{Envelope, Signature, decoded},
-    fetch::fetch,
-};
+use super::envelope::{Envelope, Signature, decoded};
 use loopgate_core::{Timestamp, proof::Statement};
 
 /// What stands before the 32 bytes of an Ed25519 public key in its DER form (RFC 8410, 4).
@@ -121,14 +122,6 @@ impl fmt::Debug for Signer {
     }
 }
 
-impl Eq for Signer {}
-
-impl PartialEq for Signer {
-    fn eq(&self, other: &Self) -> bool {
-        self.can_sign() == other.can_sign() && self.keys == other.keys
-    }
-}
-
 /// A document of keys is never larger.
 const MOST_BYTES: usize = 1 << 20;
 
@@ -198,6 +191,33 @@ fn date(before: &str, name: &str) -> Result<Option<Timestamp>, String> {
         text.trim().parse().map_err(|_| format!("has a `{name}` that is no time like 2026-01-31T00:00:00Z"))
     })
     .transpose()
+}
+
+/// A server that answers at all answers within this.
+const WITHIN: Duration = Duration::from_secs(20);
+
+/// The body at an address, at most so many bytes of it.
+///
+/// # Errors
+/// Why there is none.
+async fn fetch(address: &str, most: usize) -> Result<Bytes, String> {
+    let uri: http::Uri = address.parse().map_err(|_| format!("{address} is no address"))?;
+    let is_here = matches!(uri.host(), Some("localhost" | "127.0.0.1" | "[::1]"));
+    if uri.scheme_str() != Some("https") && !is_here {
+        return Err(format!("{address} is not https: on the way anybody could put keys of their own in place"));
+    }
+    let connector = HttpsConnectorBuilder::new().with_native_roots().map_err(|error| error.to_string())?;
+    let client =
+        Client::builder(TokioExecutor::new()).build::<_, Full<Bytes>>(connector.https_or_http().enable_http1().build());
+    let read = async {
+        let answer = client.get(uri).await.map_err(|error| format!("{address} does not answer: {error}"))?;
+        if !answer.status().is_success() {
+            return Err(format!("{address} answers {}", answer.status()));
+        }
+        let body = Limited::new(answer.into_body(), most).collect().await;
+        body.map(http_body_util::Collected::to_bytes).map_err(|error| format!("{address} cannot be read: {error}"))
+    };
+    tokio::time::timeout(WITHIN, read).await.unwrap_or_else(|_| Err(format!("{address} does not answer in time")))
 }
 
 #[cfg(test)]

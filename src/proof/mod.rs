@@ -10,7 +10,6 @@
 //! the operator gives another.
 
 mod envelope;
-mod fetch;
 mod keys;
 
 pub use envelope::Envelope;

@@ -4,13 +4,11 @@
 //! of a year, `refs/loopgate/archive/2026Q4`. Its tree holds at `pr/12` the last commit of the run of pull request 12, and
 //! that commit is among the parents, so that nothing is lost. A run that goes on again has a ref of its own, which has
 //! precedence over every quarter; of several quarters the newest has.
-//!
-//! What open runs recorded is read here too.
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
-use loopgate_core::{PrNumber, Sha, replay::RecordedAttempt};
+use loopgate_core::{PrNumber, Sha};
 
-use super::{GitObjects, ListObjects, RefName, RefsError, StateStore};
+use super::{GitObjects, ListObjects, RefName, RefsError};
 
 /// Where the refs of the archive are, below `refs/loopgate/`.
 pub const ARCHIVE: &str = "archive/";
@@ -94,24 +92,4 @@ pub async fn each_run<G: GitObjects, T, R: Future<Output = Result<Option<T>, Ref
     runs.truncate(most);
     let read = stream::iter(runs).map(|(name, tip)| read(name, tip)).buffered(AT_ONCE).try_collect::<Vec<_>>().await?;
     Ok((read.into_iter().flatten().collect(), left_out))
-}
-
-/// The newest attempts that the run of a pull request recorded, oldest first, at most `most` of them; none where no state is
-/// kept in a ref, or none can be read.
-///
-/// # Errors
-/// When the git database does not answer.
-pub async fn recorded_attempts<G: GitObjects>(
-    objects: &G,
-    number: PrNumber,
-    most: usize,
-) -> Result<Vec<RecordedAttempt>, RefsError> {
-    let store = StateStore::new(objects, RefName::pull_request(number));
-    let Some(tip) = store.tip().await? else { return Ok(Vec::new()) };
-    let Ok(state) = store.state_at(tip).await? else { return Ok(Vec::new()) };
-    let mut attempts = Vec::new();
-    for attempt in &state.attempts[state.attempts.len().saturating_sub(most)..] {
-        attempts.extend(store.recorded_attempt(tip, attempt.number).await?);
-    }
-    Ok(attempts)
 }

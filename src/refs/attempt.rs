@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{RefsError, store::document};
+use super::{RefsError, objects::document};
 use loopgate_core::{
     deciding::AttemptRecord,
     evidence::{ChangedCoverage, CheckEvidence, LogExcerpt},
@@ -37,14 +37,51 @@ pub fn attempt_document(
     after_failure: bool,
     fix: Option<&FixRecord>,
 ) -> Result<(String, String), RefsError> {
+    let digest = &record.digest;
+    let coverage =
+        record.coverage.as_ref().map(|coverage| ChangedCoverage { files: Default::default(), ..coverage.clone() });
+    let applied = record.fix_applied.as_ref().map(|fix| AppliedFix { hunks: vec![], ..fix.clone() });
+    let fix_applied = fix.map(|fix| json!(fix)).or_else(|| applied.map(|fix| json!(fix)));
+    let whole = |items: usize, characters: usize| {
+        let cut = |mut value: Value| {
+            shorten(&mut value, items, characters);
+            value
+        };
+        json!({
+            "schema": ATTEMPT_SCHEMA,
+            "attempt": digest.number,
+            "head_sha": digest.head_sha,
+            "tree_hash": digest.tree_hash,
+            "repository": record.provenance.repository,
+            "base_sha": record.provenance.base_sha,
+            "pull_request": record.provenance.pull_request,
+            "workflow": record.provenance.workflow,
+            "environment": record.provenance.environment,
+            "started_at": record.provenance.started_at,
+            "ended_at": record.provenance.ended_at,
+            "at": digest.at,
+            "phase": if after_failure { "verify_fix" } else { "execute_tests" },
+            "decision": record.decision,
+            "score": digest.score,
+            "failed_rules": digest.failed_rules,
+            "checks": record.checks.iter().map(|check| cut(json!(shortened(check, items, characters)))).collect::<Vec<_>>(),
+            "coverage": cut(json!(coverage)),
+            "compare": record.compare,
+            "analysis": cut(record.analysis.iter().map(analysis).collect()),
+            "fix_applied": fix_applied,
+            "feedback": feedback.iter().take(items.max(3)).collect::<Vec<_>>(),
+            // Every test there was is no part of the record of one attempt: it outgrows all the rest.
+            "digest": AttemptDigest { tests: None, ..digest.clone() },
+        })
+    };
     let mut text = String::new();
     for (items, characters) in DETAILS {
-        text = document(&whole(record, feedback, after_failure, fix, items, characters))?;
+        text = document(&whole(items, characters))?;
         if text.len() <= MOST_BYTES {
             break;
         }
     }
-    Ok((path(record.digest.number), text))
+    Ok((path(digest.number), text))
 }
 
 /// Where the documents of attempts are, numbered so that the oldest comes first.
@@ -52,57 +89,6 @@ pub(super) const FOLDER: &str = "attempts/";
 
 pub(super) fn path(number: u32) -> String {
     format!("{FOLDER}{number:03}.json")
-}
-
-fn whole(
-    record: &AttemptRecord,
-    feedback: &[FeedbackLine],
-    after_failure: bool,
-    fix: Option<&FixRecord>,
-    items: usize,
-    characters: usize,
-) -> Value {
-    let digest = &record.digest;
-    let cut = |mut value: Value| {
-        shorten(&mut value, items, characters);
-        value
-    };
-    let coverage =
-        record.coverage.as_ref().map(|coverage| ChangedCoverage { files: Default::default(), ..coverage.clone() });
-    json!({
-        "schema": ATTEMPT_SCHEMA,
-        "attempt": digest.number,
-        "head_sha": digest.head_sha,
-        "tree_hash": digest.tree_hash,
-        "repository": record.provenance.repository,
-        "base_sha": record.provenance.base_sha,
-        "pull_request": record.provenance.pull_request,
-        "workflow": record.provenance.workflow,
-        "environment": record.provenance.environment,
-        "started_at": record.provenance.started_at,
-        "ended_at": record.provenance.ended_at,
-        "at": digest.at,
-        "phase": if after_failure { "verify_fix" } else { "execute_tests" },
-        "decision": record.decision,
-        "score": digest.score,
-        "failed_rules": digest.failed_rules,
-        "checks": record.checks.iter().map(|check| cut(json!(shortened(check, items, characters)))).collect::<Vec<_>>(),
-        "coverage": cut(json!(coverage)),
-        "compare": record.compare,
-        "analysis": cut(record.analysis.iter().map(analysis).collect()),
-        "fix_applied": fix.map(|fix| json!({
-            "description": fix.description,
-            "diff_summary": fix.diff_summary,
-            "files_modified": fix.files_modified,
-            "by": fix.by,
-            "head_sha": fix.head_sha,
-            "outside_scope": fix.outside_scope,
-            "cost_usd": fix.cost_usd,
-        })).or_else(|| record.fix_applied.as_ref().map(|fix| json!(AppliedFix { hunks: vec![], ..fix.clone() }))),
-        "feedback": feedback.iter().take(items.max(3)).collect::<Vec<_>>(),
-        // Every test there was is no part of the record of one attempt: it outgrows all the rest.
-        "digest": AttemptDigest { tests: None, ..digest.clone() },
-    })
 }
 
 /// A check without what is not written of it: all but the end of its log, further failures, every test there was.

@@ -14,7 +14,7 @@
 
 mod archive;
 mod attempt;
-mod bundle;
+mod documents;
 mod local;
 mod memory;
 mod name;
@@ -29,8 +29,10 @@ mod subject;
 #[cfg(test)]
 pub(crate) mod fixtures;
 
-pub use archive::{ARCHIVE, all_runs, archive_entry, archived, each_run, recorded_attempts};
+pub use archive::{ARCHIVE, all_runs, archive_entry, archived, each_run};
 pub use attempt::attempt_document;
+pub(crate) use documents::HISTORY_FILE;
+pub use documents::StateStore;
 pub use local::LocalRepository;
 pub use memory::{MemoryNotes, MemoryStore};
 pub use name::RefName;
@@ -38,6 +40,5 @@ pub use objects::{GitObjects, ListObjects, NewCommit, RefsError, Retry};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
 pub use run_lines::RunLines;
 pub use seal::{Seal, SealOf};
-pub(crate) use store::HISTORY_FILE;
-pub use store::{LoadedRun, Save, StateStore};
+pub use store::{LoadedRun, Save};
 pub use subject::{loop_subject, subject};

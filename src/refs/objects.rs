@@ -2,6 +2,8 @@
 
 use std::future::Future;
 
+use serde::Serialize;
+
 use super::RefName;
 use crate::git::GitError;
 use loopgate_core::{Sha, Timestamp};
@@ -133,4 +135,15 @@ impl From<GitError> for RefsError {
     fn from(error: GitError) -> Self {
         Self::Fault { message: error.to_string(), retry: Retry::Later }
     }
+}
+
+/// A document as JSON that people can read.
+pub(super) fn document(value: &impl Serialize) -> Result<String, RefsError> {
+    let mut text = serde_json::to_string_pretty(value).map_err(unwritable)?;
+    text.push('\n');
+    Ok(text)
+}
+
+pub(super) fn unwritable(error: serde_json::Error) -> RefsError {
+    RefsError::Fault { message: format!("the state cannot be written as JSON: {error}"), retry: Retry::Later }
 }

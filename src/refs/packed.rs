@@ -1,13 +1,23 @@
-//! Keeps a run in a place that holds one text, where no git database may be written to.
+//! Keeps a run in a place that holds one text, where no git database may be written to (`state.backend`): the documents of
+//! the run are packed into a bundle.
+//!
+//! A bundle comes from where others can write: what it unpacks to is counted while it does, and one that cannot be read
+//! is damage, not an error.
 
-use std::{collections::HashMap, future::Future, sync::Mutex};
+use std::{
+    collections::{BTreeMap, HashMap},
+    future::Future,
+    io::{Read as _, Write as _},
+    sync::{Mutex, PoisonError},
+};
 
+use base64::{Engine, engine::general_purpose::STANDARD};
+use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    GitObjects, NewCommit, RefName, RefsError,
-    bundle::Bundle,
-    store::{ARTIFACT_FILE, STATE_FILE},
+    GitObjects, NewCommit, RefName, RefsError, Retry, attempt,
+    documents::{ARTIFACT_FILE, HISTORY_FILE, HISTORY_LIMIT, STATE_FILE, STATE_LIMIT},
 };
 use loopgate_core::{
     Sha, Timestamp,
@@ -41,7 +51,7 @@ pub trait Slot: Sync {
 /// compare-and-swap is depends on the slot.
 #[derive(Debug)]
 pub struct PackedObjects<S> {
-    slot: S,
+    pub slot: S,
     /// Versions that were read or made here.
     known: Mutex<HashMap<Sha, Version>>,
 }
@@ -58,12 +68,8 @@ impl<S> PackedObjects<S> {
         Self { slot, known: Mutex::default() }
     }
 
-    pub const fn slot(&self) -> &S {
-        &self.slot
-    }
-
     fn known(&self, commit: Sha) -> Option<Version> {
-        self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner).get(&commit).cloned()
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&commit).cloned()
     }
 
     fn learn(&self, version: Version) -> Sha {
@@ -71,7 +77,7 @@ impl<S> PackedObjects<S> {
         let mut id = [0; 20];
         id.copy_from_slice(&digest[..20]);
         let id = Sha::from_bytes(id);
-        self.known.lock().unwrap_or_else(std::sync::PoisonError::into_inner).insert(id, version);
+        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(id, version);
         id
     }
 }
@@ -140,9 +146,93 @@ impl<S: Slot> GitObjects for PackedObjects<S> {
     }
 }
 
+/// What a packed bundle begins with; another version would be packed in another way.
+const VERSION: &str = "v1.";
+/// Bytes of all documents at most, unpacked.
+const UNPACKED_LIMIT: u64 = (STATE_LIMIT + HISTORY_LIMIT) as u64;
+
+/// Documents by path.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+struct Bundle(BTreeMap<String, String>);
+
+impl Bundle {
+    /// A copy with these documents in place of those of the same path. The report of the last evaluation is no part of
+    /// it: where there is a bundle, the status comment is that report.
+    fn with(&self, files: &[(String, String)]) -> Self {
+        let mut all = self.0.clone();
+        all.extend(files.iter().filter(|(path, _)| path != ARTIFACT_FILE).cloned());
+        Self(all)
+    }
+
+    fn file(&self, path: &str) -> Option<&str> {
+        self.0.get(path).map(String::as_str)
+    }
+
+    /// One line of text of at most `room` bytes. What does not fit is left out, the least important first: records of
+    /// attempts, then lines of the history, each time the oldest.
+    ///
+    /// # Errors
+    /// [`RefsError::Refused`] when not even the state alone fits.
+    fn pack(&self, room: usize) -> Result<String, RefsError> {
+        let mut kept = self.clone();
+        loop {
+            let packed = kept.packed()?;
+            if packed.len() <= room {
+                return Ok(packed);
+            }
+            if !kept.leave_out() {
+                return Err(RefsError::Refused(format!(
+                    "the state takes {} bytes and there is room for {room}: write `state: {{ backend: ref }}`",
+                    packed.len()
+                )));
+            }
+        }
+    }
+
+    fn packed(&self) -> Result<String, RefsError> {
+        let unwritable = |error: String| RefsError::Fault { message: error, retry: Retry::Later };
+        let json = serde_json::to_vec(&self.0).map_err(|error| unwritable(error.to_string()))?;
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+        let written = encoder.write_all(&json).and_then(|()| encoder.finish());
+        let bytes = written.map_err(|error| unwritable(error.to_string()))?;
+        Ok(format!("{VERSION}{}", STANDARD.encode(bytes)))
+    }
+
+    /// Whether there was something to leave out.
+    fn leave_out(&mut self) -> bool {
+        if let Some(oldest) = self.0.keys().find(|path| path.starts_with(attempt::FOLDER)).cloned() {
+            self.0.remove(&oldest);
+            return true;
+        }
+        let Some(history) = self.0.get_mut(HISTORY_FILE) else { return false };
+        // A quarter at a time, so that a long history is not packed once for each of its lines.
+        let lines = history.lines().count();
+        let dropped = lines.div_ceil(4);
+        *history = history.lines().skip(dropped).map(|line| format!("{line}\n")).collect();
+        if history.is_empty() {
+            self.0.remove(HISTORY_FILE);
+        }
+        true
+    }
+
+    /// What was packed, or why it cannot be read.
+    fn unpack(packed: &str) -> Result<Self, String> {
+        let text = packed.strip_prefix(VERSION).ok_or("it is of another version")?;
+        let bytes = STANDARD.decode(text).map_err(|error| error.to_string())?;
+        let mut json = Vec::new();
+        let read = ZlibDecoder::new(bytes.as_slice()).take(UNPACKED_LIMIT + 1).read_to_end(&mut json);
+        read.map_err(|error| error.to_string())?;
+        if json.len() as u64 > UNPACKED_LIMIT {
+            return Err(format!("it unpacks to more than {} MB", UNPACKED_LIMIT >> 20));
+        }
+        serde_json::from_slice(&json).map(Self).map_err(|error| error.to_string())
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use chrono::TimeDelta;
+    use proptest::prelude::*;
 
     use super::*;
     use crate::refs::fixtures::sample_state;
@@ -171,5 +261,77 @@ mod tests {
             assert!(!ended_before(&packed, before), "{status:?}");
         }
         assert!(!ended_before("v1.damaged", after), "damage is told to people, not dropped");
+    }
+
+    fn bundle(files: &[(&str, &str)]) -> Bundle {
+        let files: Vec<_> = files.iter().map(|(path, text)| ((*path).to_owned(), (*text).to_owned())).collect();
+        Bundle::default().with(&files)
+    }
+
+    /// Text that packs badly, as digests do.
+    fn noise(bytes: usize, seed: u64) -> String {
+        let mut at = seed;
+        let mut next = || {
+            at = at.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            char::from(b'a' + u8::try_from((at >> 33) % 26).expect("below 26"))
+        };
+        (0..bytes).map(|_| next()).collect()
+    }
+
+    #[test]
+    fn what_does_not_fit_goes_oldest_records_first_then_the_oldest_history_never_the_state() {
+        let history: String = (0..40).map(|line| format!("{line} {}\n", noise(100, line))).collect();
+        let state = noise(1_000, 7);
+        let records: Vec<_> = (1..=9).map(|n| (attempt::path(n), noise(2_000, u64::from(n)))).collect();
+        let mut all = bundle(&[("loop-state.json", &state), (HISTORY_FILE, &history), (ARTIFACT_FILE, "# report")]);
+        assert_eq!(all.file(ARTIFACT_FILE), None, "the comment is the report");
+        all = all.with(&records);
+        let whole = all.pack(usize::MAX).unwrap().len();
+        let mut last = all.clone();
+        for room in [whole, whole - 1, 10_000, 5_000, 1_500, 900] {
+            let packed = all.pack(room).unwrap();
+            assert!(packed.len() <= room);
+            let kept = Bundle::unpack(&packed).unwrap();
+            assert_eq!(kept.file("loop-state.json"), Some(&*state));
+            let numbers: Vec<_> = (1..=9).filter(|n| kept.file(&attempt::path(*n)).is_some()).collect();
+            assert!(numbers.iter().rev().zip((1..=9).rev()).all(|(kept, newest)| *kept == newest), "{numbers:?}");
+            let lines = kept.file(HISTORY_FILE).unwrap_or_default();
+            assert!(history.ends_with(lines) && (lines.len() == history.len() || numbers.is_empty()));
+            assert!(kept.0.len() <= last.0.len());
+            last = kept;
+        }
+        assert_eq!(last.0.len(), 1, "the state alone is left: {:?}", last.0.keys());
+        let refused = all.pack(500).unwrap_err().to_string();
+        assert!(refused.contains("room for 500") && refused.contains("backend: ref"), "{refused}");
+    }
+
+    #[test]
+    fn a_bomb_is_not_unpacked_and_what_is_no_bundle_is_named() {
+        let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());
+        let block = vec![b' '; 1 << 20];
+        for _ in 0..64 {
+            encoder.write_all(&block).unwrap();
+        }
+        let bomb = format!("{VERSION}{}", STANDARD.encode(encoder.finish().unwrap()));
+        assert!(bomb.len() < 200_000, "{}", bomb.len());
+        assert_eq!(Bundle::unpack(&bomb).unwrap_err(), "it unpacks to more than 10 MB");
+        for bad in ["", "v2.eJw=", "v1.", "v1.***", "v1.eJwrS", "v1.eJyrVgIAAOoAlQ=="] {
+            assert!(Bundle::unpack(bad).is_err(), "{bad}");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_bundle_comes_back_as_it_was(files in proptest::collection::btree_map("[a-z/]{1,12}", ".*", 0..6)) {
+            let files: Vec<_> = files.into_iter().collect();
+            let bundle = Bundle::default().with(&files);
+            prop_assert_eq!(Bundle::unpack(&bundle.pack(usize::MAX).unwrap()), Ok(bundle));
+        }
+
+        #[test]
+        fn anything_may_stand_where_a_bundle_should(text in ".*") {
+            let _ = Bundle::unpack(&text);
+            let _ = Bundle::unpack(&format!("{VERSION}{text}"));
+        }
     }
 }

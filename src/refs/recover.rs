@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{GitObjects, RefsError, StateStore, attempt::Digested, store::Unusable};
+use super::{GitObjects, RefsError, StateStore, attempt::Digested, documents::Unusable};
 use crate::render::loop_call;
 use loopgate_core::{
     Sha,
@@ -255,22 +255,12 @@ impl fmt::Display for Damaged {
                 f.write_str("kept the attempts, dropped skips, resumes and when heads were first seen")
             }
             Basis::New if lines.is_empty() => f.write_str("nothing of it could be saved, so a new run was begun"),
-            Basis::New if *is_of_local_loop => f.write_str(criteria_of(self.begun())),
+            Basis::New if *is_of_local_loop => f.write_str(
+                "; its limit, thresholds and checks are those of its beginning where they were recorded, else those of the \
+                 configuration",
+            ),
             Basis::New => Ok(()),
         }
-    }
-}
-
-/// By what a local loop is measured whose criteria had to be rebuilt.
-fn criteria_of(begun: Option<&LocalLoopStarted>) -> &'static str {
-    match begun {
-        Some(LocalLoopStarted { confirmed: Some(_), .. }) => {
-            "; its limit, thresholds and checks are those that were confirmed when it began"
-        }
-        Some(LocalLoopStarted { confirmed: None, .. }) => {
-            "; its limit is that of its beginning, its thresholds and checks are those of the configuration"
-        }
-        None => "; its limit, thresholds and checks are those of the configuration",
     }
 }
 

@@ -1,55 +1,18 @@
-//! The documents of a run, in the tree of its ref: `loop-state.json`, `history.jsonl`, `attempts/NNN.json`,
-//! `artifact.md`.
-
-use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Map, Value};
+//! Loads and saves the documents of a run.
 
 use super::{
-    GitObjects, NewCommit, RefName, RefsError,
-    archive::archived,
-    attempt,
+    GitObjects, NewCommit, RefsError, StateStore, attempt,
+    documents::{ARTIFACT_FILE, ARTIFACT_LIMIT, HISTORY_FILE, HISTORY_LIMIT, STATE_FILE, STATE_LIMIT, STATEMENT_FILE},
+    objects::unwritable,
     recover::{self, Damaged},
-    seal::{self, SealOf},
 };
 use loopgate_core::{
-    Sha, Timestamp,
-    evidence::CheckEvidence,
-    metrics::RunLine,
-    replay::RecordedAttempt,
+    Sha,
     state::{
-        LOOP_STATE_SCHEMA, LoopState,
+        LoopState,
         history::{Event, EventStatus, HistoryLine, LocalLoopStarted, Resumed},
     },
 };
-
-pub(super) const STATE_FILE: &str = "loop-state.json";
-pub(crate) const HISTORY_FILE: &str = "history.jsonl";
-pub(super) const ARTIFACT_FILE: &str = "artifact.md";
-/// The signed statement about the merge.
-const STATEMENT_FILE: &str = "verdict.dsse.json";
-const STATEMENT_LIMIT: usize = 1 << 20;
-/// Bytes read at most; what is larger was not written by us.
-pub(super) const STATE_LIMIT: usize = 2 << 20;
-pub(super) const HISTORY_LIMIT: usize = 8 << 20;
-const ARTIFACT_LIMIT: usize = 1 << 20;
-
-/// Loads and saves one run.
-#[derive(Debug, Clone)]
-pub struct StateStore<'g, G> {
-    pub(super) objects: &'g G,
-    pub(super) name: RefName,
-    pub(super) seal: Option<SealOf>,
-}
-
-/// Why a state cannot be used as it stands.
-#[derive(Debug)]
-pub(super) enum Unusable {
-    Broken(String),
-    /// Readable, but not under our seal.
-    Unsealed(Box<LoopState>),
-    /// The state of another pull request: somebody put it there, and the documents beside it are that one's too.
-    Foreign,
-}
 
 /// A run as its ref holds it.
 #[derive(Debug)]
@@ -99,38 +62,13 @@ pub struct Save<'a> {
     pub statement: Option<&'a str>,
 }
 
-impl<'g, G: GitObjects> StateStore<'g, G> {
-    /// Where it is kept.
-    pub const fn objects(&self) -> &'g G {
-        self.objects
-    }
-
-    pub const fn new(objects: &'g G, name: RefName) -> Self {
-        Self { objects, name, seal: None }
-    }
-
-    /// A store that seals what it saves and distrusts what is not sealed.
-    pub fn sealed(self, seal: Option<SealOf>) -> Self {
-        Self { seal, ..self }
-    }
-
+impl<G: GitObjects> StateStore<'_, G> {
     /// Reads the state, or what can be saved of it.
     ///
     /// # Errors
     /// When the git database does not answer. Damage is no error: it is recovered from and reported.
     pub async fn load(&self) -> Result<LoadedRun, RefsError> {
         self.load_at(self.objects.read_ref(&self.name).await?).await
-    }
-
-    /// The commit it was saved in last, although the run may be archived by now.
-    ///
-    /// # Errors
-    /// When the git database does not answer.
-    pub async fn tip(&self) -> Result<Option<Sha>, RefsError> {
-        match (self.objects.read_ref(&self.name).await?, self.name.number()) {
-            (None, Some(number)) => archived(self.objects, number).await,
-            (tip, _) => Ok(tip),
-        }
     }
 
     /// [`load`](Self::load) from a commit, if there is one.
@@ -146,112 +84,6 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
                 LoadedRun { tip, whole: None, damaged: Some(Box::new(damaged)) }
             }
         })
-    }
-
-    /// The state in a commit, or why it is unusable.
-    pub(super) async fn state_at(&self, commit: Sha) -> Result<Result<LoopState, Unusable>, RefsError> {
-        let broken = |why: String| Ok(Err(Unusable::Broken(why)));
-        let bytes = match self.objects.read_file(commit, STATE_FILE, STATE_LIMIT).await {
-            Ok(Some(bytes)) => bytes,
-            Ok(None) => return broken(format!("{STATE_FILE} is missing")),
-            Err(error @ RefsError::TooLarge { .. }) => return broken(error.to_string()),
-            Err(error) => return Err(error),
-        };
-        let unreadable = |error: serde_json::Error| broken(format!("{STATE_FILE} cannot be read: {error}"));
-        let mut document: Map<String, Value> = match serde_json::from_slice(&bytes) {
-            Ok(document) => document,
-            Err(error) => return unreadable(error),
-        };
-        let trusted = match &self.seal {
-            Some(seal) => seal.fits(&mut document),
-            None => {
-                seal::take_off(&mut document);
-                true
-            }
-        };
-        match serde_json::from_value::<LoopState>(Value::Object(document)) {
-            Ok(state) if state.schema != LOOP_STATE_SCHEMA => {
-                broken(format!("{STATE_FILE} is of another schema than {LOOP_STATE_SCHEMA}"))
-            }
-            Ok(state) if self.name.number().is_some_and(|number| state.pull_request != Some(number)) => {
-                Ok(Err(Unusable::Foreign))
-            }
-            Ok(state) if trusted => Ok(Ok(state)),
-            Ok(state) => Ok(Err(Unusable::Unsealed(Box::new(state)))),
-            Err(error) => unreadable(error),
-        }
-    }
-
-    /// The lines of the history in a commit that can be read; none where there is no such file, or where it is larger than
-    /// ours.
-    ///
-    /// # Errors
-    /// When the git database does not answer.
-    pub async fn history(&self, commit: Sha) -> Result<Vec<HistoryLine>, RefsError> {
-        let bytes = self.objects.read_own(commit, HISTORY_FILE, HISTORY_LIMIT).await?.unwrap_or_default();
-        let lines = bytes.split(|byte| *byte == b'\n');
-        Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
-    }
-
-    /// The checks of an attempt as its document keeps them, shortened; none when it has none that can be read.
-    ///
-    /// # Errors
-    /// When the git database does not answer.
-    pub async fn recorded_checks(&self, commit: Sha, attempt: u32) -> Result<Vec<CheckEvidence>, RefsError> {
-        let read: Option<RecordedAttempt> = self.recorded_attempt(commit, attempt).await?;
-        Ok(read.map(|read| read.checks).unwrap_or_default())
-    }
-
-    /// The document of an attempt, `attempts/NNN.json`; none when it has none that can be read.
-    ///
-    /// # Errors
-    /// When the git database does not answer.
-    pub async fn recorded_attempt<T: DeserializeOwned>(
-        &self,
-        commit: Sha,
-        attempt: u32,
-    ) -> Result<Option<T>, RefsError> {
-        let bytes = self.objects.read_own(commit, &attempt::path(attempt), attempt::READ_LIMIT).await?;
-        Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
-    }
-
-    /// The rendered report in a commit; empty where there is none that can be read.
-    ///
-    /// # Errors
-    /// When the git database does not answer.
-    pub async fn report(&self, commit: Sha) -> Result<String, RefsError> {
-        let bytes = self.objects.read_own(commit, ARTIFACT_FILE, ARTIFACT_LIMIT).await?;
-        Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
-    }
-
-    /// The signed statement about the merge; none where nothing was signed, or where the file is larger than ours.
-    ///
-    /// # Errors
-    /// When the git database does not answer.
-    pub async fn statement(&self, commit: Sha) -> Result<Option<Vec<u8>>, RefsError> {
-        self.objects.read_own(commit, STATEMENT_FILE, STATEMENT_LIMIT).await
-    }
-
-    /// The run as a commit holds it; none where its state cannot be read.
-    ///
-    /// # Errors
-    /// As [`history`](Self::history).
-    pub async fn recorded(&self, commit: Sha) -> Result<Option<(LoopState, Vec<HistoryLine>)>, RefsError> {
-        let Ok(state) = self.state_at(commit).await? else { return Ok(None) };
-        Ok(Some((state, self.history(commit).await?)))
-    }
-
-    /// The line of a run that ended then, as a commit holds it.
-    ///
-    /// # Errors
-    /// As [`history`](Self::history).
-    pub async fn line(&self, commit: Sha, ended_at: Timestamp) -> Result<Option<RunLine>, RefsError> {
-        let Some((state, history)) = self.recorded(commit).await? else { return Ok(None) };
-        let mut checks = Vec::new();
-        for attempt in &state.attempts {
-            checks.extend(self.recorded_checks(commit, attempt.number).await?);
-        }
-        Ok(Some(RunLine::of(&state, &history, &checks, Some(ended_at))))
     }
 
     /// Writes one commit on the loaded tip and moves the ref to it. Nothing is written, and `None` returned, when
@@ -330,15 +162,6 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         self.objects.commit(&self.name, commit).await.map(drop)
     }
 
-    /// `loop-state.json`, sealed if we have a key.
-    fn document(&self, state: &LoopState) -> Result<String, RefsError> {
-        let mut value = serde_json::to_value(state).map_err(unwritable)?;
-        if let (Some(seal), Value::Object(fields)) = (&self.seal, &mut value) {
-            seal.put_on(fields);
-        }
-        document(&value)
-    }
-
     /// The history with lines appended. What stands there stays byte for byte; a history too large to have been
     /// written by us is left to the older commits, and a new one begun.
     async fn appended(&self, tip: Option<Sha>, lines: &[HistoryLine]) -> Result<String, RefsError> {
@@ -356,16 +179,6 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         }
         Ok(text)
     }
-}
-
-pub(super) fn document(value: &impl Serialize) -> Result<String, RefsError> {
-    let mut text = serde_json::to_string_pretty(value).map_err(unwritable)?;
-    text.push('\n');
-    Ok(text)
-}
-
-pub(super) fn unwritable(error: serde_json::Error) -> RefsError {
-    RefsError::Fault { message: format!("the state cannot be written as JSON: {error}"), retry: super::Retry::Later }
 }
 
 #[cfg(test)]

@@ -173,12 +173,12 @@ impl Metrics {
         family("loopgate_run_green_seconds", "histogram", "From the beginning of a run until it passed.", green);
         let waiting = labelled("kind", overview.effects_waiting.iter().map(|(kind, count)| (*kind, *count)));
         family("loopgate_effects_waiting", "gauge", "Effects that wait for their turn to be created.", waiting);
-        let answers = labelled("status", STATUSES.into_iter().zip(github.into_iter().flat_map(Github::answers)));
+        let answers = github.into_iter().flat_map(|github| github.counts().answers);
+        let answers = labelled("status", STATUSES.into_iter().zip(answers));
         family("loopgate_github_answers_total", "counter", "GitHub's answers by status.", answers);
         let Some(github) = github else { return text };
-        let spending = github.spending();
-        let [spent, deferred] =
-            [spending.spent, spending.deferred].map(|of| labelled("class", classes.into_iter().zip(of)));
+        let sent = github.counts();
+        let [spent, deferred] = [sent.spent, sent.deferred].map(|of| labelled("class", classes.into_iter().zip(of)));
         family("loopgate_github_spent_total", "counter", "Requests that cost of the quota, by class.", spent);
         family("loopgate_github_deferred_total", "counter", "Requests put off for more urgent ones.", deferred);
         let quotas = github.quotas().into_iter().map(|(id, quota)| (id, u64::from(quota.remaining)));

@@ -1,14 +1,15 @@
 //! Check runs as the API writes them, and what they are compared by.
 
-use std::fmt;
-
 use chrono::SecondsFormat;
 use serde_json::{Value, json};
-use sha2::{Digest as _, Sha256};
 
 use super::CheckRunWrite;
 use crate::{
-    github::{ObservedSurface, observe::LeftCheckRun},
+    github::{
+        ObservedSurface,
+        marker::{Digest, ENDED, short_hash},
+        observe::LeftCheckRun,
+    },
     render::{self, CheckAnnotation, CheckRunText},
 };
 use loopgate_core::{
@@ -21,52 +22,6 @@ use loopgate_core::{
 /// (<https://docs.github.com/en/rest/checks/runs#update-a-check-run>); further ones follow in further requests.
 pub(super) const PER_REQUEST: usize = 50;
 
-/// What a check run shows, in short: kept in its `external_id`, so that comparing needs no second look at its text.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::github) struct Digest {
-    text: String,
-    pub(super) annotations: String,
-    /// Whether it is what it is by a person's word: an approval, a skip.
-    pub by_word: bool,
-    /// Of the base branch it was judged against.
-    base: String,
-}
-
-const SCHEME: &str = "loopgate-1";
-const BY_WORD: &str = "word";
-/// The `external_id` of a run that has begun and shows no result yet.
-pub(in crate::github) const BEGUN: &str = "loopgate-1:begun:begun";
-/// That of a run that was cancelled.
-const ENDED: &str = "loopgate-1:ended:ended";
-
-/// Whether Loopgate wrote a check run that bears its App's name. The jobs of all workflows are check runs of the same
-/// App, and theirs have an `external_id` of GitHub's making.
-pub(in crate::github) fn is_signed(external_id: Option<&str>) -> bool {
-    external_id.is_some_and(|id| Digest::parse(id).is_some())
-}
-
-impl Digest {
-    pub(in crate::github) fn parse(external_id: &str) -> Option<Self> {
-        let mut parts = external_id.split(':');
-        let (scheme, text, annotations) = (parts.next()?, parts.next()?, parts.next()?);
-        let by_word = parts.next() == Some(BY_WORD);
-        let base = parts.next().unwrap_or_default().to_owned();
-        (scheme == SCHEME).then(|| Self { text: text.to_owned(), annotations: annotations.to_owned(), by_word, base })
-    }
-
-    /// Whether it was judged against this branch. A digest without a branch counts as such.
-    pub(in crate::github) fn is_for(&self, branch: &str) -> bool {
-        self.base.is_empty() || self.base == short_hash(branch)
-    }
-}
-
-impl fmt::Display for Digest {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let by = if self.by_word { BY_WORD } else { "itself" };
-        write!(f, "{SCHEME}:{}:{}:{by}:{}", self.text, self.annotations, self.base)
-    }
-}
-
 pub(super) fn digest(state: CheckRunPlan, text: &CheckRunText, by_word: bool, base: &str) -> Digest {
     let CheckRunText { title, summary, text: details, annotations, actions } = text;
     Digest {
@@ -75,10 +30,6 @@ pub(super) fn digest(state: CheckRunPlan, text: &CheckRunText, by_word: bool, ba
         by_word,
         base: short_hash(base),
     }
-}
-
-fn short_hash(text: &str) -> String {
-    hex::encode(&Sha256::digest(text.as_bytes())[..8])
 }
 
 /// Whether a check run is in the state it should be in.

@@ -10,26 +10,28 @@ use std::{
 
 use chrono::TimeDelta;
 use http::Method;
-use serde::Deserialize;
+use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
-use super::{CheckRunWrite, Effect, KINDS, Presence, branch, check_run};
+use super::{CheckRunWrite, Effect, KINDS, check_run};
 use crate::{
     channels::Channels,
     github::{
         Client, Error, Observation, ObservedSurface, OwnCheckRun, Repo,
         budget::Need,
         error::OrAbsent as _,
+        marker::BEGUN,
         path,
         retry::Repeat,
         ttl_cache::TtlCache,
-        wire::{App, User},
+        wire::{App, Branch, Repository, User},
     },
     render::Dispatch,
 };
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, Timestamp,
     attempts::rerun::{Extent, RerunRequest},
+    deciding::MergedBranch,
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress, Snapshot},
     policy::DispatchFixer,
@@ -92,7 +94,7 @@ struct Place<'a> {
 
 /// What came of an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Did {
+enum Did {
     Something,
     /// There was nothing to do.
     Nothing,
@@ -118,24 +120,33 @@ impl Executor {
     ) -> Result<Executed, Error> {
         let place = Place { repo: client.repo(&surface.repository), surface };
         let mut executed = Executed::default();
-        let mut left_out = None;
+        let mut left_out: Option<Need> = None;
         let mut waiting = ByKind::new();
         for effect in effects {
             let need = effect.need(surface);
-            if left_out.is_some() && need >= left_out {
-                *waiting.entry(effect.kind()).or_default() += 1;
+            if let (Some((need, kind)), Some(left_out)) = (need, left_out)
+                && need >= left_out
+            {
+                *waiting.entry(kind).or_default() += 1;
                 continue;
             }
+            let changed_post = match effect {
+                Effect::UpdateComment { comment, .. } => Some(place.repo.path(format!("issues/comments/{comment}"))),
+                Effect::UpdateCheckRun { id, .. } => Some(place.repo.path(format!("check-runs/{id}"))),
+                _ => None,
+            };
             let did = match self.carry_out(&place, effect).await {
                 Ok(did) => did,
                 Err(Error::Paced { until }) => {
-                    left_out = need;
-                    *waiting.entry(effect.kind()).or_default() += 1;
+                    if let Some((need, kind)) = need {
+                        left_out = Some(need);
+                        *waiting.entry(kind).or_default() += 1;
+                    }
                     executed.again_at.get_or_insert(until);
                     continue;
                 }
                 Err(Error::NotFound { .. })
-                    if let Some(post) = effect.changed_post().map(|below| place.repo.path(below))
+                    if let Some(post) = changed_post
                         && (!client.is_gone(&post) || self.may_remake(surface, client.now())) =>
                 {
                     // Until that is certain, the doubt about the answer leads to the next look.
@@ -158,16 +169,12 @@ impl Executor {
                 }
             }
         }
-        self.note_waiting(surface, executed.again_at.filter(|_| !waiting.is_empty()).map(|at| (at, waiting)));
-        Ok(executed)
-    }
-
-    fn note_waiting(&self, surface: &ObservedSurface, waiting: Option<(Timestamp, ByKind)>) {
         let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        match waiting {
+        match executed.again_at.filter(|_| !waiting.is_empty()) {
             None => drop(all.remove(&surface.pull())),
-            Some(waiting) => drop(all.insert(surface.pull(), waiting)),
+            Some(at) => drop(all.insert(surface.pull(), (at, waiting))),
         }
+        Ok(executed)
     }
 
     /// Effects that wait for their turn to be created, by kind. What did not come at its turn is another process's.
@@ -189,7 +196,12 @@ impl Executor {
             let message = format!("it was deleted {MOST_REMADE} times within an hour");
             return Err(Error::Rejected { path: "a comment of ours".to_owned(), status: 410, message });
         }
-        place.comment(body, need).await?;
+        let path = place.repo.path(format!("issues/{}/comments", place.surface.pull_request.number));
+        let _booked = place.repo.book(need, place.surface.pull_request.head.sha).await?;
+        let created: Value = place.repo.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
+        if let Some(id) = created["id"].as_u64() {
+            place.repo.created(&path, id, created);
+        }
         self.posted.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(now);
         Ok(())
     }
@@ -250,7 +262,7 @@ impl Executor {
         us: &AppIdentity,
     ) -> Result<Option<OwnCheckRun>, Error> {
         let body = json!({
-            "name": name, "head_sha": head, "status": "in_progress", "external_id": check_run::BEGUN,
+            "name": name, "head_sha": head, "status": "in_progress", "external_id": BEGUN,
         });
         let path = repo.path("check-runs");
         let Ok(_booked) = repo.book(Need::Verify, head).await else { return Ok(None) };
@@ -266,7 +278,7 @@ impl Executor {
                 id,
                 name,
                 progress: CheckProgress::InProgress,
-                external_id: Some(check_run::BEGUN.to_owned()),
+                external_id: Some(BEGUN.to_owned()),
                 annotations: 0,
             })),
             Err(error) => error.refusal().map(|_| None),
@@ -319,7 +331,7 @@ impl Executor {
                 return place.remove(&place.reviewers_path(), Some(&reviewer_body(reviewer))).await;
             }
             Effect::TakeBackReaction { to, kind } => return self.take_back(place, *to, *kind).await,
-            Effect::React { to, kind, presence } => return self.react(place, *to, *kind, *presence).await,
+            Effect::React { to, kind, may_be_ours } => return self.react(place, *to, *kind, *may_be_ours).await,
             Effect::Rerun(ask) => {
                 let key = format!("{} {:?}", place.repo.name, ask.what);
                 return self.once(place, key, async || place.post(&rerun_path(*ask)).await).await;
@@ -328,7 +340,7 @@ impl Executor {
                 let path = format!("actions/runs/{run}/approve");
                 return self.once(place, place.repo.path(&path), async || place.post(&path).await).await;
             }
-            Effect::DeleteBranch(merged) => return branch::delete(place.repo, merged).await,
+            Effect::DeleteBranch(merged) => return delete_branch(place.repo, merged).await,
             Effect::Announce { channel, key, message } => {
                 let key = format!("{:?} {key} {}", place.surface.pull(), channel.as_str());
                 let send = async || -> Result<Did, Error> {
@@ -397,16 +409,9 @@ impl Executor {
     }
 
     /// Giving a reaction twice changes nothing, but it is a write; so one that may be ours is looked at first.
-    async fn react(
-        &self,
-        place: &Place<'_>,
-        to: Reacted,
-        kind: ReactionKind,
-        presence: Presence,
-    ) -> Result<Did, Error> {
+    async fn react(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind, may_be_ours: bool) -> Result<Did, Error> {
         let (key, now) = ((to, kind), place.repo.now());
-        if presence == Presence::PerhapsOurs
-            && (self.reactions.get(&key, now) == Some(true) || place.own_reaction(to, kind).await?.is_some())
+        if may_be_ours && (self.reactions.get(&key, now) == Some(true) || place.own_reaction(to, kind).await?.is_some())
         {
             self.reactions.put(key, true, now);
             return Ok(Did::Nothing);
@@ -491,16 +496,6 @@ impl Place<'_> {
         }
     }
 
-    async fn comment(&self, body: &str, need: Need) -> Result<(), Error> {
-        let path = self.repo.path(format!("issues/{}/comments", self.surface.pull_request.number));
-        let _booked = self.repo.book(need, self.surface.pull_request.head.sha).await?;
-        let created: Value = self.repo.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
-        if let Some(id) = created["id"].as_u64() {
-            self.repo.created(&path, id, created);
-        }
-        Ok(())
-    }
-
     async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
         let body = check_run::creation(write, self.surface.pull_request.head.sha, self.repo.now());
         let booked = self.repo.book(write.need(self.surface), self.surface.pull_request.head.sha).await?;
@@ -555,6 +550,41 @@ fn reviewer_body(reviewer: &Reviewer) -> Value {
         Reviewer::User(login) => json!({ "reviewers": [login] }),
         Reviewer::Team(team) => json!({ "reviewers": [], "team_reviewers": [team.slug()] }),
     }
+}
+
+/// Deletes the head branch of a merged pull request (`on_complete.delete_branch`), unless it is protected, the default
+/// branch, was pushed to after the merge, or another pull request is open from or onto it (deleting would close that one).
+///
+/// GitHub deletes a ref whatever it points at by then, so the branch is looked at right before. A push between the two
+/// requests is accepted: its commit stays reachable through the push's own event, and GitHub offers *Restore branch*.
+///
+/// # Errors
+/// What GitHub refuses, and faults.
+async fn delete_branch(repo: Repo<'_>, merged: &MergedBranch) -> Result<Did, Error> {
+    let name = path::escape_path(&merged.name);
+    let kept = |reason: &str| Did::Refused(reason.to_owned());
+    let Some(branch) = repo.get::<Branch>(&repo.path(format!("branches/{name}"))).await.or_absent()? else {
+        return Ok(Did::Nothing);
+    };
+    if branch.commit.sha != merged.sha {
+        return Ok(kept("somebody pushed to it after the merge"));
+    }
+    if branch.protected {
+        return Ok(kept("it is protected"));
+    }
+    if repo.get::<Repository>(&repo.root()).await?.default_branch == merged.name {
+        return Ok(kept("it is the default branch"));
+    }
+    let (owner, value) = (path::escape(repo.name.owner()), path::escape(&merged.name));
+    for filter in [format!("head={owner}:{value}"), format!("base={value}")] {
+        let open = repo.list::<IgnoredAny>(&repo.path(format!("pulls?state=open&{filter}")), 1).await?;
+        if !open.items.is_empty() {
+            return Ok(kept("another open pull request uses it"));
+        }
+    }
+    let reference = repo.path(format!("git/refs/heads/{name}"));
+    let deleted = repo.tell(Method::DELETE, &reference, None::<&()>, Repeat::Safe).await.or_absent()?;
+    Ok(deleted.map_or(Did::Nothing, |()| Did::Something))
 }
 
 #[cfg(test)]

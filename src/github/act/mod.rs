@@ -6,7 +6,6 @@
 //! keeps the older and deletes the other. Two writers can make one post only before the state of either was saved, and
 //! the state ref lets one of them save.
 
-mod branch;
 mod check_run;
 mod execute;
 mod plan;
@@ -26,7 +25,6 @@ use loopgate_core::{
     state::Repeatable,
 };
 
-pub(in crate::github) use check_run::{Digest, is_signed};
 pub use execute::{Executed, Executor, Problem};
 pub use plan::plan;
 
@@ -68,7 +66,8 @@ pub enum Effect {
     React {
         to: Reacted,
         kind: ReactionKind,
-        presence: Presence,
+        /// Whether somebody has given the comment the same reaction already: it may have been us.
+        may_be_ours: bool,
     },
     /// Our reaction goes, if it is there.
     TakeBackReaction {
@@ -93,34 +92,15 @@ pub enum Effect {
 const KINDS: [&str; 5] = ["check_run", "comment", "label", "review_request", "reaction"];
 
 impl Effect {
-    /// What it creates content for; `None` where it creates none.
-    fn need(&self, surface: &ObservedSurface) -> Option<Need> {
+    /// What it creates content for, and which of the [`KINDS`] it is; `None` where it creates none.
+    fn need(&self, surface: &ObservedSurface) -> Option<(Need, &'static str)> {
         match self {
-            Self::CreateCheckRun(write) => Some(write.need(surface)),
-            Self::CreateStatusComment { .. } => Some(Need::Status),
-            Self::PostComment { .. } => Some(Need::Comment),
-            Self::CreateLabel { .. } | Self::AddLabels(_) | Self::RequestReviewer(_) => Some(Need::Mark),
-            Self::React { .. } => Some(Need::Reaction),
-            _ => None,
-        }
-    }
-
-    /// Which of the [`KINDS`] it is.
-    const fn kind(&self) -> &'static str {
-        match self {
-            Self::CreateCheckRun(_) | Self::UpdateCheckRun { .. } | Self::CancelCheckRun(_) => KINDS[0],
-            Self::CreateLabel { .. } | Self::AddLabels(_) | Self::RemoveLabel(_) => KINDS[2],
-            Self::RequestReviewer(_) | Self::WithdrawReviewer(_) => KINDS[3],
-            Self::React { .. } | Self::TakeBackReaction { .. } => KINDS[4],
-            _ => KINDS[1],
-        }
-    }
-
-    /// The path of the post of ours that it changes, below the repository's.
-    fn changed_post(&self) -> Option<String> {
-        match self {
-            Self::UpdateComment { comment, .. } => Some(format!("issues/comments/{comment}")),
-            Self::UpdateCheckRun { id, .. } => Some(format!("check-runs/{id}")),
+            Self::CreateCheckRun(write) => Some((write.need(surface), KINDS[0])),
+            Self::CreateStatusComment { .. } => Some((Need::Status, KINDS[1])),
+            Self::PostComment { .. } => Some((Need::Comment, KINDS[1])),
+            Self::CreateLabel { .. } | Self::AddLabels(_) => Some((Need::Mark, KINDS[2])),
+            Self::RequestReviewer(_) => Some((Need::Mark, KINDS[3])),
+            Self::React { .. } => Some((Need::Reaction, KINDS[4])),
             _ => None,
         }
     }
@@ -174,13 +154,6 @@ impl Effect {
             _ => {}
         }
     }
-}
-
-/// Whether somebody has given a comment the same reaction already; it may have been us.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Presence {
-    Absent,
-    PerhapsOurs,
 }
 
 /// A check run as it should be.

@@ -1,9 +1,12 @@
 //! The difference between what is there and what should be: pure.
 
-use super::{CheckRunWrite, Effect, Presence, check_run};
+use super::{CheckRunWrite, Effect, check_run};
 use crate::{
     channels::Message,
-    github::{ObservedSurface, marker::Marker},
+    github::{
+        ObservedSurface,
+        marker::{Digest, Marker},
+    },
     render::{Announcement, CheckRunText, Rendered, label_description},
 };
 use loopgate_core::{
@@ -59,7 +62,7 @@ fn check_run_effect(
     let Some(run) = shown else {
         return Some(Effect::CreateCheckRun(write(text.annotations.clone())));
     };
-    let shown = run.external_id.as_deref().and_then(check_run::Digest::parse);
+    let shown = run.external_id.as_deref().and_then(Digest::parse);
     if shown.as_ref() == Some(&digest) && check_run::shows(&run.progress, state) {
         return None;
     }
@@ -151,10 +154,8 @@ fn announcements(wished: &Surface, texts: &Rendered) -> Vec<Effect> {
 }
 
 fn reactions(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
-    let react = |(to, kind): (&_, &_)| {
-        let presence = if observed.count(*to, *kind) > 0 { Presence::PerhapsOurs } else { Presence::Absent };
-        Effect::React { to: *to, kind: *kind, presence }
-    };
+    let react =
+        |(to, kind): (&_, &_)| Effect::React { to: *to, kind: *kind, may_be_ours: observed.count(*to, *kind) > 0 };
     // A word that counted and does not any more bears no 👍 of ours.
     let counted = wished
         .reactions

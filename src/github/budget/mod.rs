@@ -11,18 +11,17 @@
 //! there is one.
 
 mod creates;
-mod shared;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use chrono::TimeDelta;
+use futures::future::BoxFuture;
 use http::HeaderMap;
 
 use super::work_class::WorkClass;
 pub(crate) use creates::Creates;
 pub use creates::{COUNTS_FOR, LATE, Ledger, MOST_PROMISED, Need, Promise, Want};
-use loopgate_core::Timestamp;
-pub use shared::{Answer, CreationClaim, CreationEnd, PointsClaim, SharedBudget};
+use loopgate_core::{InstallationId, Timestamp};
 
 /// The platform's points in a minute.
 const POINTS: u32 = 900;
@@ -49,14 +48,6 @@ pub struct Quota {
     pub reset: Timestamp,
 }
 
-/// Whether the platform's points are counted.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum PointsLimit {
-    On,
-    #[default]
-    Off,
-}
-
 /// Why a request is not sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Held {
@@ -69,7 +60,8 @@ pub(crate) enum Held {
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     pub creates: Creates,
-    pub points: PointsLimit,
+    /// Whether the platform's points are counted.
+    pub has_points_limit: bool,
     quota: Option<Quota>,
     /// Points of what was answered within the last minute, oldest first: the platform counted them before that.
     spent: VecDeque<(Timestamp, u32)>,
@@ -89,8 +81,8 @@ pub(crate) struct Place {
 }
 
 impl Budget {
-    pub fn new(points: PointsLimit) -> Self {
-        Self { points, ..Self::default() }
+    pub fn new(has_points_limit: bool) -> Self {
+        Self { has_points_limit, ..Self::default() }
     }
 
     /// Asks to send a request, and counts it when that is granted, until it is [`answered`](Self::answered). One that waits
@@ -107,7 +99,7 @@ impl Budget {
             return Err(Held::ForPeople { until: reset });
         }
         self.spent.retain(|(at, _)| *at <= now && *at + POINTS_FOR > now);
-        if self.points == PointsLimit::On {
+        if self.has_points_limit {
             let most = points_of(class);
             let used: u32 = self.spent.iter().map(|(_, points)| points).sum();
             let own = place.unwrap_or(Place { class, nth: u64::MAX });
@@ -164,6 +156,54 @@ impl Budget {
     pub fn quota(&self, now: Timestamp) -> Option<Quota> {
         self.quota.filter(|quota| quota.reset > now)
     }
+}
+
+/// Points of a request that a process wants to send.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct PointsClaim {
+    pub installation: InstallationId,
+    pub points: u32,
+    /// At most so many may be used within a minute; less than `points` is nothing.
+    pub most: u32,
+    pub now: Timestamp,
+    /// How long after they were booked GitHub may count them.
+    pub takes: TimeDelta,
+}
+
+/// Something that a process wants to create.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CreationClaim {
+    pub installation: InstallationId,
+    /// None: it waits for nothing.
+    pub want: Option<Want>,
+    pub now: Timestamp,
+    /// How long after it was booked GitHub may count it.
+    pub takes: TimeDelta,
+}
+
+/// A creation that was booked and is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CreationEnd {
+    pub installation: InstallationId,
+    /// Until when it was booked, as [`SharedBudget::create`] answers.
+    pub booked_until: Timestamp,
+    /// GitHub counted it before that.
+    pub answered_at: Timestamp,
+}
+
+/// An answer of the place in which all book; none if it cannot be reached: then each process counts for itself.
+pub type Answer<'a, T> = BoxFuture<'a, Option<T>>;
+
+/// Where the processes of one App book what they take.
+pub trait SharedBudget: Send + Sync {
+    /// Whether the points may be used.
+    fn take_points(&self, claim: PointsClaim) -> Answer<'_, bool>;
+
+    /// Until when it is booked; else when to ask again, for which a turn is kept.
+    fn create(&self, claim: CreationClaim) -> Answer<'_, Result<Timestamp, Timestamp>>;
+
+    /// Notes when a creation was answered, soon. Without this it counts from the end of its booking.
+    fn creation_ended(&self, end: CreationEnd);
 }
 
 #[cfg(test)]

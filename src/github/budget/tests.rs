@@ -37,7 +37,7 @@ fn what_is_under_way_is_counted_from_its_answer() {
     creates.answered(at(95));
     assert_eq!(creates.book(Some(&verify(90)), at(154)), Err(at(155)), "79 are still under way");
     assert_eq!(creates.book(Some(&verify(90)), at(155)), Ok(()));
-    let mut budget = Budget::new(PointsLimit::On);
+    let mut budget = Budget::new(true);
     assert_eq!(budget.ask(WorkClass::Author, None, 820, at(0)), Ok(()));
     assert_eq!(budget.ask(WorkClass::Author, None, 1, at(90)), Err(Held::Points));
     budget.answered(820, at(95));
@@ -104,14 +104,14 @@ fn a_clock_that_was_set_back_holds_nothing_up() {
     let mut creates = Creates::default();
     while create(&mut creates, Need::Verify, 1, 0, at(7_200)).is_ok() {}
     assert_eq!(create(&mut creates, Need::Verify, 1, 0, at(0)), Ok(()));
-    let mut budget = Budget::new(PointsLimit::On);
+    let mut budget = Budget::new(true);
     while spend(&mut budget, WorkClass::Person, 5, at(7_200)).is_ok() {}
     assert_eq!(budget.ask(WorkClass::Spread, None, 5, at(0)), Ok(()));
 }
 
 #[test]
 fn points_are_used_up_to_what_is_peoples() {
-    let mut budget = Budget::new(PointsLimit::On);
+    let mut budget = Budget::new(true);
     let mut all =
         |class| std::iter::repeat(()).take_while(|()| spend(&mut budget, class, 5, at(0)).is_ok()).count() * 5;
     assert_eq!((all(WorkClass::Spread), all(WorkClass::Author), all(WorkClass::Person)), (820, 0, 80));
@@ -121,7 +121,7 @@ fn points_are_used_up_to_what_is_peoples() {
 
 #[test]
 fn nothing_overtakes_what_waits_for_points_with_a_better_class_or_for_longer() {
-    let mut budget = Budget::new(PointsLimit::On);
+    let mut budget = Budget::new(true);
     assert_eq!(spend(&mut budget, WorkClass::Author, 818, at(0)), Ok(()));
     let write = budget.waits(WorkClass::Author, at(0));
     let read = budget.waits(WorkClass::Author, at(0));

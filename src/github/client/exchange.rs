@@ -1,4 +1,7 @@
 //! One exchange with GitHub: credentials, repeats, redirects within the API.
+//!
+//! Job logs and archives are behind a redirect to a link that lives a minute, which is followed by hand and read to its end
+//! in bounded memory. Their store gets no token, and is never named.
 
 use std::sync::PoisonError;
 
@@ -6,25 +9,29 @@ use bytes::Bytes;
 use http::Method;
 
 use super::{
-    Client, error_of,
+    Client, JSON_LIMIT,
     limits::{Limit, points},
     parse,
     stale::SUSPENDED,
-    unavailable, unreadable,
+    unreadable,
 };
 use crate::github::{
     Credentials, Error, Secret,
     auth::InstallationToken,
-    budget::PointsLimit,
     fence,
     retry::{Repeat, RetryDecision, judge},
-    transport::{Accept, Broken, Incoming, Outgoing},
+    transport::{Accept, Incoming, Outgoing},
     work_class::served,
 };
 use loopgate_core::InstallationId;
+use loopgate_reports::joblog::Kept;
 
 /// Redirects within the API followed for one request.
 const MOST_HOPS: u32 = 3;
+/// Bytes of a log that are read at most.
+pub(in crate::github) const LONGEST_LOG: u64 = 256 << 20;
+/// Addresses outside the API that are asked for one log.
+const MOST_ADDRESSES: usize = 2;
 
 impl Client {
     pub(super) async fn exchange(&self, request: &Outgoing<'_>, repeat: Repeat) -> Result<Incoming, Error> {
@@ -80,9 +87,8 @@ impl Client {
                         return Err(error);
                     }
                 },
-                Err(Broken::Unclear(message)) if repeat == Repeat::Never => return Err(unavailable(path, &message)),
-                Err(Broken::TooLarge) => return Err(error_of(Broken::TooLarge, path, request.limit)),
-                Err(broken) => error_of(broken, path, request.limit),
+                Err(error @ Error::Unavailable { .. }) if repeat == Repeat::Safe => error,
+                Err(error) => return Err(error),
             };
             if retries == hub.setup.patience.retries {
                 return Err(failed);
@@ -105,7 +111,7 @@ impl Client {
                 // The hour's requests are not used up: it was a secondary limit, so those are kept here.
                 let mut budget = self.shared.budget();
                 if budget.quota(self.now()).is_none_or(|quota| quota.remaining > 0) {
-                    budget.points = PointsLimit::On;
+                    budget.has_points_limit = true;
                 }
                 tracing::warn!(path, %until, "rate limited");
             }
@@ -164,6 +170,65 @@ impl Client {
             }
             Err(error) => Err(error),
         }
+    }
+
+    /// Reads a log into `kept`; whether it is longer than what is read.
+    ///
+    /// # Errors
+    /// [`Error::NotFound`] while GitHub has none, and when it is gone; every other kind of [`Error`].
+    pub(crate) async fn read_log(&self, path: &str, kept: &mut Kept) -> Result<bool, Error> {
+        let mut read = 0_u64;
+        let each = |bytes: &[u8]| {
+            read += bytes.len() as u64;
+            kept.push(bytes);
+            read <= LONGEST_LOG
+        };
+        self.stream(path, JSON_LIMIT, each).await?;
+        Ok(read > LONGEST_LOG)
+    }
+
+    /// Reads an archive.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`]; [`Error::TooLarge`] above `limit` bytes.
+    pub(crate) async fn download(&self, path: &str, limit: usize) -> Result<Bytes, Error> {
+        let mut archive = Vec::new();
+        let each = |bytes: &[u8]| {
+            archive.extend_from_slice(bytes);
+            archive.len() <= limit
+        };
+        self.stream(path, limit, each).await?;
+        if archive.len() > limit {
+            return Err(Error::TooLarge { path: path.to_owned(), limit });
+        }
+        Ok(archive.into_boxed_slice().into())
+    }
+
+    /// Reads what a path redirects to piece by piece, until its end or until `each` wants no more. What the API answers
+    /// itself has at most `limit` bytes.
+    async fn stream(&self, path: &str, limit: usize, mut each: impl FnMut(&[u8]) -> bool) -> Result<(), Error> {
+        let answer = self.read(&Outgoing::read(path, Accept::Json, limit)).await?;
+        if !answer.is_redirect() {
+            each(&answer.body);
+            return Ok(());
+        }
+        let mut address =
+            answer.header("location").ok_or_else(|| unreadable(path, "a redirect to nowhere"))?.to_owned();
+        for _ in 0..MOST_ADDRESSES {
+            if !self.shared.hub.transport.may_be_followed(&address) {
+                return Err(unreadable(path, "a redirect to an address that is not https"));
+            }
+            self.shared.hub.meter.sent(&Method::GET);
+            match self.shared.hub.transport.stream_elsewhere((&address, path), &mut each).await? {
+                (status, _) if status.is_success() => return Ok(()),
+                (status, Some(next)) if status.is_redirection() => address = next,
+                (status, _) => {
+                    let message = format!("its store answered {}", status.as_u16());
+                    return Err(Error::Unavailable { path: path.to_owned(), message, retry_at: None });
+                }
+            }
+        }
+        Err(unreadable(path, "more redirects than are followed"))
     }
 }
 

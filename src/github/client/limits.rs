@@ -8,10 +8,7 @@ use http::Method;
 use super::{Client, Shared};
 use crate::github::{
     Error,
-    budget::{
-        CreationClaim, CreationEnd, Held, Need, Place, PointsClaim, PointsLimit, READ, SharedBudget, WRITE, Want,
-        points_of,
-    },
+    budget::{CreationClaim, CreationEnd, Held, Need, Place, PointsClaim, READ, SharedBudget, WRITE, Want, points_of},
     transport::{GRAPHQL, Outgoing},
     work_class::{Served, WorkClass, served},
 };
@@ -43,18 +40,14 @@ impl Client {
         let Served { urgency, behind } = served();
         let booked = self.booked(Some(Want { head, need, behind: behind.count() })).await;
         booked.map_err(|until| {
-            self.shared.hub.meter.counts().spending.deferred[urgency.class() as usize] += 1;
+            self.shared.hub.meter.counts().deferred[urgency.class() as usize] += 1;
             Error::Paced { until }
         })
     }
 
-    /// Books a creation that waits for nothing.
-    pub(crate) async fn book_at_once(&self) -> Option<Booked<'_>> {
-        self.booked(None).await.ok()
-    }
-
-    /// Books a creation among those of all processes, or where that cannot be among our own.
-    async fn booked(&self, want: Option<Want>) -> Result<Booked<'_>, Timestamp> {
+    /// Books a creation among those of all processes, or where that cannot be among our own. Without a `want` it waits for
+    /// nothing.
+    pub(crate) async fn booked(&self, want: Option<Want>) -> Result<Booked<'_>, Timestamp> {
         let now = self.now();
         if let Some((others, installation)) = self.others()
             && let Some(answer) = others.create(CreationClaim { installation, want, now, takes: CREATION_TAKES }).await
@@ -72,8 +65,7 @@ impl Client {
 
     /// Books the points of a request among those that all processes share. Returns whether there are enough.
     pub(super) async fn has_points(&self, class: WorkClass, points: u32) -> bool {
-        let Some((others, installation)) = self.others().filter(|_| self.shared.budget().points == PointsLimit::On)
-        else {
+        let Some((others, installation)) = self.others().filter(|_| self.shared.budget().has_points_limit) else {
             return true;
         };
         let claim = PointsClaim { installation, points, most: points_of(class), now: self.now(), takes: POINTS_TAKE };
@@ -99,7 +91,7 @@ impl Client {
                     POINTS_OF_OTHERS_PAUSE
                 }
                 Err(Held::ForPeople { until }) => {
-                    self.shared.hub.meter.counts().spending.deferred[class as usize] += 1;
+                    self.shared.hub.meter.counts().deferred[class as usize] += 1;
                     return Err(Error::KeptForPeople { until });
                 }
                 Err(Held::Points) => POINTS_PAUSE,

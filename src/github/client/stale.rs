@@ -11,7 +11,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Client;
-use crate::github::{Error, ErrorKind, transport::Outgoing};
+use crate::github::{Error, transport::Outgoing};
 use loopgate_core::Timestamp;
 
 /// What is in doubt is looked at again so long after it was first read so, whatever other looks there are in between.
@@ -125,7 +125,7 @@ impl Client {
         match answer {
             Ok(()) if stale.refused.is_empty() => {}
             Ok(()) => drop(stale.refused.remove(&name())),
-            Err(error) if error.kind() == ErrorKind::Refusal && !request.may_be_absent => {
+            Err(error) if error.is_refusal() && !request.may_be_absent => {
                 if stale.refused.len() >= MOST_REFUSALS {
                     stale.refused.clear();
                 }

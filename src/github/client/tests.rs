@@ -15,7 +15,7 @@ use wiremock::{
 use super::*;
 use crate::{
     github::{
-        Answer, AppCredentials, AppSlug, CreationClaim, PointsClaim, Secret, WorkClass, auth::tests::TEST_KEY,
+        Answer, AppCredentials, AppSlug, CreationClaim, PointsClaim, Secret, Usage, WorkClass, auth::tests::TEST_KEY,
         budget::points_of,
     },
     refs::Retry,
@@ -136,7 +136,7 @@ async fn a_read_is_repeated_after_5xx_and_given_up_after_two_retries() {
     let bench = Bench::with_token().await;
     let asked = bench.answers("GET", vec![status(503)]).await;
     let error = bench.client().get::<u32>("/x").await.unwrap_err();
-    assert!(matches!(error.kind(), super::super::ErrorKind::Outage { retry_at: None }), "{error}");
+    assert!(matches!(error, Error::Unavailable { retry_at: None, .. }), "{error}");
     assert_eq!(asked.load(Ordering::Relaxed), 3);
 }
 
@@ -151,7 +151,7 @@ async fn a_creation_is_never_sent_twice_and_an_absolute_update_is() {
     let patched = bench.answers("PATCH", vec![status(502), ok(json!({}))]).await;
     client.write::<Value>(Method::PATCH, "/x", &json!({}), Repeat::Safe).await.unwrap();
     assert_eq!(patched.load(Ordering::Relaxed), 2);
-    assert_eq!(bench.github.usage(), Usage { total: 3, not_modified: 0, writes: 3 });
+    assert_eq!(bench.github.counts().usage, Usage { total: 3, not_modified: 0, writes: 3 });
 }
 
 #[tokio::test]
@@ -203,7 +203,7 @@ async fn an_unchanged_answer_is_read_from_the_cache() {
     for _ in 0..3 {
         assert_eq!(bench.client().get::<Vec<u32>>("/x").await.unwrap(), [1, 2]);
     }
-    assert_eq!(bench.github.usage(), Usage { total: 3, not_modified: 2, writes: 0 });
+    assert_eq!(bench.github.counts().usage, Usage { total: 3, not_modified: 2, writes: 0 });
 }
 
 #[tokio::test]
@@ -294,7 +294,7 @@ async fn a_list_is_read_over_all_its_pages_in_order() {
     let list = bench.client().list::<u32>("/list", 30).await.unwrap();
     assert_eq!(list.items, (0..205).collect::<Vec<_>>());
     assert_eq!(list.completeness, Completeness::Complete);
-    assert_eq!(bench.github.usage().total, 3);
+    assert_eq!(bench.github.counts().usage.total, 3);
 }
 
 #[tokio::test]
@@ -574,7 +574,7 @@ async fn points_of_people_are_left_to_them() {
     let bench = Bench::with_app().await;
     bench.github.share_budget(Arc::new(Others));
     let client = bench.client();
-    client.shared.budget().points = PointsLimit::On;
+    client.shared.budget().has_points_limit = true;
     assert!(client.has_points(WorkClass::Person, 1).await);
     assert!(!client.has_points(WorkClass::Author, 1).await);
 }

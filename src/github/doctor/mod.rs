@@ -5,17 +5,15 @@
 
 mod app;
 mod repository;
-mod webhook;
 
 pub use super::registration::Arrival;
 use super::{DeliveryAttempt, Error, Github};
 use crate::proof::Signer;
 pub use crate::render::{DoctorLine as Line, DoctorOutcome as Outcome};
 use loopgate_core::RepoName;
-use repository::RepositoryFacts;
 
 /// This server's settings.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default)]
 pub struct Expected {
     /// How webhooks reach it, where that is known.
     pub arrival: Option<Arrival>,
@@ -60,8 +58,8 @@ fn asked<T>(what: &str, answer: Result<T, Error>) -> Result<T, Finding> {
 pub async fn examine(github: &Github, expected: &Expected, repository: Option<&RepoName>) -> Vec<Line> {
     let client = &github.client(None);
     let app = client.fetch("/app").await;
-    let mut lines = lines_of("clock", "this machine's clock agrees with GitHub's", app::clock(github));
-    lines.extend(lines_of("app", "GitHub answers, and takes the App's key", app::reached(github, &app)));
+    let mut lines = lines_of(("clock", "this machine's clock agrees with GitHub's"), app::clock(github));
+    lines.extend(lines_of(("app", "GitHub answers, and takes the App's key"), app::reached(github, &app)));
     let Ok(app) = app else { return lines };
     let installed = client.fetch("/app/installations?per_page=100").await;
     let installed = asked("where the App is installed", installed);
@@ -75,40 +73,23 @@ pub async fn examine(github: &Github, expected: &Expected, repository: Option<&R
         ("installations", "the App is installed, and nothing suspends it", app::installations(&app, &installed)),
         ("accepted-permissions", "every installation has what the App asks for", app::accepted(&app, &installed)),
         ("installation-requests", "no request to install the App waits", app::requests(client).await),
-        ("webhook-address", "webhooks go to this server", webhook::address(client, expected, &app).await),
-        ("deliveries", "the last deliveries were accepted", webhook::deliveries(&attempts, expected, &app)),
+        ("webhook-address", "webhooks go to this server", app::address(client, expected, &app).await),
+        ("deliveries", "the last deliveries were accepted", app::deliveries(&attempts, expected, &app)),
         ("signing", "merges are signed for, and anybody can check it", app::signing(expected)),
         (
             "redelivery",
             "the newest delivery was sent again, and arrived",
-            webhook::redelivery(client, &attempts, expected, &app).await,
+            app::redelivery(client, &attempts, expected, &app).await,
         ),
     ];
-    lines.extend(of_app.into_iter().flat_map(|(name, healthy, found)| lines_of(name, healthy, found)));
+    lines.extend(of_app.into_iter().flat_map(|(name, healthy, found)| lines_of((name, healthy), found)));
     let Some(name) = repository else { return lines };
-    let (seen, unseen) = match Box::pin(RepositoryFacts::of(github, name, app)).await {
-        Ok(seen) => (Some(seen), Ok(Vec::new())),
-        Err(unseen) => (None, Err(unseen)),
-    };
-    lines.extend(lines_of("repository", "the App sees the repository", unseen));
-    lines.extend(seen.iter().flat_map(of_repository));
+    lines.extend(Box::pin(repository::examine(github, name, &app)).await);
     lines
 }
 
-fn of_repository(seen: &RepositoryFacts) -> Vec<Line> {
-    let configured = "its configuration is right, and the people and teams in it are known";
-    let kept = "nothing is known that refuses or deletes the refs below refs/loopgate/";
-    let checks = [
-        ("configuration", configured, repository::configuration(seen)),
-        ("required-checks", "its default branch requires our checks, of our App", repository::required(seen)),
-        ("hidden-refs", kept, repository::hidden_refs(seen)),
-        ("agent", "the fixer can be called", repository::agent(seen)),
-    ];
-    checks.into_iter().flat_map(|(name, healthy, found)| lines_of(name, healthy, found)).collect()
-}
-
 /// The lines of one check.
-fn lines_of(name: &'static str, healthy: &str, found: Found) -> Vec<Line> {
+fn lines_of((name, healthy): (&'static str, &str), found: Found) -> Vec<Line> {
     let mut found = found.unwrap_or_else(|finding| vec![finding]);
     if found.is_empty() {
         found.push(Finding::new(Outcome::Healthy, healthy, ""));

@@ -3,7 +3,7 @@
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::{Finding, Found, Outcome, app::App, asked};
+use super::{Finding, Found, Line, Outcome, app::App, asked, lines_of};
 use crate::github::{
     CheckedConfiguration, Error, Github, Observer, Repo,
     error::OrAbsent as _,
@@ -16,42 +16,45 @@ use loopgate_core::{
     policy::{ConfigError, Fixer, HearsApps},
 };
 
-/// What GitHub answers about a repository, or the finding that it does not.
-pub(super) struct RepositoryFacts {
-    name: RepoName,
-    app: App,
-    configuration: Result<CheckedConfiguration, Finding>,
-    required: Result<(Repository, Vec<RequiredCheck>), Finding>,
-    /// `GET /repos/{owner}/{repo}/rulesets` (<https://docs.github.com/en/rest/repos/rules#get-all-repository-rulesets>).
-    rulesets: Result<Vec<Value>, Finding>,
-}
-
-impl RepositoryFacts {
-    /// # Errors
-    /// Why the App does not see the repository.
-    pub async fn of(github: &Github, name: &RepoName, app: App) -> Result<Self, Finding> {
-        let installation = github.client(None).installation_of(name).await;
-        let Some(id) = asked("whether the App sees the repository", installation)? else {
+/// The lines about a repository; one if the App does not see it.
+pub(super) async fn examine(github: &Github, name: &RepoName, app: &App) -> Vec<Line> {
+    let seen = ("repository", "the App sees the repository");
+    let installation = github.client(None).installation_of(name).await;
+    let id = match asked("whether the App sees the repository", installation) {
+        Ok(Some(id)) => id,
+        Ok(None) => {
             let message = format!("the App does not see {name}");
             let remedy = "install it on the account, or add the repository to those that the installation may see";
-            return Err(Finding::fault(message, remedy).at(app.installation_page()));
-        };
-        let client = github.client(Some(id));
-        let repo = client.repo(name);
-        let configuration = Observer::new(github.clone()).check_configuration(repo, None).await;
-        Ok(Self {
-            name: name.clone(),
-            app,
-            configuration: asked("what its configuration is", configuration),
-            required: asked("which checks its default branch requires", requirements(repo).await),
-            rulesets: asked("which rules there are", repo.fetch(&repo.path("rulesets?per_page=100")).await),
-        })
-    }
+            return lines_of(seen, Err(Finding::fault(message, remedy).at(app.installation_page())));
+        }
+        Err(unknown) => return lines_of(seen, Err(unknown)),
+    };
+    let client = github.client(Some(id));
+    let repo = client.repo(name);
+    let configuration = Observer::new(github.clone()).check_configuration(repo, None).await;
+    let configuration = asked("what its configuration is", configuration);
+    let requirements = asked("which checks its default branch requires", requirements(repo).await);
+    // <https://docs.github.com/en/rest/repos/rules#get-all-repository-rulesets>
+    let rulesets = asked("which rules there are", repo.fetch(&repo.path("rulesets?per_page=100")).await);
+    let configured = "its configuration is right, and the people and teams in it are known";
+    let kept = "nothing is known that refuses or deletes the refs below refs/loopgate/";
+    let pinned = "its default branch requires our checks, of our App";
+    let checks = [
+        (seen, Ok(Vec::new())),
+        (("configuration", configured), configuration_errors(name, &configuration)),
+        (("required-checks", pinned), required(&requirements, app)),
+        (("hidden-refs", kept), hidden_refs(name, &requirements, rulesets)),
+        (("agent", "the fixer can be called"), agent(&configuration)),
+    ];
+    checks.into_iter().flat_map(|(check, found)| lines_of(check, found)).collect()
 }
 
-/// The repository, and the checks that its default branch requires: by rulesets, and by classic protection, which the branch itself
+/// The repository, and the checks that its default branch requires.
+type Requirements = (Repository, Vec<RequiredCheck>);
+
+/// By rulesets, and by classic protection, which the branch itself
 /// contains (<https://docs.github.com/en/rest/branches/branches#get-a-branch>).
-async fn requirements(repo: Repo<'_>) -> Result<(Repository, Vec<RequiredCheck>), Error> {
+async fn requirements(repo: Repo<'_>) -> Result<Requirements, Error> {
     let repository = repo.get::<Repository>(&repo.root()).await?;
     let escaped = path::escape_path(&repository.default_branch);
     let rules = repo.fetch::<Vec<BranchRule>>(&repo.path(format!("rules/branches/{escaped}?per_page=100"))).await?;
@@ -63,26 +66,24 @@ async fn requirements(repo: Repo<'_>) -> Result<(Repository, Vec<RequiredCheck>)
     Ok((repository, required))
 }
 
-pub(super) fn configuration(repository: &RepositoryFacts) -> Found {
+fn configuration_errors(repository: &RepoName, configuration: &Result<CheckedConfiguration, Finding>) -> Found {
     let told = |outcome: Outcome| {
         move |error: &ConfigError| {
             let message = format!("{}:{}:{}: {}", error.file, error.line, error.column, error.message);
             Finding::new(outcome, message, error.hint.clone().unwrap_or_default())
         }
     };
-    let CheckedConfiguration { file, found, .. } = repository.configuration.as_ref().map_err(Clone::clone)?;
+    let CheckedConfiguration { file, found, .. } = configuration.as_ref().map_err(Clone::clone)?;
     if file.is_none() {
-        let message =
-            format!("{} has no .github/loopgate.yml on its default branch: nothing is done there", repository.name);
+        let message = format!("{repository} has no .github/loopgate.yml on its default branch: nothing is done there");
         return Err(Finding::fault(message, "write one with `loopgate init`, and merge it"));
     }
     let errors = found.errors.iter().map(told(Outcome::Fault));
     Ok(errors.chain(found.warnings.iter().map(told(Outcome::Warning))).collect())
 }
 
-pub(super) fn required(repository: &RepositoryFacts) -> Found {
-    let app = &repository.app;
-    let (known, required) = repository.required.as_ref().map_err(Clone::clone)?;
+fn required(requirements: &Result<Requirements, Finding>, app: &App) -> Found {
+    let (known, required) = requirements.as_ref().map_err(Clone::clone)?;
     let ours = i64::try_from(app.id.get()).ok();
     let names = OwnCheck::ALL.map(|check| check.name(&CheckScope::DefaultBranch));
     let mut found = Vec::new();
@@ -119,17 +120,19 @@ pub(super) fn required(repository: &RepositoryFacts) -> Found {
 
 /// What may refuse our refs, or delete them: rules for branches and tags leave them alone, rules for all pushes do not,
 /// and `git push --mirror` deletes what the other side does not have.
-pub(super) fn hidden_refs(repository: &RepositoryFacts) -> Found {
-    let known = repository.required.iter().map(|(known, _)| known);
-    let mirrored = known.filter_map(|known| known.mirror_url.as_ref()).map(|source| {
-        let message =
-            format!("{} is a mirror of {source}: a push with --mirror deletes refs/loopgate/*", repository.name);
+fn hidden_refs(
+    repository: &RepoName,
+    requirements: &Result<Requirements, Finding>,
+    rulesets: Result<Vec<Value>, Finding>,
+) -> Found {
+    let mirrored = requirements.iter().filter_map(|(known, _)| known.mirror_url.as_ref()).map(|source| {
+        let message = format!("{repository} is a mirror of {source}: a push with --mirror deletes refs/loopgate/*");
         Finding::warning(
             message,
             "push refs/heads/* and refs/tags/* only, and let mirrors of it leave out refs/loopgate/*",
         )
     });
-    let concern_us = repository.rulesets.iter().flatten().filter(|rules| {
+    let concern_us = rulesets.iter().flatten().filter(|rules: &&Value| {
         let is_free = matches!(rules["current_user_can_bypass"].as_str(), Some("always" | "exempt"));
         rules["target"] == "push" && rules["enforcement"] == "active" && !is_free
     });
@@ -138,11 +141,11 @@ pub(super) fn hidden_refs(repository: &RepositoryFacts) -> Found {
         let message = format!("the push ruleset `{name}` applies to refs/loopgate/* too, and may refuse a state");
         Finding::warning(message, "put the App on its bypass list, or set `state: { backend: comment }`")
     });
-    Ok(mirrored.chain(ruled).chain(repository.rulesets.clone().err()).collect())
+    Ok(mirrored.chain(ruled).chain(rulesets.as_ref().err().cloned()).collect())
 }
 
-pub(super) fn agent(repository: &RepositoryFacts) -> Found {
-    let policy = repository.configuration.iter().filter_map(|configuration| configuration.policy.as_ref());
+fn agent(configuration: &Result<CheckedConfiguration, Finding>) -> Found {
+    let policy = configuration.iter().filter_map(|configuration| configuration.policy.as_ref());
     let fixers = policy.flat_map(|policy| std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior));
     let deaf = fixers.filter_map(Fixer::mentioned).filter(|login| HearsApps::of(login) == HearsApps::Never);
     let found = deaf.map(|login| {

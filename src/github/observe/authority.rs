@@ -6,11 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{TryFutureExt as _, future::try_join_all};
+use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::survey;
 use crate::github::{
-    Client, Error, ErrorKind, Repo,
+    Client, Error, Repo,
     error::OrAbsent as _,
     path,
     ttl_cache::TtlCache,
@@ -18,7 +18,7 @@ use crate::github::{
 };
 use loopgate_core::{
     Login, RepoName, TeamSlug, UserId,
-    gate::AuthorityQuestions,
+    gate::{AuthorityQuestions, online_facts::Fetched},
     observed::{Account, Authority, Members, Permission, Standing, Unusable},
 };
 
@@ -48,7 +48,12 @@ impl Registry {
     }
 
     pub(super) async fn look_up(&self, repo: Repo<'_>, questions: &AuthorityQuestions) -> Result<Authority, Error> {
-        let organisations = self.organisations(repo, &questions.teams).await?;
+        // Most presets name teams that most organisations do not have: one list of an organisation answers for all of them.
+        let unknown = |team: &&TeamSlug| self.teams.get(&(repo.name.clone(), (*team).clone()), repo.now()).is_none();
+        let names: BTreeSet<&str> = questions.teams.iter().filter(unknown).map(TeamSlug::org).collect();
+        let organisations =
+            names.into_iter().map(|name| self.organisation(&repo, name).map_ok(move |teams| (name, teams)));
+        let organisations: BTreeMap<_, _> = try_join_all(organisations).await?.into_iter().collect();
         let teams = questions.teams.iter().map(|team| {
             let standing = self.team(repo, team, organisations.get(team.org()));
             standing.map_ok(|standing| (team.clone(), standing))
@@ -64,7 +69,15 @@ impl Registry {
             writers(repo, questions.writers)
         )?;
         let teams: BTreeMap<_, _> = teams.into_iter().collect();
-        let people = people.into_iter().map(|(id, standing)| (id, with_teams(standing, id, &teams))).collect();
+        let with_teams = |(id, standing): (UserId, Standing)| match standing {
+            Standing::Known { permission, .. } => {
+                let is_member = |members: &Result<Members, _>| members.as_ref().is_ok_and(|it| it.contains_key(&id));
+                let teams = teams.iter().filter(|(_, members)| is_member(members)).map(|(team, _)| team.clone());
+                (id, Standing::Known { permission, teams: teams.collect() })
+            }
+            unknown => (id, unknown),
+        };
+        let people = people.into_iter().map(with_teams).collect();
         Ok(Authority { people, logins: logins.into_iter().collect(), teams, writers })
     }
 
@@ -103,38 +116,18 @@ impl Registry {
         team: &TeamSlug,
         organisation: Option<&Organisation>,
     ) -> Result<Result<Members, Unusable>, Error> {
-        let of_organisation = match organisation {
+        let why = match organisation {
             Some(Err(why)) => Some(why.clone()),
-            Some(Ok(teams)) if !teams.contains(team) => Some(Unusable::NoTeam),
-            Some(Ok(_)) | None => None,
+            Some(Ok(teams)) => (!teams.contains(team)).then_some(Unusable::NoTeam),
+            None => None,
         };
-        let is_answer = |standing: &Result<_, Unusable>| {
-            of_organisation.is_none() && !matches!(standing, Err(Unusable::Unknown(_)))
-        };
-        let ask = async || match &of_organisation {
+        let is_answer =
+            |standing: &Result<_, Unusable>| why.is_none() && !matches!(standing, Err(Unusable::Unknown(_)));
+        let ask = async || match &why {
             Some(why) => Ok(Err(why.clone())),
-            None => {
-                let asked = ask_for_team(repo, team).await;
-                asked.or_else(|error| unread(error).map(Err))
-            }
+            None => ask_for_team(repo, team).await.or_else(|error| unread(error).map(Err)),
         };
         self.teams.recall_or_ask((repo.name.clone(), team.clone()), &repo, is_answer, ask).await
-    }
-
-    /// The organisations of teams that must be asked about. Most presets name teams that most organisations do not
-    /// have: one list answers for all of them.
-    async fn organisations(
-        &self,
-        repo: Repo<'_>,
-        teams: &BTreeSet<TeamSlug>,
-    ) -> Result<BTreeMap<String, Organisation>, Error> {
-        let unknown = |team: &&TeamSlug| self.teams.get(&(repo.name.clone(), (*team).clone()), repo.now()).is_none();
-        let names: BTreeSet<_> = teams.iter().filter(unknown).map(|team| team.org().to_owned()).collect();
-        let asked = names.into_iter().map(|name| async {
-            let organisation = self.organisation(&repo, &name).await?;
-            Ok((name, organisation))
-        });
-        Ok(try_join_all(asked).await?.into_iter().collect())
     }
 
     async fn organisation(&self, client: &Client, name: &str) -> Result<Organisation, Error> {
@@ -159,9 +152,17 @@ async fn writers(repo: Repo<'_>, are_needed: bool) -> Result<Option<BTreeSet<Use
     if !are_needed {
         return Ok(None);
     }
-    let listed = survey::collaborators(repo).await?.ok();
+    let listed = collaborators(repo).await?.ok();
     let write = |(account, permission): (Account, Permission)| (permission >= Permission::Write).then_some(account.id);
     Ok(listed.map(|people| people.into_iter().filter_map(write).collect()))
+}
+
+/// Who may do what in the repository, where GitHub lists them.
+pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account, Permission)>>, Error> {
+    let path = repo.path("collaborators");
+    let listed = repo.list::<Value>(&path, MOST_PAGES).await;
+    let known = |one: Value| Some((User::deserialize(&one).ok()?.into(), of_flags(&one["permissions"])));
+    listed.map(|listing| listing.items.into_iter().filter_map(known).collect()).or_said()
 }
 
 async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members, Unusable>, Error> {
@@ -179,27 +180,17 @@ async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members,
 
 /// Why there is no answer, for people.
 fn reason(error: Error) -> Result<String, Error> {
-    match error.kind() {
-        ErrorKind::Wait { .. } | ErrorKind::Paced { .. } => Err(error),
-        ErrorKind::Refusal | ErrorKind::Fault | ErrorKind::Outage { .. } => Ok(error.to_string()),
-    }
+    if error.is_wait() { Err(error) } else { Ok(error.to_string()) }
 }
 
 /// What an error makes of a team: closed to us for good, or unanswered for now.
 fn unread(error: Error) -> Result<Unusable, Error> {
-    let is_refused = error.kind() == ErrorKind::Refusal;
+    let is_refused = error.is_refusal();
     Ok(if is_refused { Unusable::Unreadable(reason(error)?) } else { Unusable::Unknown(reason(error)?) })
 }
 
-fn with_teams(standing: Standing, id: UserId, teams: &BTreeMap<TeamSlug, Result<Members, Unusable>>) -> Standing {
-    let Standing::Known { permission, .. } = standing else { return standing };
-    let is_member = |standing: &Result<Members, _>| standing.as_ref().is_ok_and(|members| members.contains_key(&id));
-    let teams = teams.iter().filter(|(_, standing)| is_member(standing)).map(|(team, _)| team.clone()).collect();
-    Standing::Known { permission, teams }
-}
-
 /// By the `permissions` of an account or of a collaborator.
-pub(super) fn of_flags(flags: &Value) -> Permission {
+fn of_flags(flags: &Value) -> Permission {
     use Permission::{Admin, Maintain, Read, Triage, Write};
     let known = [("admin", Admin), ("maintain", Maintain), ("push", Write), ("triage", Triage), ("pull", Read)];
     known.into_iter().find(|(flag, _)| flags[*flag] == true).map_or(Permission::None, |(_, permission)| permission)

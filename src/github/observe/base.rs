@@ -4,18 +4,16 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::Value;
-
 use super::{
+    Reading,
     checks::{self, Checks},
     config,
     evidence::{self, accepted},
     pull::{self, Pull},
-    rest::Reading,
 };
-use crate::github::{Client, Error, Repo, error::OrAbsent as _, wire::graphql_pull};
+use crate::github::{Client, Error, Repo, error::OrAbsent as _};
 use loopgate_core::{
-    PrNumber, Sha,
+    Sha,
     escalation::disputes,
     evidence::Evidence,
     observed::{BaseEvidence, ChangedFile, ChangedFiles, ExternalCheck, FileStatus, ReceivedEvidence, Snapshot},
@@ -141,19 +139,24 @@ impl Reading<'_> {
 /// Commits of a rebased pull request that are followed back at most.
 const MOST_COMMITS: usize = 30;
 
-/// The commit that a pull request was merged as; none where GitHub does not return it.
+const MERGE_COMMIT: &str = "query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { \
+                     pullRequest(number: $number) { mergeCommit { oid } } } }";
+
+/// The commit that a pull request was merged as; none where GitHub does not return it. From version 2026-03-10 on the REST
+/// API does not (<https://docs.github.com/en/rest/about-the-rest-api/breaking-changes>), but GraphQL does.
 pub(super) async fn merged_as(repo: Repo<'_>, pull: &Pull) -> Result<Option<Sha>, Error> {
-    match pull.merged_as {
-        Some(commit) => Ok(Some(commit)),
-        None => merge_commit(repo, pull.pull_request.number).await,
+    if pull.merged_as.is_some() {
+        return Ok(pull.merged_as);
     }
+    let asked = repo.graphql_pull(pull.pull_request.number, MERGE_COMMIT, None).await?;
+    Ok(asked.and_then(|pull| pull["mergeCommit"]["oid"].as_str()?.parse().ok()))
 }
 
 /// The base's last commit before the merge; none where the merge cannot be followed.
 pub(super) async fn before_merge(repo: Repo<'_>, pull: &Pull, merged_as: Sha) -> Result<Option<Sha>, Error> {
-    let landed = repo.git_commit(merged_as).await.or_refused()?.flatten();
-    let head = repo.git_commit(pull.pull_request.head.sha).await.or_refused()?.flatten();
-    let Some(landed) = landed else { return Ok(None) };
+    let commit = async |sha| Ok::<_, Error>(repo.git_commit(sha).await.or_refused()?.flatten());
+    let Some(landed) = commit(merged_as).await? else { return Ok(None) };
+    let head = commit(pull.pull_request.head.sha).await?;
     // A merge and a squash put one commit on the branch. A rebase puts each commit there anew, with its own message.
     let is_rebase = landed.parents.len() == 1
         && pull.commits > 1
@@ -169,19 +172,9 @@ pub(super) async fn before_merge(repo: Repo<'_>, pull: &Pull, merged_as: Sha) ->
         if steps == 0 {
             return Ok(Some(parent));
         }
-        let Some(next) = repo.git_commit(parent).await.or_refused()?.flatten() else { return Ok(None) };
+        let Some(next) = commit(parent).await? else { return Ok(None) };
         at = next;
     }
-}
-
-const QUERY: &str = "query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { \
-                     pullRequest(number: $number) { mergeCommit { oid } } } }";
-
-/// The merge commit of a pull request, from GraphQL: from version 2026-03-10 on the REST API does not return it
-/// (<https://docs.github.com/en/rest/about-the-rest-api/breaking-changes>).
-async fn merge_commit(repo: Repo<'_>, number: PrNumber) -> Result<Option<Sha>, Error> {
-    let pull = graphql_pull::<Value>(repo, number, QUERY, None).await?;
-    Ok(pull.and_then(|pull| pull["mergeCommit"]["oid"].as_str()?.parse().ok()))
 }
 
 #[cfg(test)]
@@ -192,6 +185,7 @@ mod tests {
 
     use super::*;
     use crate::github::{ApiUrl, Credentials, Github, Secret, Setup};
+    use loopgate_core::PrNumber;
 
     fn sha(digit: u8) -> String {
         Sha::from_bytes([digit; 20]).to_string()

@@ -3,7 +3,7 @@
 //!
 //! None of them is read from the pull request, so that it cannot relax its own gates.
 
-use std::{collections::BTreeSet, fmt, sync::Arc};
+use std::{collections::BTreeSet, sync::Arc};
 
 use super::contents;
 use crate::{
@@ -14,7 +14,7 @@ use crate::{
         error::OrAbsent as _,
         path,
         ttl_cache::TtlCache,
-        wire::{Branch, BranchRule, ObjectRef, RuleParameters, Tree, TreeEntry},
+        wire::{Branch, BranchRule, ObjectRef, RuleParameters, TreeEntry},
     },
 };
 use loopgate_core::{
@@ -94,7 +94,7 @@ fn file_text(file: &str, bytes: Option<&[u8]>) -> FileText {
 
 fn parse(defaults: Option<&Defaults>, text: Option<&FileText>) -> Result<Policy, ConfigError> {
     let own = text.map(|text| text.as_ref().map_err(Clone::clone)).transpose()?;
-    match config::load(defaults.map(Defaults::source), own.map(|text| Source::new(FILE, text))) {
+    match config::load(defaults.map(|it| Source::new(&it.file, &it.text)), own.map(|text| Source::new(FILE, text))) {
         Ok(loaded) => Ok(loaded.policy),
         Err(errors) => Err(errors.into_first()),
     }
@@ -155,39 +155,24 @@ pub(super) async fn owners_file(repo: Repo<'_>, tip: Sha) -> Result<Option<(&'st
 }
 
 /// The defaults of organisations, as last read.
-#[derive(Default)]
-pub(super) struct Organisations(TtlCache<String, Option<Arc<Defaults>>>);
+pub(super) type Organisations = TtlCache<String, Option<Arc<Defaults>>>;
 
 /// The defaults of one organisation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) struct Defaults {
     /// The file as it is shown to people: `acme/.github/loopgate.yml`.
-    file: String,
+    pub file: String,
     /// Right by itself.
-    text: String,
+    pub text: String,
     /// What is wrong with the newest version, where an older one, or none, governs.
     pub error: Option<ConfigError>,
-}
-
-impl Defaults {
-    pub(super) fn source(&self) -> Source<'_> {
-        Source::new(&self.file, &self.text)
-    }
-
-    pub(super) fn file(&self) -> &str {
-        &self.file
-    }
 }
 
 impl Organisations {
     /// The defaults of a repository's owner; none where they have no such file, or we may not see it.
     pub(super) async fn of(&self, client: &Client, owner: &str) -> Result<Option<Arc<Defaults>>, Error> {
         let ask = async || Ok(defaults(client, owner).await?.map(Arc::new));
-        self.0.recall_or_ask(owner.to_ascii_lowercase(), client, |_| true, ask).await
-    }
-
-    pub(super) fn forget(&self) {
-        self.0.clear();
+        self.recall_or_ask(owner.to_ascii_lowercase(), client, |_| true, ask).await
     }
 }
 
@@ -218,17 +203,10 @@ fn right(file: &str, text: String) -> Result<String, ConfigError> {
     }
 }
 
-/// A tree by its id or its commit's; none if GitHub does not list all of it.
-pub(super) async fn tree(repo: Repo<'_>, of: impl fmt::Display) -> Result<Option<Vec<TreeEntry>>, Error> {
-    let path = repo.path(format!("git/trees/{of}"));
-    let tree = repo.get_immutable_json::<Tree>(&path).await?;
-    Ok(tree.filter(|tree| !tree.truncated).map(|tree| tree.tree))
-}
-
 /// The folders at the top of a commit's tree.
 pub(super) async fn folders(repo: Repo<'_>, tip: Sha) -> Result<Option<BTreeSet<String>>, Error> {
     let folder = |entry: TreeEntry| matches!(entry.kind.as_str(), "tree" | "commit").then_some(entry.path);
-    let tree = tree(repo, tip).await?;
+    let tree = contents::tree(repo, tip).await?;
     Ok(tree.map(|entries| entries.into_iter().filter_map(folder).collect()))
 }
 

@@ -1,12 +1,18 @@
 //! Reads the files that a decision wants whole: first where they stand in the trees of their commits, then their blobs.
 //! Trees and blobs are named by their content, so each is asked for once, however many commits hold it.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+};
 
 use futures::{TryFutureExt as _, future::try_join_all};
 
-use super::update_merges::tree;
-use crate::github::{Client, Error, Repo, error::OrAbsent as _, wire::TreeEntry};
+use crate::github::{
+    Client, Error, Repo,
+    error::OrAbsent as _,
+    wire::{Tree, TreeEntry},
+};
 use loopgate_core::{
     Sha,
     observed::{Content, Contents, FileAt, FileEntry, FilesToRead, ObservationProblem, Snapshot},
@@ -133,7 +139,7 @@ impl Reader<'_> {
     async fn folder(&self, found: Option<Option<FileEntry>>) -> Result<Option<Vec<TreeEntry>>, Error> {
         match found {
             Some(Some(entry)) if entry.mode == FOLDER && self.folders <= MOST_FOLDERS => {
-                tree(self.repo, Some(entry.id)).await
+                Ok(tree(self.repo, entry.id).await.or_refused()?.flatten())
             }
             None | Some(Some(FileEntry { mode: FOLDER, .. })) => Ok(None),
             Some(_) => Ok(Some(Vec::new())),
@@ -159,6 +165,13 @@ fn find(folders: &BTreeMap<&str, Option<Vec<TreeEntry>>>, path: &str) -> Option<
     let entries = folders.get(folder)?.as_ref()?;
     let Some(entry) = entries.iter().find(|entry| entry.path == name) else { return Some(None) };
     Some(Some(FileEntry { mode: u32::from_str_radix(&entry.mode, 8).ok()?, id: entry.sha }))
+}
+
+/// A tree by its id or its commit's; none if GitHub does not list all of it.
+pub(super) async fn tree(repo: Repo<'_>, of: impl fmt::Display) -> Result<Option<Vec<TreeEntry>>, Error> {
+    let path = repo.path(format!("git/trees/{of}"));
+    let tree = repo.get_immutable_json::<Tree>(&path).await?;
+    Ok(tree.filter(|tree| !tree.truncated).map(|tree| tree.tree))
 }
 
 #[cfg(test)]

@@ -1,25 +1,57 @@
-//! Who did what to the pull request, by its events: who put a label on that declares the type of the change, which
-//! counts only from people with write, and who dismissed a review. They are read where it matters.
+//! What no resource of the REST API shows, from the pull request's events and from GraphQL, each read where it matters: who
+//! put a label on that declares the type of the change (it counts only from people with write), who dismissed a review,
+//! who edited a comment, the place in the merge queue, and review threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::rest::Reading;
-use crate::github::{Error, Repo, error::OrAbsent as _, wire::account_at};
+use super::Reading;
+use crate::github::{
+    Error, Repo,
+    error::OrAbsent as _,
+    wire::{GraphqlAccount, account_at, nodes},
+};
 use loopgate_core::{
-    PrNumber, ReviewId,
+    CommentId, PrNumber, ReviewId,
+    gate::may_speak,
     observed::{
-        Account, AccountKind, Assigner, Assignment, Assignments, CodeType, Completeness, Permission, Review,
-        ReviewVerdict, Standing,
+        Account, AccountKind, Actor, Assigner, Assignment, Assignments, CodeType, Comment, Completeness, Hint,
+        Lifecycle, Listing, MOST_OF_A_FINDING, MOST_OF_AN_ANSWER, Permission, QueueRemoval, QueueStanding,
+        RemovalReason, Resolution, Review, ReviewThread, ReviewVerdict, Standing,
     },
     policy::GateTrigger,
     state::WordSource,
+    text,
     verdict::coverage::{stricter, type_of_label},
 };
 
 /// Pages of events read at most: 1,000 of them. The label of a longer story does not count.
 const MOST_PAGES: usize = 10;
+
+/// Comments asked about in one look, the newest first.
+const MOST_EDITED: usize = 20;
+/// <https://docs.github.com/en/graphql/reference/interfaces#comment>, `userContentEdits`.
+const EDITS: &str = "query($ids: [ID!]!) { nodes(ids: $ids) { ... on IssueComment { databaseId \
+                     userContentEdits(first: 50) { nodes { editedAt editor { login ... on User { databaseId } \
+                     ... on Bot { databaseId } } } } } } }";
+
+/// The place in the merge queue (<https://docs.github.com/en/graphql/reference/objects#removedfrommergequeueevent>).
+const QUEUE: &str = "query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { \
+                     pullRequest(number: $number) { isInMergeQueue timelineItems(last: 1, itemTypes: \
+                     [REMOVED_FROM_MERGE_QUEUE_EVENT]) { nodes { ... on RemovedFromMergeQueueEvent { createdAt reason \
+                     actor { login } } } } } } }";
+
+/// Pages of 100 threads read at most, the newest first.
+const THREAD_PAGES: usize = 5;
+/// <https://docs.github.com/en/graphql/reference/objects#pullrequestreviewthread>
+const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $before: String) { \
+                     repository(owner: $owner, name: $name) { pullRequest(number: $number) { \
+                     reviewThreads(last: 100, before: $before) { pageInfo { hasPreviousPage startCursor } nodes { \
+                     isResolved isOutdated path line originalLine resolvedBy { login databaseId } \
+                     begin: comments(first: 1) { nodes { ...said } } end: comments(last: 2) { nodes { ...said } } } } } } } \
+                     fragment said on PullRequestReviewComment { body url originalCommit { oid } author { __typename login \
+                     ... on Bot { databaseId } ... on User { databaseId } } }";
 
 impl Reading<'_> {
     /// The types that labels from people with write declare, the strictest of them. Asks nothing where no label declares
@@ -30,11 +62,10 @@ impl Reading<'_> {
         if declaring.is_empty() {
             return Ok(None);
         }
-        let Some(events) = self.events().await? else { return Ok(None) };
+        let Some(labeled) = self.events("labeled").await? else { return Ok(None) };
         let mut declared = None;
         for (label, code_type) in declaring {
-            let set = |event: &&Value| event["event"] == "labeled" && event["label"]["name"] == label.as_str();
-            let Some(event) = events.iter().rfind(set) else { continue };
+            let Some(event) = labeled.iter().rfind(|event| event["label"]["name"] == label.as_str()) else { continue };
             let by = account_at(&event["actor"]);
             // A label that a program puts on must not lower what the change must pass.
             if by.kind != AccountKind::User {
@@ -63,11 +94,10 @@ impl Reading<'_> {
         if !self.facts.reviews.items.iter().any(dismissed) {
             return Ok(BTreeMap::new());
         }
-        let told = self.events().await?.unwrap_or_default().into_iter();
         // <https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#review_dismissed>
-        let told = told.filter(|event| event["event"] == "review_dismissed");
+        let dismissals = self.events("review_dismissed").await?.unwrap_or_default();
         let review = |event: &Value| event["dismissed_review"]["review_id"].as_u64().map(ReviewId::new);
-        Ok(told.filter_map(|event| Some((review(&event)?, account_at(&event["actor"])))).collect())
+        Ok(dismissals.iter().filter_map(|event| Some((review(event)?, account_at(&event["actor"])))).collect())
     }
 
     /// Who was assigned, where a coding agent opened it.
@@ -76,10 +106,10 @@ impl Reading<'_> {
         if !agents.contains(&self.facts.pull.pull_request.author.login) {
             return Ok(Assignments::NotAnAgents);
         }
-        let Some(events) = self.events().await? else {
+        let Some(assigned) = self.events("assigned").await? else {
             return Ok(Assignments::Unread("its events could not all be read".to_owned()));
         };
-        let assigned = events.iter().filter(|event| event["event"] == "assigned").filter_map(|event| {
+        let assigned = assigned.iter().filter_map(|event| {
             let whom = account_at(&event["assignee"]);
             // `actor` is the assignee there
             // (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#assigned>).
@@ -101,30 +131,140 @@ impl Reading<'_> {
         if !conditions.any(|condition| matches!(condition, GateTrigger::Agent(_))) {
             return Ok(Vec::new());
         }
-        let told = self.events().await?.unwrap_or_default().into_iter();
-        let assigned = told.filter(|event| event["event"] == "assigned").map(|event| account_at(&event["assignee"]));
+        let assigned = self.events("assigned").await?.unwrap_or_default();
+        let assigned = assigned.iter().map(|event| account_at(&event["assignee"]));
         Ok(assigned.filter(|whom| self.policy.coding_agents.contains(&whom.login)).collect())
     }
 
-    async fn events(&self) -> Result<Option<Vec<Value>>, Error> {
-        events(self.repo, self.facts.pull.pull_request.number).await
+    /// Finds the edits of comments with commands that no event brought. Each comment is asked about once. Where GitHub
+    /// names no editor, no edit is known, and a comment that closes a gate counts.
+    pub(super) async fn unheard_edits(&self) -> Result<Vec<Hint>, Error> {
+        let Self { repo, facts, hints, previous, .. } = *self;
+        let comments = &facts.comments;
+        let is_told =
+            |id| hints.iter().any(|hint| matches!(hint, Hint::CommentEdited { comment, .. } if *comment == id));
+        let known = |id| previous.is_some_and(|state| state.edited_words.contains(&WordSource::Comment(id)));
+        let unheard = |comment: &&Comment| {
+            comment.updated_at.timestamp() != comment.created_at.timestamp()
+                && Some(comment.author.id) != facts.us.bot_id
+                && !is_told(comment.id)
+                && !known(comment.id)
+                && may_speak(&comment.body)
+        };
+        let asked = comments.listing.items.iter().rev().filter(unheard).take(MOST_EDITED);
+        let ids: Vec<&str> = asked.filter_map(|comment| comments.nodes.get(&comment.id).map(String::as_str)).collect();
+        if ids.is_empty() {
+            return Ok(Vec::new());
+        }
+        let mut found = Vec::new();
+        for node in repo.graphql_nodes(EDITS, &ids).await? {
+            let Some(comment) = node["databaseId"].as_u64().map(CommentId::new) else { continue };
+            let mut editors = BTreeSet::new();
+            for edit in nodes(&node["userContentEdits"]) {
+                let editor = GraphqlAccount::at(&edit["editor"]);
+                let Some(GraphqlAccount { login, database_id: Some(id) }) = editor else { continue };
+                let Some(at) = edit["editedAt"].as_str().and_then(|at| at.parse().ok()) else { continue };
+                if editors.insert(id) {
+                    found.push(Hint::CommentEdited { comment, by: Actor { id, login }, at });
+                }
+            }
+        }
+        Ok(found)
+    }
+
+    /// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event is
+    /// about the queue, or a group with it is newer than its last departure.
+    pub(super) async fn queue(&self) -> Result<Option<QueueStanding>, Error> {
+        let Self { repo, facts, hints, previous, .. } = *self;
+        let pull_request = &facts.pull.pull_request;
+        let has_news = hints.iter().any(|hint| matches!(hint, Hint::Dequeued { .. } | Hint::QueueGroup(_)));
+        let is_unsettled = previous.is_some_and(|state| state.queue.is_unsettled());
+        if pull_request.lifecycle != Lifecycle::Open || !(has_news || is_unsettled) {
+            return Ok(None);
+        }
+        let queued = repo.graphql_pull(pull_request.number, QUEUE, None).await?;
+        Ok(queued.map(|queued| {
+            let removal = nodes(&queued["timelineItems"]).next_back().and_then(|last| {
+                Some(QueueRemoval {
+                    at: last["createdAt"].as_str()?.parse().ok()?,
+                    reason: RemovalReason::from_github(last["reason"].as_str().unwrap_or_default()),
+                    by: GraphqlAccount::at(&last["actor"]).map(|actor| actor.login),
+                })
+            });
+            QueueStanding { is_queued: queued["isInMergeQueue"] == true, removal }
+        }))
+    }
+
+    /// The threads of the reviewers that the policy names; where GitHub refuses, what was read is not all.
+    pub(super) async fn review_threads(&self) -> Result<Listing<ReviewThread>, Error> {
+        let (repo, number) = (self.repo, self.facts.pull.pull_request.number);
+        let apps: Vec<&str> = self.policy.verify.reviewers().map(|(_, reviewer)| reviewer.app.as_str()).collect();
+        let mut found = Listing::complete(Vec::new());
+        if apps.is_empty() {
+            return Ok(found);
+        }
+        let mut before: Option<String> = None;
+        for _ in 0..THREAD_PAGES {
+            let pull = repo.graphql_pull(number, THREADS, before.as_deref()).await?.unwrap_or_default();
+            found.completeness = Completeness::Incomplete;
+            let threads = &pull["reviewThreads"];
+            found.items.splice(0..0, nodes(threads).filter_map(|thread| of_reviewer(thread, &apps)));
+            before = threads["pageInfo"]["startCursor"].as_str().map(str::to_owned);
+            let Some(has_more) = threads["pageInfo"]["hasPreviousPage"].as_bool() else { break };
+            if !has_more {
+                found.completeness = Completeness::Complete;
+                break;
+            }
+        }
+        Ok(found)
+    }
+
+    async fn events(&self, kind: &str) -> Result<Option<Vec<Value>>, Error> {
+        of_kind(self.repo, self.facts.pull.pull_request.number, kind).await
     }
 }
 
-/// Who forced a push to the branch, by the events that GitHub returns
-/// (<https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#head_ref_force_pushed>).
-pub(super) async fn forced_pushes(repo: Repo<'_>, number: PrNumber) -> Result<Vec<Account>, Error> {
-    let told = events(repo, number).await?.unwrap_or_default().into_iter();
-    Ok(told
-        .filter(|event| event["event"] == "head_ref_force_pushed")
-        .map(|event| account_at(&event["actor"]))
-        .collect())
-}
-
-/// The events of a pull request, oldest first; none where they cannot all be read
+/// The events of one kind, oldest first; none where not all events of the pull request can be read
 /// (<https://docs.github.com/en/rest/issues/events#list-issue-events>).
-async fn events(repo: Repo<'_>, number: PrNumber) -> Result<Option<Vec<Value>>, Error> {
+pub(super) async fn of_kind(repo: Repo<'_>, number: PrNumber, kind: &str) -> Result<Option<Vec<Value>>, Error> {
     let path = repo.path(format!("issues/{number}/events"));
     let events = repo.list::<Value>(&path, MOST_PAGES).await.or_refused()?;
-    Ok(events.filter(|events| events.completeness == Completeness::Complete).map(|events| events.items))
+    let events = events.filter(|events| events.completeness == Completeness::Complete);
+    Ok(events.map(|events| events.items.into_iter().filter(|event| event["event"] == kind).collect()))
+}
+
+/// A thread that the bot of one of these Apps began. What GitHub does not return counts as open.
+fn of_reviewer(thread: &Value, apps: &[&str]) -> Option<ReviewThread> {
+    let begin = nodes(&thread["begin"]).next()?;
+    let reviewer = GraphqlAccount::at(&begin["author"])?;
+    let login = reviewer.login.as_str().trim_end_matches("[bot]");
+    let app = apps.iter().find(|app| begin["author"]["__typename"] == "Bot" && **app == login)?;
+    let is_reviewer = |account: &GraphqlAccount| match (account.database_id, reviewer.database_id) {
+        (Some(one), Some(other)) => one == other,
+        _ => account.login.as_str().trim_end_matches("[bot]") == login,
+    };
+    let resolution = match GraphqlAccount::at(&thread["resolvedBy"]) {
+        _ if thread["isResolved"] != true => Resolution::Open,
+        Some(by) if is_reviewer(&by) => Resolution::ByReviewer,
+        Some(GraphqlAccount { database_id: Some(id), login }) => {
+            Resolution::By(Account { id, login, kind: AccountKind::User })
+        }
+        _ => Resolution::Unknown,
+    };
+    let string = |text: &Value| text.as_str().unwrap_or_default().to_owned();
+    let others =
+        nodes(&thread["end"]).filter_map(|said| Some((GraphqlAccount::at(&said["author"])?, string(&said["body"]))));
+    let answer = others.rev().find(|(by, _)| !is_reviewer(by));
+    let line = ["line", "originalLine"].iter().find_map(|key| thread[*key].as_u64());
+    Some(ReviewThread {
+        app: (*app).to_owned(),
+        path: string(&thread["path"]),
+        line: line.and_then(|line| line.try_into().ok()),
+        finding: text::start(&string(&begin["body"]), MOST_OF_A_FINDING),
+        begun_on: begin["originalCommit"]["oid"].as_str().and_then(|commit| commit.parse().ok()),
+        answer: answer.map(|(by, body)| (by.login, text::start(&body, MOST_OF_AN_ANSWER))),
+        resolution,
+        is_outdated: thread["isOutdated"] == true,
+        url: string(&begin["url"]),
+    })
 }

@@ -208,8 +208,9 @@ pub(super) async fn refuse_unlisted(repo: Repo<'_>, unlisted: &[&HeadRun]) -> Re
     let ended = |run: &&&HeadRun| matches!(run.run.progress, CheckProgress::Completed { .. });
     let ended: Vec<_> = unlisted.iter().filter(ended).copied().take(MOST_UNLISTED).collect();
     let found = uploaded(repo, &ended).await?;
-    let told = found.iter().take(MOST_REFUSALS);
-    Ok(told.map(|(run, it)| refused(&it.name, Some(&run.run), artifacts::unlisted(&run.run.path))).collect())
+    let unlisted = |path: &str| format!("its workflow {path} is not listed in verify.workflows");
+    let refusal = |(run, it): &(&HeadRun, Artifact)| refused(&it.name, Some(&run.run), unlisted(&run.run.path));
+    Ok(found.iter().take(MOST_REFUSALS).map(refusal).collect())
 }
 
 /// The evidence artifacts of runs; none of a run whose artifacts may not be listed.
@@ -279,16 +280,7 @@ async fn read_archive(
     evidence_memory::room_for(packed.size).await;
     let document = packed.unpack()?;
     evidence_memory::room_for(document.cost).await;
-    let allowed = [run.run.path.clone()];
-    let origin = artifacts::ArtifactOrigin {
-        repository,
-        head,
-        run: run.run.id,
-        run_head: run.head,
-        run_attempt: run.run.attempt,
-        path: &run.run.path,
-        // Only runs of listed workflows come this far.
-        allowed: &allowed,
-    };
-    Ok((artifacts::read(&document, &origin)?, document.cost))
+    // Only runs of listed workflows come this far.
+    let evidence = artifacts::read(&document, (repository, head), (&run.run, run.head))?;
+    Ok((evidence, document.cost))
 }

@@ -21,24 +21,16 @@ mod config;
 mod contents;
 mod conversation;
 mod dormant;
-mod edits;
 mod events;
 mod evidence;
-mod facts;
-mod job_logs;
 mod makers;
 mod on_commit;
 mod past;
 mod pull;
-mod queue;
 mod rest;
-mod review_threads;
 mod scope;
-mod stack;
 mod surface;
 mod survey;
-mod switched_off;
-mod update_merges;
 mod workflow_file;
 
 use self::{
@@ -47,12 +39,11 @@ use self::{
     config::{BranchRules, Organisations},
     conversation::Comments,
     evidence::HeadRun,
-    facts::BaseSide,
-    pull::{Changes, Unread},
+    pull::Changes,
+    scope::Layers,
 };
 pub use self::{
     dormant::{Dormant, DormantRepository},
-    past::PastState,
     surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
     survey::CheckedConfiguration,
 };
@@ -60,12 +51,19 @@ pub(super) use self::{
     pull::{Pull, pushed_between, read as read_pull},
     surface::status_comments,
 };
-use super::{Error, Github, Repo};
+use super::{
+    Error, Github, Repo,
+    error::OrAbsent as _,
+    wire::{Branch, ObjectRef},
+};
 pub(super) use config::{FILE as CONFIGURATION, FILE_LIMIT as CONFIGURATION_LIMIT};
 use loopgate_core::{
     PrNumber, Sha,
-    observed::{AppIdentity, Listing, ObservationProblem, Review, Snapshot},
+    observed::{
+        AppIdentity, Completeness, Hint, Lifecycle, Listing, ObservationProblem, PullRequest, Review, Snapshot,
+    },
     policy::Policy,
+    state::LoopState,
 };
 
 /// Reads pull requests. Made once per process: it remembers what it may believe for a while.
@@ -115,9 +113,6 @@ pub struct Observation {
     pub awaits_logs: bool,
 }
 
-/// How often reading starts over because of pushes meanwhile.
-const MOST_RESTARTS: usize = 3;
-
 impl Observer {
     pub fn new(github: Github) -> Self {
         Self {
@@ -138,7 +133,7 @@ impl Observer {
     /// Forgets people's rights and organisations' defaults: an event announced a change of them.
     pub fn forget(&self) {
         self.registry.forget();
-        self.organisations.forget();
+        self.organisations.clear();
         self.dormant.doubt_all();
     }
 
@@ -146,18 +141,118 @@ impl Observer {
     ///
     /// # Errors
     /// Every kind of [`Error`]; not found when there is no such pull request.
-    pub async fn facts(&self, target: Target<'_>) -> Result<Option<PullRequestFacts>, Error> {
-        let us = self.github.identity(&target.repo).await?;
-        for _ in 0..MOST_RESTARTS {
-            match self.try_facts(target, &us).await {
-                Err(Unread::HeadMoved) => {}
-                Err(Unread::Failed(error)) => return Err(error),
-                Ok(facts) => return Ok(facts),
+    pub async fn facts(&self, Target { repo, number }: Target<'_>) -> Result<Option<PullRequestFacts>, Error> {
+        let us = self.github.identity(&repo).await?;
+        let mut pull = pull::read(repo, number).await?;
+        let mut problems = Vec::new();
+        let Some((base, policy)) = self.base_side(repo, &mut pull, &mut problems).await? else {
+            let PullRequest { base, lifecycle, .. } = &pull.pull_request;
+            let of = (number, *lifecycle == Lifecycle::Open);
+            self.dormant.not_found(repo.name, &base.branch, of, repo.now());
+            return Ok(None);
+        };
+        self.dormant.found(repo.name, &pull.pull_request.base.branch);
+        let head = pull.pull_request.head.sha;
+        let with = compared_with(repo, &pull, &base).await?;
+        let (changes, checks, runs, comments, reviews) = futures::join!(
+            pull::changes(repo, &pull, with),
+            checks::read(repo, head, &us),
+            evidence::runs(repo, head),
+            conversation::comments(repo, number),
+            conversation::reviews(repo, number),
+        );
+        let (changes, checks, comments, reviews) = (changes?, checks?, comments?, reviews?);
+        pull.pull_request.head.tree = changes.head_tree;
+        let runs = runs.or_noted("workflow runs", &mut problems)?.unwrap_or_default();
+        for (what, completeness) in [("comments", comments.listing.completeness), ("reviews", reviews.completeness)] {
+            if completeness == Completeness::Incomplete {
+                problems.push(checks::too_many(what));
             }
         }
-        let path = target.repo.path(format!("pulls/{}", target.number));
-        Err(Error::Unavailable { path, message: "the head moved while it was read".into(), retry_at: None })
+        Ok(Some(PullRequestFacts { us, pull, policy, base, comments, reviews, changes, checks, runs, problems }))
     }
+
+    /// The base branch and the policy at its head, and how its check runs are named; `None` where Loopgate is not switched
+    /// on. A branch that is gone leaves the commit it was compared with.
+    async fn base_side(
+        &self,
+        repo: Repo<'_>,
+        pull: &mut Pull,
+        problems: &mut Vec<ObservationProblem>,
+    ) -> Result<Option<(BaseSide, Policy)>, Error> {
+        let base = &pull.pull_request.base.branch;
+        let (branch, doubts) = (config::branch(repo, base), repo.doubts());
+        let layers = scope::layers(repo, pull);
+        let defaults = self.organisations.of(&repo, repo.name.owner());
+        let (branch, defaults, layers) = futures::try_join!(branch, defaults, layers)?;
+        let lifecycle = &pull.pull_request.lifecycle;
+        if branch.is_none() && *lifecycle == Lifecycle::Open && self.registry.asks_again && repo.doubts() > doubts {
+            // An older commit's rules would govern: approvals would end, and others would be asked.
+            return Err(Error::NotFound { path: repo.path(format!("branches/{base}")) });
+        }
+        let is_merged = matches!(lifecycle, Lifecycle::Merged { .. });
+        let merged_as = if is_merged { base::merged_as(repo, pull).await? } else { None };
+        let before = match merged_as {
+            Some(commit) => base::before_merge(repo, pull, commit).await?,
+            None => None,
+        };
+        // The commit that the head is compared with was on the branch before a merge too, if not its last.
+        let present = branch.filter(|_| !is_merged).map(|Branch { commit: ObjectRef { sha }, .. }| sha);
+        let tip = before.or(present).unwrap_or(pull.compared_base);
+        let is_merge_followed = !is_merged || before.is_some();
+        let (default_branch, defaults) = (pull.default_branch.as_deref(), defaults.as_deref());
+        let scope = scope::of_base(repo, (base, branch), default_branch, defaults, &self.rules);
+        let policy = config::policy(repo, tip, defaults);
+        let (policy, scope) = futures::try_join!(policy, scope)?;
+        let Some(policy) = policy else { return Ok(None) };
+        (pull.pull_request.base.scope, pull.pull_request.base.open_pattern) = scope;
+        if let Some((defaults, error)) = defaults.and_then(|it| Some((it, it.error.as_ref()?))) {
+            let (line, column, message) = (error.line, error.column, &error.message);
+            let reason = format!("line {line}, column {column}: {message}; its last good version governs");
+            problems.push(ObservationProblem { what: format!("the organisation's {}", defaults.file), reason });
+        }
+        if !is_merge_followed {
+            let what = "the base branch as it was before the merge".to_owned();
+            let reason = "the commits of the merge could not be followed back".to_owned();
+            problems.push(ObservationProblem { what, reason });
+        }
+        problems.extend(layers.as_ref().and_then(|layers| layers.problem.clone()));
+        Ok(Some((BaseSide { branch, tip, merged_as, is_merge_followed, layers }, policy)))
+    }
+}
+
+/// What the reads of the second step go by.
+struct Reading<'a> {
+    observer: &'a Observer,
+    repo: Repo<'a>,
+    facts: &'a PullRequestFacts,
+    policy: &'a Policy,
+    hints: &'a [Hint],
+    previous: Option<&'a LoopState>,
+}
+
+/// What the base branch determines.
+pub(in crate::github) struct BaseSide {
+    pub(super) branch: Option<Branch>,
+    pub(super) tip: Sha,
+    /// The commit that it was merged as, where it is merged and GitHub returns the commit.
+    pub(super) merged_as: Option<Sha>,
+    /// Whether the commits of a merge are shown.
+    pub is_merge_followed: bool,
+    layers: Option<Layers>,
+}
+
+/// The commit that the files are compared with, and whether that is the base of the stack, since not all layers beneath
+/// could be read: then what those change counts as the pull request's own.
+async fn compared_with(repo: Repo<'_>, pull: &Pull, base: &BaseSide) -> Result<(Sha, bool), Error> {
+    Ok(match &base.layers {
+        Some(Layers { problem: Some(_), .. }) => (base.tip, true),
+        Some(_) if pull.pull_request.lifecycle == Lifecycle::Open && pull.target != pull.pull_request.base.branch => {
+            let target = config::branch(repo, &pull.target).await?;
+            (target.map_or(pull.compared_base, |branch| branch.commit.sha), false)
+        }
+        _ => (base.tip, false),
+    })
 }
 
 impl PullRequestFacts {

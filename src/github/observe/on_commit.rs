@@ -1,18 +1,29 @@
-//! Reads that look at one commit: another head of a pull request, or one with nothing of a run.
+//! Reads that look at less than a turn does: one commit, another head of a pull request, or what a pull request still
+//! shows where its base has no configuration.
 
 use std::collections::BTreeSet;
 
 use serde_json::Value;
 
 use super::{
-    LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Target, checks, evidence, pull, rest::Reading,
+    LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Reading, Target, checks, config, evidence, pull,
+    surface,
 };
-use crate::github::{Error, Repo, error::OrAbsent as _, resolve::ListedPull};
+use crate::github::{
+    Error, Repo,
+    error::OrAbsent as _,
+    path,
+    resolve::ListedPull,
+    wire::{CommitFile, CommitFiles},
+};
 use loopgate_core::{
     Sha, Timestamp,
     observed::{CheckScope, Hint, Lifecycle, PullRequest, Snapshot},
     policy::Policy,
 };
+
+/// What an open pull request still shows of us, the labels that were ours, and the commit that took the configuration away.
+type SwitchedOff = (ObservedSurface, Vec<String>, Sha);
 
 impl Observer {
     /// A pull request as it would be observed with this commit for its head: with the commit's own checks and evidence.
@@ -78,6 +89,45 @@ impl Observer {
         let repository = repo.name.clone();
         let surface = ObservedSurface { repository, pull_request, check_runs, left, ..ObservedSurface::default() };
         Ok((!surface.left.is_empty()).then_some(surface))
+    }
+
+    /// What an open pull request shows of us although the newest commit of its base branch that touched the configuration
+    /// took it away. None where that is not so: then the file may only be hidden for a while.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub(in crate::github) async fn switched_off(&self, target: Target<'_>) -> Result<Option<SwitchedOff>, Error> {
+        let Target { repo, number } = target;
+        let pull = pull::read(repo, number).await?.pull_request;
+        if pull.lifecycle != Lifecycle::Open {
+            return Ok(None);
+        }
+        let (base, branch) = (repo.root(), path::escape(&pull.base.branch));
+        let newest = format!("{base}/commits?path={}&sha={branch}&per_page=1", config::FILE);
+        let newest = repo.get::<Vec<CommitFiles>>(&newest).await.or_absent()?;
+        let Some(newest) = newest.and_then(|commits| commits.into_iter().next()) else { return Ok(None) };
+        let path = format!("{base}/commits/{}", newest.sha);
+        let Some(CommitFiles { sha: commit, parents, files }) = repo.get_immutable_json(&path).await? else {
+            return Ok(None);
+        };
+        let is_gone = |file: &CommitFile| {
+            file.status == "removed" && file.filename == config::FILE
+                || file.previous_filename.as_deref() == Some(config::FILE)
+        };
+        let (true, Some(parent)) = (files.iter().any(is_gone), parents.first()) else {
+            return Ok(None);
+        };
+        let Some(policy) = config::policy(repo, parent.sha, None).await? else { return Ok(None) };
+        let us = self.github.identity(&repo).await?;
+        let state_labels = policy.labels.labels.all().into_iter().map(|label| label.name.clone());
+        let gate_labels = policy.gates.values().map(|gate| gate.label.clone());
+        let surface = ObservedSurface {
+            status_comments: surface::status_comments(repo, number, &us).await?,
+            repository: repo.name.clone(),
+            pull_request: pull,
+            ..ObservedSurface::default()
+        };
+        Ok(Some((surface, state_labels.chain(gate_labels).collect(), commit)))
     }
 }
 

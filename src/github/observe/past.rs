@@ -1,15 +1,10 @@
 //! What GitHub and the state refs still show of pull requests, for deciding them once more. Nothing is written.
 
-use super::{
-    Observer, base, checks, config, conversation,
-    pull::{self, Unread},
-    rest::whose_rights_matter,
-    stack::ComparedWith,
-};
+use super::{Observer, base, checks, config, conversation, pull, rest::whose_rights_matter};
 use crate::{
     config::presets,
     github::{Error, ListedPull, Repo, error::OrAbsent as _, marker::Marker},
-    refs::recorded_attempts,
+    refs::{RefName, StateStore},
 };
 use loopgate_core::{
     AppId, Malformed, PrNumber,
@@ -23,24 +18,12 @@ const MOST_HEADS: usize = 4;
 /// Failing checks of one head whose annotations are read.
 const MOST_ANNOTATED: usize = 1;
 
-/// Which pull requests are listed.
-#[derive(Clone, Copy, Debug)]
-pub enum PastState {
-    All,
-    /// Merged or closed.
-    Ended,
-}
-
 impl Observer {
-    /// The pull requests that changed last, at most 100.
+    /// The pull requests that changed last, at most 100: in the `state` `all`, or `closed` (merged or not).
     ///
     /// # Errors
     /// Those of the API.
-    pub async fn changed_last(&self, repo: Repo<'_>, state: PastState, most: usize) -> Result<Vec<ListedPull>, Error> {
-        let state = match state {
-            PastState::All => "all",
-            PastState::Ended => "closed",
-        };
+    pub async fn changed_last(&self, repo: Repo<'_>, state: &str, most: usize) -> Result<Vec<ListedPull>, Error> {
         let path =
             repo.path(format!("pulls?state={state}&sort=updated&direction=desc&per_page={}", most.clamp(1, 100)));
         repo.get::<Vec<ListedPull>>(&path).await
@@ -60,10 +43,9 @@ impl Observer {
         mut so_far: WhatIf,
     ) -> Result<WhatIf, Error> {
         let objects = repo.objects();
-        let (own, recorded) = futures::join!(
-            config::policy(repo, listed.base.sha, None),
-            recorded_attempts(&objects, listed.number, MOST_HEADS)
-        );
+        let store = StateStore::new(&objects, RefName::pull_request(listed.number));
+        let (own, recorded) =
+            futures::join!(config::policy(repo, listed.base.sha, None), store.recorded_attempts(MOST_HEADS));
         let own = own?.unwrap_or_else(presets);
         let (recorded, unread) = match recorded {
             Ok(recorded) => (recorded, None),
@@ -102,18 +84,8 @@ impl Observer {
             bot: "loopgate-was-not-there".parse().map_err(|why: Malformed| Error::Setup(why.to_string()))?,
             bot_id: None,
         };
-        let changes = async {
-            match pull::changes(repo, &pull, ComparedWith::Target(pull.compared_base)).await {
-                Ok(changes) => Ok(changes),
-                Err(Unread::Failed(error)) => Err(error),
-                Err(Unread::HeadMoved) => {
-                    let path = repo.path(format!("pulls/{number}"));
-                    Err(Error::Unreadable { path, message: "its head moved meanwhile".to_owned() })
-                }
-            }
-        };
         let (changes, comments, reviews, inline) = futures::try_join!(
-            changes,
+            pull::changes(repo, &pull, (pull.compared_base, false)),
             conversation::comments(repo, number),
             conversation::reviews(repo, number),
             conversation::inline(repo, number, pull.has_inline),

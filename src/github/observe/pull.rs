@@ -7,7 +7,6 @@ use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use crate::github::{
     Error, Repo,
     error::OrAbsent as _,
-    observe::stack::ComparedWith,
     path,
     wire::{InStack, ListedCommit, MaybeUser, Named, ObjectRef, Side, Signature, Team, User, account},
 };
@@ -153,20 +152,6 @@ struct WireFile {
     contents_url: Option<String>,
 }
 
-/// Why what belongs to one head could not be read.
-#[derive(Debug, PartialEq, Eq)]
-pub(super) enum Unread {
-    /// What was read is of another head than the one asked about: look again.
-    HeadMoved,
-    Failed(Error),
-}
-
-impl From<Error> for Unread {
-    fn from(error: Error) -> Self {
-        Self::Failed(error)
-    }
-}
-
 /// What a head changes.
 #[derive(Debug)]
 pub(super) struct Changes {
@@ -187,28 +172,24 @@ pub(super) struct Changes {
 ///
 /// A comparison by commit ids answers for most pull requests. One that is too large for it (or that GitHub does not
 /// make, between some forks) is read from the lists of the pull request, which are bound to no commit.
-pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, with: ComparedWith) -> Result<Changes, Unread> {
-    let (ComparedWith::Target(tip) | ComparedWith::StackBase(tip)) = with;
+pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, (tip, is_stack_base): (Sha, bool)) -> Result<Changes, Error> {
     let compared = comparison(repo, tip, pull.pull_request.head.sha).await?;
     let merge_base = compared.as_ref().and_then(|compared| Some(compared.merge_base_commit.as_ref()?.sha));
     if let Some(Comparison { files, commits, .. }) = compared.filter(|compared| compared.is_whole(pull, tip)) {
         let files = ChangedFiles::Complete(files.into_iter().map(changed_file).collect());
-        return Ok(with_tree(repo, pull, (files, merge_base), Listing::complete(commits)).await?);
+        return with_tree(repo, pull, (files, merge_base), Listing::complete(commits)).await;
     }
     let (files, commits) = futures::join!(listed_files(repo, pull), listed_commits(repo, pull));
     // A diff that GitHub cannot show is one that must be taken to touch everything, and the list is the target's.
     let files = match files {
-        Ok(files) if matches!(with, ComparedWith::StackBase(_)) => {
+        Ok(files) if is_stack_base => {
             let reason = "the difference from the stack's base is too large to read".to_owned();
             ChangedFiles::TooLarge { known: files.known().to_vec(), reason }
         }
         Ok(files) => files,
-        Err(Unread::HeadMoved) => return Err(Unread::HeadMoved),
-        Err(Unread::Failed(error)) => {
-            ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() }
-        }
+        Err(error) => ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() },
     };
-    Ok(with_tree(repo, pull, (files, merge_base), commits?).await?)
+    with_tree(repo, pull, (files, merge_base), commits?).await
 }
 
 /// `GET …/compare/{base}...{head}`: at most 300 files and, without paging, 250 commits
@@ -264,7 +245,7 @@ pub(in crate::github) async fn pushed_between(
 /// The list is asked for by number, so it may be of a newer head than the one just seen. What is kept must be of the
 /// head it is kept for, or a quick push back and forth could show the gates another diff than the one that is merged:
 /// every entry names the commit it was listed for.
-async fn listed_files(repo: Repo<'_>, pull: &Pull) -> Result<ChangedFiles, Unread> {
+async fn listed_files(repo: Repo<'_>, pull: &Pull) -> Result<ChangedFiles, Error> {
     let head = pull.pull_request.head.sha;
     let is_moved = |listing: &mut Listing<WireFile>| {
         listing.items.iter().filter(|file| file.status != FileStatus::Removed).any(|file| {
@@ -272,17 +253,25 @@ async fn listed_files(repo: Repo<'_>, pull: &Pull) -> Result<ChangedFiles, Unrea
             named.and_then(|(_, sha)| sha.parse::<Sha>().ok()).is_some_and(|named| named != head)
         })
     };
-    let listed = listed(repo, pull, ("files", FILE_PAGES), is_moved).await?;
-    Ok(changed_files(listed, pull.changed_files))
+    let Listing { items, completeness } = listed(repo, pull, ("files", FILE_PAGES), is_moved).await?;
+    let (count, announced) = (items.len(), pull.changed_files);
+    let known = items.into_iter().map(changed_file).collect();
+    Ok(if completeness == Completeness::Incomplete || count >= MOST_FILES || count < announced {
+        let reason = format!("GitHub lists {count} of {} changed files", announced.max(count));
+        ChangedFiles::TooLarge { known, reason }
+    } else {
+        ChangedFiles::Complete(known)
+    })
 }
 
-/// A list of the pull request, kept for this head.
+/// A list of the pull request, kept for this head. A list that is of another head is an outage: the pull request is read
+/// again a moment later.
 async fn listed<T: Serialize + DeserializeOwned>(
     repo: Repo<'_>,
     pull: &Pull,
     (what, most): (&str, usize),
     is_moved: impl Fn(&mut Listing<T>) -> bool,
-) -> Result<Listing<T>, Unread> {
+) -> Result<Listing<T>, Error> {
     let PullRequest { number, head, .. } = &pull.pull_request;
     let path = repo.path(format!("pulls/{number}/{what}"));
     let key = format!("{path}@{}...{}", pull.compared_base, head.sha);
@@ -291,20 +280,10 @@ async fn listed<T: Serialize + DeserializeOwned>(
         let is_moved = is_moved(&mut listing);
         Ok((!is_moved).then_some((listing.items, listing.completeness == Completeness::Complete)))
     });
-    let (items, whole) = listed.await?.ok_or(Unread::HeadMoved)?;
+    let message = "the head moved while it was read".to_owned();
+    let (items, whole) = listed.await?.ok_or(Error::Unavailable { path, message, retry_at: None })?;
     let completeness = if whole { Completeness::Complete } else { Completeness::Incomplete };
     Ok(Listing { items, completeness })
-}
-
-fn changed_files(Listing { items, completeness }: Listing<WireFile>, announced: usize) -> ChangedFiles {
-    let count = items.len();
-    let known = items.into_iter().map(changed_file).collect();
-    if completeness == Completeness::Incomplete || count >= MOST_FILES || count < announced {
-        let reason = format!("GitHub lists {count} of {} changed files", announced.max(count));
-        ChangedFiles::TooLarge { known, reason }
-    } else {
-        ChangedFiles::Complete(known)
-    }
 }
 
 fn changed_file(file: WireFile) -> ChangedFile {
@@ -328,7 +307,7 @@ pub(super) async fn newest_commit(repo: Repo<'_>, tip: Sha, file: &str) -> Resul
 }
 
 /// The commits as listed for the pull request.
-async fn listed_commits(repo: Repo<'_>, pull: &Pull) -> Result<Listing<ListedCommit>, Unread> {
+async fn listed_commits(repo: Repo<'_>, pull: &Pull) -> Result<Listing<ListedCommit>, Error> {
     let head = pull.pull_request.head.sha;
     let is_moved = |listing: &mut Listing<ListedCommit>| {
         // At most 250 are listed, the newest last: beyond that the head is not among them.

@@ -1,11 +1,11 @@
 //! The second step of reading a pull request: what the decision needs beside its [`PullRequestFacts`].
 
 use super::{
-    LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, PullRequestFacts, Target, base,
+    LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, PullRequestFacts, Reading, Target, base,
     checks::{self, Checks},
     config, contents,
     conversation::{self, Comments},
-    evidence, makers, scope, surface, update_merges,
+    evidence, makers, scope, surface,
 };
 use crate::github::{Error, Repo, resolve::ListedPull};
 use loopgate_core::{
@@ -70,7 +70,7 @@ impl Observer {
         )?;
         hints.extend(edits);
         let judged_on = scope::judge(repo, pull, &others, &self.registry).await?;
-        update_merges::mark(repo, &mut facts.changes, &policy).await?;
+        makers::mark_update_merges(repo, &mut facts.changes, &policy).await?;
         facts.pull.pull_request.head.known_since = known_since;
         facts.pull.pull_request.declared_type = declared_type;
         let reading = Reading { observer: self, repo, facts: &facts, policy: &policy, hints: &hints, previous };
@@ -111,16 +111,6 @@ impl Observer {
         let merged_as = facts.base.merged_as;
         Ok(Observation { snapshot, base_head: tip, policy, surface, merged_as, is_head_shared, awaits_logs })
     }
-}
-
-/// What the reads of this step go by.
-pub(super) struct Reading<'a> {
-    pub(super) observer: &'a Observer,
-    pub(super) repo: Repo<'a>,
-    pub(super) facts: &'a PullRequestFacts,
-    pub(super) policy: &'a Policy,
-    pub(super) hints: &'a [Hint],
-    pub(super) previous: Option<&'a LoopState>,
 }
 
 /// What ran on the head, the base's checks where one of the head's failed, and whether a log is not there yet.
@@ -216,19 +206,16 @@ pub(super) fn whose_rights_matter(
     let checks = evidence::accepted(&snapshot.evidence).flat_map(|evidence| &evidence.checks);
     let findings: Vec<_> = checks.flat_map(|check| &check.findings).cloned().collect();
     let mut asked = questions(snapshot, previous, policy, &findings);
-    for by in snapshot.dismissed_by.values().chain(snapshot.test_authors.values()) {
-        asked.people.entry(by.id).or_insert_with(|| by.login.clone());
-    }
     let decisive =
         |review: &&Review| matches!(review.verdict, ReviewVerdict::Approved | ReviewVerdict::ChangesRequested);
-    for Review { author, .. } in snapshot.reviews.items.iter().rev().filter(decisive).take(MOST_REVIEWERS) {
-        asked.people.entry(author.id).or_insert_with(|| author.login.clone());
-    }
-    for (id, account) in reviewers::resolvers(snapshot).into_iter().take(MOST_REVIEWERS) {
-        asked.people.entry(id).or_insert_with(|| account.login.clone());
-    }
-    for by in snapshot.hints.iter().filter_map(Hint::pressed_by).take(MOST_REVIEWERS) {
-        asked.people.entry(by.id).or_insert_with(|| by.login.clone());
+    let reviews = snapshot.reviews.items.iter().rev().filter(decisive).take(MOST_REVIEWERS);
+    let named = snapshot.dismissed_by.values().chain(snapshot.test_authors.values());
+    let named = named.chain(reviews.map(|review| &review.author)).map(|by| (by.id, by.login.clone()));
+    let resolvers = reviewers::resolvers(snapshot).into_iter().take(MOST_REVIEWERS);
+    let pressed = snapshot.hints.iter().filter_map(Hint::pressed_by).take(MOST_REVIEWERS);
+    let beside = named.chain(resolvers.map(|(id, account)| (id, account.login.clone())));
+    for (id, login) in beside.chain(pressed.map(|by| (by.id, by.login.clone()))) {
+        asked.people.entry(id).or_insert(login);
     }
     asked
 }

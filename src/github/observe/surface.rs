@@ -4,7 +4,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::conversation;
 use crate::{
-    github::{Error, Repo, act::Digest, marker::Marker},
+    github::{
+        Error, Repo,
+        marker::{Digest, Marker},
+    },
     render::Traces,
 };
 use loopgate_core::{

@@ -5,13 +5,13 @@ use std::collections::BTreeSet;
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::{Observer, authority, config, workflow_file};
+use super::{Observer, authority, config, contents, workflow_file};
 use crate::{
     config::{OnlineFindings, Source, load, online},
     github::{
         Error, Repo,
         error::OrAbsent as _,
-        wire::{Named, Repository, TreeEntry, User},
+        wire::{Named, Repository, TreeEntry},
     },
 };
 use loopgate_core::{
@@ -22,7 +22,6 @@ use loopgate_core::{
             ActionUse, ActionsPolicy, AllowedActions, DefaultToken, Fetched, OwnersFile, Survey, questions,
         },
     },
-    observed::{Account, Permission},
     policy::Policy,
 };
 
@@ -75,10 +74,7 @@ impl Observer {
         let (_, tip) = tip(repo).await?;
         let own = repo.text(config::FILE, tip, config::FILE_LIMIT);
         let (own, defaults) = futures::try_join!(own, self.organisations.of(&repo, repo.name.owner()))?;
-        let organisation = defaults.map(|defaults| {
-            let source = defaults.source();
-            (source.file.to_owned(), source.text.to_owned())
-        });
+        let organisation = defaults.map(|defaults| (defaults.file.clone(), defaults.text.clone()));
         Ok((own.map(|text| (config::FILE.to_owned(), text)), organisation))
     }
 
@@ -104,7 +100,7 @@ impl Observer {
         };
         let (authority, collaborators, branches, labels, files, mut actions) = futures::try_join!(
             authority,
-            collaborators(repo),
+            authority::collaborators(repo),
             names("branches"),
             names("labels"),
             files(repo, tip),
@@ -140,15 +136,8 @@ async fn tip(repo: Repo<'_>) -> Result<(Repository, Sha), Error> {
     }
 }
 
-pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account, Permission)>>, Error> {
-    let path = repo.path("collaborators");
-    let listed = repo.list::<Value>(&path, MOST_PAGES).await;
-    let known = |one: Value| Some((User::deserialize(&one).ok()?.into(), authority::of_flags(&one["permissions"])));
-    listed.map(|listing| listing.items.into_iter().filter_map(known).collect()).or_said()
-}
-
 async fn files(repo: Repo<'_>, tip: Sha) -> Result<Fetched<Vec<String>>, Error> {
-    let tree = config::tree(repo, format!("{tip}?recursive=1")).await.or_said()?;
+    let tree = contents::tree(repo, format!("{tip}?recursive=1")).await.or_said()?;
     let files = |entries: Vec<TreeEntry>| {
         entries.into_iter().filter(|entry| entry.kind != "tree").map(|entry| entry.path).collect()
     };

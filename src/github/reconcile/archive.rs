@@ -54,7 +54,7 @@ pub(super) async fn find(
     let name = RefName::pull_request(job.number);
     // A server that lags behind may have answered before.
     let own = hidden_refs.read_ref(&name).await?;
-    if own.is_some() && store.objects().is_ref() {
+    if own.is_some() && store.objects.is_ref() {
         return Ok(Some(store.load_at(own).await?));
     }
     let archived_tip = match own {
@@ -72,7 +72,7 @@ pub(super) async fn find(
         return Ok(None);
     }
     let archived = StateStore::new(&hidden_refs, name);
-    if store.objects().is_ref() {
+    if store.objects.is_ref() {
         return Ok(Some(store.unfold(tip).await?));
     }
     match archived.load_at(Some(tip)).await?.intact() {

@@ -24,7 +24,7 @@ use self::{
 use super::{
     Client, Dormant, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts, StateArtifact, Target,
     client::LOOK_AGAIN_AFTER, error::OrAbsent as _, evidence_memory, looked_heads::LookedHeads, memory::DebugMemory,
-    plan, storage::Storage,
+    storage::Storage,
 };
 use crate::{
     channels::Channels,
@@ -256,10 +256,10 @@ impl Reconcile {
     }
 
     async fn look_and_tell(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome, Failed> {
-        let known = self.recent.problems(job);
+        let known = self.recent.change(job, |recent| recent.problems.clone());
         let outcome = Box::pin(self.look(job, &known, now)).await?;
         let Settled::Decided(Summary { problems, .. }) = &outcome.result else { return Ok(outcome) };
-        self.recent.note_problems(job, problems);
+        self.recent.change(job, |recent| recent.problems.clone_from(problems));
         if *problems == known {
             return Ok(outcome);
         }

@@ -1,8 +1,15 @@
-//! One commit, several pull requests: their check runs stand on the same commit, so one must not speak for another.
+//! What is done beside a turn's own surface: one commit may be the head of several pull requests, whose check runs must not
+//! speak for one another; a base may have no configuration any more; and work may be given up.
 
-use super::{Failed, Looked, Observation, Turn};
+use super::{Failed, Looked, Observation, Reconcile, ReconcileRequest, Turn};
 use crate::{
-    github::{LeftCheckRun, ObservedSurface, error::OrAbsent as _, storage::Storage},
+    github::{
+        Error, LeftCheckRun, ObservedSurface,
+        error::OrAbsent as _,
+        observe::{CONFIGURATION, Pull, read_pull},
+        plan,
+        storage::Storage,
+    },
     refs::{RefsError, Save},
     render::{self, Rendered, SharedVerdict},
 };
@@ -10,7 +17,7 @@ use loopgate_core::{
     Sha,
     deciding::{CheckRunPlan, LabelWish, StatusCommentWish, Surface},
     gate::reviewer,
-    observed::{Conclusion, OwnCheck},
+    observed::{CheckScope, Conclusion, Lifecycle, OwnCheck},
 };
 
 /// Other pull requests on one commit that are looked at.
@@ -81,7 +88,7 @@ impl Turn<'_> {
         };
         let status_comment = render::switched_off(&left.pull_request.base.branch, commit);
         let texts = Rendered { status_comment, ..Rendered::default() };
-        let effects = super::plan(&left, &wished, &texts);
+        let effects = plan(&left, &wished, &texts);
         self.executor.execute(&self.client, &left, &effects).await?;
         // A reviewer that it names as asked is not asked again.
         let mut next = state.clone();
@@ -104,9 +111,55 @@ impl Turn<'_> {
         let left = self.observer.left_for_nothing(target).await.or_absent()?.flatten();
         let Some(mut surface) = left else { return Ok(()) };
         self.keep_judged_elsewhere(&mut surface).await?;
-        let effects = super::plan(&surface, &Surface::default(), &Rendered::default());
+        let effects = plan(&surface, &Surface::default(), &Rendered::default());
         self.executor.execute(&self.client, &surface, &effects).await.map_err(Failed::from)?;
         Ok(())
+    }
+}
+
+impl Reconcile {
+    /// Writes in `loopgate / verify` that work was given up because the process ended so many `times`. The next look
+    /// that ends well replaces it.
+    ///
+    /// # Errors
+    /// [`Failed`] when GitHub does not answer or asks to wait.
+    pub async fn tell_given_up(&self, job: &ReconcileRequest, times: u32) -> Result<(), Failed> {
+        let client = self.github.client(job.installation);
+        let repo = client.repo(&job.repository);
+        let Some(Pull { mut pull_request, stack, default_branch, .. }) = read_pull(repo, job.number)
+            .await
+            .or_absent()?
+            .filter(|pull| pull.pull_request.lifecycle == Lifecycle::Open)
+        else {
+            return Ok(());
+        };
+        let check_runs = self.observer.own_check_runs(repo, pull_request.head.sha).await?;
+        let tip = stack.map_or(pull_request.base.sha, |stack| stack.base.sha);
+        let configuration = repo.path(format!("contents/{CONFIGURATION}?ref={tip}"));
+        let branch = &pull_request.base.branch;
+        let scope = match default_branch.as_ref() == Some(branch) {
+            true => CheckScope::DefaultBranch,
+            false => CheckScope::Branch(branch.clone()),
+        };
+        let name = OwnCheck::Verify.name(&scope);
+        if !check_runs.iter().any(|run| run.name == name) {
+            // Where Loopgate is not switched on nothing is written. Only the configuration names the checks of
+            // other branches.
+            if scope != CheckScope::DefaultBranch || !client.exists(&configuration).await? {
+                return Ok(());
+            }
+        }
+        let us = self.github.identity(&client).await?;
+        pull_request.base.scope = scope;
+        let repository = job.repository.clone();
+        let observed =
+            ObservedSurface { repository, pull_request, check_runs, us: us.bot_id, ..ObservedSurface::default() };
+        let failure = CheckRunPlan::Completed(Conclusion::Failure);
+        let wished = Surface { verify: Some(failure), ..Surface::default() };
+        let texts = Rendered::of_check_runs(render::given_up(times), render::given_up(times));
+        let effects = plan(&observed, &wished, &texts);
+        let executed = self.executor.execute(&client, &observed, &effects).await?;
+        executed.again_at.map_or(Ok(()), |until| Err(Error::Paced { until }.into()))
     }
 }
 

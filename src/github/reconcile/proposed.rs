@@ -15,7 +15,7 @@ use super::Turn;
 use crate::{
     config,
     github::{
-        Client, Error, Observation, Observer, PastState, WorkClass,
+        Client, Error, Observation, Observer, WorkClass,
         observe::{CONFIGURATION, CONFIGURATION_LIMIT},
         serving,
     },
@@ -112,7 +112,7 @@ async fn what_if(
     let Some(policy) = text.and_then(|text| config::parse(CONFIGURATION, &text).ok()) else {
         return Ok(Comparison::Nothing);
     };
-    let mut listed = observer.changed_last(repo, PastState::All, MOST + 1).await?;
+    let mut listed = observer.changed_last(repo, "all", MOST + 1).await?;
     listed.retain(|one| one.number != number && one.updated_at >= now - TimeDelta::days(DAYS));
     let mut compared = WhatIf::new();
     for one in listed.iter().take(MOST) {

@@ -50,14 +50,14 @@ pub(super) struct RecentMemory {
 }
 
 #[derive(Debug, Default, PartialEq)]
-struct Recent {
+pub(super) struct Recent {
     facts: Vec<Fact>,
     /// Since when GitHub does not answer look-ups of people and logs.
     unanswered: Option<Timestamp>,
     /// The state commit that this process made last.
-    saved: Option<Sha>,
+    pub saved: Option<Sha>,
     /// What GitHub refused at the last turn. It is shown in the status comment.
-    problems: Vec<Problem>,
+    pub problems: Vec<Problem>,
 }
 
 /// What an event stated a short while ago. Each observation must show it: one that does may be followed by one that is
@@ -73,7 +73,7 @@ impl RecentMemory {
         Self { since, pulls: Mutex::new(BTreeMap::new()) }
     }
 
-    fn change<T>(&self, job: &ReconcileRequest, change: impl FnOnce(&mut Recent) -> T) -> T {
+    pub fn change<T>(&self, job: &ReconcileRequest, change: impl FnOnce(&mut Recent) -> T) -> T {
         let mut pulls = self.pulls.lock().unwrap_or_else(PoisonError::into_inner);
         let key = (job.repository.clone(), job.number);
         let mut recent = pulls.remove(&key).unwrap_or_default();
@@ -118,18 +118,6 @@ impl RecentMemory {
         let saved_at = loaded.intact()?.updated_at.min(now);
         let is_recent = saved_at > self.since && now < saved_at + CONCURRENT_WRITER_TIME;
         (is_recent && self.change(job, |recent| recent.saved != loaded.tip)).then_some(saved_at)
-    }
-
-    pub fn note_save(&self, job: &ReconcileRequest, saved: Sha) {
-        self.change(job, |recent| recent.saved = Some(saved));
-    }
-
-    pub fn problems(&self, job: &ReconcileRequest) -> Vec<Problem> {
-        self.change(job, |recent| recent.problems.clone())
-    }
-
-    pub fn note_problems(&self, job: &ReconcileRequest, problems: &[Problem]) {
-        self.change(job, |recent| recent.problems = problems.to_vec());
     }
 }
 

@@ -41,14 +41,6 @@ struct Decided {
     compared_at: Option<Timestamp>,
 }
 
-/// What was done so that the pull request looks as decided.
-struct Shown {
-    executed: Executed,
-    /// Whether the observation shows the facts of all recent events.
-    is_current: bool,
-    revisit_at: Option<Timestamp>,
-}
-
 impl Turn<'_> {
     /// `None` if another process saved what it saw of another head meanwhile: the turn begins anew.
     pub(super) async fn run(&self, problems: &[Problem]) -> Result<Option<ReconcileOutcome>, Failed> {
@@ -78,14 +70,14 @@ impl Turn<'_> {
         decided.concurrent_save = decided.concurrent_save.or(concurrent_save);
         decided.is_in_doubt = self.is_in_doubt();
         if let Some(saved) = decided.saved {
-            self.recent.note_save(job, saved);
+            self.recent.change(job, |recent| recent.saved = Some(saved));
         }
         if storage.is_ref() {
             self.debug_memory.note(&job.repository, &decided.decision);
         }
-        let shown = Box::pin(self.show(&mut observation, &mut decided, &storage)).await?;
+        let (executed, is_current, show_at) = Box::pin(self.show(&mut observation, &mut decided, &storage)).await?;
         let days = observation.policy.memory.retention_days;
-        let memory_at = Box::pin(self.debug_memory.write(client, job, days, *now)).await;
+        let memory_at = Box::pin(self.debug_memory.write(client, (&job.repository, job.number), days, *now)).await;
 
         let is_open = observation.snapshot.pull_request.lifecycle == Lifecycle::Open;
         let mut ended = None;
@@ -93,13 +85,12 @@ impl Turn<'_> {
             let closed_at = observation.snapshot.pull_request.closed_at.unwrap_or(decided.decision.next.updated_at);
             ended = Box::pin(archive::keep_line(client.repo(&job.repository), &store, closed_at)).await?.map(Box::new);
         }
-        let times =
-            [decided.decision.revisit_at, decided.compared_at, shown.revisit_at, self.doubted_again_at(), memory_at];
+        let times = [decided.decision.revisit_at, decided.compared_at, show_at, self.doubted_again_at(), memory_at];
         Ok(Some(ReconcileOutcome {
             revisit_at: times.into_iter().flatten().min(),
-            seen: self.seen(&observation, &decided.decision, updated_at, shown.is_current),
-            above: above(&observation, &decided.decision, above_before, shown.executed.done > 0),
-            result: Settled::Decided(summary(&observation, decided, shown.executed, is_private, ended)),
+            seen: self.seen(&observation, &decided.decision, updated_at, is_current),
+            above: above(&observation, &decided.decision, above_before, executed.done > 0),
+            result: Settled::Decided(summary(&observation, decided, executed, is_private, ended)),
         }))
     }
 
@@ -198,13 +189,13 @@ impl Turn<'_> {
             let record = |record| refs::attempt_document(record, &feedback, after_failure, None);
             let attempt = decision.attempt.as_ref().map(record).transpose()?;
             let subject = refs::subject(&decision);
-            let report = store.objects().report(decision.surface.status_comment, &texts);
+            let report = store.objects.report(decision.surface.status_comment, &texts);
             let lines = render::history_lines(&decision);
-            let statement = self.signed_statement(observation, &decision, store.objects())?;
+            let statement = self.signed_statement(observation, &decision, store.objects)?;
             let statement = statement.as_deref();
             let save =
                 Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject, statement };
-            if store.objects().is_ref() {
+            if store.objects.is_ref() {
                 self.debug_memory.expect(&observation.snapshot, &decision);
             }
             let doubts = client.doubts();
@@ -227,7 +218,13 @@ impl Turn<'_> {
                     return Err(Failed { reason, retry: Retry::WhenAnswered });
                 }
                 // Without a saved state attempts are not counted, but the comment must show why: so this goes on.
-                Err(RefsError::Refused(reason)) => (None, Some(not_saved(store.objects(), reason))),
+                Err(RefsError::Refused(mut reason)) => {
+                    if store.objects.is_ref() {
+                        reason +=
+                            "; without contents: write, `state: { backend: comment }` keeps it in the status comment";
+                    }
+                    (None, Some(Problem { what: "save the state".into(), reason }))
+                }
                 Err(error) => return Err(error.into()),
             };
             return Ok(Some(Decided {
@@ -265,13 +262,14 @@ impl Turn<'_> {
     }
 
     /// Makes the pull request look as decided. What cannot be taken back waits while the observation may be stale, or
-    /// while another process shows it.
+    /// while another process shows it. Returns what was done, whether the observation shows the facts of all recent events,
+    /// and when to look again.
     async fn show(
         &self,
         observation: &mut Observation,
         decided: &mut Decided,
         storage: &Storage,
-    ) -> Result<Shown, Failed> {
+    ) -> Result<(Executed, bool, Option<Timestamp>), Failed> {
         let now = self.now;
         let Decided { decision, texts, concurrent_save, is_in_doubt, .. } = decided;
         Box::pin(self.share(observation, &mut decision.surface, texts)).await?;
@@ -287,7 +285,7 @@ impl Turn<'_> {
         let executed = Box::pin(self.executor.execute(&self.client, &observation.surface, &effects)).await?;
         let question_at = unanswered.and_then(|since| recent::next_question(since, now));
         let revisit_at = [post_at, executed.again_at, looks, question_at].into_iter().flatten().min();
-        Ok(Shown { executed, is_current: looks.is_none(), revisit_at })
+        Ok((executed, looks.is_none(), revisit_at))
     }
 
     /// What later lists of pull requests are compared with.
@@ -393,15 +391,6 @@ pub(super) fn decide(observation: &Observation, loaded: &LoadedRun, now: Timesta
         }
     };
     (state, decision)
-}
-
-fn not_saved(storage: &Storage, reason: String) -> Problem {
-    let reason = if storage.is_ref() {
-        format!("{reason}; without contents: write, `state: {{ backend: comment }}` keeps it in the status comment")
-    } else {
-        reason
-    };
-    Problem { what: "save the state".into(), reason }
 }
 
 /// The repository's own escalation report.

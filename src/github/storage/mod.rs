@@ -3,23 +3,43 @@
 //!
 //! A run follows its repository's configuration: where the configured place holds nothing and another one does, the run
 //! moves, with all its documents. The places differ in what they promise to two writers at once; see each.
+//!
+//! In the comment: GitHub edits comments without any condition. The comment is read again right before it is written, so
+//! what another writer saved before that is seen, and decided on again; what two of them write within one request's time of
+//! each other is not, and the later one stands. What is lost then is what the other remembered of one look: attempts
+//! are counted by head commit and posts are found by their markers, so neither is made twice.
+//!
+//! Who has write access can edit the comment, as they can move a ref: the state in it is believed under the App's seal
+//! only ([`Seal`](crate::refs::Seal)), and a workflow without one does not resist people with push access anyway.
 
 mod artifact;
-mod comment;
 
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use http::Method;
 use parking_lot::Mutex;
+use serde::Deserialize;
+use serde_json::json;
 
+use self::artifact::ArtifactSlot;
 pub use self::artifact::StateArtifact;
-use self::{artifact::ArtifactSlot, comment::CommentSlot};
-use super::{GithubObjects, OwnComment, PullRequestFacts, Repo, Target, marker, objects::told};
+use super::{
+    Client, Error, GithubObjects, OwnComment, PullRequestFacts, Repo, Target,
+    error::OrAbsent as _,
+    marker::{Marker, state_apart, with_state},
+    objects::told,
+    observe::status_comments,
+    path,
+    retry::Repeat,
+};
 use crate::{
-    refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError},
+    refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError, Slot},
     render::Rendered,
 };
-use loopgate_core::{Sha, deciding::StatusCommentWish, policy::StateBackend};
+use loopgate_core::{
+    CommentId, PrNumber, RepoName, Sha, deciding::StatusCommentWish, observed::AppIdentity, policy::StateBackend,
+};
 
 /// How long the state of an ended run stays where it is.
 pub(super) const KEPT_AFTER_THE_END: TimeDelta = TimeDelta::days(14);
@@ -46,9 +66,13 @@ impl Storage {
     /// The status comment that was seen, or the one there will be.
     pub fn status_comment(target: Target<'_>, facts: &PullRequestFacts) -> Self {
         let Target { repo: Repo { client, name }, number } = target;
-        let (client, repository, us) = (client.clone(), name.clone(), facts.us.clone());
-        let comment = Mutex::new(facts.status_comments().into_iter().next());
-        Self::Comment(PackedObjects::new(CommentSlot { client, repository, number, us, comment }))
+        Self::Comment(PackedObjects::new(CommentSlot {
+            client: client.clone(),
+            repository: name.clone(),
+            number,
+            us: facts.us.clone(),
+            comment: Mutex::new(facts.status_comments().into_iter().next()),
+        }))
     }
 
     /// The configured place. Artifacts are uploaded by workflows: without one the comment takes their place.
@@ -87,7 +111,8 @@ impl Storage {
         match (self, wish) {
             (Self::Comment(_), StatusCommentWish::Upsert) => texts.status_comment.clone(),
             (Self::Comment(objects), StatusCommentWish::Leave) => {
-                objects.slot().comment().map(|it| marker::state_apart(&it.body).0.to_owned()).unwrap_or_default()
+                let comment = objects.slot.comment();
+                comment.map(|comment| state_apart(&comment.body).0.to_owned()).unwrap_or_default()
             }
             (Self::Ref(_) | Self::Artifact(_), _) => texts.artifact.clone(),
         }
@@ -97,9 +122,9 @@ impl Storage {
     /// there.
     pub fn put_in(&self, status_comments: &mut Vec<OwnComment>, text: &mut String) {
         let Self::Comment(objects) = self else { return };
-        let Some(comment) = objects.slot().comment() else { return };
-        if let (_, Some(packed)) = marker::state_apart(&comment.body) {
-            *text = marker::with_state(text, packed);
+        let Some(comment) = objects.slot.comment() else { return };
+        if let (_, Some(packed)) = state_apart(&comment.body) {
+            *text = with_state(text, packed);
         }
         match status_comments.iter_mut().find(|known| known.id == comment.id) {
             Some(known) => *known = comment,
@@ -135,5 +160,86 @@ impl GitObjects for Storage {
 
     async fn refs(&self, below: &str) -> Result<Vec<(RefName, Sha)>, RefsError> {
         with!(self, objects => objects.refs(below).await)
+    }
+}
+
+/// The status comment of one pull request.
+pub(super) struct CommentSlot {
+    client: Client,
+    repository: RepoName,
+    number: PrNumber,
+    us: AppIdentity,
+    /// As it was last read or written.
+    comment: Mutex<Option<OwnComment>>,
+}
+
+#[derive(Deserialize)]
+struct Written {
+    id: CommentId,
+    body: Option<String>,
+}
+
+impl CommentSlot {
+    fn comment(&self) -> Option<OwnComment> {
+        self.comment.lock().clone()
+    }
+
+    fn is_now(&self, comment: Option<OwnComment>) {
+        *self.comment.lock() = comment;
+    }
+
+    /// The comment as it stands on GitHub.
+    async fn look_again(&self) -> Result<Option<OwnComment>, Error> {
+        let Some(OwnComment { id, .. }) = self.comment() else {
+            return Ok(status_comments(self.client.repo(&self.repository), self.number, &self.us)
+                .await?
+                .into_iter()
+                .next());
+        };
+        let path = format!("{}/issues/comments/{id}", path::repo(&self.repository));
+        let found = self.client.get::<Written>(&path).await.or_absent()?;
+        Ok(found.map(|Written { id, body }| OwnComment { id, body: body.unwrap_or_default() }))
+    }
+
+    async fn write(&self, over: Option<CommentId>, body: String) -> Result<OwnComment, Error> {
+        let repository = path::repo(&self.repository);
+        let json = json!({ "body": body });
+        let id = match over {
+            Some(id) => {
+                let path = format!("{repository}/issues/comments/{id}");
+                self.client.tell(Method::PATCH, &path, Some(&json), Repeat::Safe).await?;
+                id
+            }
+            None => {
+                let path = format!("{repository}/issues/{}/comments", self.number);
+                let _booked = self.client.booked(None).await;
+                self.client.write::<Written>(Method::POST, &path, &json, Repeat::Never).await?.id
+            }
+        };
+        Ok(OwnComment { id, body })
+    }
+}
+
+impl Slot for CommentSlot {
+    fn room(&self) -> usize {
+        StateBackend::ROOM_IN_COMMENT
+    }
+
+    async fn read(&self) -> Result<Option<String>, RefsError> {
+        let comment = self.comment();
+        Ok(comment.and_then(|comment| state_apart(&comment.body).1.map(str::to_owned)))
+    }
+
+    async fn replace(&self, name: &RefName, old: Option<&str>, new: &str, report: &str) -> Result<(), RefsError> {
+        let there = self.look_again().await.map_err(told)?;
+        let standing = there.as_ref().and_then(|comment| state_apart(&comment.body).1);
+        if standing != old {
+            self.is_now(there);
+            return Err(RefsError::RefMoved { name: name.clone() });
+        }
+        let body = with_state(&Marker::Status.on(report), new);
+        let written = self.write(there.map(|comment| comment.id), body).await.map_err(told)?;
+        self.is_now(Some(written));
+        Ok(())
     }
 }

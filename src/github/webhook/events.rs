@@ -1,18 +1,17 @@
 //! One function for each webhook event that concerns pull requests.
 
 use loopgate_core::{
-    CheckRunId, CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, UserId,
+    CheckRunId, RepoName, Sha,
     gate::may_speak,
     observed::{Actor, AnnouncedPush, Hint, OwnCheck},
 };
 
-use serde::de::IgnoredAny;
+use serde::{Deserialize as _, de::IgnoredAny};
 
 use super::{
-    CheckNews, Irrelevant, Misread, OwnApp, Reader, Routed, Target, Work,
-    payload::{Account, App, Commit, Payload, PullRequest, Repository, Run, Text},
+    CheckNews, Irrelevant, Misread, Reader, Routed, Target, Work,
+    payload::{Commit, Payload, PullRequest, Run},
 };
-
 use crate::github::marker::Marker;
 
 type RouteResult = Result<Routed, NoWork>;
@@ -65,12 +64,12 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Routed, Misread> {
 }
 
 /// Each event and action that is routed has its line here.
-fn route(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
-    match (reader.event, event.action()) {
+fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
+    match (reader.event, event.action.as_str()) {
         ("pull_request", "opened" | "reopened" | "synchronize") => head_moved(reader, event),
         ("pull_request", "closed") => reader.pull(event, Some(Hint::Closed)),
         ("pull_request", "dequeued") => {
-            let at = event.pull_request.as_ref().and_then(|pull_request| time(pull_request.updated_at.as_ref()));
+            let at = event.pull_request.as_ref().and_then(|pull_request| pull_request.updated_at);
             reader.pull(event, Some(Hint::Dequeued { at: at.unwrap_or(reader.received_at) }))
         }
         // `stacked` is in GitHub's description of its webhooks; no event there announces that a stack was dissolved.
@@ -84,10 +83,10 @@ fn route(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
         }
         ("issue_comment", "created" | "edited" | "deleted") => issue_comment(reader, event),
         ("pull_request_review", action @ ("submitted" | "dismissed" | "edited")) => {
-            let review = ReviewId::new(reader.of(event.review.as_ref(), "review")?.id);
+            let review = reader.of(event.review.as_ref(), "review")?.id;
             let hint = match action {
                 "submitted" => Some(Hint::ReviewWritten { review }),
-                "edited" => event.by().map(|by| Hint::ReviewEdited { review, by }),
+                "edited" => event.sender.clone().map(|by| Hint::ReviewEdited { review, by }),
                 _ => None,
             };
             reader.by_others(event)?.pull(event, hint)
@@ -102,15 +101,15 @@ fn route(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
         ("check_run", action) => check_run(reader, event, action),
         ("check_suite", action) => check_suite(reader, event, action),
         ("status", _) => {
-            let commit = reader.of(event.sha.as_ref(), "sha")?;
-            let news = event.context.as_deref().map(|context| CheckNews::Status { context: context.to_owned() });
+            let commit = reader.of(event.sha, "sha")?;
+            let news = event.context.clone().map(|context| CheckNews::Status { context });
             Ok(reader.by_others(event)?.head(event, commit, None)?.with(news))
         }
         ("workflow_run", "requested" | "completed") => {
             let run = reader.of(event.workflow_run.as_ref(), "workflow_run")?;
             match queued(run) {
                 Some((commits, base_ref, head_ref)) => reader.group(event, commits, base_ref, Some(head_ref)),
-                None => reader.head(event, &run.head_sha, named(run.pull_requests.as_deref())),
+                None => reader.head(event, run.head_sha, named(run.pull_requests.as_deref())),
             }
         }
         ("push", _) => push(reader, event),
@@ -125,144 +124,131 @@ fn route(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
         ("installation_repositories", "added") => repositories_added(reader, event),
         ("repository", "renamed" | "transferred" | "unarchived") => reader.work(event, Target::Repository, None),
         // Another default branch: the plain names of our checks stand for that one from now on.
-        ("repository", "edited") if event.changes.as_ref().is_some_and(|changes| changes.default_branch.is_some()) => {
+        ("repository", "edited") if event.changes["default_branch"].is_object() => {
             reader.work(event, Target::Repository, None)
         }
         ("team", "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository") => {
-            reader.rights(event, reader.of(team(event), "team")?)
+            let team = event.organization.as_ref().zip(event.team["slug"].as_str());
+            let team = team.and_then(|(organization, slug)| format!("{}/{slug}", organization.login).parse().ok());
+            reader.rights(event, Hint::TeamChanged { team: reader.of(team, "team")? })
         }
         ("membership", "added" | "removed") | ("member", "added" | "edited" | "removed") => {
-            let member = reader.of(actor(event.member.as_ref()), "member")?;
-            reader.rights(event, Hint::MemberChanged { member })
+            reader.rights(event, Hint::MemberChanged { member: reader.of(event.member.clone(), "member")? })
         }
         ("organization", "member_added" | "member_removed") => {
-            let user = event.membership.as_ref().and_then(|membership| membership.user.as_ref());
-            let member = reader.of(actor(user), "membership.user")?;
+            let member = reader.of(Actor::deserialize(&event.membership["user"]).ok(), "membership.user")?;
             reader.rights(event, Hint::MemberChanged { member })
         }
         // GitHub sends it to every App, which cannot choose not to get it
         // (<https://docs.github.com/en/webhooks/webhook-events-and-payloads#github_app_authorization>).
         ("github_app_authorization", "revoked") => {
-            Ok(Routed::Withdrawn(UserId::new(reader.of(event.sender.as_ref(), "sender")?.id)))
+            Ok(Routed::Withdrawn(reader.of(event.sender.as_ref(), "sender")?.id))
         }
         _ => irrelevant(Irrelevant::UnknownAction),
     }
 }
 
-fn head_moved(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+fn head_moved(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let pull_request = reader.of(event.pull_request.as_ref(), "pull_request")?;
-    let seen = head_seen(pull_request, reader.received_at);
-    let reopened = (event.action() == "reopened").then_some(Hint::Reopened);
-    let opened = (event.action() == "opened").then(|| opened(pull_request)).flatten();
-    reader.pull(event, seen.into_iter().chain(pushed(event)).chain(opened).chain(reopened))
+    let PullRequest { head, base, updated_at, .. } = pull_request;
+    let Some(sha) = head.as_ref().and_then(|head| head.sha) else { return reader.pull(event, None) };
+    // The later of our clock and GitHub's: a head taken for seen too early could lend it an approval of the one before.
+    let at = updated_at.map_or(reader.received_at, |updated_at| updated_at.max(reader.received_at));
+    let mut hints = vec![Hint::HeadSeen { sha, at }];
+    let base = base.as_ref().and_then(|base| base.branch.clone());
+    match event.action.as_str() {
+        // What is there since GitHub's time of it: words between the opening and an event that comes late are about this
+        // head.
+        "opened" => hints.extend(base.zip(*updated_at).map(|(base, at)| Hint::Opened { sha, base, at })),
+        "reopened" => hints.push(Hint::Reopened),
+        // The sender of the event that announces a push has pushed.
+        _ => {
+            if let (Some(before), Some(after), Some(by)) = (event.before, event.after, event.sender.clone()) {
+                hints.push(Hint::Pushed(AnnouncedPush { before, after, by }));
+            }
+        }
+    }
+    reader.pull(event, hints)
 }
 
-/// The later of our clock and GitHub's: a head taken for seen too early could lend it an approval of the one before.
-fn head_seen(pull_request: &PullRequest<'_>, received_at: Timestamp) -> Option<Hint> {
-    let sha = sha(pull_request.head.as_ref()?.sha.as_deref()?)?;
-    let at = time(pull_request.updated_at.as_ref()).map_or(received_at, |updated_at| updated_at.max(received_at));
-    Some(Hint::HeadSeen { sha, at })
-}
-
-/// Who pushed: the sender of the event that announces the push.
-fn pushed(event: &Payload<'_>) -> Option<Hint> {
-    let (before, after) = (sha(event.before.as_deref()?)?, sha(event.after.as_deref()?)?);
-    let by = event.by().filter(|_| event.action() == "synchronize")?;
-    Some(Hint::Pushed(AnnouncedPush { before, after, by }))
-}
-
-/// What is there since GitHub's time of it: words between the opening and an event that comes late are about this head.
-fn opened(pull_request: &PullRequest<'_>) -> Option<Hint> {
-    let sha = sha(pull_request.head.as_ref()?.sha.as_deref()?)?;
-    let base = pull_request.base.as_ref()?.branch.as_ref()?.to_string();
-    Some(Hint::Opened { sha, base, at: time(pull_request.updated_at.as_ref())? })
-}
-
-fn issue_comment(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+fn issue_comment(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let written = reader.of(event.comment.as_ref(), "comment")?;
     let issue = reader.of(event.issue.as_ref(), "issue")?;
     require(issue.pull_request.is_some(), Irrelevant::NotAPullRequest)?;
     reader.by_others(event)?;
     let now = written.body.as_deref();
-    let before = event.changes.as_ref().and_then(|changes| changes.body.as_ref()?.from.as_deref());
+    let before = event.changes["body"]["from"].as_str();
     // A post of ours that somebody deletes is made again. Whose it was is read from the API.
-    let is_a_post = event.action() == "deleted" && now.is_some_and(|body| Marker::of(body).is_some());
+    let is_a_post = event.action.as_str() == "deleted" && now.is_some_and(|body| Marker::of(body).is_some());
     require(is_a_post || [now, before].into_iter().flatten().any(may_speak), Irrelevant::Chat)?;
-    let comment = CommentId::new(written.id);
-    let hint = match event.action() {
-        "edited" => {
-            event.by().zip(time(written.updated_at.as_ref())).map(|(by, at)| Hint::CommentEdited { comment, by, at })
-        }
-        "deleted" => event.by().map(|by| Hint::CommentDeleted { comment, by }),
+    let (comment, by) = (written.id, event.sender.clone());
+    let hint = match event.action.as_str() {
+        "edited" => by.zip(written.updated_at).map(|(by, at)| Hint::CommentEdited { comment, by, at }),
+        "deleted" => by.map(|by| Hint::CommentDeleted { comment, by }),
         _ => Some(Hint::CommentWritten { comment }),
     };
-    reader.work(event, |repository| pull(repository, issue.number), hint)
+    reader.work(event, |repository| Target::PullRequest { repository, number: issue.number }, hint)
 }
 
-fn check_run(reader: &Reader<'_>, event: &Payload<'_>, action: &str) -> RouteResult {
+fn check_run(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult {
     let run = reader.of(event.check_run.as_ref(), "check_run")?;
-    let ours = reader.own.owns(run.app.as_ref());
-    let check_run = CheckRunId::new(reader.of(run.id, "check_run.id")?);
+    let ours = run.app.as_ref().is_some_and(|app| app.id == reader.own.app_id);
+    let (check_run, by) = (CheckRunId::new(reader.of(run.id, "check_run.id")?), event.sender.clone());
     let hint = match action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
         "completed" => {
             // Of a check run with one of our names nothing is awaited: ours are known, and no other counts.
             let is_named_as_ours = run.name.as_deref().is_some_and(|name| OwnCheck::named(name).is_some());
-            let head = sha(&run.head_sha).filter(|_| !is_named_as_ours);
-            let completed = head.map(|head| Hint::CheckRunCompleted { check_run, head });
+            let completed = (!is_named_as_ours).then_some(Hint::CheckRunCompleted { check_run, head: run.head_sha });
             let hints = named(run.pull_requests.as_deref()).into_iter().chain(completed);
-            let news = run.name.as_deref().zip(run.check_suite.as_ref()).map(|(name, suite)| CheckNews::Run {
-                id: check_run,
-                suite: suite.id,
-                name: name.to_owned(),
-                app: run.app.as_ref().and_then(|app| Some(app.slug.as_ref()?.to_string())),
-            });
-            return Ok(reader.head(event, &run.head_sha, hints)?.with(news));
+            let app = run.app.as_ref().and_then(|app| app.slug.clone());
+            let news = run.name.clone().zip(run.check_suite.as_ref());
+            let news = news.map(|(name, suite)| CheckNews::Run { id: check_run, suite: suite.id, name, app });
+            return Ok(reader.head(event, run.head_sha, hints)?.with(news));
         }
         "rerequested" | "requested_action" if !ours => return irrelevant(Irrelevant::NotOurs),
-        "rerequested" => event.by().map(|by| Hint::CheckRunRerequested { check_run, by }),
+        "rerequested" => by.map(|by| Hint::CheckRunRerequested { check_run, by }),
         "requested_action" => {
-            let pressed = reader.of(event.requested_action.as_ref(), "requested_action")?;
+            let pressed = reader.of(event.requested_action["identifier"].as_str(), "requested_action")?;
             // GitHub's own limit for identifiers is 20 characters.
-            let identifier = pressed.identifier.chars().take(20).collect();
-            event.by().map(|by| Hint::ButtonPressed { check_run, identifier, by })
+            let identifier = pressed.chars().take(20).collect();
+            by.map(|by| Hint::ButtonPressed { check_run, identifier, by })
         }
         _ => return irrelevant(Irrelevant::UnknownAction),
     };
-    reader.head(event, &run.head_sha, hint)
+    reader.head(event, run.head_sha, hint)
 }
 
-fn check_suite(reader: &Reader<'_>, event: &Payload<'_>, action: &str) -> RouteResult {
+fn check_suite(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult {
     let suite = reader.of(event.check_suite.as_ref(), "check_suite")?;
-    let ours = reader.own.owns(suite.app.as_ref());
+    let ours = suite.app.as_ref().is_some_and(|app| app.id == reader.own.app_id);
     let hint = match action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
         "completed" => {
             let news = suite.id.zip(suite.latest_check_runs_count).map(|(id, runs)| CheckNews::Suite { id, runs });
             let named = named(suite.pull_requests.as_deref());
-            return Ok(reader.head(event, &suite.head_sha, named)?.with(news));
+            return Ok(reader.head(event, suite.head_sha, named)?.with(news));
         }
         "rerequested" if !ours => return irrelevant(Irrelevant::NotOurs),
-        "rerequested" => sha(&suite.head_sha).zip(event.by()).map(|(sha, by)| Hint::CheckSuiteRerequested { sha, by }),
+        "rerequested" => event.sender.clone().map(|by| Hint::CheckSuiteRerequested { sha: suite.head_sha, by }),
         _ => return irrelevant(Irrelevant::UnknownAction),
     };
-    reader.head(event, &suite.head_sha, hint)
+    reader.head(event, suite.head_sha, hint)
 }
 
 /// The group that a run was started for: its head and base, and the refs of the base and of the queue. A queue names its
 /// branches `gh-readonly-queue/main/pr-12-<base commit>`; only the queue itself causes the event `merge_group`.
-fn queued(run: &Run<'_>) -> Option<((Sha, Sha), String, String)> {
+fn queued(run: &Run) -> Option<((Sha, Sha), String, String)> {
     if run.event.as_deref() != Some("merge_group") {
         return None;
     }
     let branch: &str = run.head_branch.as_deref()?;
     let (base_branch, rest) = branch.strip_prefix("gh-readonly-queue/")?.rsplit_once("/pr-")?;
     let (_, base) = rest.split_once('-')?;
-    let commits = (sha(&run.head_sha)?, sha(base)?);
-    Some((commits, format!("refs/heads/{base_branch}"), format!("refs/heads/{branch}")))
+    Some(((run.head_sha, base.parse().ok()?), format!("refs/heads/{base_branch}"), format!("refs/heads/{branch}")))
 }
 
-fn push(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+fn push(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let git_ref = reader.of(event.git_ref.as_ref(), "ref")?;
     let branch = git_ref.strip_prefix("refs/heads/").ok_or(NoWork::Irrelevant(Irrelevant::NothingThatGoverns))?;
     // A branch just made is the base of nothing yet; one that is gone closes its pull requests, which has its own
@@ -272,23 +258,20 @@ fn push(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     // Commits that a forced push took away are in no list, and one without commits moved the branch to older ones.
     let unlisted = event.forced == Some(true) || event.commits.is_empty() || event.commits.len() >= PUSH_COMMITS;
     let touches = |what: fn(&str) -> bool| unlisted || event.commits.iter().any(|commit| touches(commit, what));
-    if event.repository.as_ref().is_some_and(|repository| is_org_defaults(repository, branch))
-        && touches(|path| path == "loopgate.yml")
-    {
+    // The organisation's defaults are `loopgate.yml` in the repository `<org>/.github`.
+    let holds_defaults = event.repository.as_ref().is_some_and(|repository| {
+        repository.full_name.name() == ".github" && repository.default_branch.as_deref() == Some(branch)
+    });
+    if holds_defaults && touches(|path| path == "loopgate.yml") {
         return reader.installation(event, None);
     }
     require(touches(governs), Irrelevant::NothingThatGoverns)?;
-    let moved = event.before.as_deref().and_then(sha).map(|from| Hint::BaseMoved { from });
+    let moved = event.before.map(|from| Hint::BaseMoved { from });
     reader.work(event, |repository| Target::Base { repository, branch: branch.to_owned() }, moved)
 }
 
-/// The organisation's defaults are `loopgate.yml` in the repository `<org>/.github`.
-fn is_org_defaults(repository: &Repository<'_>, branch: &str) -> bool {
-    repository.full_name.ends_with("/.github") && repository.default_branch.as_deref() == Some(branch)
-}
-
 /// A commit that lists no files at all may have touched any.
-fn touches(commit: &Commit<'_>, what: fn(&str) -> bool) -> bool {
+fn touches(commit: &Commit, what: fn(&str) -> bool) -> bool {
     let lists = [&commit.added, &commit.modified, &commit.removed];
     lists.iter().all(|list| list.is_none()) || lists.into_iter().flatten().flatten().any(|path| what(path))
 }
@@ -298,61 +281,41 @@ fn governs(path: &str) -> bool {
     matches!(path, ".github/loopgate.yml" | ".github/CODEOWNERS" | "CODEOWNERS" | "docs/CODEOWNERS")
 }
 
-fn merge_group(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+fn merge_group(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let group = reader.of(event.merge_group.as_ref(), "merge_group")?;
-    let head = reader.of(sha(&group.head_sha), "merge_group.head_sha")?;
-    let base = reader.of(sha(&group.base_sha), "merge_group.base_sha")?;
-    let head_ref = group.head_ref.as_deref().map(str::to_owned);
-    reader.group(event, (head, base), group.base_ref.to_string(), head_ref)
+    reader.group(event, (group.head_sha, group.base_sha), group.base_ref.clone(), group.head_ref.clone())
 }
 
-fn repositories_added(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+fn repositories_added(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     if event.repositories_added.len() > ADDED_REPOSITORIES {
         return reader.installation(event, None);
     }
-    let named = event.repositories_added.iter().filter_map(|repository| repository.full_name.parse().ok());
+    let named = event.repositories_added.iter().map(|repository| repository.full_name.clone());
     let targets: Vec<_> = named.map(Target::Repository).collect();
     let targets = Some(targets).filter(|targets| !targets.is_empty());
     reader.anywhere(event, reader.of(targets, "repositories_added")?, None)
 }
 
-fn team(event: &Payload<'_>) -> Option<Hint> {
-    let (organization, team) = (event.organization.as_ref()?, event.team.as_ref()?);
-    let team = format!("{}/{}", &*organization.login, &**team.slug.as_ref()?);
-    Some(Hint::TeamChanged { team: team.parse().ok()? })
-}
-
-impl Payload<'_> {
-    fn by(&self) -> Option<Actor> {
-        actor(self.sender.as_ref())
-    }
-}
-
 impl Reader<'_> {
-    /// What this event's payload must have.
-    fn of<T>(&self, part: Option<T>, field: &'static str) -> Result<T, Misread> {
-        part.ok_or_else(|| self.lacking(field))
-    }
-
     /// For an event that is no echo of our own write.
-    fn by_others(&self, event: &Payload<'_>) -> Result<&Self, NoWork> {
-        require(!self.own.acted(event.sender.as_ref()), Irrelevant::OwnEvent).map(|()| self)
+    fn by_others(&self, event: &Payload) -> Result<&Self, NoWork> {
+        let sender = event.sender.as_ref().map(|sender| &sender.login);
+        require(sender.is_none() || sender != self.own.bot.as_ref(), Irrelevant::OwnEvent).map(|()| self)
     }
 
     /// Work on the pull request that the payload holds.
-    fn pull(&self, event: &Payload<'_>, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
+    fn pull(&self, event: &Payload, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
         let number = self.of(event.pull_request.as_ref(), "pull_request")?.number;
-        self.work(event, |repository| pull(repository, number), hints)
+        self.work(event, |repository| Target::PullRequest { repository, number }, hints)
     }
 
-    fn head(&self, event: &Payload<'_>, head_sha: &str, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
-        let sha = self.of(sha(head_sha), "head commit")?;
+    fn head(&self, event: &Payload, sha: Sha, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
         self.work(event, |repository| Target::Head { repository, sha }, hints)
     }
 
     fn group(
         &self,
-        event: &Payload<'_>,
+        event: &Payload,
         (head, base): (Sha, Sha),
         base_ref: String,
         head_ref: Option<String>,
@@ -361,12 +324,12 @@ impl Reader<'_> {
         self.work(event, |repository| Target::MergeGroup { repository, head, base, base_ref }, Some(hint))
     }
 
-    fn installation(&self, event: &Payload<'_>, hint: Option<Hint>) -> RouteResult {
+    fn installation(&self, event: &Payload, hint: Option<Hint>) -> RouteResult {
         self.anywhere(event, vec![Target::Installation], hint)
     }
 
     /// Who may approve has changed. Which open pull requests that affects is found later, with the hint.
-    fn rights(&self, event: &Payload<'_>, changed: Hint) -> RouteResult {
+    fn rights(&self, event: &Payload, changed: Hint) -> RouteResult {
         match &event.repository {
             Some(_) => self.work(event, Target::Repository, Some(changed)),
             None => self.installation(event, Some(changed)),
@@ -376,35 +339,18 @@ impl Reader<'_> {
     /// Work on one target of the payload's repository.
     fn work(
         &self,
-        event: &Payload<'_>,
+        event: &Payload,
         target: impl FnOnce(RepoName) -> Target,
         hints: impl IntoIterator<Item = Hint>,
     ) -> RouteResult {
-        let name = self.of(event.repository.as_ref(), "repository")?;
-        let repository = self.of(name.full_name.parse().ok(), "repository.full_name")?;
+        let repository = self.of(event.repository.as_ref(), "repository")?.full_name.clone();
         self.anywhere(event, vec![target(repository)], hints)
     }
 
-    fn anywhere(
-        &self,
-        event: &Payload<'_>,
-        targets: Vec<Target>,
-        hints: impl IntoIterator<Item = Hint>,
-    ) -> RouteResult {
-        let named = event.installation.as_ref().map(|installation| InstallationId::new(installation.id));
+    fn anywhere(&self, event: &Payload, targets: Vec<Target>, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
+        let named = event.installation.as_ref().map(|installation| installation.id);
         let Some(installation) = named.or(self.installation) else { return irrelevant(Irrelevant::NoInstallation) };
         Ok(Routed::Work(Work { installation, targets, hints: hints.into_iter().collect() }))
-    }
-}
-
-impl OwnApp {
-    fn acted(&self, sender: Option<&Account<'_>>) -> bool {
-        let (Some(bot), Some(sender)) = (&self.bot, sender) else { return false };
-        bot.as_str().eq_ignore_ascii_case(&sender.login)
-    }
-
-    fn owns(&self, app: Option<&App<'_>>) -> bool {
-        app.is_some_and(|app| app.id == self.app_id.get())
     }
 }
 
@@ -416,24 +362,7 @@ fn require(is_so: bool, or_else: Irrelevant) -> Result<(), NoWork> {
     if is_so { Ok(()) } else { irrelevant(or_else) }
 }
 
-fn pull(repository: RepoName, number: u64) -> Target {
-    Target::PullRequest { repository, number: PrNumber::new(number) }
-}
-
-fn sha(text: &str) -> Option<Sha> {
-    text.parse().ok()
-}
-
-fn time(text: Option<&Text<'_>>) -> Option<Timestamp> {
-    text?.parse().ok()
-}
-
-fn actor(account: Option<&Account<'_>>) -> Option<Actor> {
-    let account = account?;
-    Some(Actor { id: UserId::new(account.id), login: account.login.parse().ok()? })
-}
-
-fn named(pulls: Option<&[PullRequest<'_>]>) -> Option<Hint> {
-    let pulls: Vec<_> = pulls?.iter().take(NAMED_PULLS).map(|pull| PrNumber::new(pull.number)).collect();
+fn named(pulls: Option<&[PullRequest]>) -> Option<Hint> {
+    let pulls: Vec<_> = pulls?.iter().take(NAMED_PULLS).map(|pull| pull.number).collect();
     (!pulls.is_empty()).then_some(Hint::NamedPulls { pulls })
 }

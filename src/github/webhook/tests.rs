@@ -353,7 +353,9 @@ fn what_cannot_be_read_is_said_without_quoting_it() {
     insta::assert_snapshot!(error("pull_request", b"{\"action\":\"opened\""), @"the body is not JSON (line 1, column 18)");
     insta::assert_snapshot!(error("pull_request", br#"{"pull_request":{"number":"<script>"}}"#), @"the body is JSON, but not a `pull_request` payload as GitHub documents it (line 1, column 36)");
     let sha = br#"{"sha":"main","repository":{"full_name":"a/b"}}"#;
-    insta::assert_snapshot!(error("status", sha), @"the `status` payload lacks a usable head commit");
+    insta::assert_snapshot!(error("status", sha), @"the body is JSON, but not a `status` payload as GitHub documents it (line 1, column 13)");
+    let bare = br#"{"repository":{"full_name":"a/b"}}"#;
+    insta::assert_snapshot!(error("status", bare), @"the `status` payload lacks a usable sha");
     assert!(matches!(route("star", &b"[".repeat(1_000_000), &own(), received_at()), Err(Misread::NotJson { .. })));
 }
 

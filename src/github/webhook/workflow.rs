@@ -4,7 +4,7 @@
 
 use super::payload::{Payload, PullRequest};
 use super::{Irrelevant, Misread, OwnApp, Reader, Routed, Target, Work, events};
-use loopgate_core::{InstallationId, PrNumber, RepoName, Sha, Timestamp, observed::Hint};
+use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
 
 /// What a workflow was started for.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -79,11 +79,9 @@ pub fn route_in_workflow(
 /// The head of the pull requests that `Hint::NamedPulls` names, if the event is of a run that `pull_request` started.
 /// The list is empty for forks. A pull request that has moved on since makes it worthless.
 fn seen_by_run(reader: &Reader<'_>) -> Option<Hint> {
-    let run = reader.read::<Payload<'_>>().ok()?.workflow_run?;
-    let sha: Sha = run.head_sha.parse().ok()?;
-    let pulls = run.pull_requests.unwrap_or_default();
-    let is_at_head =
-        |pull: &PullRequest<'_>| pull.head.as_ref().is_some_and(|head| head.sha.as_ref() == Some(&run.head_sha));
+    let run = reader.read::<Payload>().ok()?.workflow_run?;
+    let (sha, pulls) = (run.head_sha, run.pull_requests.unwrap_or_default());
+    let is_at_head = |pull: &PullRequest| pull.head.as_ref().is_some_and(|head| head.sha == Some(sha));
     let is_head = !pulls.is_empty() && pulls.iter().all(is_at_head);
     let is_pull_request = run.event.is_some_and(|event| event.starts_with("pull_request"));
     (is_pull_request && is_head).then_some(Hint::HeadSeen { sha, at: reader.received_at })
@@ -95,10 +93,10 @@ fn everything(repository: &RepoName) -> InWorkflow {
 
 /// Started by hand: for the pull request that the input `pull-request` names, or for all.
 fn dispatched(reader: &Reader<'_>, repository: &RepoName) -> Result<InWorkflow, Misread> {
-    let inputs = reader.read::<Payload<'_>>()?.inputs;
-    let named = inputs.and_then(|inputs| inputs.pull_request).filter(|text| !text.trim().is_empty());
+    let inputs = reader.read::<Payload>()?.inputs;
+    let named = inputs["pull-request"].as_str().map(str::trim).filter(|text| !text.is_empty());
     let Some(named) = named else { return Ok(everything(repository)) };
-    let number = named.trim().trim_start_matches('#').parse().map_err(|_| reader.lacking("inputs.pull-request"))?;
+    let number = reader.of(named.trim_start_matches('#').parse().ok(), "inputs.pull-request")?;
     let target = Target::PullRequest { repository: repository.clone(), number: PrNumber::new(number) };
     Ok(InWorkflow::Look { targets: vec![target], hints: Vec::new() })
 }

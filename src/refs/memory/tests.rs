@@ -3,7 +3,7 @@ use std::{collections::BTreeSet, sync::Arc};
 use chrono::TimeDelta;
 
 use super::*;
-use crate::refs::{GitObjects as _, LocalRepository, fixtures::FakeObjects};
+use crate::refs::{LocalRepository, fixtures::FakeObjects};
 use loopgate_core::{
     evidence::{CheckResults, Failure},
     memory::{AppliedFix, MEMORY_SCHEMA},
@@ -162,7 +162,7 @@ async fn a_long_run_has_several_files_and_a_fork_teaches_once_it_is_merged() {
         .iter()
         .filter_map(|nth| objects.file(&week, &format!("failures/pr-1{nth}.jsonl")).map(|file| file.len()))
         .collect();
-    assert!(sizes.len() >= 3 && sizes.iter().all(|size| *size <= documents::MOST_BYTES), "{sizes:?}");
+    assert!(sizes.len() >= 3 && sizes.iter().all(|size| *size <= MOST_BYTES), "{sizes:?}");
     assert_eq!(store.lines().await.unwrap().len(), 60);
     assert!(store.load().await.unwrap().cards.is_empty());
     let merged = MemoryNotes { lines: Vec::new(), merged: ["pr-1".to_owned()].into() };

@@ -2,7 +2,7 @@ use serde_json::{Value, json};
 
 use super::*;
 use crate::refs::{
-    Seal, archive_entry,
+    RefName, Seal, SealOf, archive_entry, archived,
     fixtures::{FakeObjects, begun, judged, line, record, sample_state},
 };
 use loopgate_core::{PrNumber, evidence::CheckEvidence, state::RunStatus};

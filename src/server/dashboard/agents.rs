@@ -28,7 +28,7 @@ use url::Url;
 
 use super::{as_a_visitor, tokens::PREFIX};
 use crate::{
-    github::{ErrorKind, FeedbackReader, LoopReader, Pacing, Waited},
+    github::{FeedbackReader, LoopReader, Pacing, Waited},
     mcp::{Answer, Call, Dispute, Place, Refused, Stop, Toolbox, Tools},
     refs::MemoryStore,
     render::{Until, dispute_to_say, explanation, memory_found},
@@ -196,7 +196,7 @@ impl Desk {
         match waited.await {
             Ok(Waited::Ended(reading) | Waited::TimedOut(Some(reading))) => Ok(Some(Value::Object(reading.document()))),
             Ok(Waited::TimedOut(None)) => Err(not_now("GitHub did not tell in time")),
-            Err(error) if error.kind() == ErrorKind::Refusal => Ok(None),
+            Err(error) if error.is_refusal() => Ok(None),
             Err(error) => Err(not_now(error)),
         }
     }

@@ -39,12 +39,12 @@ async fn read(admin: &Admin) -> Result<Operations, Refused> {
         admin.services.store.problems()
     )?;
     let github = admin.services.github.as_ref();
-    let spending = github.map(|github| github.spending()).unwrap_or_default();
+    let requests = github.map(|github| github.counts()).unwrap_or_default();
     let queue = WorkClass::ALL.into_iter().map(|class| Queue {
         class: work_class(class.as_str()),
         oldest: counts.oldest[class as usize].map(|oldest| age(oldest, now)),
-        spent: spending.spent[class as usize],
-        deferred: spending.deferred[class as usize],
+        spent: requests.spent[class as usize],
+        deferred: requests.deferred[class as usize],
     });
     let budget = |(installation, quota): (loopgate_core::InstallationId, crate::github::Quota)| Budget {
         installation: installation.get(),

@@ -97,7 +97,7 @@ async fn a_check_run_carries_its_state_text_and_digest() {
     assert_eq!(body["head_sha"], untouched().pull_request.head.sha.to_string());
     assert_eq!((&body["status"], &body["conclusion"]), (&json!("completed"), &json!("failure")));
     assert_eq!(body["output"]["title"], "Attempt 1 failed");
-    let digest = check_run::Digest::parse(body["external_id"].as_str().unwrap()).unwrap();
+    let digest = crate::github::marker::Digest::parse(body["external_id"].as_str().unwrap()).unwrap();
     assert_eq!(digest, check_run::digest(write(0).state, &write(0).text, false, "main"));
 }
 
@@ -164,7 +164,7 @@ async fn what_may_not_be_created_yet_is_left_out_and_the_rest_goes_on() {
         Effect::AddLabels(vec!["a".into()]),
         Effect::CreateStatusComment { body: "x".into() },
         Effect::PostComment { key: "gate:security:1".into(), body: "x".into(), dispatch: None },
-        Effect::React { to: Reacted::Comment(CommentId::new(7)), kind: ReactionKind::Done, presence: Presence::Absent },
+        Effect::React { to: Reacted::Comment(CommentId::new(7)), kind: ReactionKind::Done, may_be_ours: false },
         Effect::DeleteComment(CommentId::new(1)),
     ];
     let executed = bench.execute(&effects).await.unwrap();
@@ -238,21 +238,17 @@ async fn a_reaction_is_given_unless_it_is_ours_already() {
         )
         .await;
     bench.answer("POST", at, ok(201, json!({}))).await;
-    let react = |presence| Effect::React { to, kind: ReactionKind::Done, presence };
-    assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 1, "it was only bob's");
-    assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 0, "now it is known to be ours");
+    let react = |may_be_ours| Effect::React { to, kind: ReactionKind::Done, may_be_ours };
+    assert_eq!(bench.execute(&[react(true)]).await.unwrap().done, 1, "it was only bob's");
+    assert_eq!(bench.execute(&[react(true)]).await.unwrap().done, 0, "now it is known to be ours");
 
     let bench = Bench::new().await;
     bench.answer("GET", at, ok(200, json!([{ "id": 7, "user": { "id": 77, "login": "loopgate[bot]" } }]))).await;
-    assert_eq!(bench.execute(&[react(Presence::PerhapsOurs)]).await.unwrap().done, 0);
+    assert_eq!(bench.execute(&[react(true)]).await.unwrap().done, 0);
     assert_eq!(bench.requests().await.len(), 1);
 
     // The comment on the diff that happens to bear the same number is another one.
-    let inline = Effect::React {
-        to: Reacted::Inline(CommentId::new(5)),
-        kind: ReactionKind::Done,
-        presence: Presence::PerhapsOurs,
-    };
+    let inline = Effect::React { to: Reacted::Inline(CommentId::new(5)), kind: ReactionKind::Done, may_be_ours: true };
     let at = "pulls/comments/5/reactions";
     bench.answer("GET", at, ok(200, json!([]))).await;
     bench.answer("POST", at, ok(201, json!({}))).await;

@@ -183,7 +183,7 @@ fn everything_is_done_once_and_then_nothing_is_left() {
     let left = plan(&surface, &wished, &texts);
     // A reaction that is there may be somebody else's: it is looked at, not given again.
     assert_eq!(names(&left), ["React"]);
-    assert!(matches!(left[0], Effect::React { presence: Presence::PerhapsOurs, .. }));
+    assert!(matches!(left[0], Effect::React { may_be_ours: true, .. }));
 }
 
 #[test]

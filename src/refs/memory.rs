@@ -8,16 +8,21 @@
 //! The two refs are written one after the other: a writer that dies in between leaves lines that no card counts. Cards
 //! are made of whole runs, so the next attempt of the run makes up for them. [`MemoryStore::forget`] replaces a ref
 //! by a commit without parents, which no compare-and-swap can do: a line that is written in that very moment is lost.
-
-mod documents;
+//!
+//! `cards.json` is all that is read at a look-up; `recurring.json` repeats what recurs for readers that want that alone. The
+//! lines of a run are `failures/pr-12-20261120-101500.jsonl`, then `….2.jsonl`, each at most 256 KB.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use self::documents::CARDS_FILE;
-use super::{ListObjects, NewCommit, RefName, RefsError, store::unwritable};
+use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
+use serde_json::Value;
+
+use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, objects::unwritable};
 use loopgate_core::{
     FailureId, Sha, Timestamp,
-    memory::{Folder, LineStatus, Memory, MemoryLine, Retention, Rights, Week},
+    memory::{
+        Card, Folder, LineStatus, Memory, MemoryLine, Offers, Recurring, Retention, Rights, Week, redact_value, union,
+    },
 };
 
 /// Saves tried before a write is left for later.
@@ -67,8 +72,8 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         let Some(tip) = self.objects.read_ref(&RefName::memory_cards()).await? else {
             return Ok((None, Memory::default()));
         };
-        let cards = self.objects.read_own(tip, CARDS_FILE, documents::LIMIT).await?;
-        let mut memory = documents::read(&cards.unwrap_or_default());
+        let cards = self.objects.read_own(tip, CARDS_FILE, CARDS_LIMIT).await?;
+        let mut memory = read_cards(&cards.unwrap_or_default());
         memory.drop_old(self.retention, self.now);
         Ok((Some(tip), memory))
     }
@@ -109,12 +114,12 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             let tip = self.objects.read_ref(&name).await?;
             let (mut files, mut runs) = (Vec::new(), Vec::new());
             for (run, new) in &notes {
-                let before = documents::read_run(self.objects, tip, Folder::Failures, run).await?;
-                let mut lines = loopgate_core::memory::union(before.iter().chain(new).cloned());
+                let before = read_run(self.objects, tip, Folder::Failures, run).await?;
+                let mut lines = union(before.iter().chain(new).cloned());
                 let earliest = lines.iter().map(|line| line.attempt).min();
                 if earliest.is_none_or(|earliest| earliest > 1) {
                     // It began in another week.
-                    lines = loopgate_core::memory::union(lines.into_iter().chain(self.last_week(week, run).await?));
+                    lines = union(lines.into_iter().chain(self.last_week(week, run).await?));
                 }
                 if merged.contains(*run)
                     && let Some(last) = lines.iter_mut().max_by_key(|line| line.attempt)
@@ -126,12 +131,12 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                 let is_new = |line: &&&MemoryLine| !known.contains(&line.key());
                 let new = of_week.iter().filter(is_new).map(|line| line.attempt).collect();
                 if before.iter().ne(of_week.iter().copied()) {
-                    files.extend(documents::files(Folder::Failures, run, &of_week)?);
+                    files.extend(files_of(Folder::Failures, run, &of_week)?);
                     if !Memory::learn(lines.clone()).cards.is_empty() {
-                        files.extend(documents::files(Folder::Taught, run, &lines.iter().collect::<Vec<_>>())?);
+                        files.extend(files_of(Folder::Taught, run, &lines.iter().collect::<Vec<_>>())?);
                     }
                     if of_week.iter().any(|line| line.status == LineStatus::Escalated) {
-                        files.extend(documents::files(Folder::Escalated, run, &of_week)?);
+                        files.extend(files_of(Folder::Escalated, run, &of_week)?);
                     }
                 }
                 runs.push(Run { lines, new });
@@ -146,7 +151,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     async fn last_week(&self, week: Week, run: &str) -> Result<Vec<MemoryLine>, RefsError> {
         let Some(before) = week.before() else { return Ok(Vec::new()) };
         let tip = self.objects.read_ref(&RefName::memory_week(before)).await?;
-        documents::read_run(self.objects, tip, Folder::Failures, run).await
+        read_run(self.objects, tip, Folder::Failures, run).await
     }
 
     /// Makes cards of whole runs, counts their new lines, and drops what is too old.
@@ -181,13 +186,13 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             let tip = self.objects.read_ref(&current).await?;
             let mut files = Vec::new();
             for folder in [Folder::Taught, Folder::Escalated] {
-                for run in documents::runs(self.objects, ended, folder).await? {
-                    let old = documents::read_run(self.objects, Some(ended), folder, &run).await?;
+                for run in runs_in(self.objects, ended, folder).await? {
+                    let old = read_run(self.objects, Some(ended), folder, &run).await?;
                     let kept = old.into_iter().filter(|line| self.retention.keeps(folder, line.timestamp, self.now));
-                    let there = documents::read_run(self.objects, tip, folder, &run).await?;
-                    let lines = loopgate_core::memory::union(kept.chain(there.iter().cloned()));
+                    let there = read_run(self.objects, tip, folder, &run).await?;
+                    let lines = union(kept.chain(there.iter().cloned()));
                     if lines != there {
-                        files.extend(documents::files(folder, &run, &lines.iter().collect::<Vec<_>>())?);
+                        files.extend(files_of(folder, &run, &lines.iter().collect::<Vec<_>>())?);
                     }
                 }
             }
@@ -207,15 +212,15 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         for week in self.load().await?.weeks {
             if let Some(tip) = self.objects.read_ref(&RefName::memory_week(week)).await? {
                 for folder in Folder::ALL {
-                    for run in documents::runs(self.objects, tip, folder).await? {
-                        let of_run = documents::read_run(self.objects, Some(tip), folder, &run).await?;
+                    for run in runs_in(self.objects, tip, folder).await? {
+                        let of_run = read_run(self.objects, Some(tip), folder, &run).await?;
                         let is_kept = |line: &MemoryLine| self.retention.keeps(folder, line.timestamp, self.now);
                         lines.extend(of_run.into_iter().filter(is_kept));
                     }
                 }
             }
         }
-        Ok(loopgate_core::memory::union(lines))
+        Ok(union(lines))
     }
 
     /// Removes an error from every line and card, and the commits that held it. Returns how many lines held it.
@@ -254,8 +259,8 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         let Some(tip) = self.objects.read_ref(&name).await? else { return Ok(0) };
         let (mut files, mut told, mut forgotten) = (Vec::new(), false, 0);
         for folder in Folder::ALL {
-            for run in documents::runs(self.objects, tip, folder).await? {
-                let mut lines = documents::read_run(self.objects, Some(tip), folder, &run).await?;
+            for run in runs_in(self.objects, tip, folder).await? {
+                let mut lines = read_run(self.objects, Some(tip), folder, &run).await?;
                 for line in &mut lines {
                     let before = line.failures.len();
                     line.failures.retain(|failure| failure.fingerprint.map(FailureId::from) != Some(id));
@@ -265,7 +270,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                         forgotten += usize::from(folder == Folder::Failures);
                     }
                 }
-                files.extend(documents::files(folder, &run, &lines.iter().collect::<Vec<_>>())?);
+                files.extend(files_of(folder, &run, &lines.iter().collect::<Vec<_>>())?);
             }
         }
         if told {
@@ -290,7 +295,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     async fn save(&self, tip: Option<Sha>, memory: &Memory) -> Result<bool, RefsError> {
-        let (name, files) = (RefName::memory_cards(), documents::write(memory)?);
+        let (name, files) = (RefName::memory_cards(), write_cards(memory)?);
         let commit = NewCommit { parent: tip, files: &files, subject: "cards", ..NewCommit::default() };
         // Both files are written, so nothing of the tree before is needed.
         let commit = self.objects.write_whole(commit).await?;
@@ -316,6 +321,128 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             Err(error) => Err(error),
         }
     }
+}
+
+const CARDS_FILE: &str = "cards.json";
+const RECURRING_FILE: &str = "recurring.json";
+/// Bytes read at most; what is larger was not written by us.
+const CARDS_LIMIT: usize = 16 << 20;
+
+/// Of cards that are made only where the failing test was seen to pass and nothing was weakened. Those of documents with
+/// another schema are not read: they do not show which of them come from a weakened test.
+const SCHEMA: &str = "loopgate.memory-cards/v2";
+
+/// `cards.json`. What cannot be read of it is left out: anybody with push access can write it.
+#[derive(Serialize, Deserialize, Default)]
+#[serde(default)]
+struct Cards {
+    schema: String,
+    #[serde(deserialize_with = "readable")]
+    cards: Vec<Card>,
+    #[serde(deserialize_with = "readable")]
+    recurring: Vec<Recurring>,
+    offers: Offers,
+    weeks: BTreeSet<Week>,
+    recent: BTreeSet<Timestamp>,
+}
+
+/// The items of a list that can be read.
+fn readable<'de, T: DeserializeOwned, D: Deserializer<'de>>(list: D) -> Result<Vec<T>, D::Error> {
+    let items = Vec::<Value>::deserialize(list)?;
+    Ok(items.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect())
+}
+
+fn read_cards(cards: &[u8]) -> Memory {
+    let document: Cards = serde_json::from_slice(cards).unwrap_or_default();
+    let is_current = document.schema == SCHEMA;
+    let cards = document.cards.into_iter().filter(|_| is_current);
+    Memory {
+        cards: cards.map(|card| (card.id, card)).collect(),
+        recurring: document.recurring.into_iter().map(|seen| (seen.key(), seen)).collect(),
+        offers: document.offers,
+        weeks: document.weeks,
+        recent: document.recent,
+    }
+}
+
+fn write_cards(memory: &Memory) -> Result<Vec<(String, String)>, RefsError> {
+    let cards = Cards {
+        schema: SCHEMA.to_owned(),
+        cards: memory.cards.values().cloned().collect(),
+        recurring: memory.recurring.values().cloned().collect(),
+        offers: memory.offers,
+        weeks: memory.weeks.clone(),
+        recent: memory.recent.clone(),
+    };
+    let recurring = serde_json::to_value(&cards.recurring);
+    let documents = [(CARDS_FILE, serde_json::to_value(cards)), (RECURRING_FILE, recurring)];
+    let written = documents.into_iter().map(|(path, value)| {
+        let mut value = value?;
+        redact_value(&mut value);
+        Ok((path.to_owned(), format!("{value}\n")))
+    });
+    written.collect::<Result<_, serde_json::Error>>().map_err(unwritable)
+}
+
+/// Bytes of a file at most.
+const MOST_BYTES: usize = 256 << 10;
+/// A file with less room than this may be followed by another: no line is longer.
+const NEARLY_FULL: usize = MOST_BYTES - (32 << 10);
+/// Files of a run at most: more than ten attempts a file.
+const MOST_FILES: usize = 64;
+
+/// A run's name as a file's: runs are named by states, which others can write.
+fn file_name(run: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    run.chars().take(100).map(plain).collect()
+}
+
+fn path(folder: Folder, run: &str, nth: usize) -> String {
+    let nth = if nth == 0 { String::new() } else { format!(".{}", nth + 1) };
+    format!("{}/{}{nth}.jsonl", folder.as_str(), file_name(run))
+}
+
+/// The lines of a run in a commit.
+async fn read_run<G: GitObjects>(
+    objects: &G,
+    tip: Option<Sha>,
+    folder: Folder,
+    run: &str,
+) -> Result<Vec<MemoryLine>, RefsError> {
+    let mut lines = Vec::new();
+    let Some(tip) = tip else { return Ok(lines) };
+    for nth in 0..MOST_FILES {
+        let Some(bytes) = objects.read_file(tip, &path(folder, run, nth), 2 * MOST_BYTES).await? else { break };
+        lines.extend(MemoryLine::read_all(&String::from_utf8_lossy(&bytes)));
+        if bytes.len() < NEARLY_FULL {
+            break;
+        }
+    }
+    Ok(lines)
+}
+
+/// The runs that have files in a folder.
+async fn runs_in<G: ListObjects>(objects: &G, tip: Sha, folder: Folder) -> Result<Vec<String>, RefsError> {
+    let names = objects.list_folder(tip, folder.as_str()).await?;
+    let first = |name: String| name.strip_suffix(".jsonl").filter(|run| !run.contains('.')).map(str::to_owned);
+    Ok(names.into_iter().filter_map(first).collect())
+}
+
+/// The lines of a run as the files of a folder.
+fn files_of(folder: Folder, run: &str, lines: &[&MemoryLine]) -> Result<Vec<(String, String)>, RefsError> {
+    let mut files: Vec<(String, String)> = vec![(path(folder, run, 0), String::new())];
+    for line in lines {
+        let text = line.to_json().map_err(unwritable)?;
+        let is_full = files.last().is_some_and(|(_, file)| file.len() + text.len() >= MOST_BYTES);
+        if is_full && files.len() < MOST_FILES {
+            files.push((path(folder, run, files.len()), String::new()));
+        }
+        if let Some((_, file)) = files.last_mut().filter(|(_, file)| file.len() + text.len() < MOST_BYTES) {
+            file.push_str(&text);
+            file.push('\n');
+        }
+    }
+    Ok(files)
 }
 
 #[cfg(test)]
