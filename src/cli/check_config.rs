@@ -8,7 +8,7 @@ use serde_json::json;
 use super::{
     CliError, CommandResult, exit,
     online::{self, Online},
-    output::{self, FormatChoice},
+    output::{self, Format},
     working_tree,
 };
 use crate::{
@@ -38,7 +38,7 @@ struct Checked {
     found: OnlineFindings,
 }
 
-pub async fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let checked = if arguments.online || arguments.repository.is_some() {
         online(arguments).await?
     } else {
@@ -56,7 +56,7 @@ pub async fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
         };
         Checked { name, repository: None, found }
     };
-    show(&checked, format)?;
+    show(&checked)?;
     Ok(if checked.found.errors.is_empty() { exit::OK } else { exit::BAD_DATA })
 }
 
@@ -87,11 +87,11 @@ async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
     Ok(Checked { name, repository: Some(repository), found })
 }
 
-fn show(checked: &Checked, format: FormatChoice) -> Result<(), CliError> {
+fn show(checked: &Checked) -> Result<(), CliError> {
     let Checked { name, repository, found: OnlineFindings { errors, warnings } } = checked;
-    match format {
-        FormatChoice::Github => output::text(render::configuration_commands(errors, warnings)),
-        FormatChoice::Human => {
+    match output::format() {
+        Format::Github => output::text(render::configuration_commands(errors, warnings)),
+        Format::Human => {
             for (word, problems) in [("error", errors), ("warning", warnings)] {
                 for problem in problems {
                     output::line(format_args!("{word}: {problem}\n"));
@@ -103,7 +103,7 @@ fn show(checked: &Checked, format: FormatChoice) -> Result<(), CliError> {
                 Some(repository) => output::line(format_args!("{name} is a valid configuration for {repository}.")),
             }
         }
-        FormatChoice::Json => {
+        Format::Json => {
             output::json(&json!({
                 "schema": "loopgate.check-config/v1",
                 "valid": errors.is_empty(),

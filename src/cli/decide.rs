@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{CliError, CommandResult, exit, output, output::Format};
+use super::{CliError, CommandResult, exit, output};
 use crate::render::iteration_answer;
 use loopgate_core::{
     deciding::{
@@ -22,10 +22,10 @@ pub struct Arguments {
     file: PathBuf,
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub fn run(arguments: &Arguments) -> CommandResult {
     let (name, text) = output::read_named(&arguments.file)?;
     let (word, answer) = answer(&text).map_err(|error| CliError::bad_data(format!("{name}: {error}")))?;
-    format.show_as_yaml(&answer)?;
+    output::show_as_yaml(&answer)?;
     Ok(exit::of(word))
 }
 

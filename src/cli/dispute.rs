@@ -9,8 +9,7 @@ use serde::Serialize;
 use super::{
     CliError, CommandResult, feedback,
     online::{PullRequest, Reader, Rights},
-    output::Format,
-    reflex,
+    output, reflex,
 };
 use crate::{render, runner::FixerDispute};
 use loopgate_core::{
@@ -70,14 +69,14 @@ pub(super) enum HandedIn {
     },
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let Arguments { failure, kind, reason, .. } = arguments;
     let dispute = FixerDispute { failure: *failure, kind: *kind, reason: reason.clone() };
     let handed_in = match &arguments.pull_request {
         Some(of) => on_pull_request(&Reader::from_environment()?, of, &dispute).await?,
         None => here(&dispute).await?,
     };
-    format.show(&handed_in, || match &handed_in {
+    output::show(&handed_in, || match &handed_in {
         HandedIn::Comment { url, answer: CommentAnswer::CarriedOut } => {
             format!("{} is disputed: {}", dispute.failure, render::plain_line(url))
         }
@@ -95,10 +94,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     })
 }
 
-pub async fn settle(
-    SettleArguments { pull_request, words, failure }: &SettleArguments,
-    format: Format,
-) -> CommandResult {
+pub async fn settle(SettleArguments { pull_request, words, failure }: &SettleArguments) -> CommandResult {
     let words: Vec<String> = failure.iter().map(ToString::to_string).chain(words.iter().cloned()).collect();
     let command = format!("settle {}", words.join(" "));
     if command::read(&command).is_err() {
@@ -111,7 +107,7 @@ pub async fn settle(
         CommentAnswer::NoneYet => "Posted, and not answered yet",
     };
     let words = format!("{outcome}: {}", render::plain_line(&url));
-    format.show(&HandedIn::Comment { url, answer }, || words)
+    output::show(&HandedIn::Comment { url, answer }, || words)
 }
 
 /// Whether Loopgate has answered a comment.

@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::{CommandResult, exit, online, output::Format};
+use super::{CommandResult, exit, online, output};
 use crate::{
     github::doctor::{Arrival, Expected, Line, Outcome, examine},
     render::{Diagnosis, defused},
@@ -16,10 +16,10 @@ pub struct Arguments {
     repository: Option<RepoName>,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let lines = examine(&online::as_app()?, &expected(), arguments.repository.as_ref()).await;
     let diagnosis = Diagnosis::new(Some(chrono::Utc::now()), &lines);
-    format.show(&diagnosis, || words(&lines))?;
+    output::show(&diagnosis, || words(&lines))?;
     Ok(if diagnosis.healthy { exit::OK } else { exit::BAD_DATA })
 }
 

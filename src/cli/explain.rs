@@ -5,7 +5,7 @@ use clap::Args;
 use super::{
     CliError, CommandResult, exit,
     online::{self, Online, PullRequest},
-    output::{self, Format},
+    output,
 };
 use crate::{
     github::{Clock as _, Looked, Reconcile, ReconcileRequest, SystemClock},
@@ -23,7 +23,7 @@ pub struct Arguments {
     gate: Option<GateName>,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let looked = look(&arguments.pull_request).await?;
     let (decision, snapshot, policy) = (&looked.decision, &looked.snapshot, &looked.policy);
     let is_unknown = decision.events.iter().any(|line| matches!(line.event, Event::RunStarted(_)));
@@ -38,10 +38,10 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
             let known: Vec<&str> = policy.gates.keys().map(GateName::as_str).collect();
             CliError::usage(format!("there is no gate `{gate}` here; the gates are {}", known.join(", ")))
         })?;
-        format.show(&rules, || render::gate_rules_text(&rules))?;
+        output::show(&rules, || render::gate_rules_text(&rules))?;
         return Ok(exit::of(decision.word()));
     }
-    format.show(&render::explanation(&looked.subject()), || render::plain(&render::explain(&looked.subject())))?;
+    output::show(&render::explanation(&looked.subject()), || render::plain(&render::explain(&looked.subject())))?;
     Ok(exit::of(decision.word()))
 }
 

@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::{
     CliError, CommandResult,
     online::{PullRequest, RunSource},
-    output::Format,
+    output,
 };
 use crate::{
     refs::{GitObjects, RefName, StateStore},
@@ -55,7 +55,7 @@ impl FromStr for RecordedRun {
     }
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let (repository, names) = match &arguments.run {
         RecordedRun::OnGithub(PullRequest { repository, number }) => {
             (Some(repository), &vec![RefName::pull_request(*number)])
@@ -69,7 +69,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let document = match arguments.schema {
         Shape::ExecutableFeedback => render::executable_feedback(&state, &attempts),
     };
-    format.show_as_yaml(&document)
+    output::show_as_yaml(&document)
 }
 
 /// The state in the first of these refs that there is, and the documents of its attempts that can be read.

@@ -54,7 +54,7 @@ fn time(text: &str) -> Result<TimeDelta, String> {
     time.ok_or_else(|| "write a number with its unit, s, m or h, at most 24h: 30m".to_owned())
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let reading = match &arguments.pull_request {
         None => here(&std::env::current_dir()?, &arguments.evidence)?,
         Some(of) => {
@@ -66,9 +66,10 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
             }
         }
     };
-    match format {
-        Format::Json => output::document(&reading.json()),
-        Format::Human => output::line(render::feedback_text(&reading)),
+    if output::format() == Format::Json {
+        output::document(&reading.json());
+    } else {
+        output::line(render::feedback_text(&reading));
     }
     let fails = !reading.is_final() && reading.reaches(arguments.until);
     Ok(if fails { exit::RETRY } else { exit::of(reading.decision()) })

@@ -42,7 +42,7 @@ use std::{path::PathBuf, process::ExitCode};
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-use output::{ColourChoice, FormatChoice, Loudness};
+use output::{ColourChoice, Format, Loudness, Manners};
 
 /// `1.0.0 (commit 0123456789ab, x86_64-unknown-linux-gnu)`; see `build.rs`.
 const VERSION: &str =
@@ -53,8 +53,8 @@ const VERSION: &str =
 #[command(name = "loopgate", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
 struct Cli {
     /// How results are printed
-    #[arg(long, global = true, value_enum, default_value_t = FormatChoice::Human, value_name = "FORMAT")]
-    format: FormatChoice,
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
 
     /// Work as if started in this directory
     #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
@@ -189,7 +189,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
         }
     };
-    let annotates = cli.format == FormatChoice::Github || actions::is_here();
+    let annotates = cli.format == Format::Github || actions::is_here();
     let ended = run_to_end(cli).and_then(|code| output::all_written().map(|()| code));
     match ended {
         Ok(code) => ExitCode::from(code),
@@ -219,7 +219,12 @@ async fn run(cli: Cli) -> CommandResult {
         (_, true) => Loudness::Verbose,
         (false, false) => Loudness::Usual,
     };
-    output::behave(loudness, cli.colour);
+    // What speaks a protocol on standard output prints nothing for people there.
+    let format = if matches!(cli.command, Command::Mcp) { Format::Json } else { cli.format };
+    let _ = output::MANNERS.set(Manners { format, loudness, colour: cli.colour });
+    if format == Format::Github && !matches!(cli.command, Command::Verify(_) | Command::CheckConfig(_)) {
+        return Err(CliError::usage("`--format github` is known to verify and check-config alone"));
+    }
     if actions::is_here() {
         actions::hide_from_checks();
     }
@@ -227,35 +232,34 @@ async fn run(cli: Cli) -> CommandResult {
         let refused = |error| CliError::usage(format!("{} cannot be worked in: {error}", directory.display()));
         std::env::set_current_dir(directory).map_err(refused)?;
     }
-    let format = || cli.format.plain();
     match cli.command {
-        Command::Verify(arguments) => verify::run(&arguments, cli.format).await,
-        Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format).await,
-        Command::Loop(command) => reflex::run(&command, format()?).await,
-        Command::Decide(arguments) => decide::run(&arguments, format()?),
-        Command::Setup(arguments) => setup::run(&arguments, format()?).await,
-        Command::Doctor(arguments) => doctor::run(&arguments, format()?).await,
+        Command::Verify(arguments) => verify::run(&arguments).await,
+        Command::CheckConfig(arguments) => check_config::run(&arguments).await,
+        Command::Loop(command) => reflex::run(command).await,
+        Command::Decide(arguments) => decide::run(&arguments),
+        Command::Setup(arguments) => setup::run(&arguments).await,
+        Command::Doctor(arguments) => doctor::run(&arguments).await,
         Command::Serve(arguments) => serve::run(arguments).await,
-        Command::Reconcile(arguments) => reconcile::run(&arguments, format()?).await,
+        Command::Reconcile(arguments) => reconcile::run(&arguments).await,
         Command::Health(arguments) => operate::health(&arguments),
-        Command::DeadLetters(arguments) => operate::dead_letters(&arguments, format()?),
-        Command::Resync(arguments) => operate::resync(&arguments, format()?),
-        Command::Init(arguments) => init::run(&arguments, format()?),
-        Command::Feedback(arguments) => feedback::run(&arguments, format()?).await,
+        Command::DeadLetters(arguments) => operate::dead_letters(&arguments),
+        Command::Resync(arguments) => operate::resync(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
+        Command::Feedback(arguments) => feedback::run(&arguments).await,
         Command::AgentStop(arguments) => agent_stop::run(&arguments).await,
-        Command::Dispute(arguments) => dispute::run(&arguments, format()?).await,
-        Command::Settle(arguments) => dispute::settle(&arguments, format()?).await,
+        Command::Dispute(arguments) => dispute::run(&arguments).await,
+        Command::Settle(arguments) => dispute::settle(&arguments).await,
         Command::Mcp => mcp::run().await,
-        Command::VerifyMerge(arguments) => verify_merge::run(&arguments, format()?).await,
-        Command::Explain(arguments) => explain::run(&arguments, format()?).await,
-        Command::Metrics(arguments) => metrics::run(&arguments, format()?).await,
-        Command::Try(arguments) => try_history::run(&arguments, format()?).await,
-        Command::WhatIf(arguments) => what_if::run(&arguments, format()?).await,
-        Command::Export(arguments) => export::run(&arguments, format()?).await,
-        Command::Memory(arguments) => memory::run(&arguments, format()?).await,
-        Command::Inspect(command) => inspect::run(&command, format()?).await,
+        Command::VerifyMerge(arguments) => verify_merge::run(&arguments).await,
+        Command::Explain(arguments) => explain::run(&arguments).await,
+        Command::Metrics(arguments) => metrics::run(&arguments).await,
+        Command::Try(arguments) => try_history::run(&arguments).await,
+        Command::WhatIf(arguments) => what_if::run(&arguments).await,
+        Command::Export(arguments) => export::run(&arguments).await,
+        Command::Memory(arguments) => memory::run(&arguments).await,
+        Command::Inspect(command) => inspect::run(&command).await,
         #[cfg(feature = "demo")]
-        Command::Demo(arguments) => demo::run(&arguments, format()?).await,
+        Command::Demo(arguments) => demo::run(&arguments).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "loopgate", &mut script);

@@ -18,54 +18,15 @@ use super::{CliError, CommandResult, exit};
 use crate::render::Colour;
 
 /// How results are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    Human,
-    Json,
-}
-
-impl Format {
-    /// Prints one result: the document for programs, or its words for people, which end their last line if need be. A
-    /// command that has shown its result has done what it was asked to.
-    pub fn show<W: Display>(self, document: &impl Serialize, words: impl FnOnce() -> W) -> CommandResult {
-        match self {
-            Self::Json => json(document)?,
-            Self::Human => {
-                let words = words().to_string();
-                let end = if words.is_empty() || words.ends_with('\n') { "" } else { "\n" };
-                text(format_args!("{words}{end}"));
-            }
-        }
-        Ok(exit::OK)
-    }
-
-    /// The same as YAML for people: short enough to read as it is, and control characters come out escaped.
-    pub fn show_as_yaml(self, document: &impl Serialize) -> CommandResult {
-        let yaml = serde_yaml::to_string(document).map_err(CliError::bad_data)?;
-        self.show(document, || yaml)
-    }
-}
-
-/// A format as it is named on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FormatChoice {
     /// For people
+    #[default]
     Human,
     /// For programs: stable documents
     Json,
     /// For the log of a workflow: errors and warnings as annotations (verify, check-config)
     Github,
-}
-
-impl FormatChoice {
-    /// How a subcommand without annotations prints.
-    pub fn plain(self) -> Result<Format, CliError> {
-        match self {
-            Self::Human => Ok(Format::Human),
-            Self::Json => Ok(Format::Json),
-            Self::Github => Err(CliError::usage("`--format github` is known to verify and check-config alone")),
-        }
-    }
 }
 
 /// How much is printed beside the results.
@@ -91,16 +52,46 @@ pub enum ColourChoice {
     Never,
 }
 
-/// Said on the command line, once, before anything is printed.
-static MANNERS: OnceLock<(Loudness, ColourChoice)> = OnceLock::new();
+/// What the command line says about printing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Manners {
+    pub format: Format,
+    pub loudness: Loudness,
+    pub colour: ColourChoice,
+}
 
-pub fn behave(loudness: Loudness, colours: ColourChoice) {
-    // The command line is parsed once.
-    let _ = MANNERS.set((loudness, colours));
+/// Set once, before anything is printed.
+pub static MANNERS: OnceLock<Manners> = OnceLock::new();
+
+fn manners() -> Manners {
+    MANNERS.get().copied().unwrap_or_default()
+}
+
+pub fn format() -> Format {
+    manners().format
 }
 
 pub fn loudness() -> Loudness {
-    MANNERS.get().map_or(Loudness::default(), |(loudness, _)| *loudness)
+    manners().loudness
+}
+
+/// Prints one result: the document for programs, or its words for people, which end their last line if need be. A
+/// command that has shown its result has done what it was asked to.
+pub fn show<W: Display>(document: &impl Serialize, words: impl FnOnce() -> W) -> CommandResult {
+    if format() == Format::Json {
+        json(document)?;
+    } else {
+        let words = words().to_string();
+        let end = if words.is_empty() || words.ends_with('\n') { "" } else { "\n" };
+        text(format_args!("{words}{end}"));
+    }
+    Ok(exit::OK)
+}
+
+/// The same as YAML for people: short enough to read as it is, and control characters come out escaped.
+pub fn show_as_yaml(document: &impl Serialize) -> CommandResult {
+    let yaml = serde_yaml::to_string(document).map_err(CliError::bad_data)?;
+    show(document, || yaml)
 }
 
 /// Why results could not be written, if something other than a reader who stopped kept them back: a full disk.
@@ -183,7 +174,7 @@ pub fn document(json: &str) {
 
 /// Whether results are coloured. Where nothing was said: on a terminal, and never against `NO_COLOR` (no-color.org).
 pub fn colour() -> Colour {
-    let is_on = match MANNERS.get().map_or(ColourChoice::default(), |(_, colours)| *colours) {
+    let is_on = match manners().colour {
         ColourChoice::Always => true,
         ColourChoice::Never => false,
         ColourChoice::Auto => {

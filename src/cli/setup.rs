@@ -13,10 +13,7 @@ use serde_json::json;
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle, time::Instant};
 use url::Url;
 
-use super::{
-    CliError, CommandResult, exit,
-    output::{self, Format},
-};
+use super::{CliError, CommandResult, exit, output};
 use crate::{
     github::registration::{
         AppWish, Arrival, InstallationProgress, Owner, RegisteredApp, Registration, Stage, stored_github,
@@ -80,11 +77,11 @@ impl ArrivalArguments {
     }
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     if !arguments.listen.ip().is_loopback() {
         return Err(CliError::usage("--listen takes an address of the loopback: the page hands out an App's key"));
     }
-    setup(arguments, format).await
+    setup(arguments).await
 }
 
 impl Arguments {
@@ -102,7 +99,7 @@ impl Arguments {
     }
 }
 
-async fn setup(arguments: &Arguments, format: Format) -> CommandResult {
+async fn setup(arguments: &Arguments) -> CommandResult {
     let until = Instant::now() + PATIENCE;
     let stage = Registration::new(&arguments.data_dir).stage().map_err(|error| disk(&arguments.data_dir, &error))?;
     let (app, served) = match stage {
@@ -124,7 +121,7 @@ async fn setup(arguments: &Arguments, format: Format) -> CommandResult {
     if let Some(served) = served {
         served.end().await;
     }
-    tell(&app, &progress, &arguments.arrival.arrival(), format)
+    tell(&app, &progress, &arguments.arrival.arrival())
 }
 
 /// Serves the page, and waits until the credentials are on disk.
@@ -224,7 +221,7 @@ async fn installed(folder: &Path, app: &RegisteredApp, until: Instant) -> Result
     }
 }
 
-fn tell(app: &RegisteredApp, progress: &InstallationProgress, arrival: &Arrival, format: Format) -> CommandResult {
+fn tell(app: &RegisteredApp, progress: &InstallationProgress, arrival: &Arrival) -> CommandResult {
     let accounts: Vec<String> = progress.installed_on.iter().map(ToString::to_string).collect();
     let has_arrived = progress.newest_delivery.is_some_and(|status| (200..300).contains(&status));
     let next = match (arrival, has_arrived) {
@@ -239,7 +236,7 @@ fn tell(app: &RegisteredApp, progress: &InstallationProgress, arrival: &Arrival,
         "schema": "loopgate.setup/v1", "app_id": app.id, "slug": app.slug,
         "credentials": app.file, "installed_on": accounts, "delivery_arrived": has_arrived,
     });
-    format.show(&document, || format!("Installed on {}.\n{next}", accounts.join(", ")))
+    output::show(&document, || format!("Installed on {}.\n{next}", accounts.join(", ")))
 }
 
 /// Registers an App on the public listener of a server that knows none. The exit code where it was stopped meanwhile.

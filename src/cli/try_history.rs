@@ -13,7 +13,7 @@ use sha2::{Digest as _, Sha256};
 use super::{
     CliError, CommandResult, exit,
     online::{self, Online},
-    output::{self, Format},
+    output,
 };
 use crate::{
     config,
@@ -44,7 +44,7 @@ pub struct Arguments {
     html: Option<PathBuf>,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let (name, text) = match &arguments.config {
         Some(file) => output::read_named(file)?,
         None => ("presets".to_owned(), "version: 1\n".to_owned()),
@@ -61,7 +61,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     if let Some(file) = &arguments.html {
         output::write(file, &render::trial_page(&trial))?;
     }
-    format.show(&trial, || render::trial(&trial))?;
+    output::show(&trial, || render::trial(&trial))?;
     if let Some(why) = stopped {
         let read = trial.pull_requests.len();
         return Err(CliError::unavailable(format!(

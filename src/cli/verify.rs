@@ -17,7 +17,7 @@ use super::{
     exit,
     exit::FailOn,
     feedback, output,
-    output::{FormatChoice, Loudness},
+    output::{Format, Loudness},
     progress,
     working_tree::{self, CONFIGURATION, Shown},
 };
@@ -92,14 +92,14 @@ pub(super) struct Verified {
 /// The report for people, beside the evidence.
 const REPORT: &str = "report.md";
 
-pub async fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let Some(verified) = verify(arguments, runner::asked_to_stop()).await? else {
         output::note_line("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
     };
-    report(&verified, format)?;
+    report(&verified)?;
     let Verified { evidence, decision, .. } = &verified;
-    if actions::is_here() && format != FormatChoice::Github {
+    if actions::is_here() && output::format() != Format::Github {
         // Beside the results, not among them: a program may be reading those.
         output::note_text(render::annotation_commands(&decision.view));
     }
@@ -341,7 +341,7 @@ fn decided(snapshot: &Snapshot, policy: &Policy) -> Decision {
     decide(snapshot, &state, policy, now)
 }
 
-fn report(verified: &Verified, format: FormatChoice) -> Result<(), CliError> {
+fn report(verified: &Verified) -> Result<(), CliError> {
     let Verified { snapshot, policy, evidence, decision, path, .. } = verified;
     let (view, report) = (&decision.view, path.with_file_name(REPORT));
     let document = json!({
@@ -360,9 +360,9 @@ fn report(verified: &Verified, format: FormatChoice) -> Result<(), CliError> {
         "evidence_path": path,
     });
     actions::tell_decision(&document, Some([path, &report]));
-    match format {
-        FormatChoice::Github => output::text(render::annotation_commands(view)),
-        FormatChoice::Human => {
+    match output::format() {
+        Format::Github => output::text(render::annotation_commands(view)),
+        Format::Human => {
             let detail = match output::loudness() {
                 Loudness::Verbose => Detail::Whole,
                 Loudness::Quiet | Loudness::Usual => Detail::Usual,
@@ -372,7 +372,7 @@ fn report(verified: &Verified, format: FormatChoice) -> Result<(), CliError> {
             output::line(format_args!("Report: {}", report.display()));
             output::line(format_args!("Evidence: {}", path.display()));
         }
-        FormatChoice::Json => output::json(&document)?,
+        Format::Json => output::json(&document)?,
     }
     Ok(())
 }

@@ -5,7 +5,7 @@ use clap::Args;
 use minijinja::{context, value::Serde};
 use serde::Serialize;
 
-use super::{CliError, CommandResult, exit, output::Format};
+use super::{CliError, CommandResult, exit, output};
 use crate::{
     proof::{Envelope, Keys},
     refs::{LocalRepository, StateStore, all_runs},
@@ -50,7 +50,7 @@ struct Found {
     checks: Vec<CheckEvidence>,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     // A server signs for many repositories, and a commit can be in several of them.
     let origin = || Checkout::around(&std::env::current_dir().ok()?).ok()?.repository;
     let unnamed = || CliError::bad_data("name the repository: --repository OWNER/REPO (there is no remote origin)");
@@ -66,7 +66,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     }
     let found = find(&objects, merge, &parents).await?;
     let checked = check(merge, &parents, found, &keys, &repository);
-    format.show(&checked, || words(&checked))?;
+    output::show(&checked, || words(&checked))?;
     Ok(if checked.verified { exit::OK } else { exit::ESCALATE })
 }
 

@@ -9,10 +9,7 @@ use std::{collections::BTreeMap, path::Path, time::Duration};
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{
-    command::{self, CommandLine},
-    interrupt::Interrupt,
-};
+use super::command::{self, CommandLine, Interrupt};
 use loopgate_core::{
     evidence::{Analysis, CheckEvidence, Failure},
     failure::{Changes, analyse_all},

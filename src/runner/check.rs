@@ -10,8 +10,8 @@ use chrono::SubsecRound as _;
 use super::{
     command::{Ending, Finished},
     places::{self, Places},
-    plan::Planned,
     report_files,
+    schedule::Planned,
 };
 use loopgate_core::{
     self, CheckName, Timestamp,

@@ -3,10 +3,9 @@
 use std::{path::Path, time::Duration};
 
 use super::{
-    command::{self, CommandLine, Ending},
+    command::{self, CommandLine, Ending, Interrupt},
     detect::{Ecosystem, Project, projects},
-    interrupt::Interrupt,
-    plan::Plan,
+    schedule::Plan,
 };
 use loopgate_core::evidence::{CheckKind, Environment, TestFramework, framework_of};
 

@@ -14,10 +14,7 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{
-    command::{self, CommandLine, Ending},
-    interrupt::Interrupt,
-};
+use super::command::{self, CommandLine, Ending, Interrupt};
 use loopgate_core::{FailureId, policy::CommandFixer, state::DisputeKind};
 
 /// One call of a fixer.

@@ -1,8 +1,8 @@
 //! The story: who does what, and what must come of it.
 
 use super::{
+    AGENT, DemoWorld,
     ci::{self, Failing, Test},
-    demo_world::{AGENT, DemoWorld},
     narrator::Narrator,
     playing,
 };

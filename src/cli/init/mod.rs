@@ -20,7 +20,7 @@ use minijinja::{Value, context};
 use regex::Regex;
 use serde_json::json;
 
-use super::{CliError, CommandResult, output, output::Format};
+use super::{CliError, CommandResult, output};
 use crate::{
     config, render,
     runner::{self, CiJob, Detected, Purpose},
@@ -138,7 +138,7 @@ impl Deed {
     }
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub fn run(arguments: &Arguments) -> CommandResult {
     let here = std::env::current_dir()?;
     let (root, repository) = match runner::Checkout::around(&here) {
         Ok(checkout) => (checkout.root, checkout.repository),
@@ -172,7 +172,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         }
     }
     let next = next_steps(arguments, &root, &detected, &ci, &files);
-    report(arguments, ci.notes(arguments), next, &files, format)
+    report(arguments, ci.notes(arguments), next, &files)
 }
 
 /// The CI that is there: what of it is followed, and what is not.
@@ -324,13 +324,7 @@ fn write_stop_hooks(root: &Path, wish: Option<StopHooks>) -> Result<(), CliError
     Ok(())
 }
 
-fn report(
-    arguments: &Arguments,
-    notes: Vec<String>,
-    next: Vec<String>,
-    files: &[(NewFile, Deed)],
-    format: Format,
-) -> CommandResult {
+fn report(arguments: &Arguments, notes: Vec<String>, next: Vec<String>, files: &[(NewFile, Deed)]) -> CommandResult {
     let limits = if arguments.action_only { paragraphs("init/limits.txt", context! {}) } else { Vec::new() };
     let document = json!({
         "schema": "loopgate.init/v1",
@@ -346,7 +340,7 @@ fn report(
         context! { deed => format!("{:9}", deed.as_str()), path => file.path, lines }
     };
     let files: Vec<Value> = files.iter().map(shown).collect();
-    format.show(&document, || render::text("init/report.txt", context! { files, notes, limits, next }))
+    output::show(&document, || render::text("init/report.txt", context! { files, notes, limits, next }))
 }
 
 /// The paragraphs of a text, each for itself.

@@ -10,7 +10,7 @@ use chrono::{TimeDelta, Utc};
 
 use super::{
     drive::{Progress, Session, fix_record, settings},
-    local_workspace::only,
+    local_workspace::{aside_ref, only},
     report,
 };
 use crate::{
@@ -135,7 +135,8 @@ impl Session<'_> {
         };
         let wait = backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands());
         let wait = wait.to_std().unwrap_or_default();
-        if !wait.is_zero() && !self.rest(wait).await {
+        let rest = tokio::time::sleep(wait);
+        if !wait.is_zero() && self.interrupt.run_until_cancelled(rest).await.is_none() {
             return Ok(Progress::Interrupted);
         }
         let feedback = self.feedback(policy).await?;
@@ -195,7 +196,7 @@ impl Session<'_> {
     async fn ended_fixer(&mut self, edits: &Edits, cause: Trigger, words: String) -> Result<Progress, CliError> {
         let mut notes = vec![words];
         if self.put_aside(edits, "Edits of a fixer that was ended\n")?.is_some() {
-            notes.push(format!("What it had done is put aside: git show {}", self.aside()));
+            notes.push(format!("What it had done is put aside: git show {}", aside_ref(&self.alias)));
         }
         self.call_a_person(cause, notes).await
     }
@@ -260,7 +261,8 @@ impl Session<'_> {
                 self.put_aside(edits, &message)?;
                 let mut notes: Vec<String> =
                     refusals.iter().take(20).map(|refusal| plain(&loop_refusal(refusal))).collect();
-                notes.push(format!("Nothing of it was committed. It is put aside: git show {}", self.aside()));
+                notes
+                    .push(format!("Nothing of it was committed. It is put aside: git show {}", aside_ref(&self.alias)));
                 let cause = Trigger::Tampering;
                 let turn = Turn::on(&self.state, Utc::now()).refused(&[cause], loop_call(cause, notes), policy);
                 self.save(turn.with_diff(&diff, DIFF_LINES), None).await

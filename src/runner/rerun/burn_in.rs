@@ -7,7 +7,7 @@
 use std::{fs, path::Path, time::Instant};
 
 use super::{Rerun, Trial};
-use crate::runner::interrupt::Interrupt;
+use crate::runner::Interrupt;
 use loopgate_core::{
     evidence::{Failure, ProofEnd, RepeatedTest, RepetitionGap},
     verdict::coverage::{Declared, new_tests},

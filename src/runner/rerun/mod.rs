@@ -1,27 +1,20 @@
 //! Tests that run again: chosen tests, in a tree, so many times. Burn-in, the base's tests on the head and the proof of
 //! regression all run them here, and each makes its own of how they ended. The flake test runs a check once more
-//! (`job.rs`), on its failing tests: it needs the reports. `put_back.rs` runs whole checks.
+//! (`job.rs`), on its failing tests: it needs the reports. Whole checks run with files put back.
 
 mod burn_in;
 #[cfg(all(test, unix))]
 mod burn_in_tests;
-mod flake;
 mod proof;
-mod put_back;
 mod tree;
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
 pub use self::{
     burn_in::burn_in,
-    flake::{KeptReports, settle, worth_another_run},
-    proof::{base_tests, prove},
-    put_back::with_files_put_back,
+    proof::{base_tests, prove, with_files_put_back},
 };
-use super::{
-    command::{self, CommandLine, Ending},
-    interrupt::Interrupt,
-};
+use super::command::{self, CommandLine, Ending, Interrupt};
 use loopgate_core::{
     CheckName, Sha,
     evidence::{CheckKind, CheckResults, Failure, ProofEnd, framework_of},
@@ -110,7 +103,7 @@ fn use_installed(environment: &mut BTreeMap<String, String>, command: &str, top:
 }
 
 /// How many tests ran, where that is known.
-fn executed(results: Option<CheckResults>) -> Option<u64> {
+pub fn executed(results: Option<CheckResults>) -> Option<u64> {
     results.map(|results| results.total.saturating_sub(results.skipped))
 }
 
