@@ -15,7 +15,7 @@ use std::{
 };
 
 use chrono::TimeDelta;
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -42,15 +42,8 @@ const MOST_REASON: usize = 2048;
 /// Failures that a reason names.
 const MOST_NAMED: usize = 8;
 
-#[derive(Debug, Args)]
-pub struct Arguments {
-    /// The agent whose hook it is
-    #[arg(long = "for", value_enum, value_name = "AGENT")]
-    agent: Agent,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Agent {
+pub enum Agent {
     ClaudeCode,
     Codex,
     Cursor,
@@ -68,7 +61,7 @@ struct Input {
     status: Option<String>,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(agent: Agent) -> CommandResult {
     let mut text = String::new();
     // An input that cannot be read counts as empty: then the hook's own directory is used.
     let _ = std::io::stdin().take(MOST_INPUT).read_to_string(&mut text);
@@ -77,7 +70,7 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
     let folder = input.cwd.or_else(|| input.workspace_roots.into_iter().next());
     let folder = folder.or_else(|| std::env::current_dir().ok()).filter(|_| !was_ended);
     if let Some(reason) = held(folder).await {
-        output::document(&answer(arguments.agent, &reason).to_string());
+        output::document(&answer(agent, &reason).to_string());
     }
     Ok(exit::OK)
 }

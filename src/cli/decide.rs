@@ -1,8 +1,6 @@
 //! `loopgate decide`: the iteration-control contract, YAML in, YAML out.
 
-use std::path::PathBuf;
-
-use clap::Args;
+use std::path::Path;
 
 use super::{CliError, CommandResult, exit, output};
 use crate::render::iteration_answer;
@@ -15,15 +13,8 @@ use loopgate_core::{
 };
 use loopgate_reports::{self, ReadOptions};
 
-#[derive(Debug, Args)]
-pub struct Arguments {
-    /// The document to decide; - reads standard input
-    #[arg(default_value = "-", value_name = "FILE")]
-    file: PathBuf,
-}
-
-pub fn run(arguments: &Arguments) -> CommandResult {
-    let (name, text) = output::read_named(&arguments.file)?;
+pub fn run(file: &Path) -> CommandResult {
+    let (name, text) = output::read_named(file)?;
     let (word, answer) = answer(&text).map_err(|error| CliError::bad_data(format!("{name}: {error}")))?;
     output::show_as_yaml(&answer)?;
     Ok(exit::of(word))

@@ -1,7 +1,5 @@
 //! `loopgate doctor`: what keeps Loopgate from working, and what to do about it.
 
-use clap::Args;
-
 use super::{CommandResult, exit, online, output};
 use crate::{
     github::doctor::{Arrival, Expected, Line, Outcome, examine},
@@ -9,15 +7,8 @@ use crate::{
 };
 use loopgate_core::RepoName;
 
-#[derive(Debug, Args)]
-pub struct Arguments {
-    /// A repository to examine too
-    #[arg(value_name = "OWNER/REPO")]
-    repository: Option<RepoName>,
-}
-
-pub async fn run(arguments: &Arguments) -> CommandResult {
-    let lines = examine(&online::as_app()?, &expected(), arguments.repository.as_ref()).await;
+pub async fn run(repository: Option<&RepoName>) -> CommandResult {
+    let lines = examine(&online::as_app()?, &expected(), repository).await;
     let diagnosis = Diagnosis::new(Some(chrono::Utc::now()), &lines);
     output::show(&diagnosis, || words(&lines))?;
     Ok(if diagnosis.healthy { exit::OK } else { exit::BAD_DATA })

@@ -1,7 +1,5 @@
 //! `loopgate export`: a recorded run in the shape of another tool's documents.
 
-use std::str::FromStr;
-
 use clap::{Args, ValueEnum};
 use serde_json::Value;
 
@@ -14,7 +12,7 @@ use crate::{
     refs::{GitObjects, RefName, StateStore},
     render,
 };
-use loopgate_core::{PrNumber, state::LoopState};
+use loopgate_core::{PrNumber, RepoName, state::LoopState};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
@@ -22,8 +20,8 @@ pub struct Arguments {
     #[arg(long, value_enum, default_value_t = Shape::ExecutableFeedback, value_name = "SHAPE")]
     schema: Shape,
     /// A pull request, its number, or the alias of a loop here
-    #[arg(value_name = "OWNER/REPO#N|ALIAS")]
-    run: RecordedRun,
+    #[arg(value_name = "OWNER/REPO#N|ALIAS", value_parser = recorded_run)]
+    run: (Option<RepoName>, Vec<RefName>),
 }
 
 #[derive(Clone, Copy, Debug, ValueEnum)]
@@ -32,37 +30,23 @@ enum Shape {
     ExecutableFeedback,
 }
 
-/// Where a run is recorded.
-#[derive(Clone, Debug)]
-enum RecordedRun {
-    OnGithub(PullRequest),
-    Here(Vec<RefName>),
-}
-
-impl FromStr for RecordedRun {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.contains('#') {
-            return text.parse().map(Self::OnGithub);
-        }
-        let number = text.parse().ok().map(|number| RefName::pull_request(PrNumber::new(number)));
-        let names: Vec<RefName> = RefName::task(text).ok().into_iter().chain(number).collect();
-        if names.is_empty() {
-            return Err("write OWNER/REPO#N, the number of a pull request, or an alias".to_owned());
-        }
-        Ok(Self::Here(names))
+/// The repository on GitHub, otherwise the one here, and the refs in which the run may be.
+fn recorded_run(text: &str) -> Result<(Option<RepoName>, Vec<RefName>), String> {
+    if text.contains('#') {
+        let PullRequest { repository, number } = text.parse()?;
+        return Ok((Some(repository), vec![RefName::pull_request(number)]));
+    }
+    let number = text.parse().ok().map(|number| RefName::pull_request(PrNumber::new(number)));
+    let names: Vec<RefName> = RefName::task(text).ok().into_iter().chain(number).collect();
+    match names.is_empty() {
+        true => Err("write OWNER/REPO#N, the number of a pull request, or an alias".to_owned()),
+        false => Ok((None, names)),
     }
 }
 
 pub async fn run(arguments: &Arguments) -> CommandResult {
-    let (repository, names) = match &arguments.run {
-        RecordedRun::OnGithub(PullRequest { repository, number }) => {
-            (Some(repository), &vec![RefName::pull_request(*number)])
-        }
-        RecordedRun::Here(names) => (None, names),
-    };
-    let (state, attempts) = match RunSource::open(repository).await? {
+    let (repository, names) = &arguments.run;
+    let (state, attempts) = match RunSource::open(repository.as_ref()).await? {
         RunSource::OnGithub(objects) => recorded(&objects, names).await?,
         RunSource::Here(objects) => recorded(&objects, names).await?,
     };

@@ -13,11 +13,11 @@ use super::{CliError, CommandResult, output};
 use crate::{
     config::{self, Source},
     github,
-    refs::{self, GitObjects as _, LocalRepository},
+    refs::{self, GitObjects as _, LocalRepository, RefName, StateStore},
     render,
 };
 use loopgate_core::{
-    GateName, Login, PrNumber,
+    GateName, Login,
     evidence::LogExcerpt,
     failure::{self, FailureInspection},
     gate,
@@ -181,13 +181,9 @@ async fn from_ref(what: Option<&str>) -> Result<(String, String), CliError> {
         Some(name) if name.starts_with("refs/") => vec![name.to_owned()],
         Some(name) => ["task", "pr"].map(|folder| format!("refs/loopgate/{folder}/{name}")).into(),
     };
-    let number = what.and_then(|what| what.parse().ok()).map(PrNumber::new);
     for name in &names {
-        let commit = match (repository.resolve_commit(name).await?, number) {
-            (None, Some(number)) if name.contains("/pr/") => refs::archived(&repository, number).await?,
-            (commit, _) => commit,
-        };
-        let Some(commit) = commit else { continue };
+        let Some(store) = RefName::of(name).map(|name| StateStore::new(&repository, name)) else { continue };
+        let Some(commit) = store.tip().await? else { continue };
         let bytes = repository.read_file(commit, "loop-state.json", STATE_LIMIT).await.map_err(CliError::bad_data)?;
         let bytes = bytes.ok_or_else(|| CliError::bad_data(format!("{name} holds no loop-state.json")))?;
         return Ok((name.clone(), String::from_utf8_lossy(&bytes).into_owned()));

@@ -37,11 +37,12 @@ mod verify_merge;
 mod what_if;
 mod working_tree;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
+use loopgate_core::RepoName;
 use output::{ColourChoice, Format, Loudness, Manners};
 
 /// `1.0.0 (commit 0123456789ab, x86_64-unknown-linux-gnu)`; see `build.rs`.
@@ -84,17 +85,29 @@ enum Command {
     #[command(subcommand)]
     Loop(reflex::Command),
     /// Decide one iteration: YAML in, YAML out
-    Decide(decide::Arguments),
+    Decide {
+        /// The document to decide; - reads standard input
+        #[arg(default_value = "-", value_name = "FILE")]
+        file: PathBuf,
+    },
     /// Register Loopgate as a GitHub App, with the help of your browser
     Setup(setup::Arguments),
     /// Find out what keeps Loopgate from working, on GitHub and here, and what to do about it
-    Doctor(doctor::Arguments),
+    Doctor {
+        /// A repository to examine too
+        #[arg(value_name = "OWNER/REPO")]
+        repository: Option<RepoName>,
+    },
     /// Receive webhooks and look after the pull requests of every installation
     Serve(serve::Arguments),
     /// Look after the pull requests that a workflow's event concerns, without a server
     Reconcile(reconcile::Arguments),
     /// Ask a running server whether it is alive; for container health checks
-    Health(operate::HealthArguments),
+    Health {
+        /// The server's webhook address; an unspecified host is asked on the loopback
+        #[arg(long, env = "LOOPGATE_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+        listen: SocketAddr,
+    },
     /// What a running server has given up, and trying it again
     DeadLetters(operate::DeadLetterArguments),
     /// Ask a running server to reconcile pull requests whose webhooks were lost
@@ -106,7 +119,11 @@ enum Command {
     /// What keeps a pull request, or the working tree, from being ready; for its fixer
     Feedback(feedback::Arguments),
     /// Answer the stop hook of a coding agent: may it end its turn?
-    AgentStop(agent_stop::Arguments),
+    AgentStop {
+        /// The agent whose hook it is
+        #[arg(long = "for", value_enum, value_name = "AGENT")]
+        agent: agent_stop::Agent,
+    },
     /// Say that a failure is not yours to fix, for a person to settle
     Dispute(dispute::Arguments),
     /// Settle a dispute on a pull request: the test is right, the code is, or neither
@@ -190,8 +207,15 @@ pub fn main() -> ExitCode {
         }
     };
     let annotates = cli.format == Format::Github || actions::is_here();
-    let ended = run_to_end(cli).and_then(|code| output::all_written().map(|()| code));
-    match ended {
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::unavailable(format!("no threads to run on: {error}")));
+    let ended = runtime.and_then(|runtime| {
+        let ended = runtime.block_on(run(cli));
+        // A read of standard input may be under way, which nothing can end.
+        runtime.shutdown_background();
+        ended
+    });
+    match ended.and_then(|code| output::all_written().map(|()| code)) {
         Ok(code) => ExitCode::from(code),
         Err(stop) => {
             // It may quote a file of the repository.
@@ -202,15 +226,6 @@ pub fn main() -> ExitCode {
             ExitCode::from(stop.code)
         }
     }
-}
-
-fn run_to_end(cli: Cli) -> CommandResult {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::unavailable(format!("no threads to run on: {error}")))?;
-    let ended = runtime.block_on(run(cli));
-    // A read of standard input may be under way, which nothing can end.
-    runtime.shutdown_background();
-    ended
 }
 
 async fn run(cli: Cli) -> CommandResult {
@@ -236,17 +251,17 @@ async fn run(cli: Cli) -> CommandResult {
         Command::Verify(arguments) => verify::run(&arguments).await,
         Command::CheckConfig(arguments) => check_config::run(&arguments).await,
         Command::Loop(command) => reflex::run(command).await,
-        Command::Decide(arguments) => decide::run(&arguments),
+        Command::Decide { file } => decide::run(&file),
         Command::Setup(arguments) => setup::run(&arguments).await,
-        Command::Doctor(arguments) => doctor::run(&arguments).await,
+        Command::Doctor { repository } => doctor::run(repository.as_ref()).await,
         Command::Serve(arguments) => serve::run(arguments).await,
         Command::Reconcile(arguments) => reconcile::run(&arguments).await,
-        Command::Health(arguments) => operate::health(&arguments),
+        Command::Health { listen } => operate::health(listen),
         Command::DeadLetters(arguments) => operate::dead_letters(&arguments),
         Command::Resync(arguments) => operate::resync(&arguments),
         Command::Init(arguments) => init::run(&arguments),
         Command::Feedback(arguments) => feedback::run(&arguments).await,
-        Command::AgentStop(arguments) => agent_stop::run(&arguments).await,
+        Command::AgentStop { agent } => agent_stop::run(agent).await,
         Command::Dispute(arguments) => dispute::run(&arguments).await,
         Command::Settle(arguments) => dispute::settle(&arguments).await,
         Command::Mcp => mcp::run().await,

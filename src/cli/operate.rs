@@ -82,13 +82,6 @@ fn place(text: &str) -> Result<ResyncOf, String> {
     Ok(ResyncOf { repository: Some(text.parse().map_err(|_| malformed)?), pull_request: None })
 }
 
-#[derive(Debug, Args)]
-pub struct HealthArguments {
-    /// The server's webhook address; an unspecified host is asked on the loopback
-    #[arg(long, env = "LOOPGATE_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
-    listen: SocketAddr,
-}
-
 /// One of `GET /dead-letters`.
 #[derive(Deserialize)]
 struct DeadLetter {
@@ -141,8 +134,7 @@ pub fn resync(arguments: &ResyncArguments) -> CommandResult {
 }
 
 /// One plain HTTP request, so that an image without a shell or curl can check itself.
-pub fn health(arguments: &HealthArguments) -> CommandResult {
-    let address = arguments.listen;
+pub fn health(address: SocketAddr) -> CommandResult {
     let (status, _) = exchange(address, "GET", "/healthz", "", Duration::from_secs(2))
         .map_err(|error| CliError::unavailable(format!("no answer from {address}: {error}")))?;
     match status.as_str() {

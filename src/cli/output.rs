@@ -4,7 +4,7 @@
 //! rest is then dropped in silence, the work goes on, and the exit code is the same as if all had been read.
 
 use std::{
-    fmt::{Arguments, Display},
+    fmt::Display,
     io::{self, BufRead, ErrorKind, IsTerminal, Read, Write},
     path::Path,
     sync::OnceLock,
@@ -99,12 +99,18 @@ static UNWRITTEN: OnceLock<String> = OnceLock::new();
 
 /// Prints a line of results.
 pub fn line(text: impl Display) {
-    results(format_args!("{text}\n"));
+    self::text(format_args!("{text}\n"));
 }
 
 /// Prints results that bring their own line ends.
 pub fn text(text: impl Display) {
-    results(format_args!("{text}"));
+    let mut out = io::stdout().lock();
+    if let Err(error) = write!(out, "{text}").and_then(|()| out.flush())
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        // The first reason is the one to tell.
+        let _ = UNWRITTEN.set(error.to_string());
+    }
 }
 
 /// Prints a line of progress, unless only errors are to be printed.
@@ -141,16 +147,6 @@ pub fn is_yes(answer: &str) -> bool {
 pub fn error_line(text: impl Display) {
     // The exit code says it too.
     let _ = io::stderr().lock().write_fmt(format_args!("{text}\n"));
-}
-
-fn results(text: Arguments<'_>) {
-    let mut out = io::stdout().lock();
-    if let Err(error) = out.write_fmt(text).and_then(|()| out.flush())
-        && error.kind() != ErrorKind::BrokenPipe
-    {
-        // The first reason is the one to tell.
-        let _ = UNWRITTEN.set(error.to_string());
-    }
 }
 
 /// # Errors

@@ -81,25 +81,6 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
     if !arguments.listen.ip().is_loopback() {
         return Err(CliError::usage("--listen takes an address of the loopback: the page hands out an App's key"));
     }
-    setup(arguments).await
-}
-
-impl Arguments {
-    /// What is wanted; a name that was made up before stays.
-    fn wish(&self, before: Option<Stage>) -> Result<AppWish, CliError> {
-        let name = match (&self.name, &self.organization, before) {
-            (Some(name), ..) => name.clone(),
-            (None, _, Some(Stage::Pending(pending))) => pending.wish.name,
-            (None, Some(login), _) => format!("Loopgate {login}").chars().take(34).collect(),
-            (None, None, _) => format!("Loopgate {:04x}", fastrand::u16(..)),
-        };
-        let owner = self.organization.clone().map_or(Owner::Person, Owner::Organization);
-        let wish = AppWish { name, owner, web_url: self.web_url.clone(), arrival: self.arrival.arrival() };
-        wish.checked().map_err(CliError::usage)
-    }
-}
-
-async fn setup(arguments: &Arguments) -> CommandResult {
     let until = Instant::now() + PATIENCE;
     let stage = Registration::new(&arguments.data_dir).stage().map_err(|error| disk(&arguments.data_dir, &error))?;
     let (app, served) = match stage {
@@ -122,6 +103,21 @@ async fn setup(arguments: &Arguments) -> CommandResult {
         served.end().await;
     }
     tell(&app, &progress, &arguments.arrival.arrival())
+}
+
+impl Arguments {
+    /// What is wanted; a name that was made up before stays.
+    fn wish(&self, before: Option<Stage>) -> Result<AppWish, CliError> {
+        let name = match (&self.name, &self.organization, before) {
+            (Some(name), ..) => name.clone(),
+            (None, _, Some(Stage::Pending(pending))) => pending.wish.name,
+            (None, Some(login), _) => format!("Loopgate {login}").chars().take(34).collect(),
+            (None, None, _) => format!("Loopgate {:04x}", fastrand::u16(..)),
+        };
+        let owner = self.organization.clone().map_or(Owner::Person, Owner::Organization);
+        let wish = AppWish { name, owner, web_url: self.web_url.clone(), arrival: self.arrival.arrival() };
+        wish.checked().map_err(CliError::usage)
+    }
 }
 
 /// Serves the page, and waits until the credentials are on disk.

@@ -117,8 +117,7 @@ impl Job<'_> {
             },
         )
         .await;
-        let ran = check::Ran { job: *self, written: written.as_ref().map(TempDir::path), started };
-        check::to_evidence(&ran, finished)
+        check::to_evidence(self, written.as_ref().map(TempDir::path), started, finished)
     }
 }
 

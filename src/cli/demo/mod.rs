@@ -22,7 +22,7 @@ use clap::Args;
 use serde_json::{Value, json};
 
 use self::{
-    narrator::{Narrator, Pace},
+    narrator::Narrator,
     story::{Played, concluded, escalations},
 };
 use super::{
@@ -62,8 +62,7 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
         return Err(CliError::usage("--serve is for people: it has no JSON"));
     }
     let is_watched = std::io::stdout().is_terminal() && !arguments.fast;
-    let pace = if is_watched { Pace::Reader } else { Pace::AtOnce };
-    let narrator = Narrator::new(Some(pace).filter(|_| !json));
+    let narrator = Narrator::new(Some(is_watched).filter(|_| !json));
     let started = Instant::now();
     let pages = if arguments.serve { Some(setup::bind("127.0.0.1:0").await?) } else { None };
     let url = pages.as_ref().map(|(_, address)| format!("http://{address}"));

@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     cli::{CliError, CommandResult, actions, exit, output, working_tree::CONFIGURATION},
-    refs::GitObjects,
+    refs::{GitObjects, RefName},
     render,
     runner::{self, FixerDispute, Head, Interrupt, Lock, Worktree},
 };
@@ -186,7 +186,9 @@ pub async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments) -> Co
         let name = local_workspace::task_ref(alias);
         workspace.repository.leave_task(&name).await?;
         workspace.repository.delete_ref(&name).await?;
-        workspace.worktree.forget(&aside_ref(alias))?;
+        if let Some(aside) = RefName::of(&aside_ref(alias)) {
+            workspace.repository.delete_ref(&aside).await?;
+        }
         // What is left behind of these is harmless.
         let _ = std::fs::remove_file(workspace.lock_path(alias));
         let _ = std::fs::remove_dir_all(workspace.worktree.private_dir().join(alias.as_str()));

@@ -92,38 +92,30 @@ fn is_left_out(job: &Value) -> bool {
     let steps = job.get("steps").and_then(Value::as_array).into_iter().flatten();
     let uses = steps.filter_map(|step| step.get("uses")?.as_str());
     let condition = job.get("if").and_then(Value::as_str).unwrap_or_default();
-    uses.into_iter().any(|action| action.contains("/loopgate")) || holds_on_pull_requests(condition) == Some(false)
+    uses.into_iter().any(|action| action.contains("/loopgate")) || excludes_pull_requests(condition)
 }
 
-/// Whether the condition of a job holds in a workflow that a pull request starts; `None` if that is not certain.
+/// Whether the condition of a job certainly does not hold in a workflow that a pull request starts.
 /// `github.ref` is the pull request's own there
 /// (<https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows#pull_request>).
-fn holds_on_pull_requests(condition: &str) -> Option<bool> {
-    let term = |term: &str| {
+fn excludes_pull_requests(condition: &str) -> bool {
+    let is_false = |term: &str| {
         let (left, right, is_equality) = match (term.split_once("=="), term.split_once("!=")) {
             (Some((left, right)), _) => (left, right, true),
             (None, Some((left, right))) => (left, right, false),
-            (None, None) => return term.trim().starts_with("startsWith(github.ref, 'refs/").then_some(false),
+            (None, None) => return term.trim().starts_with("startsWith(github.ref, 'refs/"),
         };
-        let value = right.trim().strip_prefix('\'')?.strip_suffix('\'')?;
-        let is_equal = match left.trim() {
-            "github.event_name" => value == "pull_request",
-            "github.ref" if !value.starts_with("refs/pull/") => false,
-            _ => return None,
+        let Some(value) = right.trim().strip_prefix('\'').and_then(|value| value.strip_suffix('\'')) else {
+            return false;
         };
-        Some(is_equal == is_equality)
-    };
-    let all = |terms: &str| {
-        let terms: Vec<Option<bool>> = terms.split("&&").map(term).collect();
-        if terms.contains(&Some(false)) {
-            Some(false)
-        } else {
-            terms.into_iter().collect::<Option<Vec<_>>>().map(|_| true)
+        match left.trim() {
+            "github.event_name" => (value == "pull_request") != is_equality,
+            "github.ref" => is_equality && !value.starts_with("refs/pull/"),
+            _ => false,
         }
     };
-    let condition = condition.trim().trim_start_matches("${{").trim_end_matches("}}").trim();
-    let parts: Vec<Option<bool>> = condition.split("||").map(all).collect();
-    if parts.contains(&Some(true)) { Some(true) } else { parts.into_iter().collect::<Option<Vec<_>>>().map(|_| false) }
+    let condition = condition.trim().trim_start_matches("${{").trim_end_matches("}}");
+    condition.split("||").all(|part| part.split("&&").any(is_false))
 }
 
 fn check_run(id: &str, job: &Value) -> String {
@@ -231,21 +223,24 @@ mod tests {
     #[test]
     fn a_condition_leaves_a_job_out_where_it_is_certainly_false() {
         let cases = [
-            ("github.event_name == 'push'", Some(false)),
-            ("${{ github.event_name != 'pull_request' }}", Some(false)),
-            ("github.event_name != 'schedule'", Some(true)),
-            ("github.ref == 'refs/heads/main' && always()", Some(false)),
-            ("startsWith(github.ref, 'refs/tags/')", Some(false)),
-            ("!startsWith(github.ref, 'refs/tags/')", None),
-            ("github.event_name == 'push' || github.event.pull_request.head.repo.full_name != github.repository", None),
-            ("github.event_name == 'push' || github.event_name == 'pull_request'", Some(true)),
-            ("github.ref == 'refs/pull/1/merge'", None),
-            ("(a || github.event_name == 'push') && github.event_name == 'push'", None),
-            ("success()", None),
-            ("", None),
+            ("github.event_name == 'push'", true),
+            ("${{ github.event_name != 'pull_request' }}", true),
+            ("github.event_name != 'schedule'", false),
+            ("github.ref == 'refs/heads/main' && always()", true),
+            ("startsWith(github.ref, 'refs/tags/')", true),
+            ("!startsWith(github.ref, 'refs/tags/')", false),
+            (
+                "github.event_name == 'push' || github.event.pull_request.head.repo.full_name != github.repository",
+                false,
+            ),
+            ("github.event_name == 'push' || github.event_name == 'pull_request'", false),
+            ("github.ref == 'refs/pull/1/merge'", false),
+            ("(a || github.event_name == 'push') && github.event_name == 'push'", false),
+            ("success()", false),
+            ("", false),
         ];
         for (condition, expected) in cases {
-            assert_eq!(holds_on_pull_requests(condition), expected, "{condition}");
+            assert_eq!(excludes_pull_requests(condition), expected, "{condition}");
         }
     }
 

@@ -144,11 +144,6 @@ impl Worktree {
         self.command(&[&changes::DIFF[..], &[&from, &to]].concat(), None).run()?.success()
     }
 
-    /// Deletes a ref; fine if it is gone.
-    pub fn forget(&self, name: &str) -> Result<(), WorktreeError> {
-        self.run(&["update-ref", "-d", name], None, None).map(drop)
-    }
-
     /// The message of a commit, and its first parent.
     pub fn message(&self, commit: Sha) -> Result<(String, Option<Sha>), WorktreeError> {
         let text = self.line(&["show", "-s", "--format=%P%n%B", &commit.to_string()])?;
