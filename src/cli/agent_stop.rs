@@ -21,14 +21,14 @@ use serde_json::{Value, json};
 
 use super::{
     CommandResult, exit, feedback,
-    online::{PullRequest, Reader, connect_as_anybody},
+    online::{Online, PullRequest},
     output,
     working_tree::{CONFIGURATION, EVIDENCE},
 };
 use crate::{
     github::webhook::Target,
     render::{Reading, Until, defused},
-    runner::{Checkout, Cleanliness},
+    runner::Checkout,
 };
 use loopgate_core::{Sha, deciding::DecisionWord, text::one_line};
 
@@ -113,19 +113,18 @@ struct Holds {
 }
 
 async fn failing(checkout: &Checkout) -> Option<String> {
-    if checkout.cleanliness != Cleanliness::Clean || !checkout.is_pushed() {
+    if !checkout.is_clean || !checkout.is_pushed() {
         let reading = feedback::here(&checkout.root, Path::new(EVIDENCE)).ok()?;
         return reason(&reading, "`loopgate verify` fails on this working tree", "loopgate verify");
     }
     let repository = checkout.repository.clone()?;
     let read = async {
-        let online = connect_as_anybody(&repository).await.ok()?;
-        let target = Target::Head { repository, sha: checkout.head };
-        let found = online.github.client(online.installation).pull_requests_of(&target).await.ok()?;
+        let online = Online::as_anybody().ok()?;
+        let target = Target::Head { repository: repository.clone(), sha: checkout.head };
+        let found = online.client(&repository).await.ok()?.pull_requests_of(&target).await.ok()?;
         let (repository, number) = found.into_iter().next()?;
         let of = PullRequest { repository, number };
-        let reader = Reader::from_environment().ok()?;
-        let reading = feedback::wait(&reader, &of, (None, Until::Final), WAITS).await.ok()?;
+        let reading = feedback::wait(&online, &of, (None, Until::Final), WAITS).await.ok()?;
         Some((of, reading))
     };
     let (of, reading) = tokio::time::timeout(WAITS.to_std().ok()?, read).await.ok().flatten()?;

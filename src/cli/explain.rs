@@ -4,7 +4,7 @@ use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
-    online::{self, Online, PullRequest},
+    online::{Online, PullRequest},
     output,
 };
 use crate::{
@@ -47,9 +47,10 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
 
 /// What would be decided of a pull request now.
 pub(super) async fn look(PullRequest { repository, number }: &PullRequest) -> Result<Looked, CliError> {
-    let Online { github, installation } = online::connect_as_anybody(repository).await?;
+    let online = Online::as_anybody()?;
+    let installation = online.installation(repository).await?;
     let job = ReconcileRequest { installation, repository: repository.clone(), number: *number, hints: Vec::new() };
-    let looked = Reconcile::new(github).peek(&job, SystemClock.now()).await?;
+    let looked = Reconcile::new(online.github).peek(&job, SystemClock.now()).await?;
     looked.ok_or_else(|| {
         CliError::bad_data(format!(
             "there is no {repository}#{number} that Loopgate looks after: the repository has no .github/loopgate.yml, or \

@@ -1,6 +1,6 @@
 //! `loopgate export`: a recorded run in the shape of another tool's documents.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::Value;
 
 use super::{
@@ -16,18 +16,12 @@ use loopgate_core::{PrNumber, RepoName, state::LoopState};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The shape of the document
-    #[arg(long, value_enum, default_value_t = Shape::ExecutableFeedback, value_name = "SHAPE")]
-    schema: Shape,
+    /// The shape of the document: the executable feedback schema, version 1, one workflow with its attempts
+    #[arg(long = "schema", value_parser = ["executable-feedback"], default_value = "executable-feedback", value_name = "SHAPE")]
+    _schema: String,
     /// A pull request, its number, or the alias of a loop here
     #[arg(value_name = "OWNER/REPO#N|ALIAS", value_parser = recorded_run)]
     run: (Option<RepoName>, Vec<RefName>),
-}
-
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Shape {
-    /// The executable feedback schema, version 1: one workflow with its attempts
-    ExecutableFeedback,
 }
 
 /// The repository on GitHub, otherwise the one here, and the refs in which the run may be.
@@ -50,10 +44,7 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
         RunSource::OnGithub(objects) => recorded(&objects, names).await?,
         RunSource::Here(objects) => recorded(&objects, names).await?,
     };
-    let document = match arguments.schema {
-        Shape::ExecutableFeedback => render::executable_feedback(&state, &attempts),
-    };
-    output::show_as_yaml(&document)
+    output::show_as_yaml(&render::executable_feedback(&state, &attempts))
 }
 
 /// The state in the first of these refs that there is, and the documents of its attempts that can be read.

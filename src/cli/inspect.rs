@@ -169,8 +169,7 @@ fn unpacked(text: &str) -> Option<String> {
 
 /// `loop-state.json` in the tree of a ref.
 async fn from_ref(what: Option<&str>) -> Result<(String, String), CliError> {
-    let here = std::env::current_dir()?;
-    let repository = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
+    let repository = LocalRepository::open(Path::new(".")).await.map_err(CliError::bad_data)?;
     let names = match what {
         None => {
             let current = repository.current_task().await?;

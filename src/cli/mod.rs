@@ -43,7 +43,7 @@ use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use loopgate_core::RepoName;
-use output::{ColourChoice, Format, Loudness, Manners};
+use output::{ColourChoice, Format, Loudness, PrintOptions};
 
 /// `1.0.0 (commit 0123456789ab, x86_64-unknown-linux-gnu)`; see `build.rs`.
 const VERSION: &str =
@@ -236,7 +236,7 @@ async fn run(cli: Cli) -> CommandResult {
     };
     // What speaks a protocol on standard output prints nothing for people there.
     let format = if matches!(cli.command, Command::Mcp) { Format::Json } else { cli.format };
-    let _ = output::MANNERS.set(Manners { format, loudness, colour: cli.colour });
+    let _ = output::PRINT_OPTIONS.set(PrintOptions { format, loudness, colour: cli.colour });
     if format == Format::Github && !matches!(cli.command, Command::Verify(_) | Command::CheckConfig(_)) {
         return Err(CliError::usage("`--format github` is known to verify and check-config alone"));
     }

@@ -54,25 +54,25 @@ pub enum ColourChoice {
 
 /// What the command line says about printing.
 #[derive(Clone, Copy, Debug, Default)]
-pub struct Manners {
+pub struct PrintOptions {
     pub format: Format,
     pub loudness: Loudness,
     pub colour: ColourChoice,
 }
 
 /// Set once, before anything is printed.
-pub static MANNERS: OnceLock<Manners> = OnceLock::new();
+pub static PRINT_OPTIONS: OnceLock<PrintOptions> = OnceLock::new();
 
-fn manners() -> Manners {
-    MANNERS.get().copied().unwrap_or_default()
+fn print_options() -> PrintOptions {
+    PRINT_OPTIONS.get().copied().unwrap_or_default()
 }
 
 pub fn format() -> Format {
-    manners().format
+    print_options().format
 }
 
 pub fn loudness() -> Loudness {
-    manners().loudness
+    print_options().loudness
 }
 
 /// Prints one result: the document for programs, or its words for people, which end their last line if need be. A
@@ -170,7 +170,7 @@ pub fn document(json: &str) {
 
 /// Whether results are coloured. Where nothing was said: on a terminal, and never against `NO_COLOR` (no-color.org).
 pub fn colour() -> Colour {
-    let is_on = match manners().colour {
+    let is_on = match print_options().colour {
         ColourChoice::Always => true,
         ColourChoice::Never => false,
         ColourChoice::Auto => {

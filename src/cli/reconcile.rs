@@ -361,7 +361,8 @@ impl ReconcileReport {
             actions::tell_decision(row, None);
         }
         if let Some(folder) = &self.state_folder {
-            actions::tell_state_folder(folder);
+            // For the step that uploads the states.
+            actions::tell(&[("state-path", folder.display().to_string())]);
         }
         Ok(())
     }

@@ -69,11 +69,7 @@ struct ArrivalArguments {
 
 impl ArrivalArguments {
     fn arrival(&self) -> Arrival {
-        match (&self.public_url, &self.webhook_proxy) {
-            (Some(url), _) => Arrival::Public(url.clone()),
-            (None, Some(url)) => Arrival::Proxy(url.clone()),
-            (None, None) => Arrival::Poll,
-        }
+        Arrival::of(self.public_url.clone(), self.webhook_proxy.clone(), self.poll).unwrap_or(Arrival::Poll)
     }
 }
 
@@ -124,14 +120,13 @@ impl Arguments {
 async fn register(arguments: &Arguments, before: Option<Stage>) -> Result<(RegisteredApp, ServedPages), CliError> {
     let wish = arguments.wish(before)?;
     let (listener, address) = bind(&arguments.listen.to_string()).await?;
-    let pages = pages(&arguments.data_dir, wish, &format!("http://{address}"))?;
-    let link = pages.link();
+    let served = ServedPages::begin(&arguments.data_dir, wish, &format!("http://{address}"), listener)?;
+    let link = served.pages.link();
     let opened = !arguments.no_browser && open(&link);
     let instruction =
         if opened { "Your browser opens this page; press its button" } else { "Open this page and press its button" };
     output::note_line(format_args!("{instruction}:\n  {link}"));
-    let served = ServedPages::begin(&pages, listener);
-    Ok((registered(&pages).await?, served))
+    Ok((served.registered().await?, served))
 }
 
 /// A listener, and where it listens.
@@ -142,29 +137,28 @@ pub(super) async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), Cli
     Ok((listener, address))
 }
 
-fn pages(folder: &Path, wish: AppWish, origin: &str) -> Result<Arc<SetupPages>, CliError> {
-    let token = setup_token(folder).map_err(|error| disk(folder, &error))?;
-    Ok(Arc::new(SetupPages::new(folder, wish, origin, token)))
-}
-
 fn disk(folder: &Path, error: &std::io::Error) -> CliError {
     CliError::unavailable(format!("{}: {error}", folder.display()))
 }
 
-async fn registered(pages: &SetupPages) -> Result<RegisteredApp, CliError> {
-    pages.registered().await.ok_or_else(|| CliError::unavailable("the page has gone"))
-}
-
 /// The page while it is served. The browser that returns from GitHub opens another connection for the next request.
 struct ServedPages {
+    pages: Arc<SetupPages>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl ServedPages {
-    fn begin(pages: &Arc<SetupPages>, listener: TcpListener) -> Self {
+    fn begin(folder: &Path, wish: AppWish, origin: &str, listener: TcpListener) -> Result<Self, CliError> {
+        let token = setup_token(folder).map_err(|error| disk(folder, &error))?;
+        let pages = Arc::new(SetupPages::new(folder, wish, origin, token));
         let (stop, stopping) = watch::channel(false);
-        Self { stop, task: tokio::spawn(pages.clone().serve(listener, stopping)) }
+        let task = tokio::spawn(Arc::clone(&pages).serve(listener, stopping));
+        Ok(Self { pages, stop, task })
+    }
+
+    async fn registered(&self) -> Result<RegisteredApp, CliError> {
+        self.pages.registered().await.ok_or_else(|| CliError::unavailable("the page has gone"))
     }
 
     /// What is on its way is still sent.
@@ -248,18 +242,17 @@ pub async fn on_public_listener(
     let (listener, _) = bind(given("LOOPGATE_LISTEN").as_deref().unwrap_or("0.0.0.0:8080")).await?;
     let name = format!("Loopgate {:04x}", fastrand::u16(..));
     let wish = AppWish { name, owner: Owner::Person, web_url, arrival: Arrival::Public(public.clone()) };
-    let pages = pages(folder, wish, public.as_str())?;
+    let served = ServedPages::begin(folder, wish, public.as_str(), listener)?;
     tracing::info!(
         page = %format!("{}/setup?token=…", public.as_str().trim_end_matches('/')),
         token = %folder.join("setup-token").display(),
         "no App is known yet: register one on this page, with the token in this file"
     );
-    let served = ServedPages::begin(&pages, listener);
     tokio::select! {
         stopped = stop_signal() => stopped.map(|()| Some(exit::OK)).map_err(CliError::unavailable),
-        app = registered(&pages) => {
+        app = served.registered() => {
             tracing::info!(app = app?.slug, "registered");
-            tokio::time::timeout(SENT_WITHIN, pages.shown()).await.ok();
+            tokio::time::timeout(SENT_WITHIN, served.pages.shown()).await.ok();
             served.end().await;
             Ok(None)
         }

@@ -1,6 +1,8 @@
 //! `loopgate verify-merge`: whether a merge rests on what its signed statement says, offline, from the repository's git
 //! objects.
 
+use std::path::Path;
+
 use clap::Args;
 use minijinja::{context, value::Serde};
 use serde::Serialize;
@@ -52,12 +54,11 @@ struct Found {
 
 pub async fn run(arguments: &Arguments) -> CommandResult {
     // A server signs for many repositories, and a commit can be in several of them.
-    let origin = || Checkout::around(&std::env::current_dir().ok()?).ok()?.repository;
+    let origin = || Checkout::around(Path::new(".")).ok()?.repository;
     let unnamed = || CliError::bad_data("name the repository: --repository OWNER/REPO (there is no remote origin)");
     let repository = arguments.repository.clone().or_else(origin).ok_or_else(unnamed)?;
     let keys = Keys::read(&arguments.key).await.map_err(CliError::bad_data)?;
-    let here = std::env::current_dir()?;
-    let objects = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
+    let objects = LocalRepository::open(Path::new(".")).await.map_err(CliError::bad_data)?;
     let unknown = || CliError::bad_data(format!("{} is no commit here", arguments.merge));
     let merge = objects.resolve_commit(&arguments.merge).await?.ok_or_else(unknown)?;
     let mut parents = Vec::new();

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
-    online::{self, Online, since},
+    online::{Online, since},
     output,
     try_history::{read_each, with_remedy},
     working_tree,
@@ -54,9 +54,9 @@ async fn compare(
     since: TimeDelta,
     policy: &Policy,
 ) -> Result<(WhatIf, Option<String>), CliError> {
-    let Online { github, installation } = online::connect_as_anybody(repository).await?;
-    let client = github.client(installation);
-    let observer = Observer::new(github);
+    let online = Online::as_anybody()?;
+    let client = online.client(repository).await?;
+    let observer = Observer::new(online.github);
     let listed = observer.changed_last(client.repo(repository), PastState::All, MOST).await;
     let mut listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
     let from = SystemClock.now() - since;

@@ -1,16 +1,19 @@
-//! What a finished command is evidence of: its exit, its output and its report files together.
+//! What a finished command is evidence of: its exit, its output and its report files together, those that it promised and
+//! coverage reports where tools put them unasked.
 
 use std::{
+    ffi::OsStr,
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use chrono::SubsecRound as _;
+use globset::GlobBuilder;
+use walkdir::{DirEntry, WalkDir};
 
 use super::{
     command::{Ending, Finished},
     places::{self, Places},
-    report_files,
     schedule::Planned,
 };
 use loopgate_core::{
@@ -67,7 +70,7 @@ pub fn to_evidence(
     let (problems, coverage, has_partial) = (Vec::new(), None, false);
     let mut gathered = Gathered { job, started, evidence, problems, coverage, has_partial };
     if let Some(written) = written {
-        for path in report_files::find("**/*", written, written) {
+        for path in find("**/*", written, written) {
             let name = format!("${REPORTS_VARIABLE}/{}", shown(&path, written));
             gathered.read(&path, name);
         }
@@ -162,10 +165,6 @@ fn unread(name: &CheckName) -> ReportNote {
     }
 }
 
-const fn is_test(kind: CheckKind) -> bool {
-    matches!(kind, CheckKind::Test | CheckKind::Integration)
-}
-
 /// A compiler's findings in plain text read like a linter's; the check's kind distinguishes them.
 const fn type_in(kind: CheckKind, error_type: ErrorType) -> ErrorType {
     match (kind, error_type) {
@@ -249,9 +248,9 @@ impl Gathered<'_> {
     /// check, never "0 tests, passed". Those of a detected check were only expected.
     fn read_promised(&mut self) {
         for promised in &self.job.planned.command.reports {
-            let found = report_files::find(promised, self.job.directory, self.job.root);
+            let found = find(promised, self.job.directory, self.job.root);
             let (fresh, old): (Vec<PathBuf>, Vec<PathBuf>) =
-                found.into_iter().partition(|path| report_files::is_newer(path, self.started));
+                found.into_iter().partition(|path| is_newer(path, self.started));
             if fresh.is_empty() && !self.job.planned.is_detected {
                 let message = match old.first() {
                     None => format!("the report `{promised}` was promised and is not there"),
@@ -279,13 +278,13 @@ impl Gathered<'_> {
     /// A coverage report that was not promised is read from where the tools usually put it. An error in it changes
     /// nothing, since the configuration does not ask for it.
     fn read_usual_coverage(&mut self) {
-        let measures = matches!(self.job.planned.kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
+        let kind = self.job.planned.kind;
+        let measures = kind.is_of_tests() || kind == CheckKind::Coverage;
         if !measures || self.coverage.is_some() {
             return;
         }
         let options = ReadOptions { keep: 0, ..ReadOptions::default() };
-        for path in report_files::usual_coverage(self.job.directory, |path| report_files::is_newer(path, self.started))
-        {
+        for path in usual_coverage(self.job.directory, |path| is_newer(path, self.started)) {
             let mut report = loopgate_reports::read_file(&path, &options);
             if report.is_whole && report.coverage.is_some() {
                 self.add_coverage(&path, report.coverage.take());
@@ -297,7 +296,7 @@ impl Gathered<'_> {
 
     fn outcome(&mut self, ending: &Ending) -> Outcome {
         let Planned { kind, is_detected, command } = self.job.planned;
-        let (is_test, results) = (is_test(*kind), self.evidence.results);
+        let (is_test, results) = (kind.is_of_tests(), self.evidence.results);
         let executed = results.map(|results| results.total);
         let counted = results.is_some_and(|results| results.failed > 0 || results.errors > 0);
         let has_failed = counted || !self.evidence.failures.is_empty();
@@ -328,4 +327,112 @@ impl Gathered<'_> {
 
 fn shown(path: &Path, root: &Path) -> String {
     places::shown(path.strip_prefix(root).unwrap_or(path))
+}
+
+/// Most files taken for one glob, and most directory entries looked at.
+const FILE_LIMIT: usize = 2_000;
+const ENTRY_LIMIT: usize = 500_000;
+/// Clocks of file systems may lag a little behind the clock of the system.
+const CLOCK_LAG: Duration = Duration::from_secs(2);
+
+/// The files that match a glob, relative to the directory the command ran in or, failing that, to the top of the
+/// repository. Never one outside the repository.
+fn find(glob: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
+    let found = below(glob, directory, root);
+    if found.is_empty() && directory != root { below(glob, root, root) } else { found }
+}
+
+/// Whether a file was written since a moment.
+fn is_newer(path: &Path, than: SystemTime) -> bool {
+    let written = path.metadata().and_then(|metadata| metadata.modified());
+    written.is_ok_and(|written| written + CLOCK_LAG >= than)
+}
+
+fn below(glob: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
+    let Ok(matcher) = GlobBuilder::new(glob).literal_separator(true).build().map(|glob| glob.compile_matcher()) else {
+        return Vec::new();
+    };
+    // The part without wildcards is where the search begins: `target/nextest/**/*.xml` never looks at `src`.
+    let is_fixed = |part: &&OsStr| !part.to_string_lossy().contains(['*', '?', '[', '{']);
+    let fixed: PathBuf = Path::new(glob).iter().take_while(is_fixed).collect();
+    let start = directory.join(&fixed);
+    if start.is_file() {
+        return if is_inside(&start, root) { vec![start] } else { Vec::new() };
+    }
+    // Symbolic links are not followed: they may lead out, or round in a circle.
+    let entries = WalkDir::new(start).into_iter().filter_entry(|entry| entry.file_name() != ".git").take(ENTRY_LIMIT);
+    let files = entries.flatten().filter(|entry| entry.file_type().is_file()).map(DirEntry::into_path);
+    let is_meant =
+        |path: &PathBuf| matcher.is_match(path.strip_prefix(directory).unwrap_or(path)) && is_inside(path, root);
+    let mut found: Vec<PathBuf> = files.filter(is_meant).take(FILE_LIMIT).collect();
+    found.sort();
+    found
+}
+
+fn is_inside(path: &Path, root: &Path) -> bool {
+    match (path.canonicalize(), root.canonicalize()) {
+        (Ok(path), Ok(root)) => path.starts_with(root),
+        _ => false,
+    }
+}
+
+/// The usual places of coverage reports, by what is written there. Of a folder's reports only the first counts: the others say the same again.
+const USUAL_COVERAGE: [&[&str]; 9] = [
+    // Jest, vitest, c8, nyc.
+    &["coverage/lcov.info", "coverage/cobertura-coverage.xml", "coverage/clover.xml"],
+    &["coverage.xml", "coverage.lcov", "lcov.info"],
+    &["cobertura.xml"],
+    &["target/llvm-cov/lcov.info", "target/llvm-cov/cobertura.xml", "target/llvm-cov/coverage.json"],
+    &["target/tarpaulin/lcov.info", "target/tarpaulin/cobertura.xml"],
+    &["target/site/jacoco/jacoco.xml"],
+    &["build/reports/jacoco/test/jacocoTestReport.xml"],
+    &["coverage.out", "cover.out", "coverage.txt"],
+    &["build/logs/clover.xml", "clover.xml"],
+];
+
+/// Coverage reports in the usual places below a directory that a predicate takes for fresh.
+fn usual_coverage(directory: &Path, is_fresh: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let places = USUAL_COVERAGE.iter().filter_map(|names| {
+        let there = names.iter().map(|name| directory.join(name));
+        there.into_iter().find(|path| path.is_file() && is_fresh(path))
+    });
+    places.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_find_files_below_the_directory_and_never_outside_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("repo");
+        for file in ["a/target/one.xml", "a/target/deep/two.xml", "b/other.txt", "../secret.xml"] {
+            let path = root.join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
+        }
+        let names = |glob: &str, directory: &str| -> Vec<String> {
+            let found = find(glob, &root.join(directory), &root);
+            found.iter().map(|path| path.strip_prefix(&root).unwrap().display().to_string()).collect()
+        };
+        assert_eq!(names("target/*.xml", "a"), ["a/target/one.xml"]);
+        assert_eq!(names("target/**/*.xml", "a"), ["a/target/deep/two.xml", "a/target/one.xml"]);
+        assert_eq!(names("b/other.txt", "a"), ["b/other.txt"], "relative to the top where not in the directory");
+        assert_eq!(names("../secret.xml", "."), Vec::<String>::new());
+        assert_eq!(names("**/none.xml", "."), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_first_report_of_a_place_counts_if_it_is_fresh() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["coverage/clover.xml", "coverage/lcov.info", "coverage.xml"] {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
+        }
+        let found = usual_coverage(folder.path(), |path| !path.ends_with("coverage.xml"));
+        assert_eq!(found, [folder.path().join("coverage/lcov.info")]);
+        assert_eq!(usual_coverage(folder.path(), |_| true).len(), 2);
+    }
 }

@@ -14,14 +14,13 @@ use tempfile::TempDir;
 use super::{
     check::{self, Job},
     command::{self, CommandLine, Interrupt},
-    report_files, rerun,
+    rerun,
     schedule::{Observer, Planned},
 };
 use loopgate_core::{
     CheckName,
     evidence::{
-        CheckEvidence, CheckKind, Failure, FileCoverage, Outcome, OutcomesExtent, RetryClass, TestOutcome,
-        TestOutcomes, TestState,
+        CheckEvidence, Failure, FileCoverage, Outcome, OutcomesExtent, RetryClass, TestOutcome, TestOutcomes, TestState,
     },
     failure::{self, Changes, CheckContext, ExaminedFailure},
     policy::{CommandCheck, REPORTS_VARIABLE, Waits},
@@ -52,14 +51,6 @@ pub async fn execute(
     (evidence, coverage)
 }
 
-/// Whether a check failed through a service, the network or the machine, as its output shows.
-fn may_pass_later(evidence: &CheckEvidence) -> bool {
-    let lacks_program = |failure: &Failure| ExaminedFailure::new(failure, &Changes::default()).lacks_program();
-    evidence.outcome == Outcome::Failed
-        && evidence.retry_class == Some(RetryClass::External)
-        && !evidence.failures.iter().any(lacks_program)
-}
-
 impl Job<'_> {
     /// Runs it, and again while it fails for reasons outside the code. The last run counts.
     async fn run_repeatedly(
@@ -72,8 +63,13 @@ impl Job<'_> {
         let mut ran = self.run(shell, interrupt.clone(), observer).await;
         for tries in 0..repeats.times {
             let wait = repeats.after(tries).to_std().unwrap_or_default();
+            let lacks_program = |failure: &Failure| ExaminedFailure::new(failure, &Changes::default()).lacks_program();
+            // It failed through a service, the network or the machine, as its output shows.
+            let may_pass_later = ran.0.outcome == Outcome::Failed
+                && ran.0.retry_class == Some(RetryClass::External)
+                && !ran.0.failures.iter().any(lacks_program);
             let in_time = began.elapsed() + wait < self.timeout();
-            if !may_pass_later(&ran.0) || !in_time || interrupt.is_cancelled() {
+            if !may_pass_later || !in_time || interrupt.is_cancelled() {
                 break;
             }
             observer.repeating(self.name, tries + 1, wait);
@@ -96,7 +92,8 @@ impl Job<'_> {
         observer: &Arc<dyn Observer>,
     ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
         let command = &self.planned.command;
-        let written = report_files::directory();
+        // A new, empty directory; where nothing can be written, the command fails by itself where it needs it.
+        let written = tempfile::Builder::new().prefix("loopgate-reports-").tempdir().ok();
         let mut environment = command.environment.clone();
         if let Some(written) = &written {
             environment.insert(REPORTS_VARIABLE.to_owned(), written.path().to_string_lossy().into_owned());
@@ -128,8 +125,7 @@ const MOST_BYTES: u64 = 64 << 20;
 
 /// The command that runs the failing tests once more; none where they are not known one by one, or too many.
 fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Option<String> {
-    let tests = matches!(evidence.kind, CheckKind::Test | CheckKind::Integration);
-    let suspects = suspects(evidence).filter(|_| tests && evidence.outcome == Outcome::Failed)?;
+    let suspects = suspects(evidence).filter(|_| evidence.kind.is_of_tests() && evidence.outcome == Outcome::Failed)?;
     let check = CheckContext {
         name: &evidence.name,
         kind: evidence.kind,
@@ -233,7 +229,7 @@ impl Drop for KeptReports {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loopgate_core::evidence::{CheckResults, TestId};
+    use loopgate_core::evidence::{CheckKind, CheckResults, TestId};
 
     fn id(name: &str) -> TestId {
         TestId::of("", "", name)

@@ -8,9 +8,7 @@
 //! Nothing is shared between tasks but the slots and the interrupt; a command that outlives its timeout loses its
 //! whole process group, and whatever left it ([`processes`]).
 
-mod analyzer;
 mod capture;
-mod changes;
 mod check;
 mod checkout;
 mod command;
@@ -23,19 +21,16 @@ mod job;
 mod lock;
 mod places;
 mod processes;
-mod report_files;
 mod rerun;
 mod schedule;
 mod worktree;
 
-pub use analyzer::ask as ask_analyzer;
 pub use capture::Captured;
-pub use changes::{Changes, NoBase};
-pub use checkout::{Checkout, CheckoutError, Cleanliness};
+pub use checkout::{Changes, Checkout, CheckoutError, NoBase};
 pub use command::{CommandLine, Ending, Finished, Interrupt, asked_to_stop, interrupt_at, run as run_command};
 pub use detect::{CiJob, Detected, Ecosystem, Project, Purpose, detect, submodules, workflow_texts};
 pub use environment::environment;
-pub use fixer::{FixerCall, FixerDispute, FixerEnd, FixerOutcome, FixerReport, call as call_fixer};
+pub use fixer::{FixerDispute, FixerEnd, FixerReport, ask as ask_analyzer, call as call_fixer};
 pub use lock::{Holder, Lock, LockError};
 pub use processes::{LOOP_MARK, end_left_behind};
 pub use rerun::{Trial, base_tests, burn_in, prove, with_files_put_back};

@@ -130,10 +130,9 @@ fn facts_of(demo_world: &DemoWorld, played: &Played, elapsed: Duration) -> Resul
 
 /// The fields of an attempt's record that the demo prints.
 fn attempt(record: Value) -> Value {
-    let told = ["attempt", "head_sha", "decision", "score", "failed_rules"].map(|field| record[field].clone());
-    let [number, head_sha, decision, score, failed_rules] = told;
     json!({
-        "number": number, "head_sha": head_sha, "decision": decision, "score": score, "failed_rules": failed_rules,
+        "number": record["attempt"], "head_sha": record["head_sha"], "decision": record["decision"],
+        "score": record["score"], "failed_rules": record["failed_rules"],
     })
 }
 

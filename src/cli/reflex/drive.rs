@@ -161,7 +161,7 @@ impl<'g> Session<'g> {
     /// What stands for the code now: HEAD where a fixer commits, else the working tree as it is.
     pub(super) fn checked_out(&self) -> Result<Head, CliError> {
         let head = self.workspace.worktree.head()?;
-        if self.has_fixer() {
+        if self.fixer(&self.governed()).is_ok() {
             self.ask_for_a_clean_tree(head)?;
             return Ok(head);
         }

@@ -95,8 +95,8 @@ pub struct Which {
 #[derive(Debug, Args)]
 pub struct Resumption {
     /// Take edits that were refused as tampering, as they are
-    #[arg(long, value_enum, value_name = "CAUSE")]
-    accept: Option<Acceptable>,
+    #[arg(long, value_parser = ["tampering"], value_name = "CAUSE")]
+    accept: Option<String>,
     /// Who is right where a failure is disputed: test, code, or neither and what should happen
     #[arg(long, value_parser = settling, value_name = "[FAILURE] WHO")]
     settle: Option<loopgate_core::commands::Command>,
@@ -105,13 +105,6 @@ pub struct Resumption {
 fn settling(words: &str) -> Result<loopgate_core::commands::Command, String> {
     command::read(&format!("settle {words}"))
         .map_err(|_| "write test, code, or neither and what should happen".to_owned())
-}
-
-/// Causes that a person can accept.
-#[derive(Clone, Copy, Debug, clap::ValueEnum)]
-pub enum Acceptable {
-    /// Tests or configuration were weakened, and it is meant
-    Tampering,
 }
 
 pub async fn run(command: Command) -> CommandResult {
@@ -173,12 +166,10 @@ async fn resume(session: &mut Session<'_>, Resumption { accept, settle }: &Resum
     session.settle(settle.as_ref()).await?;
     if session.state.status == RunStatus::Escalated && settle.is_none() {
         let edits = session.refused_edits()?;
-        let accepted = match accept {
-            Some(Acceptable::Tampering) => {
-                Some(tamper::counts(&session.weakening(edits.unwrap_or(session.state.head_sha))?))
-            }
-            None => None,
-        };
+        let mut accepted = None;
+        if accept.is_some() {
+            accepted = Some(tamper::counts(&session.weakening(edits.unwrap_or(session.state.head_sha))?));
+        }
         // In this order: should the process die in between, the edits are taken over by accepting them once more, or
         // are found as a commit of this run.
         if let (Some(_), Some(edits)) = (&accepted, edits) {

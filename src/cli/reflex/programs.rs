@@ -48,7 +48,12 @@ impl Session<'_> {
             environment: BTreeMap::from([task, self.mark()]),
             ..CommandLine::new(command, self.workspace.root(), PRODUCE_TIMEOUT)
         };
-        let program = runner::run_command(line, self.interrupt.clone(), |_| (), report::echo());
+        let program = runner::run_command(
+            line,
+            self.interrupt.clone(),
+            |_| (),
+            report::echo(|line| note_line(format_args!("  │ {line}"))),
+        );
         let (finished, edits) = self.let_edit(head, "The task command", program).await?;
         if finished.ending == Ending::Interrupted {
             self.put_aside(&edits, "Half-made work of the task command, interrupted\n")?;

@@ -183,11 +183,8 @@ impl Session<'_> {
     }
 
     fn say_summary(&self, evaluation: &Evaluation, failures: &[FailureView]) {
-        say("");
-        for line in render::loop_iteration(&self.state, evaluation, failures).lines() {
-            say(&line);
-        }
-        say("");
+        let lines = render::loop_iteration(&self.state, evaluation, failures).lines();
+        say(&format!("\n{}\n", lines.join("\n")));
     }
 
     fn say_fresh_context(&self) {
@@ -214,45 +211,34 @@ impl Session<'_> {
     }
 }
 
-/// Passes on what a program prints, line by line, without what could drive the terminal.
-pub(super) fn echo() -> impl FnMut(&[u8]) + Send + 'static {
-    let mut echo = Echo::default();
-    move |bytes| echo.hear(bytes, |line| output::note_line(format_args!("  │ {line}")))
-}
-
 /// The state could not be gone on from as it was saved; `how` is what was done about it.
 pub(super) fn was_damaged(how: &str) {
     output::note_line(format_args!("The state of this loop was damaged: {how}."));
 }
 
-/// What a program prints, as far as it is passed on.
-#[derive(Default)]
-struct Echo {
-    /// A line without an end so far.
-    begun: Vec<u8>,
-    passed_on: usize,
-}
-
-impl Echo {
-    fn hear(&mut self, bytes: &[u8], mut tell: impl FnMut(&str)) {
+/// Passes on what a program prints, line by line, without what could drive the terminal.
+pub(super) fn echo(tell: impl Fn(&str) + Send + 'static) -> impl FnMut(&[u8]) + Send + 'static {
+    // A line without an end so far, and how many were passed on.
+    let (mut begun, mut passed_on) = (Vec::new(), 0);
+    move |bytes| {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            if self.passed_on > ECHOED {
+            if passed_on > ECHOED {
                 return;
             }
             // Four bytes a character at most; what is longer is cut in any case.
-            let room = (4 * ECHOED_LINE).saturating_sub(self.begun.len());
-            self.begun.extend_from_slice(piece.get(..room).unwrap_or(piece));
+            let room = (4 * ECHOED_LINE).saturating_sub(begun.len());
+            begun.extend_from_slice(piece.get(..room).unwrap_or(piece));
             if !piece.ends_with(b"\n") {
                 continue;
             }
-            if self.passed_on == ECHOED {
+            if passed_on == ECHOED {
                 tell("… more is not shown");
             } else {
-                let line = render::plain_line(String::from_utf8_lossy(&self.begun).trim_end());
+                let line = render::plain_line(String::from_utf8_lossy(&begun).trim_end());
                 tell(&line.chars().take(ECHOED_LINE).collect::<String>());
             }
-            self.begun.clear();
-            self.passed_on += 1;
+            begun.clear();
+            passed_on += 1;
         }
     }
 }
@@ -264,9 +250,11 @@ mod tests {
     #[test]
     fn a_flood_is_not_passed_on() {
         let heard = |chunks: &[&[u8]]| {
-            let (mut echo, mut lines) = (Echo::default(), Vec::new());
-            chunks.iter().for_each(|chunk| echo.hear(chunk, |line| lines.push(line.to_owned())));
-            lines
+            let (sender, lines) = std::sync::mpsc::channel();
+            let mut echo = echo(move |line| sender.send(line.to_owned()).unwrap());
+            chunks.iter().for_each(|chunk| echo(chunk));
+            drop(echo);
+            lines.iter().collect::<Vec<String>>()
         };
         assert_eq!(heard(&[b"one\ntw", b"o\n\x1b[2Jthree\r\nfour"]), ["one", "two", "three"]);
         let long = [b'x'; 3 * ECHOED_LINE];

@@ -13,8 +13,10 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use tempfile::TempDir;
+
 use self::edits::Edit;
-use super::changes;
+use super::checkout;
 use crate::git::{GitCommand, GitError};
 use loopgate_core::{
     Sha,
@@ -89,7 +91,8 @@ impl Worktree {
         let index = self.scratch_index()?;
         let shown = self.root.join(self.line(&["rev-parse", "--git-path", "index"])?);
         if shown.is_file() {
-            fs::copy(&shown, &index.0).map_err(|source| WorktreeError::File { path: index.0.clone(), source })?;
+            let path = index.path().join("index");
+            fs::copy(&shown, &path).map_err(|source| WorktreeError::File { path, source })?;
         }
         let add: &[&str] = match extent {
             Extent::Tracked => &["add", "-u", "--", ":/", NOT_OURS],
@@ -120,7 +123,7 @@ impl Worktree {
 
     /// What changed from one tree to another.
     pub fn changes(&self, from: Sha, to: Sha) -> Result<ChangedFiles, WorktreeError> {
-        Ok(changes::in_diff(self.printed_diff(from, to))?)
+        Ok(checkout::in_diff(self.printed_diff(from, to))?)
     }
 
     /// The commits after `before` up to `after`, oldest first.
@@ -141,7 +144,7 @@ impl Worktree {
 
     fn printed_diff(&self, from: Sha, to: Sha) -> Result<Vec<u8>, GitError> {
         let (from, to) = (from.to_string(), to.to_string());
-        self.command(&[&changes::DIFF[..], &[&from, &to]].concat(), None).run()?.success()
+        self.command(&[&checkout::DIFF[..], &[&from, &to]].concat(), None).run()?.success()
     }
 
     /// The message of a commit, and its first parent.
@@ -202,12 +205,11 @@ pub enum WorktreeError {
 }
 
 impl Worktree {
-    /// A name for an index of our own; the file goes when the name does.
-    pub(super) fn scratch_index(&self) -> Result<Scratch, WorktreeError> {
-        let folder = self.private_dir();
-        fs::create_dir_all(&folder).map_err(|source| WorktreeError::File { path: folder.clone(), source })?;
-        let path = folder.join(format!("index-{}-{:08x}", std::process::id(), fastrand::u32(..)));
-        Ok(Scratch(path))
+    /// A folder for an index of our own; it goes with the value.
+    pub(super) fn scratch_index(&self) -> Result<TempDir, WorktreeError> {
+        let path = self.private_dir();
+        let folder = fs::create_dir_all(&path).and_then(|()| tempfile::tempdir_in(&path));
+        folder.map_err(|source| WorktreeError::File { path, source })
     }
 
     pub(super) fn line(&self, arguments: &[&str]) -> Result<String, WorktreeError> {
@@ -221,7 +223,7 @@ impl Worktree {
     pub(super) fn run(
         &self,
         arguments: &[&str],
-        index: Option<&Scratch>,
+        index: Option<&TempDir>,
         input: Option<&[u8]>,
     ) -> Result<Vec<u8>, WorktreeError> {
         let command = self.command(arguments, index);
@@ -229,20 +231,9 @@ impl Worktree {
         Ok(command.run()?.success()?)
     }
 
-    pub(super) fn command(&self, arguments: &[&str], index: Option<&Scratch>) -> GitCommand {
+    pub(super) fn command(&self, arguments: &[&str], index: Option<&TempDir>) -> GitCommand {
         let command = GitCommand::new(&self.root, arguments);
-        if let Some(index) = index { command.env("GIT_INDEX_FILE", &index.0) } else { command }
-    }
-}
-
-/// An index file of our own.
-pub(super) struct Scratch(pub(super) PathBuf);
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        // A file that stays behind is not reused and does no harm.
-        let _ = fs::remove_file(&self.0);
-        let _ = fs::remove_file(self.0.with_extension("lock"));
+        if let Some(index) = index { command.env("GIT_INDEX_FILE", index.path().join("index")) } else { command }
     }
 }
 
