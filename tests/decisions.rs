@@ -35,7 +35,10 @@ const SECTIONS: [(&str, &[&str]); 11] = [
         &["core/deciding/row_tests/commands.rs", "core/deciding/row_tests/disputes.rs", "core/escalation"],
     ),
     ("Gates", &["core/gate/waiting.rs", "core/gate/assess/tests", "tests/gates"]),
-    ("Coverage, proofs and weakened tests", &["core/verdict/coverage", "core/verdict/tamper", "src/runner/rerun"]),
+    (
+        "Coverage, proofs and weakened tests",
+        &["core/verdict/coverage", "core/verdict/tamper", "src/runner/job.rs", "src/runner/rerun"],
+    ),
     ("One commit, several branches", &["tests/github/names.rs"]),
     ("Where the state is kept", &["tests/github/storage.rs", "tests/action_only"]),
     ("Debug memory, metrics, replays", &["core/memory", "core/metrics", "core/replay"]),

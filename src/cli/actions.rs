@@ -171,12 +171,8 @@ fn evidence(path: &Path, artifact: Option<String>) -> Vec<(&'static str, String)
     std::iter::once(path).chain(artifact.map(|name| ("evidence-name", name))).collect()
 }
 
-/// Tells where a reconcile left states for the step that uploads them.
-pub fn tell_state_folder(folder: &Path) {
-    tell(&[("state-path", folder.display().to_string())]);
-}
-
-fn tell(outputs: &[(&str, String)]) {
+/// Writes outputs of the step.
+pub fn tell(outputs: &[(&str, String)]) {
     output::append_to_file_of(
         "GITHUB_OUTPUT",
         "the outputs of the step",

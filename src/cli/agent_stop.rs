@@ -15,20 +15,20 @@ use std::{
 };
 
 use chrono::TimeDelta;
-use clap::{Args, ValueEnum};
+use clap::ValueEnum;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
     CommandResult, exit, feedback,
-    online::{PullRequest, Reader, connect_as_anybody},
+    online::{Online, PullRequest},
     output,
     working_tree::{CONFIGURATION, EVIDENCE},
 };
 use crate::{
     github::webhook::Target,
     render::{Reading, Until, defused},
-    runner::{Checkout, Cleanliness},
+    runner::Checkout,
 };
 use loopgate_core::{Sha, deciding::DecisionWord, text::one_line};
 
@@ -42,15 +42,8 @@ const MOST_REASON: usize = 2048;
 /// Failures that a reason names.
 const MOST_NAMED: usize = 8;
 
-#[derive(Debug, Args)]
-pub struct Arguments {
-    /// The agent whose hook it is
-    #[arg(long = "for", value_enum, value_name = "AGENT")]
-    agent: Agent,
-}
-
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub(super) enum Agent {
+pub enum Agent {
     ClaudeCode,
     Codex,
     Cursor,
@@ -68,7 +61,7 @@ struct Input {
     status: Option<String>,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(agent: Agent) -> CommandResult {
     let mut text = String::new();
     // An input that cannot be read counts as empty: then the hook's own directory is used.
     let _ = std::io::stdin().take(MOST_INPUT).read_to_string(&mut text);
@@ -77,7 +70,7 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
     let folder = input.cwd.or_else(|| input.workspace_roots.into_iter().next());
     let folder = folder.or_else(|| std::env::current_dir().ok()).filter(|_| !was_ended);
     if let Some(reason) = held(folder).await {
-        output::document(&answer(arguments.agent, &reason).to_string());
+        output::document(&answer(agent, &reason).to_string());
     }
     Ok(exit::OK)
 }
@@ -120,19 +113,18 @@ struct Holds {
 }
 
 async fn failing(checkout: &Checkout) -> Option<String> {
-    if checkout.cleanliness != Cleanliness::Clean || !checkout.is_pushed() {
+    if !checkout.is_clean || !checkout.is_pushed() {
         let reading = feedback::here(&checkout.root, Path::new(EVIDENCE)).ok()?;
         return reason(&reading, "`loopgate verify` fails on this working tree", "loopgate verify");
     }
     let repository = checkout.repository.clone()?;
     let read = async {
-        let online = connect_as_anybody(&repository).await.ok()?;
-        let target = Target::Head { repository, sha: checkout.head };
-        let found = online.github.client(online.installation).pull_requests_of(&target).await.ok()?;
+        let online = Online::as_anybody().ok()?;
+        let target = Target::Head { repository: repository.clone(), sha: checkout.head };
+        let found = online.client(&repository).await.ok()?.pull_requests_of(&target).await.ok()?;
         let (repository, number) = found.into_iter().next()?;
         let of = PullRequest { repository, number };
-        let reader = Reader::from_environment().ok()?;
-        let reading = feedback::wait(&reader, &of, (None, Until::Final), WAITS).await.ok()?;
+        let reading = feedback::wait(&online, &of, (None, Until::Final), WAITS).await.ok()?;
         Some((of, reading))
     };
     let (of, reading) = tokio::time::timeout(WAITS.to_std().ok()?, read).await.ok().flatten()?;

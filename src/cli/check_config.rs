@@ -7,8 +7,8 @@ use serde_json::json;
 
 use super::{
     CliError, CommandResult, exit,
-    online::{self, Online},
-    output::{self, FormatChoice},
+    online::{Online, Rights},
+    output::{self, Format},
     working_tree,
 };
 use crate::{
@@ -31,16 +31,12 @@ pub struct Arguments {
     repository: Option<RepoName>,
 }
 
-/// What was checked, and the result.
-struct Checked {
-    name: String,
-    repository: Option<RepoName>,
-    found: OnlineFindings,
-}
-
-pub async fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
-    let checked = if arguments.online || arguments.repository.is_some() {
-        online(arguments).await?
+pub async fn run(arguments: &Arguments) -> CommandResult {
+    let named = arguments.repository.as_ref();
+    let (name, repository, found) = if arguments.online || named.is_some() {
+        let repository = working_tree::repository(named, "name it with --repository OWNER/REPO")?;
+        let (name, found) = online(arguments, &repository).await?;
+        (name, Some(repository), found)
     } else {
         let (name, text) = own(arguments)?;
         let found = match config::load(None, Some(Source::new(&name, &text))) {
@@ -54,10 +50,10 @@ pub async fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
             }
             Err(errors) => OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() },
         };
-        Checked { name, repository: None, found }
+        (name, None, found)
     };
-    show(&checked, format)?;
-    Ok(if checked.found.errors.is_empty() { exit::OK } else { exit::BAD_DATA })
+    show(&name, repository.as_ref(), &found)?;
+    Ok(if found.errors.is_empty() { exit::OK } else { exit::BAD_DATA })
 }
 
 /// The file that is named, else the one here; its name and text.
@@ -66,9 +62,7 @@ fn own(arguments: &Arguments) -> Result<(String, String), CliError> {
 }
 
 /// Checks the file by itself first: errors in the file are reported without the network.
-async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
-    let named = arguments.repository.as_ref();
-    let repository = working_tree::repository(named, "name it with --repository OWNER/REPO")?;
+async fn online(arguments: &Arguments, repository: &RepoName) -> Result<(String, OnlineFindings), CliError> {
     let own = match (&arguments.file, &arguments.repository) {
         (None, Some(_)) => None,
         _ => Some(self::own(arguments)?),
@@ -76,22 +70,28 @@ async fn online(arguments: &Arguments) -> Result<Checked, CliError> {
     if let Some((name, text)) = &own
         && let Err(errors) = config::load(None, Some(Source::new(name, text)))
     {
-        let found = OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() };
-        return Ok(Checked { name: name.clone(), repository: Some(repository), found });
+        return Ok((name.clone(), OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() }));
     }
-    let Online { github, installation } = online::connect(&repository).await?;
-    let client = github.client(installation);
+    let online = Online::from_environment()?;
+    if online.rights == Rights::Nobodys {
+        return Err(CliError::bad_data(
+            "neither GITHUB_TOKEN nor LOOPGATE_APP_ID is set, so GitHub cannot be asked; see --help",
+        ));
+    }
+    let client = online.client(repository).await?;
     let CheckedConfiguration { file, found, .. } =
-        Observer::new(github).check_configuration(client.repo(&repository), own).await?;
-    let name = file.unwrap_or_else(|| format!("{repository}, without a file of its own,"));
-    Ok(Checked { name, repository: Some(repository), found })
+        Observer::new(online.github).check_configuration(client.repo(repository), own).await?;
+    Ok((file.unwrap_or_else(|| format!("{repository}, without a file of its own,")), found))
 }
 
-fn show(checked: &Checked, format: FormatChoice) -> Result<(), CliError> {
-    let Checked { name, repository, found: OnlineFindings { errors, warnings } } = checked;
-    match format {
-        FormatChoice::Github => output::text(render::configuration_commands(errors, warnings)),
-        FormatChoice::Human => {
+fn show(
+    name: &str,
+    repository: Option<&RepoName>,
+    OnlineFindings { errors, warnings }: &OnlineFindings,
+) -> Result<(), CliError> {
+    match output::format() {
+        Format::Github => output::text(render::configuration_commands(errors, warnings)),
+        Format::Human => {
             for (word, problems) in [("error", errors), ("warning", warnings)] {
                 for problem in problems {
                     output::line(format_args!("{word}: {problem}\n"));
@@ -103,11 +103,11 @@ fn show(checked: &Checked, format: FormatChoice) -> Result<(), CliError> {
                 Some(repository) => output::line(format_args!("{name} is a valid configuration for {repository}.")),
             }
         }
-        FormatChoice::Json => {
+        Format::Json => {
             output::json(&json!({
                 "schema": "loopgate.check-config/v1",
                 "valid": errors.is_empty(),
-                "repository": repository.as_ref().map(ToString::to_string),
+                "repository": repository.map(ToString::to_string),
                 "errors": errors,
                 "warnings": warnings,
             }))?;

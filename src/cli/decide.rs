@@ -1,10 +1,8 @@
 //! `loopgate decide`: the iteration-control contract, YAML in, YAML out.
 
-use std::path::PathBuf;
+use std::path::Path;
 
-use clap::Args;
-
-use super::{CliError, CommandResult, exit, output, output::Format};
+use super::{CliError, CommandResult, exit, output};
 use crate::render::iteration_answer;
 use loopgate_core::{
     deciding::{
@@ -15,17 +13,10 @@ use loopgate_core::{
 };
 use loopgate_reports::{self, ReadOptions};
 
-#[derive(Debug, Args)]
-pub struct Arguments {
-    /// The document to decide; - reads standard input
-    #[arg(default_value = "-", value_name = "FILE")]
-    file: PathBuf,
-}
-
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let (name, text) = output::read_named(&arguments.file)?;
+pub fn run(file: &Path) -> CommandResult {
+    let (name, text) = output::read_named(file)?;
     let (word, answer) = answer(&text).map_err(|error| CliError::bad_data(format!("{name}: {error}")))?;
-    format.show_as_yaml(&answer)?;
+    output::show_as_yaml(&answer)?;
     Ok(exit::of(word))
 }
 

@@ -8,9 +8,8 @@ use serde::Serialize;
 
 use super::{
     CliError, CommandResult, feedback,
-    online::{PullRequest, Reader, Rights},
-    output::Format,
-    reflex,
+    online::{Online, PullRequest, Rights},
+    output, reflex,
 };
 use crate::{render, runner::FixerDispute};
 use loopgate_core::{
@@ -70,14 +69,14 @@ pub(super) enum HandedIn {
     },
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let Arguments { failure, kind, reason, .. } = arguments;
     let dispute = FixerDispute { failure: *failure, kind: *kind, reason: reason.clone() };
     let handed_in = match &arguments.pull_request {
-        Some(of) => on_pull_request(&Reader::from_environment()?, of, &dispute).await?,
+        Some(of) => on_pull_request(&Online::from_environment()?, of, &dispute).await?,
         None => here(&dispute).await?,
     };
-    format.show(&handed_in, || match &handed_in {
+    output::show(&handed_in, || match &handed_in {
         HandedIn::Comment { url, answer: CommentAnswer::CarriedOut } => {
             format!("{} is disputed: {}", dispute.failure, render::plain_line(url))
         }
@@ -95,23 +94,20 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     })
 }
 
-pub async fn settle(
-    SettleArguments { pull_request, words, failure }: &SettleArguments,
-    format: Format,
-) -> CommandResult {
+pub async fn settle(SettleArguments { pull_request, words, failure }: &SettleArguments) -> CommandResult {
     let words: Vec<String> = failure.iter().map(ToString::to_string).chain(words.iter().cloned()).collect();
     let command = format!("settle {}", words.join(" "));
     if command::read(&command).is_err() {
         return Err(CliError::usage("say `test`, `code`, or `neither` and what should happen instead"));
     }
-    let reader = Reader::from_environment()?;
-    let (url, answer) = say(&reader, pull_request, &command, "comment on the pull request").await?;
+    let online = Online::from_environment()?;
+    let (url, answer) = say(&online, pull_request, &command, "comment on the pull request").await?;
     let outcome = match answer {
         CommentAnswer::CarriedOut => "Settled",
         CommentAnswer::NoneYet => "Posted, and not answered yet",
     };
     let words = format!("{outcome}: {}", render::plain_line(&url));
-    format.show(&HandedIn::Comment { url, answer }, || words)
+    output::show(&HandedIn::Comment { url, answer }, || words)
 }
 
 /// Whether Loopgate has answered a comment.
@@ -127,12 +123,12 @@ const LOOKS_FOR_ANSWER: [u64; 3] = [1, 2, 3];
 
 /// A command in a comment: its address, and how it is answered. What would not be read as this command is not posted.
 async fn say(
-    reader: &Reader,
+    online: &Online,
     of: &PullRequest,
     command: &str,
     otherwise: &str,
 ) -> Result<(String, CommentAnswer), CliError> {
-    if reader.rights != Rights::Token {
+    if online.rights != Rights::Token {
         let without = format!("a comment takes a token of your own in GITHUB_TOKEN. Without one, {otherwise}");
         return Err(CliError::bad_data(without));
     }
@@ -145,7 +141,7 @@ async fn say(
             render::plain_line(&body)
         )));
     }
-    let pull_request = reader.of(of.clone()).await?;
+    let pull_request = online.feedback_on(of.clone()).await?;
     let comment = pull_request.say(&body).await.map_err(|error| feedback::told(of, error))?;
     for seconds in LOOKS_FOR_ANSWER {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
@@ -163,13 +159,13 @@ async fn say(
 
 /// As a comment by the owner of the credentials. The pull request's loop decides whether they may.
 pub(super) async fn on_pull_request(
-    reader: &Reader,
+    online: &Online,
     of: &PullRequest,
     dispute: &FixerDispute,
 ) -> Result<HandedIn, CliError> {
     let words = words(dispute)?;
     let otherwise = format!("push a commit whose message has the line Loopgate-Dispute: {words}");
-    let (url, answer) = say(reader, of, &format!("dispute {words}"), &otherwise).await?;
+    let (url, answer) = say(online, of, &format!("dispute {words}"), &otherwise).await?;
     Ok(HandedIn::Comment { url, answer })
 }
 

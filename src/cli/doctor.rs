@@ -1,25 +1,18 @@
 //! `loopgate doctor`: what keeps Loopgate from working, and what to do about it.
 
-use clap::Args;
+use minijinja::{Value, value::Serde};
 
-use super::{CommandResult, exit, online, output::Format};
+use super::{CommandResult, exit, online, output};
 use crate::{
-    github::doctor::{Arrival, Expected, Line, Outcome, examine},
-    render::{Diagnosis, defused},
+    github::doctor::{Arrival, Expected, examine},
+    render::{self, Diagnosis, defused},
 };
 use loopgate_core::RepoName;
 
-#[derive(Debug, Args)]
-pub struct Arguments {
-    /// A repository to examine too
-    #[arg(value_name = "OWNER/REPO")]
-    repository: Option<RepoName>,
-}
-
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let lines = examine(&online::as_app()?, &expected(), arguments.repository.as_ref()).await;
+pub async fn run(repository: Option<&RepoName>) -> CommandResult {
+    let lines = examine(&online::as_app()?, &expected(), repository).await;
     let diagnosis = Diagnosis::new(Some(chrono::Utc::now()), &lines);
-    format.show(&diagnosis, || words(&lines))?;
+    output::show(&diagnosis, || defused(&render::text("doctor.txt", Value::from(Serde(&diagnosis)))))?;
     Ok(if diagnosis.healthy { exit::OK } else { exit::BAD_DATA })
 }
 
@@ -29,20 +22,4 @@ fn expected() -> Expected {
     let polls = online::variable("LOOPGATE_POLL").is_some_and(|word| word.trim() == "on");
     let arrival = Arrival::of(url("LOOPGATE_PUBLIC_URL"), url("LOOPGATE_WEBHOOK_PROXY"), polls);
     Expected { arrival, signer: online::signer() }
-}
-
-fn words(lines: &[Line]) -> String {
-    let mut words = Vec::new();
-    for Line { check, outcome, message, remedy, link } in lines {
-        let mark = match outcome {
-            Outcome::Healthy => "✓",
-            Outcome::Unknown => "?",
-            Outcome::Warning => "!",
-            Outcome::Fault => "✗",
-        };
-        words.push(format!("{mark} {check}: {message}"));
-        words.extend(remedy.iter().map(|text| format!("    do: {text}")));
-        words.extend(link.iter().map(|text| format!("    at: {text}")));
-    }
-    words.iter().map(|line| defused(line) + "\n").collect()
 }

@@ -4,8 +4,8 @@ use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
-    online::{self, Online, PullRequest},
-    output::{self, Format},
+    online::{Online, PullRequest},
+    output,
 };
 use crate::{
     github::{Clock as _, Looked, Reconcile, ReconcileRequest, SystemClock},
@@ -23,7 +23,7 @@ pub struct Arguments {
     gate: Option<GateName>,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let looked = look(&arguments.pull_request).await?;
     let (decision, snapshot, policy) = (&looked.decision, &looked.snapshot, &looked.policy);
     let is_unknown = decision.events.iter().any(|line| matches!(line.event, Event::RunStarted(_)));
@@ -38,18 +38,19 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
             let known: Vec<&str> = policy.gates.keys().map(GateName::as_str).collect();
             CliError::usage(format!("there is no gate `{gate}` here; the gates are {}", known.join(", ")))
         })?;
-        format.show(&rules, || render::gate_rules_text(&rules))?;
+        output::show(&rules, || render::gate_rules_text(&rules))?;
         return Ok(exit::of(decision.word()));
     }
-    format.show(&render::explanation(&looked.subject()), || render::plain(&render::explain(&looked.subject())))?;
+    output::show(&render::explanation(&looked.subject()), || render::plain(&render::explain(&looked.subject())))?;
     Ok(exit::of(decision.word()))
 }
 
 /// What would be decided of a pull request now.
 pub(super) async fn look(PullRequest { repository, number }: &PullRequest) -> Result<Looked, CliError> {
-    let Online { github, installation } = online::connect_as_anybody(repository).await?;
+    let online = Online::as_anybody()?;
+    let installation = online.installation(repository).await?;
     let job = ReconcileRequest { installation, repository: repository.clone(), number: *number, hints: Vec::new() };
-    let looked = Reconcile::new(github).peek(&job, SystemClock.now()).await?;
+    let looked = Reconcile::new(online.github).peek(&job, SystemClock.now()).await?;
     looked.ok_or_else(|| {
         CliError::bad_data(format!(
             "there is no {repository}#{number} that Loopgate looks after: the repository has no .github/loopgate.yml, or \

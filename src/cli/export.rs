@@ -1,75 +1,50 @@
 //! `loopgate export`: a recorded run in the shape of another tool's documents.
 
-use std::str::FromStr;
-
-use clap::{Args, ValueEnum};
+use clap::Args;
 use serde_json::Value;
 
 use super::{
     CliError, CommandResult,
     online::{PullRequest, RunSource},
-    output::Format,
+    output,
 };
 use crate::{
     refs::{GitObjects, RefName, StateStore},
     render,
 };
-use loopgate_core::{PrNumber, state::LoopState};
+use loopgate_core::{PrNumber, RepoName, state::LoopState};
 
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The shape of the document
-    #[arg(long, value_enum, default_value_t = Shape::ExecutableFeedback, value_name = "SHAPE")]
-    schema: Shape,
+    /// The shape of the document: the executable feedback schema, version 1, one workflow with its attempts
+    #[arg(long = "schema", value_parser = ["executable-feedback"], default_value = "executable-feedback", value_name = "SHAPE")]
+    _schema: String,
     /// A pull request, its number, or the alias of a loop here
-    #[arg(value_name = "OWNER/REPO#N|ALIAS")]
-    run: RecordedRun,
+    #[arg(value_name = "OWNER/REPO#N|ALIAS", value_parser = recorded_run)]
+    run: (Option<RepoName>, Vec<RefName>),
 }
 
-#[derive(Clone, Copy, Debug, ValueEnum)]
-enum Shape {
-    /// The executable feedback schema, version 1: one workflow with its attempts
-    ExecutableFeedback,
-}
-
-/// Where a run is recorded.
-#[derive(Clone, Debug)]
-enum RecordedRun {
-    OnGithub(PullRequest),
-    Here(Vec<RefName>),
-}
-
-impl FromStr for RecordedRun {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        if text.contains('#') {
-            return text.parse().map(Self::OnGithub);
-        }
-        let number = text.parse().ok().map(|number| RefName::pull_request(PrNumber::new(number)));
-        let names: Vec<RefName> = RefName::task(text).ok().into_iter().chain(number).collect();
-        if names.is_empty() {
-            return Err("write OWNER/REPO#N, the number of a pull request, or an alias".to_owned());
-        }
-        Ok(Self::Here(names))
+/// The repository on GitHub, otherwise the one here, and the refs in which the run may be.
+fn recorded_run(text: &str) -> Result<(Option<RepoName>, Vec<RefName>), String> {
+    if text.contains('#') {
+        let PullRequest { repository, number } = text.parse()?;
+        return Ok((Some(repository), vec![RefName::pull_request(number)]));
+    }
+    let number = text.parse().ok().map(|number| RefName::pull_request(PrNumber::new(number)));
+    let names: Vec<RefName> = RefName::task(text).ok().into_iter().chain(number).collect();
+    match names.is_empty() {
+        true => Err("write OWNER/REPO#N, the number of a pull request, or an alias".to_owned()),
+        false => Ok((None, names)),
     }
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
-    let (repository, names) = match &arguments.run {
-        RecordedRun::OnGithub(PullRequest { repository, number }) => {
-            (Some(repository), &vec![RefName::pull_request(*number)])
-        }
-        RecordedRun::Here(names) => (None, names),
-    };
-    let (state, attempts) = match RunSource::open(repository).await? {
+pub async fn run(arguments: &Arguments) -> CommandResult {
+    let (repository, names) = &arguments.run;
+    let (state, attempts) = match RunSource::open(repository.as_ref()).await? {
         RunSource::OnGithub(objects) => recorded(&objects, names).await?,
         RunSource::Here(objects) => recorded(&objects, names).await?,
     };
-    let document = match arguments.schema {
-        Shape::ExecutableFeedback => render::executable_feedback(&state, &attempts),
-    };
-    format.show_as_yaml(&document)
+    output::show_as_yaml(&render::executable_feedback(&state, &attempts))
 }
 
 /// The state in the first of these refs that there is, and the documents of its attempts that can be read.

@@ -7,7 +7,7 @@ use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
-    online::{self, PullRequest, Reader},
+    online::{self, Online, PullRequest},
     output::{self, Format},
     working_tree,
 };
@@ -54,43 +54,44 @@ fn time(text: &str) -> Result<TimeDelta, String> {
     time.ok_or_else(|| "write a number with its unit, s, m or h, at most 24h: 30m".to_owned())
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let reading = match &arguments.pull_request {
         None => here(&std::env::current_dir()?, &arguments.evidence)?,
         Some(of) => {
-            let reader = Reader::from_environment()?;
+            let online = Online::from_environment()?;
             if arguments.wait {
-                wait(&reader, of, (arguments.since, arguments.until), arguments.timeout).await?
+                wait(&online, of, (arguments.since, arguments.until), arguments.timeout).await?
             } else {
-                look(&reader, of, arguments.since).await?
+                look(&online, of, arguments.since).await?
             }
         }
     };
-    match format {
-        Format::Json => output::document(&reading.json()),
-        Format::Human => output::line(render::feedback_text(&reading)),
+    if output::format() == Format::Json {
+        output::document(&reading.json());
+    } else {
+        output::line(render::feedback_text(&reading));
     }
     let fails = !reading.is_final() && reading.reaches(arguments.until);
     Ok(if fails { exit::RETRY } else { exit::of(reading.decision()) })
 }
 
 /// What was said of a pull request by now.
-pub(super) async fn look(reader: &Reader, of: &PullRequest, since: Option<Sha>) -> Result<Reading, CliError> {
-    let seen = reader.of(of.clone()).await?.look().await;
+pub(super) async fn look(online: &Online, of: &PullRequest, since: Option<Sha>) -> Result<Reading, CliError> {
+    let seen = online.feedback_on(of.clone()).await?.look().await;
     seen.map(|seen| seen.reading(since)).map_err(|error| told(of, error))
 }
 
 /// What was said once what is waited for has come, or by the end of the time.
 pub(super) async fn wait(
-    reader: &Reader,
+    online: &Online,
     of: &PullRequest,
     what: (Option<Sha>, Until),
     time: TimeDelta,
 ) -> Result<Reading, CliError> {
     let sleep = |time: TimeDelta| tokio::time::sleep(time.to_std().unwrap_or_default());
     let say = |words: &str| output::note_line(words);
-    let feedback = reader.of(of.clone()).await?;
-    let waited = feedback.wait(what, (reader.rights.pacing(), time), &SystemClock, sleep, say).await;
+    let feedback = online.feedback_on(of.clone()).await?;
+    let waited = feedback.wait(what, (online.pacing(), time), &SystemClock, sleep, say).await;
     match waited.map_err(|error| told(of, error))? {
         Waited::Ended(reading) => Ok(reading),
         Waited::TimedOut(Some(reading)) => {

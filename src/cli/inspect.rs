@@ -9,15 +9,15 @@ use clap::Subcommand;
 use serde::Serialize;
 use serde_json::json;
 
-use super::{CliError, CommandResult, output, output::Format};
+use super::{CliError, CommandResult, output};
 use crate::{
     config::{self, Source},
     github,
-    refs::{self, GitObjects as _, LocalRepository},
+    refs::{self, GitObjects as _, LocalRepository, RefName, StateStore},
     render,
 };
 use loopgate_core::{
-    GateName, Login, PrNumber,
+    GateName, Login,
     evidence::LogExcerpt,
     failure::{self, FailureInspection},
     gate,
@@ -71,31 +71,31 @@ pub enum Command {
     },
 }
 
-pub async fn run(command: &Command, format: Format) -> CommandResult {
+pub async fn run(command: &Command) -> CommandResult {
     match command {
-        Command::Report { files } => report(files, format),
+        Command::Report { files } => report(files),
         Command::Comment { file, gates, bot } => {
             let gates: BTreeSet<GateName> = match gates.as_slice() {
                 [] => config::presets().gates.into_keys().collect(),
                 named => named.iter().cloned().collect(),
             };
-            format.show_as_yaml(&gate::inspect(&output::read_text(file)?, bot, &gates))
+            output::show_as_yaml(&gate::inspect(&output::read_text(file)?, bot, &gates))
         }
-        Command::State { what } => state(what.as_deref(), format).await,
-        Command::Config { file, organisation } => settings(file, organisation.as_deref(), format),
-        Command::Failure { file } => explain(file, format),
+        Command::State { what } => state(what.as_deref()).await,
+        Command::Config { file, organisation } => settings(file, organisation.as_deref()),
+        Command::Failure { file } => explain(file),
     }
 }
 
-fn report(files: &[PathBuf], format: Format) -> CommandResult {
+fn report(files: &[PathBuf]) -> CommandResult {
     if let Some(file) = files.iter().find(|file| !file.exists() || file.is_dir()) {
         return Err(CliError::bad_data(format!("{} is no file", file.display())));
     }
-    format.show_as_yaml(&loopgate_reports::inspect(files))
+    output::show_as_yaml(&loopgate_reports::inspect(files))
 }
 
 /// What is in force, one setting a line. A file that is not there counts as none: then the defaults are in force.
-fn settings(file: &Path, organisation: Option<&Path>, format: Format) -> CommandResult {
+fn settings(file: &Path, organisation: Option<&Path>) -> CommandResult {
     let file = Some(file).filter(|path| path.exists() || path.as_os_str() == "-");
     let [repository, organisation] = [file, organisation].map(|path| path.map(output::read_named).transpose());
     let (repository, organisation) = (repository?, organisation?);
@@ -113,10 +113,10 @@ fn settings(file: &Path, organisation: Option<&Path>, format: Format) -> Command
         "settings": settings,
     });
     let line = |it: &config::Setting| format!("{} = {}  ({})\n", it.key, it.value, it.origin);
-    format.show(&document, || settings.iter().map(line).collect::<String>())
+    output::show(&document, || settings.iter().map(line).collect::<String>())
 }
 
-fn explain(file: &Path, format: Format) -> CommandResult {
+fn explain(file: &Path) -> CommandResult {
     let options = ReadOptions { keep: 1, ..ReadOptions::default() };
     let (report, kept) = joblog::read_output("input", output::open(file)?, &options);
     if kept.is_empty() {
@@ -126,7 +126,7 @@ fn explain(file: &Path, format: Format) -> CommandResult {
     // One failure: a log may hold several, and no field of one may come from another.
     let failures = log.report.unwrap_or(report).failures.into_iter();
     let failure = failures.chain(log.failure).next().unwrap_or_default();
-    format.show_as_yaml(&Inspected { inspection: failure::inspect_failure(failure), excerpt: log.excerpt })
+    output::show_as_yaml(&Inspected { inspection: failure::inspect_failure(failure), excerpt: log.excerpt })
 }
 
 /// A failure as it is understood, and the lines that are shown of it.
@@ -141,7 +141,7 @@ struct Inspected {
 const STATE_LIMIT: usize = 2 << 20;
 
 /// Where a loop stands, on a pull request or here, from its ref or from a file.
-async fn state(what: Option<&str>, format: Format) -> CommandResult {
+async fn state(what: Option<&str>) -> CommandResult {
     let (place, text) = match what {
         Some(file) if file == "-" || Path::new(file).is_file() => {
             (file.to_owned(), output::read_text(Path::new(file))?)
@@ -158,7 +158,7 @@ async fn state(what: Option<&str>, format: Format) -> CommandResult {
         )));
     }
     // The document as it is written: unknown fields of newer writers included.
-    format.show(&state, || render::loop_report(&state, output::colour()))
+    output::show(&state, || render::loop_report(&state, output::colour()))
 }
 
 /// The state in a status comment's text, or in one file of the artifact. Of several comments the last that holds one.
@@ -169,8 +169,7 @@ fn unpacked(text: &str) -> Option<String> {
 
 /// `loop-state.json` in the tree of a ref.
 async fn from_ref(what: Option<&str>) -> Result<(String, String), CliError> {
-    let here = std::env::current_dir()?;
-    let repository = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
+    let repository = LocalRepository::open(Path::new(".")).await.map_err(CliError::bad_data)?;
     let names = match what {
         None => {
             let current = repository.current_task().await?;
@@ -181,13 +180,9 @@ async fn from_ref(what: Option<&str>) -> Result<(String, String), CliError> {
         Some(name) if name.starts_with("refs/") => vec![name.to_owned()],
         Some(name) => ["task", "pr"].map(|folder| format!("refs/loopgate/{folder}/{name}")).into(),
     };
-    let number = what.and_then(|what| what.parse().ok()).map(PrNumber::new);
     for name in &names {
-        let commit = match (repository.resolve_commit(name).await?, number) {
-            (None, Some(number)) if name.contains("/pr/") => refs::archived(&repository, number).await?,
-            (commit, _) => commit,
-        };
-        let Some(commit) = commit else { continue };
+        let Some(store) = RefName::of(name).map(|name| StateStore::new(&repository, name)) else { continue };
+        let Some(commit) = store.tip().await? else { continue };
         let bytes = repository.read_file(commit, "loop-state.json", STATE_LIMIT).await.map_err(CliError::bad_data)?;
         let bytes = bytes.ok_or_else(|| CliError::bad_data(format!("{name} holds no loop-state.json")))?;
         return Ok((name.clone(), String::from_utf8_lossy(&bytes).into_owned()));

@@ -14,7 +14,7 @@ use tokio::{
     sync::{Mutex, OnceCell},
 };
 
-use super::{CliError, CommandResult, dispute, exit, explain, feedback, memory, online::Reader, verify, working_tree};
+use super::{CliError, CommandResult, dispute, exit, explain, feedback, memory, online::Online, verify, working_tree};
 use crate::{
     mcp::{Answer, Call, Dispute, Feedback, Place, Refused, Stop, Toolbox, Tools, Verify},
     render::{self, Currency, ReadFrom, Reading, Until},
@@ -24,7 +24,7 @@ use crate::{
 pub async fn run() -> CommandResult {
     let interrupt = Interrupt::new();
     let session =
-        Arc::new(Session { reader: OnceCell::new(), verifying: Arc::default(), interrupt: interrupt.clone() });
+        Arc::new(Session { online: OnceCell::new(), verifying: Arc::default(), interrupt: interrupt.clone() });
     let serving = async {
         match Tools(Arc::clone(&session)).serve(streams()?).await {
             Ok(running) => running.waiting().await.map(drop).map_err(CliError::unavailable),
@@ -60,15 +60,15 @@ fn streams() -> io::Result<(File, File)> {
 /// What calls share.
 struct Session {
     /// One GitHub for all calls, so that what was read before is asked for conditionally, and a limit is kept.
-    reader: OnceCell<Reader>,
+    online: OnceCell<Online>,
     /// Two verifications would write into each other's evidence.
     verifying: Arc<Mutex<()>>,
     interrupt: Interrupt,
 }
 
 impl Session {
-    async fn reader(&self) -> Result<&Reader, CliError> {
-        self.reader.get_or_try_init(async || Reader::from_environment()).await
+    async fn online(&self) -> Result<&Online, CliError> {
+        self.online.get_or_try_init(async || Online::from_environment()).await
     }
 
     async fn verify(&self, input: Verify, stop: Stop) -> Result<Value, CliError> {
@@ -89,7 +89,7 @@ impl Session {
 
     async fn feedback(&self, input: Feedback) -> Result<Value, CliError> {
         Ok(document(&match input.pull_request {
-            Some(of) => feedback::look(self.reader().await?, &of, None).await?,
+            Some(of) => feedback::look(self.online().await?, &of, None).await?,
             None => {
                 let here = std::env::current_dir()?;
                 feedback::here(&here, Path::new(working_tree::EVIDENCE))?
@@ -104,7 +104,7 @@ impl Session {
             Call::Wait(input) => {
                 let time = input.time().map_err(|Refused(why)| CliError::usage(why))?;
                 Ok(document(
-                    &feedback::wait(self.reader().await?, &input.pull_request, (input.since, Until::Final), time)
+                    &feedback::wait(self.online().await?, &input.pull_request, (input.since, Until::Final), time)
                         .await?,
                 ))
             }
@@ -117,7 +117,7 @@ impl Session {
     async fn dispute(&self, Dispute { failure, kind, reason, pull_request }: Dispute) -> Result<Value, CliError> {
         let dispute = FixerDispute { failure, kind, reason };
         let handed_in = match pull_request {
-            Some(of) => dispute::on_pull_request(self.reader().await?, &of, &dispute).await?,
+            Some(of) => dispute::on_pull_request(self.online().await?, &of, &dispute).await?,
             None => dispute::here(&dispute).await?,
         };
         serde_json::to_value(handed_in).map_err(CliError::bad_data)

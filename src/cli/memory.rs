@@ -9,12 +9,7 @@ use chrono::{NaiveDate, Utc};
 use clap::{Args, Subcommand};
 use serde_json::{Value, json};
 
-use super::{
-    CliError, CommandResult, exit,
-    online::RunSource,
-    output::{self, Format},
-    working_tree,
-};
+use super::{CliError, CommandResult, exit, online::RunSource, output, working_tree};
 use crate::{
     refs::{ListObjects, MemoryNotes, MemoryStore},
     render,
@@ -104,7 +99,7 @@ struct QueryArguments {
     since: Option<NaiveDate>,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let here = Checkout::around(Path::new(".")).ok();
     let configured = here.as_ref().and_then(|checkout| working_tree::policy(&checkout.root, None).ok());
     let days = configured.map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory).retention_days;
@@ -113,8 +108,8 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
         return Err(CliError::bad_data("not inside a git repository: name one on GitHub with --repository"));
     }
     match RunSource::open(arguments.repository.as_ref()).await? {
-        RunSource::OnGithub(objects) => carry_out(&objects, retention, None, &arguments.command, format).await,
-        RunSource::Here(objects) => carry_out(&objects, retention, here.as_ref(), &arguments.command, format).await,
+        RunSource::OnGithub(objects) => carry_out(&objects, retention, None, &arguments.command).await,
+        RunSource::Here(objects) => carry_out(&objects, retention, here.as_ref(), &arguments.command).await,
     }
 }
 
@@ -124,26 +119,25 @@ async fn carry_out<G: ListObjects>(
     retention: Retention,
     here: Option<&Checkout>,
     command: &Command,
-    format: Format,
 ) -> CommandResult {
     let store = &MemoryStore::new(objects, retention, Utc::now());
     let memory = store.load().await?;
     match command {
         Command::Query(query) => {
-            return show_cards(&unplaced(query.cards(&memory)), &query.seen(&memory), format);
+            return show_cards(&unplaced(query.cards(&memory)), &query.seen(&memory));
         }
         Command::Patterns => {
             let patterns: Vec<&Card> = memory.cards.values().filter(|card| card.is_pattern()).collect();
             let document: Vec<Value> = patterns.iter().map(|card| card.pattern()).collect();
             let document = json!({ "schema": "loopgate.memory-patterns/v1", "patterns": document });
-            return format.show(&document, || render::memory_cards(patterns.iter().map(|card| (*card, None))));
+            return output::show(&document, || render::memory_cards(patterns.iter().map(|card| (*card, None))));
         }
-        Command::Stats => return format.show(&stats(&memory), || render::memory_stats(&memory)),
+        Command::Stats => return output::show(&stats(&memory), || render::memory_stats(&memory)),
         Command::Advise { files, diff } => {
             let files = if files.is_empty() { changed(diff.as_deref())? } else { files.clone() };
             let cards = memory.of_files(&files);
             let cards = here.map_or_else(|| unplaced(cards.clone()), |here| placed(&here.root, &cards));
-            return show_cards(&cards, &[], format);
+            return show_cards(&cards, &[]);
         }
         Command::Forget { id } => {
             let lines = store.forget(*id).await?;
@@ -233,9 +227,9 @@ fn placed<'m>(root: &Path, cards: &[&'m Card]) -> Vec<(&'m Card, Option<u32>)> {
     cards.iter().filter_map(found).collect()
 }
 
-fn show_cards(cards: &[(&Card, Option<u32>)], seen: &[&Recurring], format: Format) -> CommandResult {
+fn show_cards(cards: &[(&Card, Option<u32>)], seen: &[&Recurring]) -> CommandResult {
     let found: Vec<&Card> = cards.iter().map(|(card, _)| *card).collect();
-    format.show(&render::memory_found(&found, seen), || {
+    output::show(&render::memory_found(&found, seen), || {
         let mut words = vec![render::memory_cards(cards.iter().copied())];
         words.extend((!seen.is_empty()).then(|| render::memory_recurring(seen.iter().copied())));
         words.join("\n")

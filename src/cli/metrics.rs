@@ -6,7 +6,7 @@ use clap::Args;
 use super::{
     CliError, CommandResult, exit,
     online::{RunSource, since},
-    output::{self, Format},
+    output,
 };
 use crate::{
     github::{Clock as _, SystemClock},
@@ -40,7 +40,7 @@ pub struct Arguments {
     svg: bool,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let window = Window::back(SystemClock.now(), arguments.since);
     let lines = match RunSource::open(arguments.repository.as_ref()).await? {
         RunSource::OnGithub(objects) => lines(&objects, window).await?,
@@ -53,13 +53,14 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     };
     let report = Report::of(&newest(lines), window);
     let of = arguments.repository.as_ref().map_or_else(|| "This repository".to_owned(), ToString::to_string);
-    match format {
-        _ if arguments.svg => output::text(render::metrics_svg(&of, &report)),
-        _ if arguments.csv => output::text(render::metrics_csv(&report)),
-        Format::Human if !arguments.json => {
-            output::text(render::metrics(&of, &report, output::colour()));
-        }
-        Format::Human | Format::Json => output::json(&report)?,
+    if arguments.svg {
+        output::text(render::metrics_svg(&of, &report));
+    } else if arguments.csv {
+        output::text(render::metrics_csv(&report));
+    } else if arguments.json {
+        output::json(&report)?;
+    } else {
+        output::show(&report, || render::metrics(&of, &report, output::colour()))?;
     }
     Ok(exit::OK)
 }

@@ -37,12 +37,13 @@ mod verify_merge;
 mod what_if;
 mod working_tree;
 
-use std::{path::PathBuf, process::ExitCode};
+use std::{net::SocketAddr, path::PathBuf, process::ExitCode};
 
 use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
-use output::{ColourChoice, FormatChoice, Loudness};
+use loopgate_core::RepoName;
+use output::{ColourChoice, Format, Loudness, PrintOptions};
 
 /// `1.0.0 (commit 0123456789ab, x86_64-unknown-linux-gnu)`; see `build.rs`.
 const VERSION: &str =
@@ -53,8 +54,8 @@ const VERSION: &str =
 #[command(name = "loopgate", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
 struct Cli {
     /// How results are printed
-    #[arg(long, global = true, value_enum, default_value_t = FormatChoice::Human, value_name = "FORMAT")]
-    format: FormatChoice,
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
+    format: Format,
 
     /// Work as if started in this directory
     #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
@@ -84,17 +85,29 @@ enum Command {
     #[command(subcommand)]
     Loop(reflex::Command),
     /// Decide one iteration: YAML in, YAML out
-    Decide(decide::Arguments),
+    Decide {
+        /// The document to decide; - reads standard input
+        #[arg(default_value = "-", value_name = "FILE")]
+        file: PathBuf,
+    },
     /// Register Loopgate as a GitHub App, with the help of your browser
     Setup(setup::Arguments),
     /// Find out what keeps Loopgate from working, on GitHub and here, and what to do about it
-    Doctor(doctor::Arguments),
+    Doctor {
+        /// A repository to examine too
+        #[arg(value_name = "OWNER/REPO")]
+        repository: Option<RepoName>,
+    },
     /// Receive webhooks and look after the pull requests of every installation
     Serve(serve::Arguments),
     /// Look after the pull requests that a workflow's event concerns, without a server
     Reconcile(reconcile::Arguments),
     /// Ask a running server whether it is alive; for container health checks
-    Health(operate::HealthArguments),
+    Health {
+        /// The server's webhook address; an unspecified host is asked on the loopback
+        #[arg(long, env = "LOOPGATE_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
+        listen: SocketAddr,
+    },
     /// What a running server has given up, and trying it again
     DeadLetters(operate::DeadLetterArguments),
     /// Ask a running server to reconcile pull requests whose webhooks were lost
@@ -106,7 +119,11 @@ enum Command {
     /// What keeps a pull request, or the working tree, from being ready; for its fixer
     Feedback(feedback::Arguments),
     /// Answer the stop hook of a coding agent: may it end its turn?
-    AgentStop(agent_stop::Arguments),
+    AgentStop {
+        /// The agent whose hook it is
+        #[arg(long = "for", value_enum, value_name = "AGENT")]
+        agent: agent_stop::Agent,
+    },
     /// Say that a failure is not yours to fix, for a person to settle
     Dispute(dispute::Arguments),
     /// Settle a dispute on a pull request: the test is right, the code is, or neither
@@ -189,9 +206,16 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
         }
     };
-    let annotates = cli.format == FormatChoice::Github || actions::is_here();
-    let ended = run_to_end(cli).and_then(|code| output::all_written().map(|()| code));
-    match ended {
+    let annotates = cli.format == Format::Github || actions::is_here();
+    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
+    let runtime = runtime.map_err(|error| CliError::unavailable(format!("no threads to run on: {error}")));
+    let ended = runtime.and_then(|runtime| {
+        let ended = runtime.block_on(run(cli));
+        // A read of standard input may be under way, which nothing can end.
+        runtime.shutdown_background();
+        ended
+    });
+    match ended.and_then(|code| output::all_written().map(|()| code)) {
         Ok(code) => ExitCode::from(code),
         Err(stop) => {
             // It may quote a file of the repository.
@@ -204,22 +228,18 @@ pub fn main() -> ExitCode {
     }
 }
 
-fn run_to_end(cli: Cli) -> CommandResult {
-    let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
-    let runtime = runtime.map_err(|error| CliError::unavailable(format!("no threads to run on: {error}")))?;
-    let ended = runtime.block_on(run(cli));
-    // A read of standard input may be under way, which nothing can end.
-    runtime.shutdown_background();
-    ended
-}
-
 async fn run(cli: Cli) -> CommandResult {
     let loudness = match (cli.quiet, cli.verbose) {
         (true, _) => Loudness::Quiet,
         (_, true) => Loudness::Verbose,
         (false, false) => Loudness::Usual,
     };
-    output::behave(loudness, cli.colour);
+    // What speaks a protocol on standard output prints nothing for people there.
+    let format = if matches!(cli.command, Command::Mcp) { Format::Json } else { cli.format };
+    let _ = output::PRINT_OPTIONS.set(PrintOptions { format, loudness, colour: cli.colour });
+    if format == Format::Github && !matches!(cli.command, Command::Verify(_) | Command::CheckConfig(_)) {
+        return Err(CliError::usage("`--format github` is known to verify and check-config alone"));
+    }
     if actions::is_here() {
         actions::hide_from_checks();
     }
@@ -227,35 +247,34 @@ async fn run(cli: Cli) -> CommandResult {
         let refused = |error| CliError::usage(format!("{} cannot be worked in: {error}", directory.display()));
         std::env::set_current_dir(directory).map_err(refused)?;
     }
-    let format = || cli.format.plain();
     match cli.command {
-        Command::Verify(arguments) => verify::run(&arguments, cli.format).await,
-        Command::CheckConfig(arguments) => check_config::run(&arguments, cli.format).await,
-        Command::Loop(command) => reflex::run(&command, format()?).await,
-        Command::Decide(arguments) => decide::run(&arguments, format()?),
-        Command::Setup(arguments) => setup::run(&arguments, format()?).await,
-        Command::Doctor(arguments) => doctor::run(&arguments, format()?).await,
+        Command::Verify(arguments) => verify::run(&arguments).await,
+        Command::CheckConfig(arguments) => check_config::run(&arguments).await,
+        Command::Loop(command) => reflex::run(command).await,
+        Command::Decide { file } => decide::run(&file),
+        Command::Setup(arguments) => setup::run(&arguments).await,
+        Command::Doctor { repository } => doctor::run(repository.as_ref()).await,
         Command::Serve(arguments) => serve::run(arguments).await,
-        Command::Reconcile(arguments) => reconcile::run(&arguments, format()?).await,
-        Command::Health(arguments) => operate::health(&arguments),
-        Command::DeadLetters(arguments) => operate::dead_letters(&arguments, format()?),
-        Command::Resync(arguments) => operate::resync(&arguments, format()?),
-        Command::Init(arguments) => init::run(&arguments, format()?),
-        Command::Feedback(arguments) => feedback::run(&arguments, format()?).await,
-        Command::AgentStop(arguments) => agent_stop::run(&arguments).await,
-        Command::Dispute(arguments) => dispute::run(&arguments, format()?).await,
-        Command::Settle(arguments) => dispute::settle(&arguments, format()?).await,
+        Command::Reconcile(arguments) => reconcile::run(&arguments).await,
+        Command::Health { listen } => operate::health(listen),
+        Command::DeadLetters(arguments) => operate::dead_letters(&arguments),
+        Command::Resync(arguments) => operate::resync(&arguments),
+        Command::Init(arguments) => init::run(&arguments),
+        Command::Feedback(arguments) => feedback::run(&arguments).await,
+        Command::AgentStop { agent } => agent_stop::run(agent).await,
+        Command::Dispute(arguments) => dispute::run(&arguments).await,
+        Command::Settle(arguments) => dispute::settle(&arguments).await,
         Command::Mcp => mcp::run().await,
-        Command::VerifyMerge(arguments) => verify_merge::run(&arguments, format()?).await,
-        Command::Explain(arguments) => explain::run(&arguments, format()?).await,
-        Command::Metrics(arguments) => metrics::run(&arguments, format()?).await,
-        Command::Try(arguments) => try_history::run(&arguments, format()?).await,
-        Command::WhatIf(arguments) => what_if::run(&arguments, format()?).await,
-        Command::Export(arguments) => export::run(&arguments, format()?).await,
-        Command::Memory(arguments) => memory::run(&arguments, format()?).await,
-        Command::Inspect(command) => inspect::run(&command, format()?).await,
+        Command::VerifyMerge(arguments) => verify_merge::run(&arguments).await,
+        Command::Explain(arguments) => explain::run(&arguments).await,
+        Command::Metrics(arguments) => metrics::run(&arguments).await,
+        Command::Try(arguments) => try_history::run(&arguments).await,
+        Command::WhatIf(arguments) => what_if::run(&arguments).await,
+        Command::Export(arguments) => export::run(&arguments).await,
+        Command::Memory(arguments) => memory::run(&arguments).await,
+        Command::Inspect(command) => inspect::run(&command).await,
         #[cfg(feature = "demo")]
-        Command::Demo(arguments) => demo::run(&arguments, format()?).await,
+        Command::Demo(arguments) => demo::run(&arguments).await,
         Command::Completions { shell } => {
             let mut script = Vec::new();
             clap_complete::generate(shell, &mut Cli::command(), "loopgate", &mut script);

@@ -9,8 +9,8 @@ use super::CliError;
 pub use crate::github::PullRequest;
 use crate::{
     github::{
-        ApiUrl, AppCredentials, AppName, AppSlug, Credentials, FeedbackReader, Github, GithubObjects, Pacing, Secret,
-        Setup, registration::StoredApp,
+        ApiUrl, AppCredentials, AppName, AppSlug, Client, Credentials, FeedbackReader, Github, GithubObjects, Pacing,
+        Secret, Setup, registration::StoredApp,
     },
     proof::Signer,
     refs::LocalRepository,
@@ -18,53 +18,13 @@ use crate::{
 };
 use loopgate_core::{InstallationId, RepoName};
 
-/// A GitHub and the installation that sees a repository, if we are an App.
+/// GitHub, and the rights of the credentials with which it is asked.
 pub struct Online {
     pub github: Github,
-    pub installation: Option<InstallationId>,
-}
-
-/// Connects as the environment says. Must be called within a runtime.
-pub async fn connect(repository: &RepoName) -> Result<Online, CliError> {
-    let credentials = credentials()?.ok_or_else(|| {
-        CliError::bad_data("neither GITHUB_TOKEN nor LOOPGATE_APP_ID is set, so GitHub cannot be asked; see --help")
-    })?;
-    connect_with(credentials, repository).await
-}
-
-/// Connects with whatever there is: else with the token of `gh`, else as anybody may. Must be called within a runtime.
-pub async fn connect_as_anybody(repository: &RepoName) -> Result<Online, CliError> {
-    let credentials = match credentials()? {
-        Some(credentials) => credentials,
-        None => match token_of_gh() {
-            Some(token) => Credentials::Job { token, app: app()? },
-            None => Credentials::Nobody(Some(app()?)),
-        },
-    };
-    connect_with(credentials, repository).await
-}
-
-/// <https://cli.github.com/manual/gh_auth_token>
-fn token_of_gh() -> Option<Secret> {
-    let said = std::process::Command::new("gh").args(["auth", "token"]).output().ok()?;
-    let token = String::from_utf8(said.stdout).ok().filter(|_| said.status.success())?;
-    Some(Secret::new(token.trim())).filter(|_| !token.trim().is_empty())
-}
-
-async fn connect_with(credentials: Credentials, repository: &RepoName) -> Result<Online, CliError> {
-    let is_app = matches!(credentials, Credentials::App(_));
-    let github = github(credentials)?;
-    let installation = if is_app { Some(installation(&github, repository).await?) } else { None };
-    Ok(Online { github, installation })
-}
-
-/// A GitHub that is only read, and the rights of the credentials that read it.
-pub struct Reader {
-    github: Github,
     pub rights: Rights,
 }
 
-/// Who reads.
+/// Whose credentials they are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Rights {
     App,
@@ -73,20 +33,25 @@ pub enum Rights {
     Nobodys,
 }
 
-impl Rights {
-    /// How often GitHub is asked with them.
-    pub const fn pacing(self) -> Pacing {
-        match self {
-            Self::App | Self::Token => Pacing::WITH_TOKEN,
-            Self::Nobodys => Pacing::WITHOUT,
-        }
-    }
-}
-
-impl Reader {
+impl Online {
     /// As the environment says, which may name no credentials at all. Must be called within a runtime.
     pub fn from_environment() -> Result<Self, CliError> {
-        let credentials = credentials()?.unwrap_or(Credentials::Nobody(None));
+        Self::with(credentials()?.unwrap_or(Credentials::Nobody(None)))
+    }
+
+    /// As the environment says, else with the token of `gh`, else as anybody may. Must be called within a runtime.
+    pub fn as_anybody() -> Result<Self, CliError> {
+        let credentials = match credentials()? {
+            Some(credentials) => credentials,
+            None => match token_of_gh() {
+                Some(token) => Credentials::Job { token, app: app()? },
+                None => Credentials::Nobody(Some(app()?)),
+            },
+        };
+        Self::with(credentials)
+    }
+
+    fn with(credentials: Credentials) -> Result<Self, CliError> {
         let rights = match credentials {
             Credentials::App(_) => Rights::App,
             Credentials::Token(_) | Credentials::Job { .. } => Rights::Token,
@@ -95,20 +60,48 @@ impl Reader {
         Ok(Self { github: github(credentials)?, rights })
     }
 
-    /// Reads what was said of a pull request.
-    pub async fn of(&self, PullRequest { repository, number }: PullRequest) -> Result<FeedbackReader, CliError> {
-        let bot = named_app()?.map(|slug| format!("{}[bot]", slug.as_str()).parse());
-        let bot = bot.transpose().map_err(CliError::bad_data)?;
-        let (installation, bot) = match (self.rights, bot) {
-            (Rights::App, named) => {
-                let installation = installation(&self.github, &repository).await?;
-                let us = self.github.identity(&self.github.client(Some(installation))).await;
-                (Some(installation), Some(named.unwrap_or(us?.bot)))
-            }
-            (Rights::Token | Rights::Nobodys, named) => (None, named),
-        };
-        Ok(FeedbackReader::new(self.github.client(installation), repository, number, bot))
+    /// How often GitHub is asked.
+    pub const fn pacing(&self) -> Pacing {
+        match self.rights {
+            Rights::App | Rights::Token => Pacing::WITH_TOKEN,
+            Rights::Nobodys => Pacing::WITHOUT,
+        }
     }
+
+    /// The installation that sees a repository, where we are an App.
+    pub async fn installation(&self, repository: &RepoName) -> Result<Option<InstallationId>, CliError> {
+        if self.rights != Rights::App {
+            return Ok(None);
+        }
+        let found = self.github.client(None).installation_of(repository).await?;
+        found.map(Some).ok_or_else(|| CliError::unavailable("the App is not installed there"))
+    }
+
+    /// A client for a repository.
+    pub async fn client(&self, repository: &RepoName) -> Result<Client, CliError> {
+        Ok(self.github.client(self.installation(repository).await?))
+    }
+
+    /// Reads the feedback on a pull request.
+    pub async fn feedback_on(
+        &self,
+        PullRequest { repository, number }: PullRequest,
+    ) -> Result<FeedbackReader, CliError> {
+        let bot = named_app()?.map(|slug| format!("{}[bot]", slug.as_str()).parse());
+        let mut bot = bot.transpose().map_err(CliError::bad_data)?;
+        let client = self.client(&repository).await?;
+        if self.rights == Rights::App && bot.is_none() {
+            bot = Some(self.github.identity(&client).await?.bot);
+        }
+        Ok(FeedbackReader::new(client, repository, number, bot))
+    }
+}
+
+/// <https://cli.github.com/manual/gh_auth_token>
+fn token_of_gh() -> Option<Secret> {
+    let said = std::process::Command::new("gh").args(["auth", "token"]).output().ok()?;
+    let token = String::from_utf8(said.stdout).ok().filter(|_| said.status.success())?;
+    Some(Secret::new(token.trim())).filter(|_| !token.trim().is_empty())
 }
 
 /// GitHub as the App: for what is asked of it, not of a repository. Must be called within a runtime.
@@ -133,13 +126,11 @@ pub fn signer() -> Option<Signer> {
 
 /// What the environment names, if anything.
 fn credentials() -> Result<Option<Credentials>, CliError> {
-    if set_here("LOOPGATE_APP_ID").is_some() {
-        return Ok(app_credentials()?.map(Credentials::App));
+    let token = variable("GITHUB_TOKEN").or_else(|| variable("GH_TOKEN"));
+    match token.filter(|_| set_here("LOOPGATE_APP_ID").is_none()) {
+        Some(token) => Ok(Some(Credentials::Job { token: Secret::new(token.trim()), app: app()? })),
+        None => Ok(app_credentials()?.map(Credentials::App)),
     }
-    let Some(token) = variable("GITHUB_TOKEN").or_else(|| variable("GH_TOKEN")) else {
-        return Ok(app_credentials()?.map(Credentials::App));
-    };
-    Ok(Some(Credentials::Job { token: Secret::new(token.trim()), app: app()? }))
 }
 
 /// The App that looks after the repository.
@@ -163,11 +154,6 @@ fn app_credentials() -> Result<Option<AppCredentials>, CliError> {
     let key = secret("LOOPGATE_PRIVATE_KEY")?
         .ok_or_else(|| CliError::bad_data("LOOPGATE_APP_ID is set, and LOOPGATE_PRIVATE_KEY is not"))?;
     AppCredentials::new(id, &key).map(Some).map_err(CliError::bad_data)
-}
-
-async fn installation(github: &Github, repository: &RepoName) -> Result<InstallationId, CliError> {
-    let found = github.client(None).installation_of(repository).await?;
-    found.ok_or_else(|| CliError::unavailable("the App is not installed there"))
 }
 
 /// What the environment says, and beneath it the App that `loopgate setup` has stored.
@@ -222,11 +208,10 @@ impl RunSource {
     /// The repository on GitHub, or else the one around the current directory.
     pub(super) async fn open(repository: Option<&RepoName>) -> Result<Self, CliError> {
         if let Some(repository) = repository {
-            let Online { github, installation } = connect_as_anybody(repository).await?;
-            return Ok(Self::OnGithub(GithubObjects::new(github.client(installation), repository.clone())));
+            let client = Online::as_anybody()?.client(repository).await?;
+            return Ok(Self::OnGithub(GithubObjects::new(client, repository.clone())));
         }
-        let here = std::env::current_dir()?;
-        LocalRepository::open(&here).await.map(Self::Here).map_err(CliError::bad_data)
+        LocalRepository::open(Path::new(".")).await.map(Self::Here).map_err(CliError::bad_data)
     }
 }
 

@@ -10,7 +10,7 @@ use clap::{Args, Subcommand};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{CliError, CommandResult, exit, online::PullRequest, output::Format};
+use super::{CliError, CommandResult, exit, online::PullRequest, output};
 use crate::{
     render::defused,
     server::{GUARD, Replay, ResyncOf},
@@ -82,13 +82,6 @@ fn place(text: &str) -> Result<ResyncOf, String> {
     Ok(ResyncOf { repository: Some(text.parse().map_err(|_| malformed)?), pull_request: None })
 }
 
-#[derive(Debug, Args)]
-pub struct HealthArguments {
-    /// The server's webhook address; an unspecified host is asked on the loopback
-    #[arg(long, env = "LOOPGATE_LISTEN", default_value = "127.0.0.1:8080", value_name = "ADDRESS")]
-    listen: SocketAddr,
-}
-
 /// One of `GET /dead-letters`.
 #[derive(Deserialize)]
 struct DeadLetter {
@@ -98,12 +91,12 @@ struct DeadLetter {
     died_at: Timestamp,
 }
 
-pub fn dead_letters(arguments: &DeadLetterArguments, format: Format) -> CommandResult {
+pub fn dead_letters(arguments: &DeadLetterArguments) -> CommandResult {
     let address = arguments.server.admin_listen;
     match &arguments.command {
         None | Some(DeadLetterCommand::List) => {
             let answer = ask(address, "GET", "/dead-letters", "")?;
-            show(&answer, "dead_letters", format, |letters: Vec<DeadLetter>| match letters.as_slice() {
+            show(&answer, "dead_letters", |letters: Vec<DeadLetter>| match letters.as_slice() {
                 [] => vec!["No dead letters.".to_owned()],
                 letters => letters.iter().map(told).collect(),
             })
@@ -115,7 +108,7 @@ pub fn dead_letters(arguments: &DeadLetterArguments, format: Format) -> CommandR
                 (None, None) => Replay::All,
             };
             let answer = ask(address, "POST", "/dead-letters/replay", &written(&which)?)?;
-            show(&answer, "replayed", format, |replayed: usize| match replayed {
+            show(&answer, "replayed", |replayed: usize| match replayed {
                 0 => vec!["No dead letter is meant by that.".to_owned()],
                 1 => vec!["1 dead letter is tried again.".to_owned()],
                 many => vec![format!("{many} dead letters are tried again.")],
@@ -128,10 +121,10 @@ fn told(DeadLetter { id, failures, reason, died_at }: &DeadLetter) -> String {
     format!("{id}  given up {} after {failures} failures: {reason}", died_at.format("%Y-%m-%d %H:%M UTC"))
 }
 
-pub fn resync(arguments: &ResyncArguments, format: Format) -> CommandResult {
+pub fn resync(arguments: &ResyncArguments) -> CommandResult {
     let what = arguments.what.clone().unwrap_or_default();
     let answer = ask(arguments.server.admin_listen, "POST", "/resync", &written(&what)?)?;
-    show(&answer, "", format, |_: Value| {
+    show(&answer, "", |_: Value| {
         vec![match (what.repository, what.pull_request) {
             (Some(repository), Some(number)) => format!("The server looks at {repository}#{number}."),
             (Some(repository), None) => format!("The server looks at every open pull request of {repository}."),
@@ -141,8 +134,7 @@ pub fn resync(arguments: &ResyncArguments, format: Format) -> CommandResult {
 }
 
 /// One plain HTTP request, so that an image without a shell or curl can check itself.
-pub fn health(arguments: &HealthArguments) -> CommandResult {
-    let address = arguments.listen;
+pub fn health(address: SocketAddr) -> CommandResult {
     let (status, _) = exchange(address, "GET", "/healthz", "", Duration::from_secs(2))
         .map_err(|error| CliError::unavailable(format!("no answer from {address}: {error}")))?;
     match status.as_str() {
@@ -156,16 +148,11 @@ fn written(body: &impl Serialize) -> Result<String, CliError> {
 }
 
 /// The server's document for programs; for people the lines that tell of one field of it. It may quote outside text.
-fn show<T: DeserializeOwned>(
-    answer: &str,
-    field: &str,
-    format: Format,
-    lines: impl FnOnce(T) -> Vec<String>,
-) -> CommandResult {
+fn show<T: DeserializeOwned>(answer: &str, field: &str, lines: impl FnOnce(T) -> Vec<String>) -> CommandResult {
     let unreadable = |error| CliError::unavailable(format!("the answer cannot be read: {error}"));
     let document: Value = serde_json::from_str(answer).map_err(unreadable)?;
     let lines = lines(T::deserialize(&document[field]).map_err(unreadable)?);
-    format.show(&document, || lines.iter().map(|line| defused(line) + "\n").collect::<String>())
+    output::show(&document, || lines.iter().map(|line| defused(line) + "\n").collect::<String>())
 }
 
 /// The body of a good answer of the admin listener.

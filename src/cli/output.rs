@@ -4,7 +4,7 @@
 //! rest is then dropped in silence, the work goes on, and the exit code is the same as if all had been read.
 
 use std::{
-    fmt::{Arguments, Display},
+    fmt::Display,
     io::{self, BufRead, ErrorKind, IsTerminal, Read, Write},
     path::Path,
     sync::OnceLock,
@@ -18,54 +18,15 @@ use super::{CliError, CommandResult, exit};
 use crate::render::Colour;
 
 /// How results are printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum Format {
-    Human,
-    Json,
-}
-
-impl Format {
-    /// Prints one result: the document for programs, or its words for people, which end their last line if need be. A
-    /// command that has shown its result has done what it was asked to.
-    pub fn show<W: Display>(self, document: &impl Serialize, words: impl FnOnce() -> W) -> CommandResult {
-        match self {
-            Self::Json => json(document)?,
-            Self::Human => {
-                let words = words().to_string();
-                let end = if words.is_empty() || words.ends_with('\n') { "" } else { "\n" };
-                text(format_args!("{words}{end}"));
-            }
-        }
-        Ok(exit::OK)
-    }
-
-    /// The same as YAML for people: short enough to read as it is, and control characters come out escaped.
-    pub fn show_as_yaml(self, document: &impl Serialize) -> CommandResult {
-        let yaml = serde_yaml::to_string(document).map_err(CliError::bad_data)?;
-        self.show(document, || yaml)
-    }
-}
-
-/// A format as it is named on the command line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum FormatChoice {
     /// For people
+    #[default]
     Human,
     /// For programs: stable documents
     Json,
     /// For the log of a workflow: errors and warnings as annotations (verify, check-config)
     Github,
-}
-
-impl FormatChoice {
-    /// How a subcommand without annotations prints.
-    pub fn plain(self) -> Result<Format, CliError> {
-        match self {
-            Self::Human => Ok(Format::Human),
-            Self::Json => Ok(Format::Json),
-            Self::Github => Err(CliError::usage("`--format github` is known to verify and check-config alone")),
-        }
-    }
 }
 
 /// How much is printed beside the results.
@@ -91,16 +52,46 @@ pub enum ColourChoice {
     Never,
 }
 
-/// Said on the command line, once, before anything is printed.
-static MANNERS: OnceLock<(Loudness, ColourChoice)> = OnceLock::new();
+/// What the command line says about printing.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct PrintOptions {
+    pub format: Format,
+    pub loudness: Loudness,
+    pub colour: ColourChoice,
+}
 
-pub fn behave(loudness: Loudness, colours: ColourChoice) {
-    // The command line is parsed once.
-    let _ = MANNERS.set((loudness, colours));
+/// Set once, before anything is printed.
+pub static PRINT_OPTIONS: OnceLock<PrintOptions> = OnceLock::new();
+
+fn print_options() -> PrintOptions {
+    PRINT_OPTIONS.get().copied().unwrap_or_default()
+}
+
+pub fn format() -> Format {
+    print_options().format
 }
 
 pub fn loudness() -> Loudness {
-    MANNERS.get().map_or(Loudness::default(), |(loudness, _)| *loudness)
+    print_options().loudness
+}
+
+/// Prints one result: the document for programs, or its words for people, which end their last line if need be. A
+/// command that has shown its result has done what it was asked to.
+pub fn show<W: Display>(document: &impl Serialize, words: impl FnOnce() -> W) -> CommandResult {
+    if format() == Format::Json {
+        json(document)?;
+    } else {
+        let words = words().to_string();
+        let end = if words.is_empty() || words.ends_with('\n') { "" } else { "\n" };
+        text(format_args!("{words}{end}"));
+    }
+    Ok(exit::OK)
+}
+
+/// The same as YAML for people: short enough to read as it is, and control characters come out escaped.
+pub fn show_as_yaml(document: &impl Serialize) -> CommandResult {
+    let yaml = serde_yaml::to_string(document).map_err(CliError::bad_data)?;
+    show(document, || yaml)
 }
 
 /// Why results could not be written, if something other than a reader who stopped kept them back: a full disk.
@@ -108,12 +99,18 @@ static UNWRITTEN: OnceLock<String> = OnceLock::new();
 
 /// Prints a line of results.
 pub fn line(text: impl Display) {
-    results(format_args!("{text}\n"));
+    self::text(format_args!("{text}\n"));
 }
 
 /// Prints results that bring their own line ends.
 pub fn text(text: impl Display) {
-    results(format_args!("{text}"));
+    let mut out = io::stdout().lock();
+    if let Err(error) = write!(out, "{text}").and_then(|()| out.flush())
+        && error.kind() != ErrorKind::BrokenPipe
+    {
+        // The first reason is the one to tell.
+        let _ = UNWRITTEN.set(error.to_string());
+    }
 }
 
 /// Prints a line of progress, unless only errors are to be printed.
@@ -152,16 +149,6 @@ pub fn error_line(text: impl Display) {
     let _ = io::stderr().lock().write_fmt(format_args!("{text}\n"));
 }
 
-fn results(text: Arguments<'_>) {
-    let mut out = io::stdout().lock();
-    if let Err(error) = out.write_fmt(text).and_then(|()| out.flush())
-        && error.kind() != ErrorKind::BrokenPipe
-    {
-        // The first reason is the one to tell.
-        let _ = UNWRITTEN.set(error.to_string());
-    }
-}
-
 /// # Errors
 /// When results were lost that somebody may be waiting for.
 pub fn all_written() -> Result<(), CliError> {
@@ -183,7 +170,7 @@ pub fn document(json: &str) {
 
 /// Whether results are coloured. Where nothing was said: on a terminal, and never against `NO_COLOR` (no-color.org).
 pub fn colour() -> Colour {
-    let is_on = match MANNERS.get().map_or(ColourChoice::default(), |(_, colours)| *colours) {
+    let is_on = match print_options().colour {
         ColourChoice::Always => true,
         ColourChoice::Never => false,
         ColourChoice::Auto => {

@@ -8,11 +8,11 @@ use std::{
 };
 
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use minijinja::context;
 
 use super::{
     actions,
     output::{self, Loudness},
-    working_tree::NothingToRun,
 };
 use crate::{
     render,
@@ -21,11 +21,11 @@ use crate::{
 use loopgate_core::{
     CheckName,
     evidence::{CheckEvidence, CheckKind, Outcome},
-    policy::CheckSource,
+    policy::{CheckPolicy, CheckSource},
 };
 
 /// Says which usual checks run, and why none of the configuration does.
-pub fn tell_detected(why: NothingToRun, detected: &Detected) {
+pub fn tell_detected(is_unconfigured: bool, detected: &Detected) {
     if detected.checks.is_empty() {
         return;
     }
@@ -33,27 +33,20 @@ pub fn tell_detected(why: NothingToRun, detected: &Detected) {
         "" => project.ecosystem.row().title.clone(),
         directory => format!("{} in {directory}/", project.ecosystem.row().title),
     };
-    let projects = detected.projects.iter().map(place).collect::<Vec<_>>().join(", ");
-    let reason = match why {
-        NothingToRun::NoChecks => "No checks are configured.",
-        NothingToRun::AllFollowed => "Your CI runs the configured checks, and Loopgate follows it on the pull request.",
+    let projects: Vec<String> = detected.projects.iter().map(place).collect();
+    let command = |(name, check): (&CheckName, &CheckPolicy)| match &check.source {
+        CheckSource::Command(command) => Some(format!("{name}: {}", command.run)),
+        CheckSource::External(_) | CheckSource::Reviewer(_) => None,
     };
-    // Names of directories come from the repository.
-    output::note_line(render::defused(&format!("{reason} Found {projects}; running the usual checks here:")));
-    for (name, check) in &detected.checks {
-        if let CheckSource::Command(command) = &check.source {
-            output::note_line(format_args!("  {name}: {}", command.run));
-        }
-    }
-    for (name, program) in &detected.left_out {
-        output::note_line(format_args!("  {name} is left out: {program} is not installed"));
-    }
-    if detected.checks.values().all(|check| check.kind != CheckKind::Test) {
-        output::note_line("  No tests were found: that these checks pass does not show that the code works.");
-    }
-    if matches!(why, NothingToRun::NoChecks) {
-        output::note_line("`loopgate init` writes them down, to be changed.");
-    }
+    let model = context! {
+        projects,
+        is_unconfigured,
+        checks => Vec::from_iter(detected.checks.iter().filter_map(command)),
+        left_out => Vec::from_iter(detected.left_out.iter().map(|(name, program)| format!("{name} is left out: {program}"))),
+        has_tests => detected.checks.values().any(|check| check.kind == CheckKind::Test),
+    };
+    // Names of directories and scripts come from the repository.
+    output::note_text(render::defused(&render::text("detected.txt", model)));
 }
 
 /// The people who watch the checks here.

@@ -3,9 +3,8 @@
 //! Nothing of the pull request is checked out or executed: everything is read from the API. Two jobs at once are two
 //! writers of one state ref, as two servers are; see [`github`](crate::github).
 
-mod report;
-
 use std::{
+    fmt::Write as _,
     path::{Path, PathBuf},
     sync::Arc,
     time::Duration,
@@ -13,18 +12,21 @@ use std::{
 
 use chrono::{TimeDelta, Utc};
 use clap::Args;
+use minijinja::{Value as Model, value::Serde};
+use serde::Serialize;
+use serde_json::{Value, json};
 use tokio::time::sleep;
 
-use self::report::{Ended, ReconcileReport, answered, looked};
-use super::{CliError, CommandResult, actions, exit, online::set_here, output, output::Format};
+use super::{CliError, CommandResult, actions, exit, online::set_here, output};
 use crate::{
     channels::Channels,
     github::{
-        self, AnsweredGroup, ApiUrl, AppSlug, Client, Credentials, Failed, Github, MergeGroup, Reconcile,
-        ReconcileRequest, Secret, Setup, StateArtifact,
-        webhook::{InWorkflow, OwnApp, Target, route_in_workflow},
+        self, AnsweredGroup, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer, MergeGroup, Reconcile,
+        ReconcileRequest, Secret, Settled, Setup, StateArtifact, Usage,
+        webhook::{InWorkflow, Irrelevant, OwnApp, Target, route_in_workflow},
     },
     refs::Retry,
+    render,
 };
 use loopgate_core::{AppId, PrNumber, RepoName, Timestamp, WorkflowRunId, observed::Hint};
 
@@ -70,7 +72,7 @@ pub struct Arguments {
     most_requests: u64,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let unset =
         || CliError::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`");
     let token = set_here("GITHUB_TOKEN").ok_or_else(unset)?;
@@ -85,7 +87,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let credentials = Credentials::Job { token: Secret::new(token.trim()), app: app.clone() };
     let github = Github::new(api, credentials, Setup::default())?;
     let report = Run { arguments, github, app }.go().await?;
-    report.print(format)?;
+    report.print()?;
     Ok(if report.failed() { exit::UNAVAILABLE } else { exit::OK })
 }
 
@@ -120,7 +122,8 @@ impl Run<'_> {
         let reconcile = Reconcile::new(self.github.clone()).calling(channels).keeping(artifact.clone());
         for target in &targets {
             let Some(group) = MergeGroup::of(None, target, &hints) else { continue };
-            let answer = self.answer(&reconcile, &group).await;
+            let answer = async || Box::pin(reconcile.merge_group(&group, Utc::now())).await;
+            let answer = trying(group.head.short(), answer, sleep).await;
             if let Ok(AnsweredGroup { result, pulls, .. }) = &answer {
                 hints.extend(result.clone().map(|result| Hint::QueueGroup(Box::new(result))));
                 found.extend(pulls.iter().map(|number| (group.repository.clone(), *number)));
@@ -228,10 +231,6 @@ impl Run<'_> {
             }
         }
     }
-
-    async fn answer(&self, reconcile: &Reconcile, group: &MergeGroup) -> Result<AnsweredGroup, Failed> {
-        trying(group.head.short(), async || Box::pin(reconcile.merge_group(group, Utc::now())).await, sleep).await
-    }
 }
 
 /// Tries again a little later, unless GitHub says when to come back.
@@ -278,6 +277,95 @@ fn in_turn<T>(mut all: Vec<T>, run_number: u64, most_requests: u64) -> Vec<T> {
         all.rotate_left(usize::try_from(first).unwrap_or(0));
     }
     all
+}
+
+/// All of one run, as programs read it.
+#[derive(Default, Serialize)]
+struct ReconcileReport {
+    schema: &'static str,
+    event: String,
+    irrelevant: Option<Irrelevant>,
+    /// The questions of merge queues, and the pull requests.
+    merge_groups: Vec<Value>,
+    pull_requests: Vec<Value>,
+    /// Pull requests left for the next run.
+    left: usize,
+    /// States to be uploaded as an artifact.
+    state_folder: Option<PathBuf>,
+    #[serde(rename = "api_requests")]
+    usage: Usage,
+}
+
+/// How one look at a pull request ended, and when time alone changes something.
+type Ended = Result<(Settled, Option<Timestamp>), Failed>;
+
+/// What came of the question of a merge queue.
+fn answered(MergeGroup { repository, head, .. }: &MergeGroup, answer: Result<GroupAnswer, Failed>) -> Value {
+    let (result, reason) = match answer {
+        Ok(GroupAnswer::Final) => ("answered", None),
+        Ok(GroupAnswer::Unfinished) => ("unfinished", None),
+        Ok(GroupAnswer::Dormant) => ("dormant", None),
+        Err(failed) => ("failed", Some(failed.reason)),
+    };
+    json!({ "repository": repository, "head": head, "result": result, "reason": reason })
+}
+
+/// The result of a look at a pull request.
+fn looked(repository: &RepoName, number: PrNumber, ended: Ended) -> Value {
+    let unchanged = |result: &str, at| json!({ "result": result, "revisit_at": at });
+    let mut row = match ended {
+        Err(Failed { reason, retry }) => {
+            let retry_at = if let Retry::At(at) | Retry::Paced(at) = retry { Some(at) } else { None };
+            json!({ "result": "failed", "reason": reason, "retry_at": retry_at })
+        }
+        Ok((Settled::Dormant, at)) => unchanged("dormant", at),
+        Ok((Settled::Nothing, at)) => unchanged("nothing", at),
+        Ok((Settled::ReadOnly, at)) => unchanged("read_only", at),
+        Ok((Settled::Decided(summary), at)) => {
+            let problems = summary.problems.iter().map(|problem| format!("{}: {}", problem.what, problem.reason));
+            json!({
+                "result": "decided", "revisit_at": at, "decision": summary.word, "status": summary.status,
+                "stage": summary.stage, "score": summary.score, "attempt": summary.attempt,
+                "failed_rules": summary.failed_rules, "subject": summary.subject, "saved": summary.saved,
+                "effects": summary.effects, "problems": Vec::from_iter(problems),
+            })
+        }
+    };
+    (row["repository"], row["number"]) = (json!(repository), json!(number));
+    row
+}
+
+impl ReconcileReport {
+    fn new(event: &str) -> Self {
+        Self { schema: "loopgate.reconcile/v1", event: event.to_owned(), ..Self::default() }
+    }
+
+    fn failed(&self) -> bool {
+        self.merge_groups.iter().chain(&self.pull_requests).any(|row| row["result"] == "failed")
+    }
+
+    fn print(&self) -> Result<(), CliError> {
+        let lines = render::text("reconcile.txt", Model::from(Serde(self)));
+        output::show(self, || &lines)?;
+        // GitHub shows what is appended to this file on the run's page.
+        let summary = lines.lines().fold(String::from("### Loopgate\n\n"), |mut text, line| {
+            // Writing to a string cannot fail.
+            let _ = writeln!(text, "- {}", render::plain_line(line.trim()));
+            text
+        });
+        output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
+        // Outputs are about one pull request; of several, none would be right.
+        if let [row] = &self.pull_requests[..]
+            && row["result"] == "decided"
+        {
+            actions::tell_decision(row, None);
+        }
+        if let Some(folder) = &self.state_folder {
+            // For the step that uploads the states.
+            actions::tell(&[("state-path", folder.display().to_string())]);
+        }
+        Ok(())
+    }
 }
 
 #[cfg(test)]
@@ -328,5 +416,82 @@ mod tests {
             let ended = trying("#12".into(), once, pause).await;
             assert_eq!((ended.is_ok(), tries.get(), pauses.take()), (failures < 3, expected, waited));
         }
+    }
+}
+
+#[cfg(test)]
+mod report_tests {
+    use super::*;
+    use crate::github::{Problem, Summary};
+    use loopgate_core::{Score, deciding::DecisionWord, stage::Stage, state::RunStatus};
+
+    fn looked(number: u64, ended: Ended) -> Value {
+        super::looked(&"acme/widgets".parse().unwrap(), PrNumber::new(number), ended)
+    }
+
+    fn lines(report: &ReconcileReport) -> String {
+        render::text("reconcile.txt", Model::from(Serde(report)))
+    }
+
+    fn report() -> ReconcileReport {
+        let summary = Summary {
+            word: DecisionWord::Retry,
+            status: RunStatus::InProgress,
+            stage: Stage::Test,
+            score: Score::ZERO,
+            failed_rules: vec!["unit".parse().unwrap()],
+            subject: "attempt 2: retry — 1 failed rule (unit)".into(),
+            run_id: "pr-12-20261120-101500".into(),
+            attempt: 2,
+            saved: None,
+            effects: 3,
+            problems: vec![Problem { what: "add the label loop:retry".into(), reason: "not permitted".into() }],
+            unknown_rights: None,
+            open: None,
+            ended: None,
+        };
+        let revisit_at = Some("2026-11-20T11:15:00Z".parse().unwrap());
+        let until = "2026-11-20T11:00:00Z".parse().unwrap();
+        let failed = Failed { reason: "GitHub's rate limit is used up".into(), retry: Retry::At(until) };
+        ReconcileReport {
+            pull_requests: vec![
+                looked(12, Ok((Settled::Decided(summary), revisit_at))),
+                looked(13, Ok((Settled::Nothing, None))),
+                looked(14, Err(failed)),
+            ],
+            left: 7,
+            usage: Usage { total: 61, not_modified: 4, writes: 9 },
+            ..ReconcileReport::new("schedule")
+        }
+    }
+
+    #[test]
+    fn a_log_says_what_came_of_each_and_what_it_cost() {
+        insta::assert_snapshot!(lines(&report()), @r"
+        acme/widgets#12: attempt 2: retry — 1 failed rule (unit); changes made: 3; time alone changes something after 2026-11-20 11:15 UTC
+          could not add the label loop:retry: not permitted
+        acme/widgets#13: there is nothing to loop over
+        acme/widgets#14: not done: GitHub's rate limit is used up
+        7 more are left for the next run
+        61 requests to GitHub, 9 of them writes, 4 answered 304
+        ");
+        let chat = ReconcileReport { irrelevant: Some(Irrelevant::Chat), ..ReconcileReport::new("issue_comment") };
+        insta::assert_snapshot!(lines(&chat), @r"
+        issue_comment: nothing to look at (chat)
+        0 requests to GitHub, 0 of them writes, 0 answered 304
+        ");
+    }
+
+    #[test]
+    fn a_document_says_the_same_and_one_failure_fails_the_run() {
+        let report = report();
+        assert!(report.failed() && !ReconcileReport::new("push").failed());
+        let document = serde_json::to_value(&report).unwrap();
+        assert_eq!(document["schema"], "loopgate.reconcile/v1");
+        assert_eq!(document["pull_requests"][0]["decision"], "retry");
+        assert_eq!(document["pull_requests"][0]["problems"][0], "add the label loop:retry: not permitted");
+        assert_eq!(document["pull_requests"][1]["result"], "nothing");
+        assert_eq!(document["pull_requests"][2]["retry_at"], "2026-11-20T11:00:00Z");
+        assert_eq!((&document["left"], &document["api_requests"]["total"]), (&7.into(), &61.into()));
     }
 }

@@ -115,8 +115,15 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
     };
     tracing::info!(webhooks = %running.public_address(), admin = %running.admin_address(), "ready");
     let learned = async {
-        if known.is_none() {
-            running.introduce(learn(&github).await);
+        while known.is_none() {
+            tokio::time::sleep(INTRODUCTION).await;
+            match own_app(&github).await {
+                Ok(own) => {
+                    running.introduce(own);
+                    break;
+                }
+                Err(error) => tracing::warn!(%error, "GitHub does not say who we are"),
+            }
         }
         std::future::pending::<()>().await
     };
@@ -169,15 +176,4 @@ async fn introduction(github: &Github) -> Result<Option<OwnApp>, CliError> {
     };
     tracing::warn!(reason = silent, "GitHub is away: deliveries are accepted, and the work waits for it");
     Ok(None)
-}
-
-/// Asks who we are until GitHub says so.
-async fn learn(github: &Github) -> OwnApp {
-    loop {
-        tokio::time::sleep(INTRODUCTION).await;
-        match own_app(github).await {
-            Ok(own) => return own,
-            Err(error) => tracing::warn!(%error, "GitHub does not say who we are"),
-        }
-    }
 }

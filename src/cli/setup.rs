@@ -13,10 +13,7 @@ use serde_json::json;
 use tokio::{net::TcpListener, sync::watch, task::JoinHandle, time::Instant};
 use url::Url;
 
-use super::{
-    CliError, CommandResult, exit,
-    output::{self, Format},
-};
+use super::{CliError, CommandResult, exit, output};
 use crate::{
     github::registration::{
         AppWish, Arrival, InstallationProgress, Owner, RegisteredApp, Registration, Stage, stored_github,
@@ -72,37 +69,14 @@ struct ArrivalArguments {
 
 impl ArrivalArguments {
     fn arrival(&self) -> Arrival {
-        match (&self.public_url, &self.webhook_proxy) {
-            (Some(url), _) => Arrival::Public(url.clone()),
-            (None, Some(url)) => Arrival::Proxy(url.clone()),
-            (None, None) => Arrival::Poll,
-        }
+        Arrival::of(self.public_url.clone(), self.webhook_proxy.clone(), self.poll).unwrap_or(Arrival::Poll)
     }
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     if !arguments.listen.ip().is_loopback() {
         return Err(CliError::usage("--listen takes an address of the loopback: the page hands out an App's key"));
     }
-    setup(arguments, format).await
-}
-
-impl Arguments {
-    /// What is wanted; a name that was made up before stays.
-    fn wish(&self, before: Option<Stage>) -> Result<AppWish, CliError> {
-        let name = match (&self.name, &self.organization, before) {
-            (Some(name), ..) => name.clone(),
-            (None, _, Some(Stage::Pending(pending))) => pending.wish.name,
-            (None, Some(login), _) => format!("Loopgate {login}").chars().take(34).collect(),
-            (None, None, _) => format!("Loopgate {:04x}", fastrand::u16(..)),
-        };
-        let owner = self.organization.clone().map_or(Owner::Person, Owner::Organization);
-        let wish = AppWish { name, owner, web_url: self.web_url.clone(), arrival: self.arrival.arrival() };
-        wish.checked().map_err(CliError::usage)
-    }
-}
-
-async fn setup(arguments: &Arguments, format: Format) -> CommandResult {
     let until = Instant::now() + PATIENCE;
     let stage = Registration::new(&arguments.data_dir).stage().map_err(|error| disk(&arguments.data_dir, &error))?;
     let (app, served) = match stage {
@@ -124,21 +98,35 @@ async fn setup(arguments: &Arguments, format: Format) -> CommandResult {
     if let Some(served) = served {
         served.end().await;
     }
-    tell(&app, &progress, &arguments.arrival.arrival(), format)
+    tell(&app, &progress, &arguments.arrival.arrival())
+}
+
+impl Arguments {
+    /// What is wanted; a name that was made up before stays.
+    fn wish(&self, before: Option<Stage>) -> Result<AppWish, CliError> {
+        let name = match (&self.name, &self.organization, before) {
+            (Some(name), ..) => name.clone(),
+            (None, _, Some(Stage::Pending(pending))) => pending.wish.name,
+            (None, Some(login), _) => format!("Loopgate {login}").chars().take(34).collect(),
+            (None, None, _) => format!("Loopgate {:04x}", fastrand::u16(..)),
+        };
+        let owner = self.organization.clone().map_or(Owner::Person, Owner::Organization);
+        let wish = AppWish { name, owner, web_url: self.web_url.clone(), arrival: self.arrival.arrival() };
+        wish.checked().map_err(CliError::usage)
+    }
 }
 
 /// Serves the page, and waits until the credentials are on disk.
 async fn register(arguments: &Arguments, before: Option<Stage>) -> Result<(RegisteredApp, ServedPages), CliError> {
     let wish = arguments.wish(before)?;
     let (listener, address) = bind(&arguments.listen.to_string()).await?;
-    let pages = pages(&arguments.data_dir, wish, &format!("http://{address}"))?;
-    let link = pages.link();
+    let served = ServedPages::begin(&arguments.data_dir, wish, &format!("http://{address}"), listener)?;
+    let link = served.pages.link();
     let opened = !arguments.no_browser && open(&link);
     let instruction =
         if opened { "Your browser opens this page; press its button" } else { "Open this page and press its button" };
     output::note_line(format_args!("{instruction}:\n  {link}"));
-    let served = ServedPages::begin(&pages, listener);
-    Ok((registered(&pages).await?, served))
+    Ok((served.registered().await?, served))
 }
 
 /// A listener, and where it listens.
@@ -149,29 +137,28 @@ pub(super) async fn bind(address: &str) -> Result<(TcpListener, SocketAddr), Cli
     Ok((listener, address))
 }
 
-fn pages(folder: &Path, wish: AppWish, origin: &str) -> Result<Arc<SetupPages>, CliError> {
-    let token = setup_token(folder).map_err(|error| disk(folder, &error))?;
-    Ok(Arc::new(SetupPages::new(folder, wish, origin, token)))
-}
-
 fn disk(folder: &Path, error: &std::io::Error) -> CliError {
     CliError::unavailable(format!("{}: {error}", folder.display()))
 }
 
-async fn registered(pages: &SetupPages) -> Result<RegisteredApp, CliError> {
-    pages.registered().await.ok_or_else(|| CliError::unavailable("the page has gone"))
-}
-
 /// The page while it is served. The browser that returns from GitHub opens another connection for the next request.
 struct ServedPages {
+    pages: Arc<SetupPages>,
     stop: watch::Sender<bool>,
     task: JoinHandle<()>,
 }
 
 impl ServedPages {
-    fn begin(pages: &Arc<SetupPages>, listener: TcpListener) -> Self {
+    fn begin(folder: &Path, wish: AppWish, origin: &str, listener: TcpListener) -> Result<Self, CliError> {
+        let token = setup_token(folder).map_err(|error| disk(folder, &error))?;
+        let pages = Arc::new(SetupPages::new(folder, wish, origin, token));
         let (stop, stopping) = watch::channel(false);
-        Self { stop, task: tokio::spawn(pages.clone().serve(listener, stopping)) }
+        let task = tokio::spawn(Arc::clone(&pages).serve(listener, stopping));
+        Ok(Self { pages, stop, task })
+    }
+
+    async fn registered(&self) -> Result<RegisteredApp, CliError> {
+        self.pages.registered().await.ok_or_else(|| CliError::unavailable("the page has gone"))
     }
 
     /// What is on its way is still sent.
@@ -224,7 +211,7 @@ async fn installed(folder: &Path, app: &RegisteredApp, until: Instant) -> Result
     }
 }
 
-fn tell(app: &RegisteredApp, progress: &InstallationProgress, arrival: &Arrival, format: Format) -> CommandResult {
+fn tell(app: &RegisteredApp, progress: &InstallationProgress, arrival: &Arrival) -> CommandResult {
     let accounts: Vec<String> = progress.installed_on.iter().map(ToString::to_string).collect();
     let has_arrived = progress.newest_delivery.is_some_and(|status| (200..300).contains(&status));
     let next = match (arrival, has_arrived) {
@@ -239,7 +226,7 @@ fn tell(app: &RegisteredApp, progress: &InstallationProgress, arrival: &Arrival,
         "schema": "loopgate.setup/v1", "app_id": app.id, "slug": app.slug,
         "credentials": app.file, "installed_on": accounts, "delivery_arrived": has_arrived,
     });
-    format.show(&document, || format!("Installed on {}.\n{next}", accounts.join(", ")))
+    output::show(&document, || format!("Installed on {}.\n{next}", accounts.join(", ")))
 }
 
 /// Registers an App on the public listener of a server that knows none. The exit code where it was stopped meanwhile.
@@ -255,18 +242,17 @@ pub async fn on_public_listener(
     let (listener, _) = bind(given("LOOPGATE_LISTEN").as_deref().unwrap_or("0.0.0.0:8080")).await?;
     let name = format!("Loopgate {:04x}", fastrand::u16(..));
     let wish = AppWish { name, owner: Owner::Person, web_url, arrival: Arrival::Public(public.clone()) };
-    let pages = pages(folder, wish, public.as_str())?;
+    let served = ServedPages::begin(folder, wish, public.as_str(), listener)?;
     tracing::info!(
         page = %format!("{}/setup?token=…", public.as_str().trim_end_matches('/')),
         token = %folder.join("setup-token").display(),
         "no App is known yet: register one on this page, with the token in this file"
     );
-    let served = ServedPages::begin(&pages, listener);
     tokio::select! {
         stopped = stop_signal() => stopped.map(|()| Some(exit::OK)).map_err(CliError::unavailable),
-        app = registered(&pages) => {
+        app = served.registered() => {
             tracing::info!(app = app?.slug, "registered");
-            tokio::time::timeout(SENT_WITHIN, pages.shown()).await.ok();
+            tokio::time::timeout(SENT_WITHIN, served.pages.shown()).await.ok();
             served.end().await;
             Ok(None)
         }

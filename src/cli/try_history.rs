@@ -1,20 +1,13 @@
 //! `loopgate try OWNER/REPO`: what Loopgate would have done on pull requests that ended without it. Only reads.
 
-use std::{
-    fs,
-    path::{Path, PathBuf},
-};
+use std::{fs, path::PathBuf};
 
 use clap::Args;
 use indicatif::{ProgressBar, ProgressStyle};
 use serde::{Deserialize, Serialize};
 use sha2::{Digest as _, Sha256};
 
-use super::{
-    CliError, CommandResult, exit,
-    online::{self, Online},
-    output::{self, Format},
-};
+use super::{CliError, CommandResult, exit, online::Online, output};
 use crate::{
     config,
     github::{Error, ListedPull, Observer},
@@ -44,7 +37,7 @@ pub struct Arguments {
     html: Option<PathBuf>,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let (name, text) = match &arguments.config {
         Some(file) => output::read_named(file)?,
         None => ("presets".to_owned(), "version: 1\n".to_owned()),
@@ -61,7 +54,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     if let Some(file) = &arguments.html {
         output::write(file, &render::trial_page(&trial))?;
     }
-    format.show(&trial, || render::trial(&trial))?;
+    output::show(&trial, || render::trial(&trial))?;
     if let Some(why) = stopped {
         let read = trial.pull_requests.len();
         return Err(CliError::unavailable(format!(
@@ -79,9 +72,9 @@ async fn read(
     kept: &TryCache,
 ) -> Result<(Vec<Tried>, Option<String>), CliError> {
     let repository = &arguments.repository;
-    let Online { github, installation } = online::connect_as_anybody(repository).await?;
-    let client = github.client(installation);
-    let observer = Observer::new(github);
+    let online = Online::as_anybody()?;
+    let client = online.client(repository).await?;
+    let observer = Observer::new(online.github);
     let listed = observer.changed_last(client.repo(repository), "closed", arguments.last.into()).await;
     let listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
     Ok(read_each(&listed, async |one| {
@@ -158,22 +151,21 @@ impl TryCache {
         Self(cache.map(|cache| cache.join(below)))
     }
 
-    fn file(folder: &Path, one: &ListedPull) -> PathBuf {
-        folder.join(format!("{}.json", one.number))
+    fn file(&self, one: &ListedPull) -> Option<PathBuf> {
+        Some(self.0.as_ref()?.join(format!("{}.json", one.number)))
     }
 
     fn read(&self, one: &ListedPull) -> Option<Tried> {
-        let text = fs::read_to_string(Self::file(self.0.as_deref()?, one)).ok()?;
-        let entry: CachedPull = serde_json::from_str(&text).ok()?;
+        let entry: CachedPull = serde_json::from_str(&fs::read_to_string(self.file(one)?).ok()?).ok()?;
         (entry.updated_at == one.updated_at).then_some(entry.tried)
     }
 
     /// What cannot be kept is asked for again.
     fn write(&self, one: &ListedPull, tried: &Tried) {
-        let Some(folder) = self.0.as_deref() else { return };
+        let (Some(folder), Some(file)) = (&self.0, self.file(one)) else { return };
         let entry = CachedPull { updated_at: one.updated_at, tried: tried.clone() };
         if let Ok(text) = serde_json::to_string(&entry) {
-            let _ = fs::create_dir_all(folder).and_then(|()| fs::write(Self::file(folder, one), text));
+            let _ = fs::create_dir_all(folder).and_then(|()| fs::write(file, text));
         }
     }
 }

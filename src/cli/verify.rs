@@ -17,14 +17,14 @@ use super::{
     exit,
     exit::FailOn,
     feedback, output,
-    output::{FormatChoice, Loudness},
+    output::{Format, Loudness},
     progress,
     working_tree::{self, CONFIGURATION, Shown},
 };
 use crate::{
     refs::LocalRepository,
     render::{self, Detail, Feedback},
-    runner::{self, Changes, Checkout, Cleanliness, Interrupt, Plan, Ran, Trial},
+    runner::{self, Changes, Checkout, Interrupt, Plan, Ran, Trial},
 };
 use loopgate_core::{
     CheckName, Sha, Timestamp,
@@ -92,14 +92,14 @@ pub(super) struct Verified {
 /// The report for people, beside the evidence.
 const REPORT: &str = "report.md";
 
-pub async fn run(arguments: &Arguments, format: FormatChoice) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let Some(verified) = verify(arguments, runner::asked_to_stop()).await? else {
         output::note_line("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
     };
-    report(&verified, format)?;
+    report(&verified)?;
     let Verified { evidence, decision, .. } = &verified;
-    if actions::is_here() && format != FormatChoice::Github {
+    if actions::is_here() && output::format() != Format::Github {
         // Beside the results, not among them: a program may be reading those.
         output::note_text(render::annotation_commands(&decision.view));
     }
@@ -120,8 +120,7 @@ pub(super) async fn verify(
         (Checkout::around(&here), changes.join())
     });
     let checkout = checkout.map_err(CliError::bad_data)?;
-    let (base, changes) = changes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    let base = base.as_deref();
+    let changed = changes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
     let mut policy = policy(arguments, &checkout.root)?;
     let named: BTreeSet<CheckName> = arguments.checks.iter().cloned().collect();
     let only = Some(&named).filter(|named| !named.is_empty());
@@ -139,28 +138,20 @@ pub(super) async fn verify(
         )));
     }
     let base_evidence = arguments.base_evidence.as_deref().map(read_base).transpose()?;
-    let trials = changes.as_ref().map(|changes| {
-        let as_they_were = arguments.base_tests.unwrap_or_else(actions::is_here).then_some(checkout.head);
-        Trials {
-            of: trial(&checkout, changes, &policy),
-            proof: asks_for_proof(&checkout, changes, base, &policy),
-            as_they_were,
-            burn_in: arguments.burn_in,
-        }
-    });
     let directory = checkout.root.join(&arguments.evidence);
     // However this process ends, what is left does not look like the evidence of something that did.
-    let mut evidence = unfinished(&checkout, &plan, changes.as_ref());
+    let mut evidence = unfinished(&checkout, &plan, changed.1.as_ref());
     let path = write(&evidence, &directory)?;
     actions::tell_evidence(&path);
     // Nor like its verdict.
     let _ = std::fs::remove_file(directory.join(feedback::FILE));
-    execute(&plan, trials.as_ref(), policy.verify.analyzer.as_deref(), stop, &mut evidence).await;
+    execute(arguments, &plan, &checkout, &changed, &policy, stop, &mut evidence).await;
     write(&evidence, &directory)?;
     if evidence.extent == EvidenceExtent::Interrupted {
         return Ok(None);
     }
-    let snapshot = Snapshot { base_evidence, ..observed(&checkout, base, changes, &evidence) };
+    let (base, changes) = changed;
+    let snapshot = Snapshot { base_evidence, ..observed(&checkout, base.as_deref(), changes, &evidence) };
     // Only what was run can be asked for.
     policy.verify.checks.retain(|name, _| evidence.checks.iter().any(|check| &check.name == name));
     let mut decision = decided(&snapshot, &policy);
@@ -183,22 +174,11 @@ pub(super) async fn verify(
 /// The configuration in force here: gates aside, and only the checks that can be run here.
 fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, CliError> {
     let (mut policy, detected) = working_tree::policy(root, arguments.config.as_deref())?;
-    if let Some((why, detected)) = detected {
-        progress::tell_detected(why, &detected);
+    if let Some((is_unconfigured, detected)) = detected {
+        progress::tell_detected(is_unconfigured, &detected);
     }
     policy.gates.clear();
     Ok(policy)
-}
-
-/// What is tried with the tests of the change beside the checks.
-struct Trials<'a> {
-    of: Trial<'a>,
-    /// Whether they are to tell the change from its absence.
-    proof: bool,
-    /// The head on which they run as they were before it, if they do.
-    as_they_were: Option<Sha>,
-    /// How often those that are new run once more.
-    burn_in: u32,
 }
 
 /// Whether the type of this change asks for the proof that a fix's tests tell the fix from its absence.
@@ -207,14 +187,6 @@ fn asks_for_proof(checkout: &Checkout, changes: &Changes, base: Option<&str>, po
     let code_type = coverage::change_type(&pull_request, &changes.files, &policy.coverage);
     let wanted = [RequiredTest::RegressionTest, RequiredTest::OriginalBugReproduction];
     policy.coverage.prove_regression && policy.coverage.judged_tests(code_type).any(|sort| wanted.contains(&sort))
-}
-
-fn trial<'a>(checkout: &'a Checkout, changes: &'a Changes, policy: &'a Policy) -> Trial<'a> {
-    let checks = policy.verify.checks.iter().filter_map(|(name, check)| match &check.source {
-        CheckSource::Command(command) if check.kind == CheckKind::Test => Some((name, command)),
-        CheckSource::Command(_) | CheckSource::External(_) | CheckSource::Reviewer(_) => None,
-    });
-    Trial { root: &checkout.root, base: changes.merge_base, files: &changes.files, checks: checks.collect() }
 }
 
 /// Asks the analyzer command about what failed. The answer does not change the outcome of the verification.
@@ -228,11 +200,13 @@ async fn ask_analyzer(command: &str, root: &Path, files: &ChangedFiles, ran: &mu
     }
 }
 
-/// Runs the checks and the trials into their evidence, which is whole unless it was stopped.
+/// Runs the checks, and the tests of the change beside them, into their evidence, which is whole unless it was stopped.
 async fn execute(
+    arguments: &Arguments,
     plan: &Plan,
-    trials: Option<&Trials<'_>>,
-    analyzer: Option<&str>,
+    checkout: &Checkout,
+    (base, changes): &(Option<String>, Option<Changes>),
+    policy: &Policy,
     stop: impl Future<Output = ()> + Send + 'static,
     evidence: &mut Evidence,
 ) {
@@ -241,20 +215,26 @@ async fn execute(
     let (mut ran, environment) =
         tokio::join!(runner::run(plan, interrupt.clone(), observer), runner::environment(plan));
     let nothing = ChangedFiles::Complete(Vec::new());
-    let files = trials.map_or(&nothing, |trials| trials.of.files);
-    if let Some(command) = analyzer.filter(|_| !interrupt.is_cancelled()) {
+    let files = changes.as_ref().map_or(&nothing, |changes| &changes.files);
+    if let Some(command) = policy.verify.analyzer.as_deref().filter(|_| !interrupt.is_cancelled()) {
         ask_analyzer(command, &plan.root, files, &mut ran, interrupt.clone()).await;
     }
-    if let Some(Trials { of, proof, as_they_were, burn_in }) = trials.filter(|_| !interrupt.is_cancelled()) {
-        if *proof {
+    if let Some(changes) = changes.as_ref().filter(|_| !interrupt.is_cancelled()) {
+        let checks = policy.verify.checks.iter().filter_map(|(name, check)| match &check.source {
+            CheckSource::Command(command) if check.kind == CheckKind::Test => Some((name, command)),
+            CheckSource::Command(_) | CheckSource::External(_) | CheckSource::Reviewer(_) => None,
+        });
+        let trial = Trial { root: &checkout.root, base: changes.merge_base, files, checks: checks.collect() };
+        if asks_for_proof(checkout, changes, base.as_deref(), policy) {
             output::note_line("running the tests of this change on the base and on the head");
-            evidence.regression_proof = Some(runner::prove(of, interrupt.clone()).await);
+            evidence.regression_proof = Some(runner::prove(&trial, interrupt.clone()).await);
         }
-        if let Some(head) = as_they_were.filter(|_| !interrupt.is_cancelled()) {
-            evidence.base_tests = runner::base_tests(of, plan, head, interrupt.clone(), progress::observer()).await;
+        if arguments.base_tests.unwrap_or_else(actions::is_here) && !interrupt.is_cancelled() {
+            let observer = progress::observer();
+            evidence.base_tests = runner::base_tests(&trial, plan, checkout.head, interrupt.clone(), observer).await;
         }
-        if *burn_in > 0 && !interrupt.is_cancelled() {
-            evidence.burn_in = runner::burn_in(of, *burn_in, interrupt.clone()).await;
+        if arguments.burn_in > 0 && !interrupt.is_cancelled() {
+            evidence.burn_in = runner::burn_in(&trial, arguments.burn_in, interrupt.clone()).await;
             render::not_repeated(&evidence.burn_in).iter().for_each(output::note_line);
         }
     }
@@ -316,7 +296,7 @@ fn pull_request(checkout: &Checkout, base: Option<&str>, base_sha: Sha, at: Time
 
 /// The working tree with its evidence.
 fn observed(checkout: &Checkout, base: Option<&str>, changes: Option<Changes>, evidence: &Evidence) -> Snapshot {
-    if checkout.cleanliness == Cleanliness::Changed {
+    if !checkout.is_clean {
         output::note_line(format_args!(
             "The working tree differs from {}: the evidence is of what is here.",
             checkout.head.short()
@@ -341,7 +321,7 @@ fn decided(snapshot: &Snapshot, policy: &Policy) -> Decision {
     decide(snapshot, &state, policy, now)
 }
 
-fn report(verified: &Verified, format: FormatChoice) -> Result<(), CliError> {
+fn report(verified: &Verified) -> Result<(), CliError> {
     let Verified { snapshot, policy, evidence, decision, path, .. } = verified;
     let (view, report) = (&decision.view, path.with_file_name(REPORT));
     let document = json!({
@@ -360,9 +340,9 @@ fn report(verified: &Verified, format: FormatChoice) -> Result<(), CliError> {
         "evidence_path": path,
     });
     actions::tell_decision(&document, Some([path, &report]));
-    match format {
-        FormatChoice::Github => output::text(render::annotation_commands(view)),
-        FormatChoice::Human => {
+    match output::format() {
+        Format::Github => output::text(render::annotation_commands(view)),
+        Format::Human => {
             let detail = match output::loudness() {
                 Loudness::Verbose => Detail::Whole,
                 Loudness::Quiet | Loudness::Usual => Detail::Usual,
@@ -372,7 +352,7 @@ fn report(verified: &Verified, format: FormatChoice) -> Result<(), CliError> {
             output::line(format_args!("Report: {}", report.display()));
             output::line(format_args!("Evidence: {}", path.display()));
         }
-        FormatChoice::Json => output::json(&document)?,
+        Format::Json => output::json(&document)?,
     }
     Ok(())
 }

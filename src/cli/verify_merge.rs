@@ -1,11 +1,13 @@
 //! `loopgate verify-merge`: whether a merge rests on what its signed statement says, offline, from the repository's git
 //! objects.
 
+use std::path::Path;
+
 use clap::Args;
 use minijinja::{context, value::Serde};
 use serde::Serialize;
 
-use super::{CliError, CommandResult, exit, output::Format};
+use super::{CliError, CommandResult, exit, output};
 use crate::{
     proof::{Envelope, Keys},
     refs::{LocalRepository, StateStore, all_runs},
@@ -50,14 +52,13 @@ struct Found {
     checks: Vec<CheckEvidence>,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     // A server signs for many repositories, and a commit can be in several of them.
-    let origin = || Checkout::around(&std::env::current_dir().ok()?).ok()?.repository;
+    let origin = || Checkout::around(Path::new(".")).ok()?.repository;
     let unnamed = || CliError::bad_data("name the repository: --repository OWNER/REPO (there is no remote origin)");
     let repository = arguments.repository.clone().or_else(origin).ok_or_else(unnamed)?;
     let keys = Keys::read(&arguments.key).await.map_err(CliError::bad_data)?;
-    let here = std::env::current_dir()?;
-    let objects = LocalRepository::open(&here).await.map_err(CliError::bad_data)?;
+    let objects = LocalRepository::open(Path::new(".")).await.map_err(CliError::bad_data)?;
     let unknown = || CliError::bad_data(format!("{} is no commit here", arguments.merge));
     let merge = objects.resolve_commit(&arguments.merge).await?.ok_or_else(unknown)?;
     let mut parents = Vec::new();
@@ -66,7 +67,7 @@ pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
     }
     let found = find(&objects, merge, &parents).await?;
     let checked = check(merge, &parents, found, &keys, &repository);
-    format.show(&checked, || words(&checked))?;
+    output::show(&checked, || words(&checked))?;
     Ok(if checked.verified { exit::OK } else { exit::ESCALATE })
 }
 

@@ -7,8 +7,8 @@ use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
-    online::{self, Online, since},
-    output::{self, Format},
+    online::{Online, since},
+    output,
     try_history::{read_each, with_remedy},
     working_tree,
 };
@@ -35,13 +35,13 @@ pub struct Arguments {
     since: TimeDelta,
 }
 
-pub async fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub async fn run(arguments: &Arguments) -> CommandResult {
     let (name, text) = output::read_named(&arguments.config)?;
     let policy = config::parse(&name, &text).map_err(CliError::bad_data)?;
     let named = arguments.repository.as_ref();
     let repository = working_tree::repository(named, "name it: loopgate what-if OWNER/REPO")?;
     let (compared, stopped) = compare(&repository, arguments.since, &policy).await?;
-    format.show(&compared, || render::what_if(&compared))?;
+    output::show(&compared, || render::what_if(&compared))?;
     match stopped {
         None => Ok(exit::OK),
         Some(why) => Err(CliError::unavailable(format!("only {} pull requests were read: {why}", compared.runs))),
@@ -54,9 +54,9 @@ async fn compare(
     since: TimeDelta,
     policy: &Policy,
 ) -> Result<(WhatIf, Option<String>), CliError> {
-    let Online { github, installation } = online::connect_as_anybody(repository).await?;
-    let client = github.client(installation);
-    let observer = Observer::new(github);
+    let online = Online::as_anybody()?;
+    let client = online.client(repository).await?;
+    let observer = Observer::new(online.github);
     let listed = observer.changed_last(client.repo(repository), "all", MOST).await;
     let mut listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
     let from = SystemClock.now() - since;

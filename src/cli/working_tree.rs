@@ -73,17 +73,10 @@ pub(super) fn leads_inside(path: &str) -> bool {
     Path::new(path).components().all(|part| matches!(part, Component::Normal(_)))
 }
 
-/// Why a configuration has no check that can run here.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum NothingToRun {
-    NoChecks,
-    /// Each of them is a check run of the project's CI.
-    AllFollowed,
-}
-
 /// The configuration in force here: `own` if one is named, else the repository's, else the presets. It keeps the checks
-/// that can run here. Where there are none, it gets those that a project like this usually has, which come back beside it.
-pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<(NothingToRun, Detected)>), CliError> {
+/// that can run here. Where there are none, it gets those that a project like this usually has, which come back beside it:
+/// with true where no check is configured, with false where each is a check run of the project's CI.
+pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<(bool, Detected)>), CliError> {
     let within = actions::working_directory(root);
     let top = root.join(&within);
     let path = own.map_or_else(|| top.join(CONFIGURATION), Path::to_owned);
@@ -103,8 +96,7 @@ pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<
     let detected = runner::detect(&top, Purpose::RunHere);
     policy.verify.checks.clone_from(&detected.checks);
     run_within(&mut policy, &within);
-    let why = if configured == 0 { NothingToRun::NoChecks } else { NothingToRun::AllFollowed };
-    Ok((policy, Some((why, detected))))
+    Ok((policy, Some((configured == 0, detected))))
 }
 
 /// Lets every check start below a folder of the repository.

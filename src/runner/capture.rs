@@ -1,51 +1,50 @@
-//! Output of a command in bounded memory: its head and its tail, with what was cut counted.
+//! The output of a running command in bounded memory: read by the reader of its reports, and kept with its head and its
+//! tail, what was cut between them counted.
 
-use std::collections::VecDeque;
+use std::{
+    collections::VecDeque,
+    io::{self, Read},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicU64, Ordering},
+        mpsc::{Receiver, SyncSender, sync_channel},
+    },
+};
 
-/// Bytes kept of each end while a command runs: together the 1 MiB a stream may take.
-const END_LIMIT: usize = 512 * 1024;
+/// Bytes of output that are kept: two thirds of them tail, since that is where tools say what went wrong.
+pub const KEPT_OUTPUT: usize = 256 * 1024;
+const KEPT_HEAD: usize = KEPT_OUTPUT / 3;
+/// Bytes read at once, and chunks in flight to the reader of reports.
+const CHUNK: usize = 64 * 1024;
+const CHUNKS_IN_FLIGHT: usize = 16;
 
 /// Collects output as it arrives.
 #[derive(Debug, Default)]
-pub struct Capture {
+struct Capture {
     head: Vec<u8>,
     tail: VecDeque<u8>,
     total: u64,
 }
 
 impl Capture {
-    pub fn push(&mut self, mut bytes: &[u8]) {
+    fn push(&mut self, bytes: &[u8]) {
         self.total += bytes.len() as u64;
-        let room = END_LIMIT - self.head.len();
-        let (first, rest) = bytes.split_at(room.min(bytes.len()));
+        let (first, rest) = bytes.split_at(bytes.len().min(KEPT_HEAD - self.head.len()));
         self.head.extend_from_slice(first);
-        bytes = rest;
-        // Only the last END_LIMIT bytes can ever be shown.
-        bytes = &bytes[bytes.len().saturating_sub(END_LIMIT)..];
-        let overflow = (self.tail.len() + bytes.len()).saturating_sub(END_LIMIT);
-        self.tail.drain(..overflow);
-        self.tail.extend(bytes);
+        // Only the last bytes can ever be shown.
+        let most = KEPT_OUTPUT - KEPT_HEAD;
+        let rest = &rest[rest.len().saturating_sub(most)..];
+        self.tail.drain(..(self.tail.len() + rest.len()).saturating_sub(most));
+        self.tail.extend(rest);
     }
 
-    /// What is kept, shortened to `limit` bytes of text: two thirds of it tail, since that is where tools say what
-    /// went wrong.
-    pub fn finish(self, limit: usize) -> Captured {
-        let tail = Vec::from(self.tail);
-        let in_full = self.total <= (self.head.len() + tail.len()) as u64;
-        if in_full && self.head.len() + tail.len() <= limit {
-            let whole = [self.head, tail].concat();
-            return Captured { head: text(&whole), tail: String::new(), cut_bytes: 0 };
+    fn finish(mut self) -> Captured {
+        let cut_bytes = self.total - (self.head.len() + self.tail.len()) as u64;
+        if cut_bytes == 0 {
+            self.head.extend(std::mem::take(&mut self.tail));
         }
-        let (head_limit, tail_limit) = (limit / 3, limit - limit / 3);
-        let end: Vec<u8> = if tail.len() >= tail_limit || !in_full {
-            tail[tail.len().saturating_sub(tail_limit)..].to_vec()
-        } else {
-            let joined = [self.head.as_slice(), tail.as_slice()].concat();
-            joined[joined.len().saturating_sub(tail_limit)..].to_vec()
-        };
-        let start = &self.head[..self.head.len().min(head_limit)];
-        let cut_bytes = self.total - (start.len() + end.len()) as u64;
-        Captured { head: text(start), tail: text(&end), cut_bytes }
+        let [head, tail] = [self.head, self.tail.into()].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Captured { head, tail, cut_bytes }
     }
 }
 
@@ -57,49 +56,112 @@ pub struct Captured {
     pub cut_bytes: u64,
 }
 
-fn text(bytes: &[u8]) -> String {
-    String::from_utf8_lossy(bytes).into_owned()
+/// Copies output to where it is kept and read.
+#[derive(Debug)]
+pub struct Tee {
+    /// What is kept, and the way to the reader, until nothing more is waited for.
+    state: Mutex<(Capture, Option<SyncSender<Vec<u8>>>)>,
+    /// Reads of the pipe, begun and ended, counted together.
+    reads: AtomicU64,
+}
+
+impl Tee {
+    pub fn new() -> (Self, OutputReader) {
+        let (chunks, received) = sync_channel(CHUNKS_IN_FLIGHT);
+        let state = Mutex::new((Capture::default(), Some(chunks)));
+        (Self { state, reads: AtomicU64::new(0) }, OutputReader { received, chunk: io::Cursor::default() })
+    }
+
+    /// Copies all that comes out of the pipe, until [`finish`](Self::finish).
+    pub fn pump(&self, mut output: impl Read, mut live: impl FnMut(&[u8])) {
+        let mut buffer = vec![0; CHUNK];
+        let mut read = |buffer: &mut [u8]| {
+            self.reads.fetch_add(1, Ordering::Release);
+            let read = output.read(buffer);
+            self.reads.fetch_add(1, Ordering::Release);
+            read
+        };
+        while let Ok(count @ 1..) = read(&mut buffer) {
+            let chunk = &buffer[..count];
+            let mut state = self.state.lock().unwrap_or_else(PoisonError::into_inner);
+            let Some(chunks) = state.1.clone() else { return };
+            state.0.push(chunk);
+            drop(state);
+            live(chunk);
+            // A reader that has seen enough hangs up; the output is still captured.
+            let _ = chunks.send(chunk.to_vec());
+        }
+    }
+
+    /// Which read waits for something to come; none while what came is handed on.
+    pub fn waits(&self) -> Option<u64> {
+        Some(self.reads.load(Ordering::Acquire)).filter(|reads| reads % 2 == 1)
+    }
+
+    /// What was kept. The reader finds the end of the output after what it has not read yet.
+    pub fn finish(&self) -> Captured {
+        let (capture, _) = std::mem::take(&mut *self.state.lock().unwrap_or_else(PoisonError::into_inner));
+        capture.finish()
+    }
+}
+
+/// The output of a running command, as something to read from.
+#[derive(Debug)]
+pub struct OutputReader {
+    received: Receiver<Vec<u8>>,
+    chunk: io::Cursor<Vec<u8>>,
+}
+
+impl Read for OutputReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        loop {
+            let count = self.chunk.read(buffer)?;
+            if count > 0 || buffer.is_empty() {
+                return Ok(count);
+            }
+            let Ok(chunk) = self.received.recv() else { return Ok(0) };
+            self.chunk = io::Cursor::new(chunk);
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn captured(chunks: &[&[u8]], limit: usize) -> Captured {
+    fn captured(chunks: &[&[u8]]) -> Captured {
         let mut capture = Capture::default();
-        for chunk in chunks {
-            capture.push(chunk);
-        }
-        capture.finish(limit)
+        chunks.iter().for_each(|chunk| capture.push(chunk));
+        assert!(capture.head.capacity() + capture.tail.capacity() < 4 * KEPT_OUTPUT);
+        capture.finish()
     }
 
     #[test]
     fn short_output_is_kept_whole() {
-        let got = captured(&[b"one\n", b"two\n"], 100);
+        let got = captured(&[b"one\n", b"two\n"]);
         assert_eq!(got, Captured { head: "one\ntwo\n".into(), tail: String::new(), cut_bytes: 0 });
+        let got = captured(&[&[b'a'; KEPT_HEAD], &[b'b'; KEPT_OUTPUT - KEPT_HEAD]]);
+        assert_eq!((got.head.len(), got.tail.len(), got.cut_bytes), (KEPT_OUTPUT, 0, 0));
     }
 
     #[test]
     fn long_output_keeps_both_ends_and_counts_the_rest() {
-        let got = captured(&[b"aaaaaaaaaa", b"bbbbbbbbbb", b"cccccccccc"], 9);
-        assert_eq!(got, Captured { head: "aaa".into(), tail: "cccccc".into(), cut_bytes: 21 });
+        let got = captured(&[&[b'a'; KEPT_OUTPUT], &[b'b'; KEPT_OUTPUT], &[b'c'; KEPT_OUTPUT]]);
+        assert_eq!(got.head, "a".repeat(KEPT_HEAD));
+        assert_eq!(got.tail, "c".repeat(KEPT_OUTPUT - KEPT_HEAD));
+        assert_eq!(got.cut_bytes, 2 * KEPT_OUTPUT as u64);
     }
 
     #[test]
     fn memory_is_bounded_whatever_is_printed() {
-        let mut capture = Capture::default();
-        let chunk = vec![b'x'; 3 * END_LIMIT];
-        for _ in 0..20 {
-            capture.push(&chunk);
-        }
-        assert!(capture.head.capacity() + capture.tail.capacity() < 8 * END_LIMIT);
-        let got = capture.finish(300);
-        assert_eq!((got.head.len(), got.tail.len()), (100, 200));
-        assert_eq!(got.cut_bytes, 20 * 3 * END_LIMIT as u64 - 300);
+        let chunk = vec![b'x'; 9 * KEPT_OUTPUT];
+        let got = captured(&[chunk.as_slice(); 20]);
+        assert_eq!(got.head.len() + got.tail.len(), KEPT_OUTPUT);
+        assert_eq!(got.cut_bytes, (20 * 9 - 1) * KEPT_OUTPUT as u64);
     }
 
     #[test]
     fn bytes_that_are_no_text_are_shown_as_such() {
-        assert_eq!(captured(&[b"a\xff\xfeb"], 100).head, "a\u{fffd}\u{fffd}b");
+        assert_eq!(captured(&[b"a\xff\xfeb"]).head, "a\u{fffd}\u{fffd}b");
     }
 }

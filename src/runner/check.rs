@@ -1,17 +1,20 @@
-//! What a finished command is evidence of: its exit, its output and its report files together.
+//! What a finished command is evidence of: its exit, its output and its report files together, those that it promised and
+//! coverage reports where tools put them unasked.
 
 use std::{
+    ffi::OsStr,
     path::{Path, PathBuf},
-    time::SystemTime,
+    time::{Duration, SystemTime},
 };
 
 use chrono::SubsecRound as _;
+use globset::GlobBuilder;
+use walkdir::{DirEntry, WalkDir};
 
 use super::{
     command::{Ending, Finished},
     places::{self, Places},
-    plan::Planned,
-    report_files,
+    schedule::Planned,
 };
 use loopgate_core::{
     self, CheckName, Timestamp,
@@ -54,43 +57,41 @@ pub struct Job<'a> {
     pub directory: &'a Path,
 }
 
-/// A check whose command has ended.
-pub struct Ran<'a> {
-    pub job: Job<'a>,
-    /// Every file in it is a report that this run has written; none if no such directory could be made.
-    pub written: Option<&'a Path>,
-    /// Report files older than this are of an earlier run.
-    pub started: SystemTime,
-}
-
-/// Turns a finished command into evidence, and the coverage its reports hold.
-pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
-    let (kind, command) = (ran.job.planned.kind, &ran.job.planned.command);
-    let bare = CheckEvidence::bare(ran.job.name.clone(), kind, Outcome::Passed);
-    let mut gathered = Gathered { evidence: bare, problems: Vec::new(), coverage: None, has_partial: false };
-    if let Some(written) = ran.written {
-        for path in report_files::find("**/*", written, written) {
+/// Turns a finished command into evidence, and the coverage its reports hold. Every file in `written` is a report of this
+/// run; other report files count where they are no older than `started`.
+pub fn to_evidence(
+    job: &Job<'_>,
+    written: Option<&Path>,
+    started: SystemTime,
+    finished: Finished<(Report, Kept)>,
+) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
+    let (kind, command) = (job.planned.kind, &job.planned.command);
+    let evidence = CheckEvidence::bare(job.name.clone(), kind, Outcome::Passed);
+    let (problems, coverage, has_partial) = (Vec::new(), None, false);
+    let mut gathered = Gathered { job, started, evidence, problems, coverage, has_partial };
+    if let Some(written) = written {
+        for path in find("**/*", written, written) {
             let name = format!("${REPORTS_VARIABLE}/{}", shown(&path, written));
-            gathered.read(ran, &path, name);
+            gathered.read(&path, name);
         }
     }
-    gather_promised(ran, &mut gathered);
-    gather_usual_coverage(ran, &mut gathered);
+    gathered.read_promised();
+    gathered.read_usual_coverage();
     if let Some(Err(error)) = pattern(command) {
         gathered.problem(format!("`report_pattern` cannot be used: {error}"));
     }
     let (report, kept) = finished.read.unzip();
-    let job = joblog::Job { name: ran.job.name.as_str(), ..joblog::Job::default() };
+    let logged = joblog::Job { name: job.name.as_str(), ..joblog::Job::default() };
     let kept = kept.filter(|_| finished.ending != Ending::Exited(0));
-    let mut log = kept.map(|kept| job.read(kept, None, &read_options(command)));
+    let mut log = kept.map(|kept| logged.read(kept, None, &read_options(command)));
     let of_step = log.as_mut().and_then(|log| log.report.take());
     // The output itself is a report where no file was promised: `cargo test` prints what others write down.
     let report = of_step.or(report).filter(|output| output.format.is_some() && gathered.evidence.results.is_none());
     if let Some(mut output) = report {
-        gathered.add_coverage(ran, ran.job.directory, output.coverage.take());
+        gathered.add_coverage(job.directory, output.coverage.take());
         gathered.add(output);
     }
-    let outcome = outcome(ran, &finished.ending, &mut gathered);
+    let outcome = gathered.outcome(&finished.ending);
     let Gathered { mut evidence, problems, coverage, .. } = gathered;
     let has_ended_well = finished.ending == Ending::Exited(0);
     if outcome == Outcome::Failed && evidence.failures.is_empty() && !has_ended_well {
@@ -100,7 +101,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckE
     if has_ended_well || evidence.failures.is_empty() {
         evidence.failures.splice(0..0, problems);
     }
-    let places = Places::new(ran.job.root, ran.job.directory, ran.job.directory, &[]);
+    let places = Places::new(job.root, job.directory, job.directory, &[]);
     for failure in &mut evidence.failures {
         failure.error_type = type_in(kind, failure.error_type);
         places.settle(failure);
@@ -123,7 +124,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckE
         outcome,
         exit_code,
         signal,
-        started_at: Some(Timestamp::from(ran.started).trunc_subsecs(3)),
+        started_at: Some(Timestamp::from(started).trunc_subsecs(3)),
         duration_ms: millis(finished.wall),
         cpu_ms: finished.cpu.map(millis),
         peak_rss_kb: finished.peak_rss_kb,
@@ -134,7 +135,7 @@ pub fn to_evidence(ran: &Ran<'_>, finished: Finished<(Report, Kept)>) -> (CheckE
         ..evidence
     };
     if evidence.has_unread_tests() {
-        evidence.reports.push(unread(ran.job.name));
+        evidence.reports.push(unread(job.name));
     }
     if outcome.is_failure() || outcome == Outcome::Cancelled {
         evidence.retry_class = Some(match outcome {
@@ -164,10 +165,6 @@ fn unread(name: &CheckName) -> ReportNote {
     }
 }
 
-const fn is_test(kind: CheckKind) -> bool {
-    matches!(kind, CheckKind::Test | CheckKind::Integration)
-}
-
 /// A compiler's findings in plain text read like a linter's; the check's kind distinguishes them.
 const fn type_in(kind: CheckKind, error_type: ErrorType) -> ErrorType {
     match (kind, error_type) {
@@ -178,7 +175,9 @@ const fn type_in(kind: CheckKind, error_type: ErrorType) -> ErrorType {
 }
 
 /// Everything the reports of a check say.
-struct Gathered {
+struct Gathered<'a> {
+    job: &'a Job<'a>,
+    started: SystemTime,
     evidence: CheckEvidence,
     /// What is wrong with the check's reports, or kept it from starting: a check does not pass with any.
     problems: Vec<Failure>,
@@ -188,7 +187,7 @@ struct Gathered {
     has_partial: bool,
 }
 
-impl Gathered {
+impl Gathered<'_> {
     fn add(&mut self, report: Report) {
         self.has_partial |= !report.is_whole;
         let evidence = &mut self.evidence;
@@ -214,9 +213,9 @@ impl Gathered {
         }
     }
 
-    fn add_coverage(&mut self, ran: &Ran<'_>, report: &Path, coverage: Option<Coverage>) {
+    fn add_coverage(&mut self, report: &Path, coverage: Option<Coverage>) {
         let Some(coverage) = coverage else { return };
-        let places = Places::new(ran.job.root, ran.job.directory, report, &coverage.sources);
+        let places = Places::new(self.job.root, self.job.directory, report, &coverage.sources);
         let files = coverage.files.into_iter().map(|file| FileCoverage { path: places.resolve(&file.path), ..file });
         self.coverage.get_or_insert_default().extend(files);
     }
@@ -231,67 +230,98 @@ impl Gathered {
     }
 
     /// Reads a report file, which is shown by that name.
-    fn read(&mut self, ran: &Ran<'_>, path: &Path, name: String) {
+    fn read(&mut self, path: &Path, name: String) {
         let mut report = loopgate_reports::read_file(path, &file_options());
-        if report.format.is_none() && ran.job.planned.command.report_pattern.is_some() {
-            report = loopgate_reports::read_file(path, &read_options(&ran.job.planned.command));
+        if report.format.is_none() && self.job.planned.command.report_pattern.is_some() {
+            report = loopgate_reports::read_file(path, &read_options(&self.job.planned.command));
         }
         report.path = name;
         if report.quality == ReportQuality::Invalid {
             let reason = report.notes.first().cloned().unwrap_or_else(|| "it is in no known format".to_owned());
             self.problem(format!("the report `{}` cannot be read: {reason}", report.path));
         }
-        self.add_coverage(ran, path, report.coverage.take());
+        self.add_coverage(path, report.coverage.take());
         self.add(report);
     }
-}
 
-/// Reads the report files that were promised. A promised report that is missing, old or unreadable is a problem of the
-/// check, never "0 tests, passed". Those of a detected check were only expected.
-fn gather_promised(ran: &Ran<'_>, gathered: &mut Gathered) {
-    for promised in &ran.job.planned.command.reports {
-        let found = report_files::find(promised, ran.job.directory, ran.job.root);
-        let (fresh, old): (Vec<PathBuf>, Vec<PathBuf>) =
-            found.into_iter().partition(|path| report_files::is_newer(path, ran.started));
-        if fresh.is_empty() && !ran.job.planned.is_detected {
-            let message = match old.first() {
-                None => format!("the report `{promised}` was promised and is not there"),
-                Some(path) => format!(
-                    "the report `{}` is older than this run: the command did not write it",
-                    shown(path, ran.job.root)
-                ),
-            };
-            let note = ReportNote {
-                path: promised.clone(),
-                format: None,
-                quality: ReportQuality::Invalid,
-                notes: vec![message.clone()],
-            };
-            gathered.evidence.reports.push(note);
-            gathered.problem(message);
-        }
-        for path in fresh {
-            let name = shown(&path, ran.job.root);
-            gathered.read(ran, &path, name);
+    /// Reads the report files that were promised. A promised report that is missing, old or unreadable is a problem of the
+    /// check, never "0 tests, passed". Those of a detected check were only expected.
+    fn read_promised(&mut self) {
+        for promised in &self.job.planned.command.reports {
+            let found = find(promised, self.job.directory, self.job.root);
+            let (fresh, old): (Vec<PathBuf>, Vec<PathBuf>) =
+                found.into_iter().partition(|path| is_newer(path, self.started));
+            if fresh.is_empty() && !self.job.planned.is_detected {
+                let message = match old.first() {
+                    None => format!("the report `{promised}` was promised and is not there"),
+                    Some(path) => format!(
+                        "the report `{}` is older than this run: the command did not write it",
+                        shown(path, self.job.root)
+                    ),
+                };
+                let note = ReportNote {
+                    path: promised.clone(),
+                    format: None,
+                    quality: ReportQuality::Invalid,
+                    notes: vec![message.clone()],
+                };
+                self.evidence.reports.push(note);
+                self.problem(message);
+            }
+            for path in fresh {
+                let name = shown(&path, self.job.root);
+                self.read(&path, name);
+            }
         }
     }
-}
 
-/// A coverage report that was not promised is read from where the tools usually put it. An error in it changes
-/// nothing, since the configuration does not ask for it.
-fn gather_usual_coverage(ran: &Ran<'_>, gathered: &mut Gathered) {
-    let measures = matches!(ran.job.planned.kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
-    if !measures || gathered.coverage.is_some() {
-        return;
-    }
-    let options = ReadOptions { keep: 0, ..ReadOptions::default() };
-    for path in report_files::usual_coverage(ran.job.directory, |path| report_files::is_newer(path, ran.started)) {
-        let mut report = loopgate_reports::read_file(&path, &options);
-        if report.is_whole && report.coverage.is_some() {
-            gathered.add_coverage(ran, &path, report.coverage.take());
-            report.path = shown(&path, ran.job.root);
-            gathered.evidence.reports.push(report.note());
+    /// A coverage report that was not promised is read from where the tools usually put it. An error in it changes
+    /// nothing, since the configuration does not ask for it.
+    fn read_usual_coverage(&mut self) {
+        let kind = self.job.planned.kind;
+        let measures = kind.is_of_tests() || kind == CheckKind::Coverage;
+        if !measures || self.coverage.is_some() {
+            return;
         }
+        let options = ReadOptions { keep: 0, ..ReadOptions::default() };
+        for path in usual_coverage(self.job.directory, |path| is_newer(path, self.started)) {
+            let mut report = loopgate_reports::read_file(&path, &options);
+            if report.is_whole && report.coverage.is_some() {
+                self.add_coverage(&path, report.coverage.take());
+                report.path = shown(&path, self.job.root);
+                self.evidence.reports.push(report.note());
+            }
+        }
+    }
+
+    fn outcome(&mut self, ending: &Ending) -> Outcome {
+        let Planned { kind, is_detected, command } = self.job.planned;
+        let (is_test, results) = (kind.is_of_tests(), self.evidence.results);
+        let executed = results.map(|results| results.total);
+        let counted = results.is_some_and(|results| results.failed > 0 || results.errors > 0);
+        let has_failed = counted || !self.evidence.failures.is_empty();
+        match ending {
+            Ending::TimedOut => return Outcome::TimedOut,
+            Ending::Interrupted => return Outcome::Cancelled,
+            Ending::NotStarted(reason) => {
+                self.problem(format!("`{}` could not be started: {reason}", command.run));
+                return Outcome::Failed;
+            }
+            Ending::Exited(0) => {}
+            // Runners end with an error where they find no test, each with a code of its own.
+            Ending::Exited(_) if is_test && executed == Some(0) && !has_failed && self.problems.is_empty() => {
+                return Outcome::NoTestsExecuted;
+            }
+            Ending::Exited(_) | Ending::Signalled(_) => return Outcome::Failed,
+        }
+        if !self.problems.is_empty() || self.has_partial || is_test && has_failed {
+            return Outcome::Failed;
+        }
+        let may_be_empty = command.allow_empty || *is_detected;
+        if is_test && executed == Some(0) && !may_be_empty {
+            return Outcome::NoTestsExecuted;
+        }
+        Outcome::Passed
     }
 }
 
@@ -299,32 +329,110 @@ fn shown(path: &Path, root: &Path) -> String {
     places::shown(path.strip_prefix(root).unwrap_or(path))
 }
 
-fn outcome(ran: &Ran<'_>, ending: &Ending, gathered: &mut Gathered) -> Outcome {
-    let Planned { kind, is_detected, command } = ran.job.planned;
-    let (is_test, results) = (is_test(*kind), gathered.evidence.results);
-    let executed = results.map(|results| results.total);
-    let counted = results.is_some_and(|results| results.failed > 0 || results.errors > 0);
-    let has_failed = counted || !gathered.evidence.failures.is_empty();
-    match ending {
-        Ending::TimedOut => return Outcome::TimedOut,
-        Ending::Interrupted => return Outcome::Cancelled,
-        Ending::NotStarted(reason) => {
-            gathered.problem(format!("`{}` could not be started: {reason}", command.run));
-            return Outcome::Failed;
+/// Most files taken for one glob, and most directory entries looked at.
+const FILE_LIMIT: usize = 2_000;
+const ENTRY_LIMIT: usize = 500_000;
+/// Clocks of file systems may lag a little behind the clock of the system.
+const CLOCK_LAG: Duration = Duration::from_secs(2);
+
+/// The files that match a glob, relative to the directory the command ran in or, failing that, to the top of the
+/// repository. Never one outside the repository.
+fn find(glob: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
+    let found = below(glob, directory, root);
+    if found.is_empty() && directory != root { below(glob, root, root) } else { found }
+}
+
+/// Whether a file was written since a moment.
+fn is_newer(path: &Path, than: SystemTime) -> bool {
+    let written = path.metadata().and_then(|metadata| metadata.modified());
+    written.is_ok_and(|written| written + CLOCK_LAG >= than)
+}
+
+fn below(glob: &str, directory: &Path, root: &Path) -> Vec<PathBuf> {
+    let Ok(matcher) = GlobBuilder::new(glob).literal_separator(true).build().map(|glob| glob.compile_matcher()) else {
+        return Vec::new();
+    };
+    // The part without wildcards is where the search begins: `target/nextest/**/*.xml` never looks at `src`.
+    let is_fixed = |part: &&OsStr| !part.to_string_lossy().contains(['*', '?', '[', '{']);
+    let fixed: PathBuf = Path::new(glob).iter().take_while(is_fixed).collect();
+    let start = directory.join(&fixed);
+    if start.is_file() {
+        return if is_inside(&start, root) { vec![start] } else { Vec::new() };
+    }
+    // Symbolic links are not followed: they may lead out, or round in a circle.
+    let entries = WalkDir::new(start).into_iter().filter_entry(|entry| entry.file_name() != ".git").take(ENTRY_LIMIT);
+    let files = entries.flatten().filter(|entry| entry.file_type().is_file()).map(DirEntry::into_path);
+    let is_meant =
+        |path: &PathBuf| matcher.is_match(path.strip_prefix(directory).unwrap_or(path)) && is_inside(path, root);
+    let mut found: Vec<PathBuf> = files.filter(is_meant).take(FILE_LIMIT).collect();
+    found.sort();
+    found
+}
+
+fn is_inside(path: &Path, root: &Path) -> bool {
+    match (path.canonicalize(), root.canonicalize()) {
+        (Ok(path), Ok(root)) => path.starts_with(root),
+        _ => false,
+    }
+}
+
+/// The usual places of coverage reports, by what is written there. Of a folder's reports only the first counts: the others say the same again.
+const USUAL_COVERAGE: [&[&str]; 9] = [
+    // Jest, vitest, c8, nyc.
+    &["coverage/lcov.info", "coverage/cobertura-coverage.xml", "coverage/clover.xml"],
+    &["coverage.xml", "coverage.lcov", "lcov.info"],
+    &["cobertura.xml"],
+    &["target/llvm-cov/lcov.info", "target/llvm-cov/cobertura.xml", "target/llvm-cov/coverage.json"],
+    &["target/tarpaulin/lcov.info", "target/tarpaulin/cobertura.xml"],
+    &["target/site/jacoco/jacoco.xml"],
+    &["build/reports/jacoco/test/jacocoTestReport.xml"],
+    &["coverage.out", "cover.out", "coverage.txt"],
+    &["build/logs/clover.xml", "clover.xml"],
+];
+
+/// Coverage reports in the usual places below a directory that a predicate takes for fresh.
+fn usual_coverage(directory: &Path, is_fresh: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let places = USUAL_COVERAGE.iter().filter_map(|names| {
+        let there = names.iter().map(|name| directory.join(name));
+        there.into_iter().find(|path| path.is_file() && is_fresh(path))
+    });
+    places.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn globs_find_files_below_the_directory_and_never_outside_the_repository() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("repo");
+        for file in ["a/target/one.xml", "a/target/deep/two.xml", "b/other.txt", "../secret.xml"] {
+            let path = root.join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
         }
-        Ending::Exited(0) => {}
-        // Runners end with an error where they find no test, each with a code of its own.
-        Ending::Exited(_) if is_test && executed == Some(0) && !has_failed && gathered.problems.is_empty() => {
-            return Outcome::NoTestsExecuted;
+        let names = |glob: &str, directory: &str| -> Vec<String> {
+            let found = find(glob, &root.join(directory), &root);
+            found.iter().map(|path| path.strip_prefix(&root).unwrap().display().to_string()).collect()
+        };
+        assert_eq!(names("target/*.xml", "a"), ["a/target/one.xml"]);
+        assert_eq!(names("target/**/*.xml", "a"), ["a/target/deep/two.xml", "a/target/one.xml"]);
+        assert_eq!(names("b/other.txt", "a"), ["b/other.txt"], "relative to the top where not in the directory");
+        assert_eq!(names("../secret.xml", "."), Vec::<String>::new());
+        assert_eq!(names("**/none.xml", "."), Vec::<String>::new());
+    }
+
+    #[test]
+    fn the_first_report_of_a_place_counts_if_it_is_fresh() {
+        let folder = tempfile::tempdir().unwrap();
+        for file in ["coverage/clover.xml", "coverage/lcov.info", "coverage.xml"] {
+            let path = folder.path().join(file);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "x").unwrap();
         }
-        Ending::Exited(_) | Ending::Signalled(_) => return Outcome::Failed,
+        let found = usual_coverage(folder.path(), |path| !path.ends_with("coverage.xml"));
+        assert_eq!(found, [folder.path().join("coverage/lcov.info")]);
+        assert_eq!(usual_coverage(folder.path(), |_| true).len(), 2);
     }
-    if !gathered.problems.is_empty() || gathered.has_partial || is_test && has_failed {
-        return Outcome::Failed;
-    }
-    let may_be_empty = command.allow_empty || *is_detected;
-    if is_test && executed == Some(0) && !may_be_empty {
-        return Outcome::NoTestsExecuted;
-    }
-    Outcome::Passed
 }

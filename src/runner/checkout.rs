@@ -1,13 +1,15 @@
-//! The working tree checks run in: where it is, and which commit it is.
+//! The working tree checks run in: where it is, which commit it is, and what it changes against the base branch, as git says.
 
 use std::{
     path::{Path, PathBuf},
     thread,
 };
 
-use super::changes::git;
-use crate::git::{GitCommand, GitError};
-use loopgate_core::{RepoName, Sha};
+use crate::git::{GitCommand, GitError, GitOutput};
+use loopgate_core::{
+    RepoName, Sha,
+    observed::{ChangedFile, ChangedFiles, FileStatus},
+};
 
 /// A git working tree.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -20,15 +22,8 @@ pub struct Checkout {
     pub branch: Option<String>,
     /// `owner/name` of the remote called origin, if it is on a host with that form of address.
     pub repository: Option<RepoName>,
-    pub cleanliness: Cleanliness,
-}
-
-/// Whether the working tree is what its head commit says.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Cleanliness {
-    Clean,
-    /// Files differ from the head commit, or are not tracked.
-    Changed,
+    /// The working tree is what its head commit says: no file differs, and none is untracked.
+    pub is_clean: bool,
 }
 
 /// Why there is no checkout to work in.
@@ -67,14 +62,14 @@ impl Checkout {
         let root = root.map(PathBuf::from).ok_or_else(|| why_not(directory))?;
         let tree = tree.ok_or(CheckoutError::NoCommit)?;
         let status = status.unwrap_or_default();
-        let (head, branch, cleanliness) = read_status(&status);
+        let (head, branch, is_clean) = read_status(&status);
         let id = |what: &'static str, text: &str| text.parse().map_err(|_| CheckoutError::Unreadable(what));
         Ok(Self {
             head: id("status", head)?,
             tree: id("rev-parse HEAD^{tree}", &tree)?,
             branch: branch.map(str::to_owned),
             repository: remote.and_then(|url| repository_of(&url)),
-            cleanliness,
+            is_clean,
             root,
         })
     }
@@ -108,14 +103,13 @@ fn why_not(directory: &Path) -> CheckoutError {
     }
 }
 
-/// Head, branch and cleanliness, as `git status` prints them. Its headers:
+/// Head, branch and whether nothing differs, as `git status` prints them. Its headers:
 /// <https://git-scm.com/docs/git-status#_branch_headers>.
-fn read_status(printed: &str) -> (&str, Option<&str>, Cleanliness) {
+fn read_status(printed: &str) -> (&str, Option<&str>, bool) {
     let header = |name: &str| printed.lines().find_map(|line| line.strip_prefix("# ")?.strip_prefix(name));
     let is_clean = printed.lines().all(|line| line.starts_with('#'));
     let branch = header("branch.head ").filter(|&name| name != "(detached)");
-    let cleanliness = if is_clean { Cleanliness::Clean } else { Cleanliness::Changed };
-    (header("branch.oid ").unwrap_or_default(), branch, cleanliness)
+    (header("branch.oid ").unwrap_or_default(), branch, is_clean)
 }
 
 /// What git prints for each of some questions, without the line end; none where it says no. They are asked side by
@@ -147,6 +141,166 @@ fn repository_of(url: &str) -> Option<RepoName> {
     format!("{owner}/{name}").parse().ok()
 }
 
+/// Largest diff read, in bytes; a larger one is "too large to read".
+const DIFF_LIMIT: usize = 64 * 1024 * 1024;
+
+/// A diff that reads alike whatever is configured; what is compared follows.
+pub(super) const DIFF: [&str; 8] = [
+    "diff",
+    "--no-color",
+    "--no-ext-diff",
+    "--no-textconv",
+    "--find-renames",
+    "--no-relative",
+    "--src-prefix=a/",
+    "--dst-prefix=b/",
+];
+
+/// The commit a branch was made from, and what has changed since, uncommitted changes included.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Changes {
+    pub merge_base: Sha,
+    pub files: ChangedFiles,
+}
+
+impl Changes {
+    /// The same for a base that somebody asked for.
+    ///
+    /// # Errors
+    /// When it is not there, or has no commit in common with what is checked out.
+    pub fn against_named(directory: &Path, base: &str) -> Result<Self, NoBase> {
+        let exists = |name: &String| {
+            let commit = format!("{name}^{{commit}}");
+            git(directory, &["rev-parse", "--verify", "--quiet", "--end-of-options", &commit]).is_some()
+        };
+        Self::against(directory, Some(base)).ok_or_else(|| match candidates(base).iter().any(exists) {
+            true => NoBase::Apart(base.to_owned()),
+            false => NoBase::Missing(base.to_owned()),
+        })
+    }
+
+    /// Compares the working tree around a directory with where it left the base branch: `base` if given, else the
+    /// remote's default branch, else `main` or `master`. None where there is no such branch, or it is what is checked
+    /// out.
+    pub fn against(directory: &Path, base: Option<&str>) -> Option<Self> {
+        let candidates = base.map_or_else(|| USUAL_BASES.map(str::to_owned).into(), |base| Vec::from(candidates(base)));
+        let merge_base =
+            candidates.iter().find_map(|branch| git(directory, &["merge-base", "--end-of-options", branch, "HEAD"]))?;
+        let merge_base: Sha = merge_base.parse().ok()?;
+        let diff = GitCommand::new(directory, &[&DIFF[..], &[&merge_base.to_string()]].concat());
+        let diff = diff.run().and_then(GitOutput::success);
+        Some(Self { merge_base, files: in_diff(diff).ok()? })
+    }
+}
+
+/// What a base may mean, the likeliest first.
+fn candidates(base: &str) -> [String; 2] {
+    [format!("refs/remotes/origin/{base}"), base.to_owned()]
+}
+
+/// A base that nothing can be compared with.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoBase {
+    #[error("there is no branch or commit `{0}` here: fetch it with `git fetch origin {0}`, or name one that is here")]
+    Missing(String),
+    #[error(
+        "`{0}` and what is checked out have no commit in common: a shallow clone lacks it, `git fetch --unshallow` \
+             brings it"
+    )]
+    Apart(String),
+}
+
+/// The branches a change usually is made for, the likeliest first.
+const USUAL_BASES: [&str; 5] = [
+    "refs/remotes/origin/HEAD",
+    "refs/remotes/origin/main",
+    "refs/remotes/origin/master",
+    "refs/heads/main",
+    "refs/heads/master",
+];
+
+/// What a git command prints, without the line's end; none where it fails.
+pub(super) fn git(directory: &Path, arguments: &[&str]) -> Option<String> {
+    GitCommand::new(directory, arguments).run().and_then(GitOutput::text).ok()
+}
+
+/// The files of the diff that git printed, or why they are not known.
+///
+/// # Errors
+/// When git failed. A diff that is too large is no error: something changed, and it is unknown what.
+pub(super) fn in_diff(printed: Result<Vec<u8>, GitError>) -> Result<ChangedFiles, GitError> {
+    let too_large = |reason| ChangedFiles::TooLarge { known: Vec::new(), reason };
+    Ok(match printed {
+        Ok(diff) if diff.len() > DIFF_LIMIT => too_large(format!("the diff has {} bytes", diff.len())),
+        Ok(diff) => ChangedFiles::Complete(parse(&String::from_utf8_lossy(&diff))),
+        Err(GitError::TooMuch { limit, .. }) => too_large(format!("the diff has more than {limit} bytes")),
+        Err(error) => return Err(error),
+    })
+}
+
+/// The files of a git diff, with their hunks as patches.
+fn parse(diff: &str) -> Vec<ChangedFile> {
+    let mut files: Vec<ChangedFile> = Vec::new();
+    let mut patch: Option<String> = None;
+    for line in diff.split_inclusive('\n') {
+        let text = line.trim_end_matches('\n');
+        if let Some(names) = text.strip_prefix("diff --git ") {
+            close(files.last_mut(), patch.take());
+            files.push(named(names));
+            continue;
+        }
+        let Some(file) = files.last_mut() else { continue };
+        if text.starts_with("@@ ") || patch.is_some() {
+            match text.as_bytes().first() {
+                Some(b'+') => file.additions += 1,
+                Some(b'-') => file.deletions += 1,
+                _ => {}
+            }
+            patch.get_or_insert_default().push_str(line);
+        } else {
+            read_header(file, text);
+        }
+    }
+    close(files.last_mut(), patch);
+    files
+}
+
+fn close(file: Option<&mut ChangedFile>, patch: Option<String>) {
+    if let Some(file) = file {
+        file.patch = patch.map(|patch| patch.trim_end_matches('\n').to_owned());
+    }
+}
+
+/// `a/old b/new`: the same name twice unless the header says otherwise.
+fn named(names: &str) -> ChangedFile {
+    let half = names.len() / 2;
+    let path = names.get(half + 1..).and_then(|name| name.strip_prefix("b/")).unwrap_or(names);
+    ChangedFile {
+        path: path.to_owned(),
+        previous_path: None,
+        status: FileStatus::Modified,
+        additions: 0,
+        deletions: 0,
+        blob: None,
+        patch: None,
+    }
+}
+
+fn read_header(file: &mut ChangedFile, text: &str) {
+    if text.starts_with("new file mode") {
+        file.status = FileStatus::Added;
+    } else if text.starts_with("deleted file mode") {
+        file.status = FileStatus::Removed;
+    } else if let Some(old) = text.strip_prefix("rename from ") {
+        (file.status, file.previous_path) = (FileStatus::Renamed, Some(old.to_owned()));
+    } else if let Some(new) = text.strip_prefix("rename to ") {
+        new.clone_into(&mut file.path);
+    } else if let Some(new) = text.strip_prefix("+++ b/") {
+        // A name with blanks ends with a tab here.
+        new.trim_end_matches('\t').clone_into(&mut file.path);
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use std::process::Command;
@@ -172,9 +326,9 @@ mod tests {
     #[test]
     fn a_status_tells_commit_branch_and_changes() {
         let text = "# branch.oid 1234\n# branch.head a/b\n# branch.upstream origin/a\n# branch.ab +1 -0\n";
-        assert_eq!(read_status(text), ("1234", Some("a/b"), Cleanliness::Clean));
+        assert_eq!(read_status(text), ("1234", Some("a/b"), true));
         let text = "# branch.oid 1234\n# branch.head (detached)\n? # branch.oid 5678\n";
-        assert_eq!(read_status(text), ("1234", None, Cleanliness::Changed));
+        assert_eq!(read_status(text), ("1234", None, false));
     }
 
     #[test]
@@ -190,5 +344,73 @@ mod tests {
         std::fs::write(folder.path().join("config"), "[core\n").unwrap();
         let error = Checkout::around(folder.path()).unwrap_err().to_string();
         assert!(error.contains("bad config") && !error.contains("git init"), "{error}");
+    }
+}
+
+#[cfg(test)]
+mod changes_tests {
+    use super::*;
+
+    #[test]
+    fn a_base_that_somebody_names_must_be_there() {
+        let folder = tempfile::tempdir().unwrap();
+        let run = |arguments: &[&str]| {
+            let mut command = std::process::Command::new("git");
+            command.args(["-c", "user.name=a", "-c", "user.email=a@example.com"]).args(arguments);
+            assert!(command.current_dir(folder.path()).status().unwrap().success(), "{arguments:?}");
+        };
+        run(&["init", "-q", "-b", "main"]);
+        run(&["commit", "-q", "--allow-empty", "-m", "one"]);
+        let asked = |base: &str| Changes::against_named(folder.path(), base);
+        assert_eq!(asked("main").unwrap().files, ChangedFiles::Complete(Vec::new()));
+        assert_eq!(asked("nope").unwrap_err(), NoBase::Missing("nope".into()));
+        assert_eq!(asked("--all").unwrap_err(), NoBase::Missing("--all".into()));
+        run(&["checkout", "-q", "--orphan", "other"]);
+        run(&["commit", "-q", "--allow-empty", "-m", "two"]);
+        assert_eq!(asked("main").unwrap_err(), NoBase::Apart("main".into()));
+    }
+
+    #[test]
+    fn a_git_diff_becomes_changed_files() {
+        let diff = "\
+diff --git a/src/a b.rs b/src/a b.rs
+index 111..222 100644
+--- a/src/a b.rs\t
++++ b/src/a b.rs\t
+@@ -1,2 +1,2 @@ fn a() {
+ one
+-two
++2
+diff --git a/old.rs b/new.rs
+similarity index 100%
+rename from old.rs
+rename to new.rs
+diff --git a/logo.png b/logo.png
+new file mode 100644
+index 000..333
+Binary files /dev/null and b/logo.png differ
+diff --git a/gone.rs b/gone.rs
+deleted file mode 100644
+--- a/gone.rs
++++ /dev/null
+@@ -1 +0,0 @@
+--- a line that looks like a header
+";
+        let files = parse(diff);
+        let seen: Vec<_> = files
+            .iter()
+            .map(|file| (file.path.as_str(), file.status, file.additions, file.deletions, file.patch.is_some()))
+            .collect();
+        assert_eq!(
+            seen,
+            [
+                ("src/a b.rs", FileStatus::Modified, 1, 1, true),
+                ("new.rs", FileStatus::Renamed, 0, 0, false),
+                ("logo.png", FileStatus::Added, 0, 0, false),
+                ("gone.rs", FileStatus::Removed, 0, 1, true),
+            ]
+        );
+        assert_eq!(files[1].previous_path.as_deref(), Some("old.rs"));
+        assert_eq!(files[0].added_lines().unwrap(), [(2, "2")]);
     }
 }

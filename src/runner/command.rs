@@ -2,28 +2,26 @@
 
 use std::{
     collections::BTreeMap,
-    io::{self, Read, Write},
+    io::{self, Write},
     path::PathBuf,
-    process::{Child, Command, ExitStatus, Stdio},
-    sync::{
-        Arc, Mutex, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-        mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel},
-    },
+    process::{Child, ExitStatus, Stdio},
+    sync::Arc,
     thread,
     time::{Duration, Instant},
 };
 
 use tokio::sync::oneshot;
+use tokio_util::sync::DropGuard;
 use wait4::{ResUse, Wait4};
 
 use super::{
-    capture::{Capture, Captured},
-    host,
-    interrupt::Interrupt,
-    orphans::{self, ProcessTree},
+    capture::{Captured, OutputReader, Tee},
+    processes::{self, ProcessTree},
 };
 use crate::git::in_own_group;
+
+/// Ends all that holds a clone of it, and those of its children. One that never comes is never waited for.
+pub use tokio_util::sync::CancellationToken as Interrupt;
 
 /// How long a process group is given between TERM and KILL; tests do not wait so long for what never comes.
 const GRACE: Duration = if cfg!(test) { Duration::from_millis(300) } else { Duration::from_secs(5) };
@@ -34,11 +32,6 @@ const DRAIN: Duration = if cfg!(test) { Duration::from_millis(200) } else { Dura
 /// and results that are not read yet must not be lost.
 const MOST_DRAINS: usize = 60;
 const READ: Duration = Duration::from_secs(120);
-/// Bytes of output kept in the evidence of a check.
-const KEPT_OUTPUT: usize = 256 * 1024;
-/// Bytes read at once, and chunks in flight to the reader of reports.
-const CHUNK: usize = 64 * 1024;
-const CHUNKS_IN_FLIGHT: usize = 16;
 
 /// What no command gets of the environment: tokens, the files by which a step of a workflow speaks to the steps after it,
 /// and what a shell reads before its line. Checks and fixers work on files: what they need beyond them is given to them by
@@ -141,27 +134,21 @@ pub async fn run<T: Send + 'static>(
             };
         }
     };
-    let group = host::Group::of(&child);
-    let (chunks, received) = sync_channel(CHUNKS_IN_FLIGHT);
-    let capture = Arc::new(Mutex::new(Capture::default()));
-    let pipe = Arc::new(Pipe::default());
+    let (tee, output_read) = Tee::new();
+    let tee = Arc::new(tee);
     let mut pumped = on_thread({
-        let (capture, pipe) = (Arc::clone(&capture), Arc::clone(&pipe));
-        move || pump(output, &pipe, &capture, &chunks, live)
+        let tee = Arc::clone(&tee);
+        move || tee.pump(output, live)
     });
-    let read = on_thread({
-        let pipe = Arc::clone(&pipe);
-        move || reader(OutputReader { received, pipe, chunk: io::Cursor::default() })
-    });
+    let read = on_thread(move || reader(output_read));
     let mut ended = on_thread(move || child.wait4());
 
     let (result, by_us) = tokio::select! {
         result = &mut ended => (result, None),
-        () = tokio::time::sleep(line.timeout) => (end(&group, &mut ended).await, Some(Ending::TimedOut)),
-        () = interrupt.cancelled() => (end(&group, &mut ended).await, Some(Ending::Interrupted)),
+        () = tokio::time::sleep(line.timeout) => (end(&tree, &mut ended).await, Some(Ending::TimedOut)),
+        () = interrupt.cancelled() => (end(&tree, &mut ended).await, Some(Ending::Interrupted)),
     };
-    // The shell is gone; whatever it left in its group goes too.
-    group.kill();
+    // The shell is gone; whatever it left goes too.
     tree.end();
     // Where nothing is known of who left the group, somebody may hold the pipe still: what was written is what there
     // is.
@@ -170,14 +157,13 @@ pub async fn run<T: Send + 'static>(
         if tokio::time::timeout(DRAIN, &mut pumped).await.is_ok() {
             break;
         }
-        let waits = pipe.waits();
+        let waits = tee.waits();
         if waits.is_some() && waits == before {
             break;
         }
         before = waits;
     }
-    pipe.is_over.store(true, Ordering::Release);
-    let output = std::mem::take(&mut *capture.lock().unwrap_or_else(PoisonError::into_inner)).finish(KEPT_OUTPUT);
+    let output = tee.finish();
     let read = tokio::time::timeout(READ, read).await.ok().and_then(Result::ok);
     let usage = result.ok().and_then(Result::ok);
     Finished {
@@ -193,14 +179,14 @@ pub async fn run<T: Send + 'static>(
 /// Starts the shell with one pipe for both streams, so that their order is kept.
 fn start(line: &CommandLine, mark: &str) -> io::Result<(Child, io::PipeReader)> {
     let (output, input) = io::pipe()?;
-    let mut command: Command = host::shell(&line.shell);
+    let mut command = processes::shell(&line.shell);
     for name in WITHHELD.split_whitespace() {
         command.env_remove(name);
     }
     command
         .current_dir(&line.directory)
         .envs(&line.environment)
-        .env(orphans::MARK, mark)
+        .env(processes::MARK, mark)
         .stdin(if line.input.is_empty() { Stdio::null() } else { Stdio::piped() })
         .stdout(input.try_clone()?)
         .stderr(input);
@@ -217,89 +203,25 @@ fn start(line: &CommandLine, mark: &str) -> io::Result<(Child, io::PipeReader)> 
 }
 
 async fn end(
-    group: &host::Group,
+    tree: &ProcessTree,
     ended: &mut oneshot::Receiver<io::Result<ResUse>>,
 ) -> Result<io::Result<ResUse>, oneshot::error::RecvError> {
-    group.terminate();
+    tree.end_group(false);
     match tokio::time::timeout(GRACE, &mut *ended).await {
         Ok(result) => result,
         Err(_) => {
-            group.kill();
+            tree.end_group(true);
             ended.await
         }
     }
 }
 
-/// How the pipe is doing.
-#[derive(Debug, Default)]
-struct Pipe {
-    /// Reads begun and ended, counted together.
-    reads: AtomicU64,
-    /// No reader waits for more of it.
-    is_over: AtomicBool,
-}
-
-impl Pipe {
-    /// Which read waits for something to come; none while what came is handed on.
-    fn waits(&self) -> Option<u64> {
-        Some(self.reads.load(Ordering::Acquire)).filter(|reads| reads % 2 == 1)
-    }
-
-    fn read(&self, output: &mut io::PipeReader, buffer: &mut [u8]) -> io::Result<usize> {
-        self.reads.fetch_add(1, Ordering::Release);
-        let read = output.read(buffer);
-        self.reads.fetch_add(1, Ordering::Release);
-        read
-    }
-}
-
-/// Copies the output into the capture, to the reader of reports, and to the progress display.
-fn pump(
-    mut output: io::PipeReader,
-    pipe: &Pipe,
-    capture: &Mutex<Capture>,
-    chunks: &SyncSender<Vec<u8>>,
-    mut live: impl FnMut(&[u8]),
-) {
-    let mut buffer = vec![0; CHUNK];
-    while let Ok(count @ 1..) = pipe.read(&mut output, &mut buffer) {
-        let chunk = &buffer[..count];
-        capture.lock().unwrap_or_else(PoisonError::into_inner).push(chunk);
-        live(chunk);
-        // A reader that has seen enough hangs up; the output is still captured.
-        let _ = chunks.send(chunk.to_vec());
-    }
-}
-
-/// The output of a running command, as something to read from.
-#[derive(Debug)]
-pub struct OutputReader {
-    received: Receiver<Vec<u8>>,
-    pipe: Arc<Pipe>,
-    chunk: io::Cursor<Vec<u8>>,
-}
-
-impl Read for OutputReader {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        loop {
-            match self.chunk.read(buffer)? {
-                0 if !buffer.is_empty() => match self.received.recv_timeout(DRAIN) {
-                    Ok(chunk) => self.chunk = io::Cursor::new(chunk),
-                    Err(RecvTimeoutError::Timeout) if !self.pipe.is_over.load(Ordering::Acquire) => {}
-                    Err(_) => return Ok(0),
-                },
-                count => return Ok(count),
-            }
-        }
-    }
-}
-
 fn ending_of(status: ExitStatus) -> Ending {
-    match (status.code(), host::signal_of(status)) {
-        (Some(code), _) => Ending::Exited(code),
-        (None, Some(signal)) => Ending::Signalled(signal),
-        (None, None) => Ending::Interrupted,
+    #[cfg(unix)]
+    if let Some(signal) = std::os::unix::process::ExitStatusExt::signal(&status) {
+        return Ending::Signalled(signal);
     }
+    status.code().map_or(Ending::Interrupted, Ending::Exited)
 }
 
 /// Runs something blocking on a thread of its own. Not on the runtime's pool: a thread that never ends must not keep
@@ -310,9 +232,45 @@ fn on_thread<T: Send + 'static>(work: impl FnOnce() -> T + Send + 'static) -> on
     receiver
 }
 
+/// Resolves when the process is asked to stop: Ctrl-C, and on Unix the signals by which a CI service cancels a job and
+/// a terminal goes away.
+///
+/// Commands run in groups of their own, so these signals do not reach them. A caller that runs commands waits for this,
+/// and then interrupts them.
+pub async fn asked_to_stop() {
+    #[cfg(unix)]
+    {
+        use tokio::signal::unix::{SignalKind, signal};
+        let arrives = async |kind| match signal(kind) {
+            Ok(mut signal) => drop(signal.recv().await),
+            Err(_) => std::future::pending().await,
+        };
+        tokio::select! {
+            () = arrives(SignalKind::interrupt()) => {}
+            () = arrives(SignalKind::terminate()) => {}
+            () = arrives(SignalKind::hangup()) => {}
+        }
+    }
+    #[cfg(not(unix))]
+    if tokio::signal::ctrl_c().await.is_err() {
+        std::future::pending::<()>().await;
+    }
+}
+
+/// An interrupt that comes when `stop` resolves, or when the guard beside it is dropped. Must be called within a runtime.
+pub fn interrupt_at(stop: impl Future<Output = ()> + Send + 'static) -> (Interrupt, DropGuard) {
+    let interrupt = Interrupt::new();
+    let watching = interrupt.clone();
+    tokio::spawn(async move {
+        watching.run_until_cancelled(stop).await;
+        watching.cancel();
+    });
+    (interrupt.clone(), interrupt.drop_guard())
+}
+
 #[cfg(all(test, unix))]
 mod tests {
-    use super::*;
+    use super::{super::capture::KEPT_OUTPUT, *};
 
     async fn sh(shell: &str, timeout: Duration) -> Finished<u64> {
         let interrupt = Interrupt::new();

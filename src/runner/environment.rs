@@ -3,12 +3,11 @@
 use std::{path::Path, time::Duration};
 
 use super::{
-    command::{self, CommandLine, Ending},
+    command::{self, CommandLine, Ending, Interrupt},
     detect::{Ecosystem, Project, projects},
-    interrupt::Interrupt,
-    plan::Plan,
+    schedule::Plan,
 };
-use loopgate_core::evidence::{CheckKind, Environment, TestFramework, framework_of};
+use loopgate_core::evidence::{Environment, TestFramework, framework_of};
 
 /// A tool that does not tell its version in so long is not asked further.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -34,9 +33,8 @@ pub async fn environment(plan: &Plan) -> Environment {
 
 /// The framework of the first test check that names one; `other` for tests that name none.
 fn framework(plan: &Plan) -> Option<TestFramework> {
-    let is_test = |kind: CheckKind| matches!(kind, CheckKind::Test | CheckKind::Integration);
     let tests: Vec<TestFramework> =
-        plan.checks.values().filter(|one| is_test(one.kind)).map(|one| framework_of(&one.command.run)).collect();
+        plan.checks.values().filter(|one| one.kind.is_of_tests()).map(|one| framework_of(&one.command.run)).collect();
     tests.iter().find(|framework| **framework != TestFramework::Other).or(tests.first()).copied()
 }
 

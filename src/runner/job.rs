@@ -1,8 +1,10 @@
-//! One check from its start to its evidence: again where something outside fails it, and its few failing tests once
-//! more.
+//! One check from its start to its evidence: again where something outside fails it. Before an attempt is spent its few
+//! failing tests run once more on the same commit: one that passes now is flaky.
 
 use std::{
-    path::PathBuf,
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, Instant, SystemTime},
 };
@@ -11,17 +13,17 @@ use tempfile::TempDir;
 
 use super::{
     check::{self, Job},
-    command::{self, CommandLine},
-    interrupt::Interrupt,
-    observer::Observer,
-    plan::Planned,
-    report_files, rerun,
+    command::{self, CommandLine, Interrupt},
+    rerun,
+    schedule::{Observer, Planned},
 };
 use loopgate_core::{
     CheckName,
-    evidence::{CheckEvidence, Failure, FileCoverage, Outcome, RetryClass},
-    failure::{Changes, ExaminedFailure},
-    policy::{REPORTS_VARIABLE, Waits},
+    evidence::{
+        CheckEvidence, Failure, FileCoverage, Outcome, OutcomesExtent, RetryClass, TestOutcome, TestOutcomes, TestState,
+    },
+    failure::{self, Changes, CheckContext, ExaminedFailure},
+    policy::{CommandCheck, REPORTS_VARIABLE, Waits},
 };
 
 /// Runs it to its evidence, and to the coverage it reported.
@@ -36,25 +38,17 @@ pub async fn execute(
     let directory = planned.command.working_directory.as_ref().map_or_else(|| root.clone(), |inner| root.join(inner));
     let job = Job { name: &name, planned: &planned, root: &root, directory: &directory };
     let (mut evidence, coverage) = job.run_repeatedly(repeats, &interrupt, &observer).await;
-    if let Some(again) = rerun::worth_another_run(&evidence, &planned.command)
+    if let Some(again) = worth_another_run(&evidence, &planned.command)
         && !interrupt.is_cancelled()
     {
         observer.again(&name, evidence.failures.len());
         // The second run writes its reports where the first did; those are the ones that people upload.
-        let kept = rerun::KeptReports::of(&evidence, &root);
+        let kept = KeptReports::of(&evidence, &root);
         let (second, _) = job.run(&again, interrupt, &observer).await;
         drop(kept);
-        rerun::settle(&mut evidence, &second);
+        settle(&mut evidence, &second);
     }
     (evidence, coverage)
-}
-
-/// Whether a check failed through a service, the network or the machine, as its output shows.
-fn may_pass_later(evidence: &CheckEvidence) -> bool {
-    let lacks_program = |failure: &Failure| ExaminedFailure::new(failure, &Changes::default()).lacks_program();
-    evidence.outcome == Outcome::Failed
-        && evidence.retry_class == Some(RetryClass::External)
-        && !evidence.failures.iter().any(lacks_program)
 }
 
 impl Job<'_> {
@@ -69,8 +63,13 @@ impl Job<'_> {
         let mut ran = self.run(shell, interrupt.clone(), observer).await;
         for tries in 0..repeats.times {
             let wait = repeats.after(tries).to_std().unwrap_or_default();
+            let lacks_program = |failure: &Failure| ExaminedFailure::new(failure, &Changes::default()).lacks_program();
+            // It failed through a service, the network or the machine, as its output shows.
+            let may_pass_later = ran.0.outcome == Outcome::Failed
+                && ran.0.retry_class == Some(RetryClass::External)
+                && !ran.0.failures.iter().any(lacks_program);
             let in_time = began.elapsed() + wait < self.timeout();
-            if !may_pass_later(&ran.0) || !in_time || interrupt.is_cancelled() {
+            if !may_pass_later || !in_time || interrupt.is_cancelled() {
                 break;
             }
             observer.repeating(self.name, tries + 1, wait);
@@ -93,7 +92,8 @@ impl Job<'_> {
         observer: &Arc<dyn Observer>,
     ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
         let command = &self.planned.command;
-        let written = report_files::directory();
+        // A new, empty directory; where nothing can be written, the command fails by itself where it needs it.
+        let written = tempfile::Builder::new().prefix("loopgate-reports-").tempdir().ok();
         let mut environment = command.environment.clone();
         if let Some(written) = &written {
             environment.insert(REPORTS_VARIABLE.to_owned(), written.path().to_string_lossy().into_owned());
@@ -114,7 +114,223 @@ impl Job<'_> {
             },
         )
         .await;
-        let ran = check::Ran { job: *self, written: written.as_ref().map(TempDir::path), started };
-        check::to_evidence(&ran, finished)
+        check::to_evidence(self, written.as_ref().map(TempDir::path), started, finished)
+    }
+}
+
+/// More failing tests than these are no flakiness.
+const MOST_TESTS: usize = 10;
+/// Bytes of report files kept aside for the time of the second run.
+const MOST_BYTES: u64 = 64 << 20;
+
+/// The command that runs the failing tests once more; none where they are not known one by one, or too many.
+fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Option<String> {
+    let suspects = suspects(evidence).filter(|_| evidence.kind.is_of_tests() && evidence.outcome == Outcome::Failed)?;
+    let check = CheckContext {
+        name: &evidence.name,
+        kind: evidence.kind,
+        framework: None,
+        command: Some(&command.run),
+        directory: None,
+    };
+    failure::rerun(&command.run, &suspects, &check)
+}
+
+/// The failing tests, where each is known by its name; where none fails, those that failed and passed in the one run of a
+/// tool that repeats them itself and fails all the same.
+fn suspects(evidence: &CheckEvidence) -> Option<Vec<Failure>> {
+    let is_known = |failure: &Failure| {
+        let listed = failure.test_id.zip(evidence.tests.as_ref()).and_then(|(id, tests)| tests.state(id));
+        failure.test_name.is_some() && listed.is_some_and(TestState::is_failure)
+    };
+    let named = |name: &String| Failure { test_name: Some(name.clone()), ..Failure::default() };
+    let no_test_fails = evidence.results.is_some_and(|results| results.failed + results.errors == 0);
+    let suspects: Vec<Failure> = match no_test_fails && evidence.failures.iter().all(|one| one.test_id.is_none()) {
+        true => evidence.flaky_tests.iter().map(named).collect(),
+        false => evidence.failures.clone().into_iter().take_while(is_known).collect(),
+    };
+    let are_all = no_test_fails || suspects.len() == evidence.failures.len();
+    let few = (1..=MOST_TESTS).contains(&suspects.len()) && evidence.failures_not_kept == 0;
+    (are_all && few).then_some(suspects)
+}
+
+/// Puts what the second run showed into the evidence of the first: any success makes a test pass, as a flaky one. Where
+/// nothing but flaky tests failed, and the second run as a whole passed, the check passed; where that failed in another
+/// way, its failures stay, with the tests known as flaky.
+///
+/// A second run that named exactly these tests and ended with 0 has passed them, whether or not it lists them.
+fn settle(evidence: &mut CheckEvidence, second: &CheckEvidence) {
+    let Some(suspects) = suspects(evidence) else { return };
+    let names: BTreeSet<Option<&str>> = suspects.iter().map(|failure| failure.test_name.as_deref()).collect();
+    let exactly = rerun::executed(second.results) == u64::try_from(names.len()).ok();
+    let passes_whole = exactly && second.outcome == Outcome::Passed;
+    let is_green = |id| {
+        let state = second.tests.as_ref().and_then(|again| again.state(id));
+        matches!(state, Some(TestState::Passed | TestState::Flaky))
+    };
+    let passes = |failure: &Failure| passes_whole || failure.test_id.is_some_and(is_green);
+    let (flaky, stay): (Vec<Failure>, Vec<Failure>) = suspects.into_iter().partition(passes);
+    if flaky.is_empty() {
+        return;
+    }
+    let known: BTreeSet<String> = evidence.flaky_tests.iter().cloned().collect();
+    let new = flaky.iter().filter_map(|failure| failure.test_name.clone()).filter(|name| !known.contains(name));
+    evidence.flaky_tests.extend(new);
+    if stay.is_empty() && second.outcome != Outcome::Passed {
+        return;
+    }
+    let states = flaky.iter().filter_map(|failure| Some(TestOutcome::new(failure.test_id?, TestState::Passed)));
+    if let Some(tests) = &mut evidence.tests {
+        tests.merge(TestOutcomes::new(states.collect(), OutcomesExtent::Whole));
+    }
+    if let Some(results) = &mut evidence.results {
+        let (failed, errors) = (results.failed, results.errors);
+        let count = (flaky.len() as u64).min(failed + errors);
+        results.failed = failed.saturating_sub(count);
+        results.errors = errors.saturating_sub(count.saturating_sub(failed));
+        results.passed += count;
+        results.flaky = (results.flaky + count).max(evidence.flaky_tests.len() as u64);
+    }
+    if stay.is_empty() {
+        evidence.outcome = Outcome::Passed;
+        evidence.first_exit_code = std::mem::replace(&mut evidence.exit_code, second.exit_code);
+        evidence.retry_class = None;
+    }
+    evidence.failures = stay;
+}
+
+/// Copies of report files, put back when dropped.
+struct KeptReports {
+    files: Vec<(PathBuf, Vec<u8>)>,
+}
+
+impl KeptReports {
+    fn of(evidence: &CheckEvidence, root: &Path) -> Self {
+        let mut room = MOST_BYTES;
+        let files = evidence.reports.iter().filter_map(|report| {
+            let path = root.join(&report.path);
+            room = room.checked_sub(path.metadata().ok().filter(fs::Metadata::is_file)?.len())?;
+            let bytes = fs::read(&path).ok()?;
+            Some((path, bytes))
+        });
+        Self { files: files.collect() }
+    }
+}
+
+impl Drop for KeptReports {
+    fn drop(&mut self) {
+        for (path, bytes) in &self.files {
+            // What cannot be put back is as the second run left it, which is true as well.
+            let _ = fs::write(path, bytes);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use loopgate_core::evidence::{CheckKind, CheckResults, TestId};
+
+    fn id(name: &str) -> TestId {
+        TestId::of("", "", name)
+    }
+
+    fn check(outcome: Outcome, failing: &[&str], passing: &[&str]) -> CheckEvidence {
+        let mut check = CheckEvidence::bare("unit".parse().unwrap(), CheckKind::Test, outcome);
+        let entry = |state| move |name: &&str| TestOutcome::new(id(name), state);
+        let failed = failing.iter().map(entry(TestState::Failed));
+        let entries = failed.chain(passing.iter().map(entry(TestState::Passed))).collect();
+        check.tests = Some(TestOutcomes::new(entries, OutcomesExtent::Whole));
+        check.failures = failing
+            .iter()
+            .map(|name| Failure { test_name: Some((*name).to_owned()), test_id: Some(id(name)), ..Failure::default() })
+            .collect();
+        let (failed, passed) = (failing.len() as u64, passing.len() as u64);
+        check.results = Some(CheckResults { total: failed + passed, failed, passed, ..CheckResults::default() });
+        check
+    }
+
+    fn counts(check: &CheckEvidence) -> (u64, u64, u64) {
+        let results = check.results.unwrap();
+        (results.passed, results.failed, results.flaky)
+    }
+
+    #[test]
+    fn only_a_few_failing_tests_that_are_known_run_again() {
+        let again = |check: &CheckEvidence| worth_another_run(check, &CommandCheck::new("cargo test"));
+        let failed = check(Outcome::Failed, &["a"], &["b"]);
+        assert_eq!(again(&failed).as_deref(), Some("cargo test -- --exact a"));
+        let many: Vec<String> = (0..11).map(|n| format!("t{n}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        assert_eq!(again(&check(Outcome::Failed, &many, &[])), None);
+        assert_eq!(again(&check(Outcome::TimedOut, &["a"], &[])), None);
+        assert_eq!(again(&CheckEvidence { failures_not_kept: 1, ..failed.clone() }), None);
+        assert_eq!(again(&CheckEvidence { kind: CheckKind::Lint, ..failed.clone() }), None);
+        let mut report_missing = failed;
+        report_missing.failures.push(Failure::default());
+        assert_eq!(again(&report_missing), None);
+    }
+
+    #[test]
+    fn a_test_that_passes_the_second_time_is_flaky() {
+        let mut first = check(Outcome::Failed, &["a", "b"], &["c"]);
+        settle(&mut first, &check(Outcome::Passed, &[], &["a", "b"]));
+        assert_eq!((first.outcome, counts(&first), first.failures.len()), (Outcome::Passed, (3, 0, 2), 0));
+        assert_eq!(first.flaky_tests, ["a", "b"]);
+        assert_eq!(first.tests.unwrap().state(id("a")), Some(TestState::Flaky));
+
+        let mut first = check(Outcome::Failed, &["a", "b"], &["c"]);
+        settle(&mut first, &check(Outcome::Failed, &["b"], &["a"]));
+        assert_eq!((first.outcome, counts(&first), first.failures.len()), (Outcome::Failed, (2, 1, 1), 1));
+        assert_eq!(first.flaky_tests, ["a"]);
+    }
+
+    #[test]
+    fn a_second_run_of_exactly_these_tests_that_ends_well_passed_them() {
+        let mut first = check(Outcome::Failed, &["a", "b"], &["c"]);
+        let mut second = check(Outcome::Passed, &[], &["x", "y"]);
+        second.tests = None;
+        (first.exit_code, second.exit_code) = (Some(1), Some(0));
+        settle(&mut first, &second);
+        assert_eq!((first.exit_code, first.first_exit_code), (Some(0), Some(1)));
+        assert_eq!((first.outcome, counts(&first)), (Outcome::Passed, (3, 0, 2)));
+        assert_eq!(first.flaky_tests, ["a", "b"]);
+    }
+
+    #[test]
+    fn a_second_run_that_says_nothing_changes_nothing() {
+        let first = check(Outcome::Failed, &["a"], &["b"]);
+        for second in [
+            check(Outcome::Passed, &[], &[]),
+            check(Outcome::Passed, &[], &["other", "more"]),
+            check(Outcome::Failed, &["a"], &[]),
+        ] {
+            let mut settled = first.clone();
+            settle(&mut settled, &second);
+            assert_eq!(settled, first);
+        }
+        // The tests pass, and the command fails for another reason: that stays a failure.
+        let mut settled = first.clone();
+        settle(&mut settled, &check(Outcome::Failed, &[], &["a"]));
+        assert_eq!((settled.outcome, settled.failures.len()), (Outcome::Failed, 1));
+        assert_eq!(settled.flaky_tests, ["a"]);
+    }
+
+    #[test]
+    fn reports_of_the_first_run_are_put_back() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("junit.xml");
+        fs::write(&path, "first").unwrap();
+        let mut evidence = check(Outcome::Failed, &["a"], &[]);
+        evidence.reports = vec![loopgate_core::evidence::ReportNote {
+            path: "junit.xml".to_owned(),
+            format: None,
+            quality: loopgate_core::evidence::ReportQuality::Valid,
+            notes: Vec::new(),
+        }];
+        let kept = KeptReports::of(&evidence, folder.path());
+        fs::write(&path, "second").unwrap();
+        drop(kept);
+        assert_eq!(fs::read_to_string(path).unwrap(), "first");
     }
 }

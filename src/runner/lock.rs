@@ -49,8 +49,11 @@ impl std::fmt::Display for Holder {
 /// Why a lock was not given.
 #[derive(Debug, thiserror::Error)]
 pub enum LockError {
-    #[error("the loop `{alias}` is being run by {}", holder.as_ref().map_or_else(|| "another process".to_owned(), ToString::to_string))]
-    Held { alias: String, holder: Option<Holder> },
+    #[error("{}", match holder {
+        Some(holder) => format!("the loop `{}` is being run by {holder}", holder.alias),
+        None => "another process runs a loop here".to_owned(),
+    })]
+    Held { holder: Option<Holder> },
     #[error("the lock {} cannot be used: {source}", path.display())]
     Unusable { path: PathBuf, source: std::io::Error },
 }
@@ -87,8 +90,7 @@ impl Lock {
                         thread::sleep(MOMENT);
                         continue;
                     }
-                    let alias = holder.as_ref().map_or_else(String::new, |holder| holder.alias.clone());
-                    return Err(LockError::Held { alias, holder });
+                    return Err(LockError::Held { holder });
                 }
                 Err(TryLockError::Error(source)) => return Err(unusable(source)),
             }

@@ -6,11 +6,9 @@
 //!
 //! Concurrency: one task per running check; a check starts when the checks it needs have passed and a slot is free.
 //! Nothing is shared between tasks but the slots and the interrupt; a command that outlives its timeout loses its
-//! whole process group, and whatever left it ([`orphans`]).
+//! whole process group, and whatever left it ([`processes`]).
 
-mod analyzer;
 mod capture;
-mod changes;
 mod check;
 mod checkout;
 mod command;
@@ -19,32 +17,22 @@ mod environment;
 mod fixer;
 #[cfg(test)]
 pub(crate) mod fixtures;
-mod host;
-mod interrupt;
 mod job;
 mod lock;
-mod observer;
-mod orphans;
 mod places;
-mod plan;
-mod report_files;
+mod processes;
 mod rerun;
 mod schedule;
 mod worktree;
 
-pub use analyzer::ask as ask_analyzer;
 pub use capture::Captured;
-pub use changes::{Changes, NoBase};
-pub use checkout::{Checkout, CheckoutError, Cleanliness};
-pub use command::{CommandLine, Ending, Finished, run as run_command};
+pub use checkout::{Changes, Checkout, CheckoutError, NoBase};
+pub use command::{CommandLine, Ending, Finished, Interrupt, asked_to_stop, interrupt_at, run as run_command};
 pub use detect::{CiJob, Detected, Ecosystem, Project, Purpose, detect, submodules, workflow_texts};
 pub use environment::environment;
-pub use fixer::{FixerCall, FixerDispute, FixerEnd, FixerOutcome, FixerReport, call as call_fixer};
-pub use interrupt::{Interrupt, asked_to_stop, interrupt_at};
+pub use fixer::{FixerDispute, FixerEnd, FixerReport, ask as ask_analyzer, call as call_fixer};
 pub use lock::{Holder, Lock, LockError};
-pub use observer::Observer;
-pub use orphans::{LOOP_MARK, end_left_behind};
-pub use plan::{Plan, SelectionError};
+pub use processes::{LOOP_MARK, end_left_behind};
 pub use rerun::{Trial, base_tests, burn_in, prove, with_files_put_back};
-pub use schedule::{Ran, run};
+pub use schedule::{Observer, Plan, Ran, SelectionError, run};
 pub use worktree::{Anchor, Edits, Extent, Head, Moved, Worktree, WorktreeError, diff_summary};

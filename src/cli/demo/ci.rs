@@ -8,7 +8,7 @@ use minijinja::{context, value::Serde};
 use serde::Serialize;
 use zip::{ZipWriter, write::SimpleFileOptions};
 
-use super::demo_world::DemoWorld;
+use super::DemoWorld;
 use crate::{
     cli::{CliError, working_tree},
     render,

@@ -9,14 +9,6 @@ use crate::{
 use loopgate_core::PrNumber;
 use loopgate_simulator::PullView;
 
-/// How fast the story is printed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Pace {
-    /// As a person reads.
-    Reader,
-    AtOnce,
-}
-
 /// The pauses before a line and before an act: the whole story stays under a minute.
 const LINE: Duration = Duration::from_millis(60);
 const ACT: Duration = Duration::from_millis(1_600);
@@ -26,8 +18,8 @@ type Sight = (&'static str, u64, String);
 
 /// Tells what people do and what they see.
 pub(super) struct Narrator {
-    /// `None` for a story that is not printed.
-    pace: Option<Pace>,
+    /// Whether the story is printed at the pace of a reader; `None` for one that is not printed.
+    is_paced: Option<bool>,
     acts: Cell<usize>,
     /// What was seen at the last look, and of which pull request.
     seen: Option<(PrNumber, Vec<Sight>)>,
@@ -36,8 +28,8 @@ pub(super) struct Narrator {
 }
 
 impl Narrator {
-    pub fn new(pace: Option<Pace>) -> Self {
-        Self { pace, acts: Cell::default(), seen: None, lines: BTreeSet::new() }
+    pub fn new(is_paced: Option<bool>) -> Self {
+        Self { is_paced, acts: Cell::default(), seen: None, lines: BTreeSet::new() }
     }
 
     /// The beginning of an act.
@@ -52,30 +44,17 @@ impl Narrator {
         self.print_after(&format!("   {} ", self.paint("36", who)), who.chars().count() + 4, what);
     }
 
-    /// What changed on the pull request since the last look.
+    /// What is new on the pull request since the last look.
     pub fn looks(&mut self, pull: &PullView) {
         let now = sights(pull);
         let before = self.seen.replace((pull.number, now.clone())).filter(|(number, _)| *number == pull.number);
-        let before = before.map(|(_, sights)| sights).unwrap_or_default();
-        let labels = |these: &[Sight], others: &[Sight], sign: char| {
-            let new = these.iter().filter(|sight| sight.0 == "labels" && !others.contains(sight));
-            new.map(|(.., label)| format!("{sign}{label}")).collect::<Vec<_>>()
-        };
-        let labels = [labels(&before, &now, '−'), labels(&now, &before, '+')].concat();
-        let is_requested = |sights: &[Sight]| sights.iter().any(|(what, ..)| *what == "review");
-        let withdrawn = is_requested(&before) && !is_requested(&now);
+        let nothing = || ["labels", "review"].map(|what| (what, 0, "none".to_owned())).into();
+        let before = before.map_or_else(nothing, |(_, sights)| sights);
         // That CI was started is shown only where it ends a block.
         let is_blocked = before.iter().any(|(what, _, text)| *what == "status" && text.starts_with('🚫'));
-        let is_news = |(what, _, text): &&Sight| match *what {
-            "labels" => false,
-            "status" => is_blocked || !text.starts_with('⏳'),
-            _ => true,
-        };
-        let news = now.iter().filter(|sight| !before.contains(sight)).filter(is_news);
-        let first = [("labels", labels.join("  ")), ("review", "request withdrawn".to_owned())];
-        let first = first.into_iter().zip([!labels.is_empty(), withdrawn]).filter(|(_, is)| *is).map(|(line, _)| line);
-        for (what, text) in first.chain(news.map(|(what, _, text)| (*what, text.clone()))) {
-            self.print_after(&format!("   {} ", self.paint("33", &format!("{what:>8}"))), 12, &text);
+        let is_news = |what: &str, text: &str| what != "status" || is_blocked || !text.starts_with('⏳');
+        for (what, _, text) in now.iter().filter(|sight| !before.contains(sight) && is_news(sight.0, &sight.2)) {
+            self.print_after(&format!("   {} ", self.paint("33", &format!("{what:>8}"))), 12, text);
         }
     }
 
@@ -120,7 +99,7 @@ impl Narrator {
     }
 
     fn print(&self, line: &str) {
-        if self.pace.is_some() {
+        if self.is_paced.is_some() {
             self.pause(LINE);
             output::line(line);
         }
@@ -128,7 +107,7 @@ impl Narrator {
 
     /// Blocks the thread. Nothing else waits meanwhile: the story is printed between its events.
     fn pause(&self, pause: Duration) {
-        if self.pace == Some(Pace::Reader) {
+        if self.is_paced == Some(true) {
             std::thread::sleep(pause);
         }
     }
@@ -136,13 +115,15 @@ impl Narrator {
 
 /// What somebody sees of a pull request, but for the labels that repeat the status.
 fn sights(pull: &PullView) -> Vec<Sight> {
-    let labels = pull.labels.iter().filter(|label| !label.starts_with("loop:"));
-    let mut sights: Vec<Sight> = labels.map(|label| ("labels", 0, label.clone())).collect();
+    let labels = pull.labels.iter().filter(|label| !label.starts_with("loop:")).cloned();
     let teams = pull.requested_teams.iter().map(|team| format!("team {team}"));
-    let requested: BTreeSet<String> = pull.requested_reviewers.iter().cloned().chain(teams).collect();
-    if !requested.is_empty() {
-        sights.push(("review", 0, format!("requested from {}", Vec::from_iter(requested).join(", "))));
-    }
+    let asked = pull.requested_reviewers.iter().cloned().chain(teams);
+    let shown = |all: BTreeSet<String>, sign: &str| match all.is_empty() {
+        true => "none".to_owned(),
+        false => format!("{sign}{}", Vec::from_iter(all).join(", ")),
+    };
+    let (labels, asked) = (shown(labels.collect(), ""), shown(asked.collect(), "requested from "));
+    let mut sights = vec![("labels", 0, labels), ("review", 0, asked)];
     for comment in pull.comments.iter() {
         let (id, words) = (comment.id.get(), first_words(&comment.body));
         if comment.body.starts_with(render::STATUS_MARKER) {

@@ -8,7 +8,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Parser, Tag, TagEnd};
 use regex::Regex;
 
 use super::{
-    demo_world::DemoWorld,
+    DemoWorld,
     narrator::Narrator,
     story::{status, until_it_fails_again},
 };

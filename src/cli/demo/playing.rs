@@ -7,8 +7,8 @@ use std::net::SocketAddr;
 use tokio::{net::TcpListener, sync::mpsc};
 
 use super::{
+    AGENT, DemoWorld,
     ci::{self, Failing, Test},
-    demo_world::{AGENT, DemoWorld},
     story,
 };
 use crate::{

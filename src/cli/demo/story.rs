@@ -1,8 +1,8 @@
 //! The story: who does what, and what must come of it.
 
 use super::{
+    AGENT, DemoWorld,
     ci::{self, Failing, Test},
-    demo_world::{AGENT, DemoWorld},
     narrator::Narrator,
     playing,
 };
@@ -126,7 +126,7 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     stage.ci(&tests(&[(RENEWAL, LOST_USER)])).await?;
     stage.expect("a person is asked", |pull| stands(pull, "🚫"))?;
     stage.expect("one escalation", |pull| escalations(pull) == 1)?;
-    stage.reads_last_escalation("The escalation, as bob reads it:", 4)?;
+    stage.reads("The escalation, as bob reads it:", is_escalation, 4)?;
 
     stage.narrator.act("bob looks, and resumes the loop");
     stage.comment("bob", "Renewal must keep the user; the lifetime is right now.\n\n/loop resume").await?;
@@ -137,7 +137,7 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     stage.push(&cheated, "fix: all tests pass").await?;
     stage.ci(&tests(&[]).into_iter().filter(|test| test.name != RENEWAL).collect::<Vec<_>>()).await?;
     stage.expect("the cheat is caught", |pull| stands(pull, "🚫"))?;
-    stage.reads_last_escalation("What bob is asked:", 4)?;
+    stage.reads("What bob is asked:", is_escalation, 4)?;
     stage.push(&lifetime("60 * 60", "user", "1"), "fix: keep the user when a widget is renewed").await?;
     stage.comment("bob", "The test is back.\n\n/loop resume").await?;
     stage.expect("the block is lifted", |pull| !stands(pull, "🚫"))?;
@@ -239,10 +239,6 @@ impl DemoRun<'_> {
 
     fn reads_status(&mut self, title: &str, most: usize) -> Result<(), CliError> {
         self.reads(title, |body| body.starts_with(STATUS_MARKER), most)
-    }
-
-    fn reads_last_escalation(&mut self, title: &str, most: usize) -> Result<(), CliError> {
-        self.reads(title, is_escalation, most)
     }
 
     /// The first `most` lines of the newest comment of a kind that were not printed before.

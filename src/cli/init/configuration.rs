@@ -1,14 +1,20 @@
-//! The configuration for a detected project, with a word on everything in it.
+//! The configuration for a detected project, with a word on everything in it. `--from agent-approval-check` adds a
+//! repository's settings for that Action, as the gate `agents`
+//! (<https://github.com/anthropics/claude-code-action/tree/main/agent-approval-check>).
+
+use std::path::Path;
 
 use indexmap::IndexSet;
 use minijinja::{Value, context};
+use serde_yaml::Value as Yaml;
 
+use super::CliError;
 use crate::{
     render,
-    runner::{CiJob, Detected, Project},
+    runner::{CiJob, Detected, Project, workflow_texts},
 };
 use loopgate_core::{
-    CheckName,
+    CheckName, Login,
     evidence::CheckKind,
     policy::{CheckPolicy, CheckSource},
 };
@@ -80,9 +86,125 @@ fn scalar(value: &str) -> String {
 }
 
 /// In single quotes nothing means anything but the quote itself.
-pub(super) fn quoted(value: &str) -> String {
+fn quoted(value: &str) -> String {
     if value.chars().any(char::is_control) {
         return serde_json::to_string(value).unwrap_or_default();
     }
     format!("'{}'", value.replace('\'', "''"))
+}
+
+/// What the Action does where nothing is said.
+const APPROVALS: u64 = 2;
+/// People that a gate can ask for.
+const MOST_APPROVALS: u64 = 20;
+
+/// The inputs of the step that uses the Action.
+struct Inputs {
+    step: Yaml,
+    /// Its file of identities; an empty mapping without one.
+    file: Yaml,
+}
+
+impl Inputs {
+    /// Entries of a list: of the file, which overrules, or separated by commas in the step.
+    fn list(&self, in_file: &str, in_step: &str) -> Vec<String> {
+        let listed = match &self.file[in_file] {
+            Yaml::Sequence(items) => items.iter().filter_map(Yaml::as_str).map(str::to_owned).collect(),
+            // By repository: `owner/repo: [docs/]`.
+            Yaml::Mapping(by_repository) => {
+                let lists = by_repository.values().filter_map(Yaml::as_sequence).flatten();
+                lists.filter_map(Yaml::as_str).map(str::to_owned).collect()
+            }
+            _ => Vec::new(),
+        };
+        if !listed.is_empty() {
+            return listed;
+        }
+        let text = self.step[in_step].as_str().unwrap_or_default();
+        text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
+    }
+
+    fn approvals(&self) -> u64 {
+        let said = &self.step["required_approvals"];
+        let said = said.as_u64().or_else(|| said.as_str()?.trim().parse().ok());
+        said.unwrap_or(APPROVALS).clamp(1, MOST_APPROVALS)
+    }
+}
+
+/// The part of a configuration that stands for the Action, to be put behind what else is written.
+///
+/// # Errors
+/// When no workflow uses the Action.
+pub fn gate(root: &Path) -> Result<String, CliError> {
+    let inputs = workflow_texts(root).find_map(|text| inputs(&text, root)).ok_or_else(|| {
+        CliError::bad_data("no workflow of this repository uses agent-approval-check. Nothing was written.")
+    })?;
+    let of = |prefix: &String| quoted(&format!("!{}/**", prefix.trim_end_matches('/')));
+    let globs: Vec<String> = inputs.list("exempt_path_prefixes", "exempt_path_prefixes").iter().map(of).collect();
+    let mut logins = inputs.list("agent_app_logins", "agent_logins");
+    logins.retain(|login| login.parse::<Login>().is_ok());
+    let listed = |in_file, in_step| inputs.list(in_file, in_step).join(", ").replace(['\n', '\r'], " ");
+    let model = context! {
+        approvals => inputs.approvals(),
+        globs,
+        logins => logins.iter().map(|login| quoted(login)).collect::<Vec<_>>(),
+        addresses => listed("agent_emails", "agent_emails"),
+        branches => listed("exempt_head_branches", "exempt_head_branches"),
+        approvers => listed("excluded_approver_logins", "excluded_approvers"),
+        bases => listed("protected_bases", "protected_bases"),
+    };
+    Ok(render::text("init/agents_gate.txt", model))
+}
+
+/// The inputs of the first step of a workflow that uses the Action.
+fn inputs(workflow: &str, root: &Path) -> Option<Inputs> {
+    let workflow: Yaml = serde_yaml::from_str(workflow).ok()?;
+    let mut steps = workflow["jobs"].as_mapping()?.values().filter_map(|job| job["steps"].as_sequence()).flatten();
+    let uses = |step: &&Yaml| {
+        let action = step["uses"].as_str().and_then(|uses| uses.split('@').next());
+        action.is_some_and(|action| action.ends_with("/agent-approval-check"))
+    };
+    let step = steps.find(uses)?["with"].clone();
+    let named = step["config_file"].as_str().filter(|path| !path.starts_with('/') && !path.contains(".."));
+    let file = named.and_then(|path| std::fs::read_to_string(root.join(path)).ok());
+    let file = file.and_then(|text| serde_yaml::from_str::<Yaml>(&text).ok()).unwrap_or_default();
+    Some(Inputs { step, file })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::config;
+
+    fn made(with: &str, identities: &str) -> String {
+        let root = tempfile::tempdir().unwrap();
+        let folder = root.path().join(".github/workflows");
+        std::fs::create_dir_all(&folder).unwrap();
+        let step = "anthropics/claude-code-action/agent-approval-check@v1";
+        let workflow = format!("on: pull_request_target\njobs:\n  check:\n    steps:\n      - uses: {step}\n{with}");
+        std::fs::write(folder.join("agents.yml"), workflow).unwrap();
+        std::fs::write(root.path().join(".github/agents.yaml"), identities).unwrap();
+        let text = gate(root.path()).unwrap();
+        config::parse(".github/loopgate.yml", &format!("version: 1\n{text}")).unwrap();
+        text
+    }
+
+    #[test]
+    fn the_inputs_of_the_step_are_read() {
+        let with = "        with:\n          required_approvals: \"3\"\n          agent_logins: claude[bot], acme-fixer[bot]\n          exempt_path_prefixes: docs/\n          exempt_head_branches: release/*\n";
+        insta::assert_snapshot!(made(with, ""));
+    }
+
+    #[test]
+    fn the_file_of_identities_overrules() {
+        let with = "        with:\n          config_file: .github/agents.yaml\n          agent_logins: other[bot]\n";
+        let identities = "agent_app_logins: [\"claude[bot]\"]\nexempt_path_prefixes:\n  acme/widgets: [docs/, man]\n";
+        insta::assert_snapshot!(made(with, identities));
+    }
+
+    #[test]
+    fn a_repository_without_the_action_is_told_so() {
+        let root = tempfile::tempdir().unwrap();
+        assert!(gate(root.path()).is_err());
+    }
 }

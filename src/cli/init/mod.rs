@@ -4,8 +4,6 @@
 
 mod agents;
 mod configuration;
-mod import;
-mod stop_hooks;
 mod workflows;
 
 use std::{
@@ -20,7 +18,7 @@ use minijinja::{Value, context};
 use regex::Regex;
 use serde_json::json;
 
-use super::{CliError, CommandResult, output, output::Format};
+use super::{CliError, CommandResult, output};
 use crate::{
     config, render,
     runner::{self, CiJob, Detected, Purpose},
@@ -58,8 +56,8 @@ pub struct Arguments {
     #[arg(long = "loop")]
     fixes: bool,
     /// Take over the settings that a workflow gives another tool
-    #[arg(long, value_name = "TOOL", conflicts_with_all = ["agents", "fixes"])]
-    from: Option<import::Source>,
+    #[arg(long, value_name = "TOOL", value_parser = ["agent-approval-check"], conflicts_with_all = ["agents", "fixes"])]
+    from: Option<String>,
     /// The Action to use, as OWNER/REPO/action@REF; a commit as REF cannot be exchanged under you
     #[arg(long, value_name = "ACTION")]
     action: Option<ActionReference>,
@@ -138,7 +136,7 @@ impl Deed {
     }
 }
 
-pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
+pub fn run(arguments: &Arguments) -> CommandResult {
     let here = std::env::current_dir()?;
     let (root, repository) = match runner::Checkout::around(&here) {
         Ok(checkout) => (checkout.root, checkout.repository),
@@ -148,11 +146,8 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
     let detected = runner::detect(&root, Purpose::WriteDown);
     let ci = Ci::of(arguments, &detected.ci)?;
     let files = files(arguments, &root, repository.as_ref(), &detected, &ci)?;
-    let with_deed = |file: NewFile| {
-        let deed = Deed::to(&file, &root);
-        (file, deed)
-    };
-    let files: Vec<(NewFile, Deed)> = files.into_iter().map(with_deed).collect();
+    let deeds: Vec<Deed> = files.iter().map(|file| Deed::to(file, &root)).collect();
+    let files: Vec<(NewFile, Deed)> = files.into_iter().zip(deeds).collect();
     let in_the_way = files.iter().filter(|(_, deed)| *deed == Deed::Replace).map(|(file, _)| file.path);
     let in_the_way: Vec<&str> = in_the_way.collect();
     if !in_the_way.is_empty() && !arguments.force && !arguments.dry_run {
@@ -172,7 +167,7 @@ pub fn run(arguments: &Arguments, format: Format) -> CommandResult {
         }
     }
     let next = next_steps(arguments, &root, &detected, &ci, &files);
-    report(arguments, ci.notes(arguments), next, &files, format)
+    report(arguments, ci.notes(arguments), next, &files)
 }
 
 /// The CI that is there: what of it is followed, and what is not.
@@ -263,8 +258,8 @@ fn files(
         [] => configuration::text(detected, VERIFY),
         jobs => configuration::following(jobs),
     };
-    if arguments.from == Some(import::Source::AgentApprovalCheck) {
-        text.push_str(&import::gate(root)?);
+    if arguments.from.is_some() {
+        text.push_str(&configuration::gate(root)?);
     }
     // What is written is read again as it will be.
     config::parse(CONFIGURATION, &text).map_err(|errors| {
@@ -308,7 +303,7 @@ fn write_stop_hooks(root: &Path, wish: Option<StopHooks>) -> Result<(), CliError
     if wish.is_none() && !io::stdin().is_terminal() {
         return Ok(());
     }
-    let files = stop_hooks::files(root, wish != Some(StopHooks::Remove))?;
+    let files = agents::hook_files(root, wish != Some(StopHooks::Remove))?;
     let paths = files.iter().map(|(path, _)| *path).collect::<Vec<_>>().join(", ");
     let question = format!("Shall agents stop only with a green verdict? This changes {paths} [yes/no]");
     if wish.is_none() && !files.is_empty() && !output::agrees(&question) {
@@ -324,13 +319,7 @@ fn write_stop_hooks(root: &Path, wish: Option<StopHooks>) -> Result<(), CliError
     Ok(())
 }
 
-fn report(
-    arguments: &Arguments,
-    notes: Vec<String>,
-    next: Vec<String>,
-    files: &[(NewFile, Deed)],
-    format: Format,
-) -> CommandResult {
+fn report(arguments: &Arguments, notes: Vec<String>, next: Vec<String>, files: &[(NewFile, Deed)]) -> CommandResult {
     let limits = if arguments.action_only { paragraphs("init/limits.txt", context! {}) } else { Vec::new() };
     let document = json!({
         "schema": "loopgate.init/v1",
@@ -346,7 +335,7 @@ fn report(
         context! { deed => format!("{:9}", deed.as_str()), path => file.path, lines }
     };
     let files: Vec<Value> = files.iter().map(shown).collect();
-    format.show(&document, || render::text("init/report.txt", context! { files, notes, limits, next }))
+    output::show(&document, || render::text("init/report.txt", context! { files, notes, limits, next }))
 }
 
 /// The paragraphs of a text, each for itself.
@@ -365,7 +354,7 @@ fn next_steps(
 ) -> Vec<String> {
     let action = arguments.action();
     let is_named = |action: &&ActionReference| files.iter().any(|(file, _)| file.text.contains(&action.0));
-    let tests = |kind| matches!(kind, CheckKind::Test | CheckKind::Integration | CheckKind::Coverage);
+    let tests = |kind: CheckKind| kind.is_of_tests() || kind == CheckKind::Coverage;
     let is_tested = ci.followed.iter().any(|job| tests(job.kind));
     let model = context! {
         tag => action.as_ref().filter(is_named).filter(|action| !action.is_pinned()).map(|action| &action.0),

@@ -4,23 +4,16 @@
 //! a resume does. Edits of a program that was at work are put aside first (see [`Session::clear_leftovers`]), and a
 //! commit that was made but not noted is recognised by the run and attempt in its message.
 
-use std::time::Duration;
-
 use chrono::Utc;
 
 use super::{
     evaluate::{CheckedAttempt, Judged},
-    local_workspace::{LocalWorkspace, aside_ref, task_ref},
+    local_workspace::{LocalWorkspace, task_ref},
     report::was_damaged,
 };
 use crate::{
-    cli::{
-        CliError,
-        output::{self, Format},
-    },
-    refs::{
-        GitObjects as _, LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore, loop_subject,
-    },
+    cli::{CliError, output},
+    refs::{LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore, loop_subject},
     render::{loop_breach, loop_call, loop_critique, loop_plan},
     runner::{self, Extent, Head, Interrupt},
 };
@@ -40,7 +33,6 @@ pub(super) struct Session<'g> {
     pub state: LoopState,
     /// The repository's policy, before the loop's settings.
     pub policy: Policy,
-    pub format: Format,
     pub interrupt: Interrupt,
     pub(super) store: StateStore<'g, LocalRepository>,
     pub(super) loaded: LoadedRun,
@@ -73,7 +65,6 @@ impl<'g> Session<'g> {
         workspace: &'g LocalWorkspace,
         alias: &Alias,
         begun: Option<LoopState>,
-        format: Format,
         interrupt: Interrupt,
     ) -> Result<Self, CliError> {
         let store = workspace.store(alias);
@@ -89,14 +80,16 @@ impl<'g> Session<'g> {
             was_damaged(&how);
         }
         let policy = workspace.policy(settings(&state).config.as_deref())?;
-        let artifact = artifact(workspace, loaded.tip).await?;
+        let artifact = match loaded.tip {
+            Some(tip) => store.report(tip).await?,
+            None => String::new(),
+        };
         let alias = alias.clone();
         Ok(Self {
             workspace,
             alias,
             state,
             policy,
-            format,
             interrupt,
             store,
             loaded,
@@ -168,7 +161,7 @@ impl<'g> Session<'g> {
     /// What stands for the code now: HEAD where a fixer commits, else the working tree as it is.
     pub(super) fn checked_out(&self) -> Result<Head, CliError> {
         let head = self.workspace.worktree.head()?;
-        if self.has_fixer() {
+        if self.fixer(&self.governed()).is_ok() {
             self.ask_for_a_clean_tree(head)?;
             return Ok(head);
         }
@@ -218,11 +211,6 @@ impl<'g> Session<'g> {
         self.save_or_break(turn).await
     }
 
-    /// Waits; false when interrupted.
-    pub(super) async fn rest(&self, wait: Duration) -> bool {
-        self.interrupt.run_until_cancelled(tokio::time::sleep(wait)).await.is_some()
-    }
-
     pub(super) async fn save_or_break(&mut self, turn: Result<Turn, Breach>) -> Result<Progress, CliError> {
         match turn {
             Ok(turn) => self.save(turn, None).await,
@@ -264,41 +252,23 @@ impl<'g> Session<'g> {
         self.state = state;
         if self.state.has_ended() {
             self.workspace.repository.leave_task(&task_ref(&self.alias)).await?;
-            self.keep_line().await?;
+            // What is left of the loop for `loopgate metrics` when its state is cleaned away.
+            if let Some(tip) = self.loaded.tip
+                && let Some(line) = self.store.line(tip, self.state.updated_at).await?
+            {
+                RunLines::of_local_loops(&self.workspace.repository).append(&line).await?;
+            }
         }
         Ok(Progress::On)
-    }
-
-    /// What is left of the loop for `loopgate metrics` when its state is cleaned away.
-    async fn keep_line(&self) -> Result<(), RefsError> {
-        let Some(tip) = self.loaded.tip else { return Ok(()) };
-        match self.store.line(tip, self.state.updated_at).await? {
-            Some(line) => RunLines::of_local_loops(&self.workspace.repository).append(&line).await,
-            None => Ok(()),
-        }
     }
 
     pub(super) fn reflex(&self) -> &ReflexState {
         self.state.reflex.as_ref().expect("put in place when the session was opened")
     }
-
-    pub(super) fn aside(&self) -> String {
-        aside_ref(&self.alias)
-    }
 }
 
 pub(super) fn settings(state: &LoopState) -> &reflex::Settings {
     &state.reflex.as_ref().expect("put in place when the session was opened").settings
-}
-
-/// What the loop is about, as of this commit of its ref.
-pub(super) async fn artifact(workspace: &LocalWorkspace, tip: Option<Sha>) -> Result<String, CliError> {
-    let Some(tip) = tip else { return Ok(String::new()) };
-    match workspace.repository.read_file(tip, "artifact.md", ARTIFACT_LIMIT).await {
-        Ok(bytes) => Ok(bytes.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default()),
-        Err(RefsError::TooLarge { .. }) => Ok(String::new()),
-        Err(error) => Err(CliError::unavailable(error)),
-    }
 }
 
 /// Names as the policy has them.

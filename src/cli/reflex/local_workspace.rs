@@ -6,7 +6,7 @@ use chrono::Utc;
 
 use crate::{
     cli::{
-        CliError,
+        CliError, output,
         working_tree::{self, Shown},
     },
     config,
@@ -14,7 +14,7 @@ use crate::{
     runner::{Checkout, Holder, Lock, LockError, Worktree},
 };
 use loopgate_core::{
-    CheckName, Login, Timestamp,
+    CheckName, Login,
     evidence::Evidence,
     observed::{ChangedFiles, Snapshot},
     policy::{Policy, PolicyOrigin},
@@ -146,20 +146,23 @@ impl LocalWorkspace {
     }
 
     /// Takes the locks of a loop: its own, and that of the working tree, which two loops must not edit at once.
-    pub fn lock(&self, alias: &Alias, now: Timestamp) -> Result<Locks, CliError> {
-        let holder = Holder::this(alias.as_str(), now);
+    pub fn lock(&self, alias: &Alias) -> Result<[Lock; 2], CliError> {
+        let holder = Holder::this(alias.as_str(), Utc::now());
         let take = |path: PathBuf| {
-            Lock::take(&path, &holder).map_err(|error| match error {
-                LockError::Held { .. } => CliError::unavailable(format!(
+            Lock::take(&path, &holder).map_err(|error| match &error {
+                LockError::Held { holder } => CliError::unavailable(format!(
                     "{error}. Wait for its end, or end it: `loopgate loop stop --alias {}`.",
-                    Lock::holder(&path).map_or_else(|| alias.to_string(), |holder| holder.alias)
+                    holder.as_ref().map_or_else(|| alias.as_str(), |holder| &holder.alias)
                 )),
                 LockError::Unusable { .. } => CliError::unavailable(error),
             })
         };
         let own = take(self.lock_path(alias))?;
         let worktree = take(self.worktree.private_dir().join("worktree.lock"))?;
-        Ok(Locks { left_by: own.left_by.clone(), _own: own, _worktree: worktree })
+        if let Some(dead) = &own.left_by {
+            output::note_line(format_args!("Taking over from {dead}, which is gone."));
+        }
+        Ok([own, worktree])
     }
 
     pub fn lock_path(&self, alias: &Alias) -> PathBuf {
@@ -186,14 +189,6 @@ impl LocalWorkspace {
         snapshot.contents = self.worktree.contents(wanted).unwrap_or_default();
         snapshot
     }
-}
-
-/// Held while a loop runs.
-pub(super) struct Locks {
-    /// Who ran it last and died.
-    pub left_by: Option<Holder>,
-    _own: Lock,
-    _worktree: Lock,
 }
 
 pub(super) fn task_ref(alias: &Alias) -> RefName {

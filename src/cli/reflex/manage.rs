@@ -1,4 +1,5 @@
-//! `loopgate loop stop | list | history | judge | clean`.
+//! What people do to a loop: `loopgate loop stop | list | history | judge | clean`, and disputes. The fixer, or the person
+//! at the terminal, declares that a failure is not theirs to fix, and a person settles it with `loop resume --settle`.
 
 use std::{
     collections::BTreeSet,
@@ -10,24 +11,25 @@ use clap::Args;
 use serde_json::json;
 
 use super::{
-    Which,
-    drive::Session,
-    local_workspace::{self, LocalWorkspace, aside_ref},
+    Progress, Session, Which,
+    local_workspace::{self, LocalWorkspace, aside_ref, person},
     report,
 };
 use crate::{
-    cli::{
-        CliError, CommandResult, exit,
-        output::{self, Format},
-        working_tree::CONFIGURATION,
-    },
-    refs::GitObjects,
+    cli::{CliError, CommandResult, actions, exit, output, working_tree::CONFIGURATION},
+    refs::{GitObjects, RefName},
     render,
-    runner::{Interrupt, Lock, Worktree},
+    runner::{self, FixerDispute, Head, Interrupt, Lock, Worktree},
 };
 use loopgate_core::{
-    Sha,
+    Sha, UserId,
+    commands::Command,
+    escalation::disputes::{self, Claim},
+    observed::{Account, AccountKind},
+    policy::{CommitAuthor, Trigger},
     reflex::{self, Alias, EditRefusal, EditVerdict, Turn},
+    state::{CommandRefusal, DisputeSource},
+    text,
     verdict::tamper,
 };
 
@@ -39,16 +41,6 @@ pub struct StopArguments {
     /// The loop's alias [default: the active one]
     #[arg(long, value_name = "ALIAS")]
     alias: Option<Alias>,
-}
-
-#[derive(Debug, Args)]
-pub struct JudgeArguments {
-    /// The commit that they stand on
-    #[arg(value_name = "BEFORE")]
-    before: Sha,
-    /// The last of them
-    #[arg(value_name = "AFTER")]
-    after: Sha,
 }
 
 #[derive(Debug, Args)]
@@ -66,19 +58,19 @@ pub struct CleanArguments {
 
 /// Whether what was committed between two commits is for a fixer to change: what pushes a loop's
 /// commits from another job asks this.
-pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> CommandResult {
+pub(super) fn judge(before: Sha, after: Sha) -> CommandResult {
     let worktree = Worktree::at(&std::env::current_dir()?).map_err(CliError::bad_data)?;
-    let files = &worktree.changes(*before, *after).map_err(CliError::bad_data)?;
-    let wanted = tamper::files_to_read(files, Some(*before), *after);
+    let files = &worktree.changes(before, after).map_err(CliError::bad_data)?;
+    let wanted = tamper::files_to_read(files, Some(before), after);
     let contents = &worktree.contents(wanted)?;
-    let edits = reflex::Edits { files, contents, before: *before, after: *after, base_tests: &[] };
+    let edits = reflex::Edits { files, contents, before, after, base_tests: &[] };
     let mut refusals = match reflex::judge_edits(edits, &BTreeSet::new(), BTreeSet::new(), None, CONFIGURATION) {
         EditVerdict::Refuse(refusals) => refusals,
         EditVerdict::Nothing | EditVerdict::Take { .. } => Vec::new(),
     };
     // What one commit brings and a later one takes away is pushed, and runs, all the same.
-    let mut parent = *before;
-    for commit in worktree.commits_since(*before, *after)? {
+    let mut parent = before;
+    for commit in worktree.commits_since(before, after)? {
         let files = worktree.changes(parent, commit)?;
         let found = reflex::intrusions(&files, CONFIGURATION);
         let new: Vec<EditRefusal> = found.into_iter().filter(|one| !refusals.contains(one)).collect();
@@ -94,23 +86,22 @@ pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> Comman
     Ok(exit::ESCALATE)
 }
 
-pub async fn stop(workspace: &LocalWorkspace, arguments: &StopArguments, format: Format) -> CommandResult {
+pub async fn stop(workspace: &LocalWorkspace, arguments: &StopArguments) -> CommandResult {
     let alias = workspace.meant(arguments.alias.as_ref()).await?;
     let state = workspace.state(&alias).await?;
     if state.has_ended() {
-        return super::over(&state, format);
+        return report::over(&state);
     }
     end_whoever_runs(workspace, &alias).await?;
-    let now = Utc::now();
-    let _locks = workspace.lock(&alias, now)?;
+    let _locks = workspace.lock(&alias)?;
     let never = Interrupt::new();
-    let mut session = Session::open(workspace, &alias, None, format, never).await?;
+    let mut session = Session::open(workspace, &alias, None, never).await?;
     if !session.state.has_ended() {
-        let turn = Turn::on(&session.state, now).stopped(arguments.reason.clone(), local_workspace::person());
+        let turn = Turn::on(&session.state, Utc::now()).stopped(arguments.reason.clone(), person());
         session.save(turn, None).await?;
     }
     let state = &session.state;
-    format.show(&report::document(state), || format!("{alias}: {}", render::loop_verdict(state)))
+    output::show(&report::document(state), || format!("{alias}: {}", render::loop_verdict(state)))
 }
 
 /// Asks a process that runs the loop on this machine to end, as Ctrl-C would, and waits for it.
@@ -142,7 +133,7 @@ async fn end_whoever_runs(workspace: &LocalWorkspace, alias: &Alias) -> Result<(
     Ok(())
 }
 
-pub async fn list(workspace: &LocalWorkspace, format: Format) -> CommandResult {
+pub async fn list(workspace: &LocalWorkspace) -> CommandResult {
     let mut states = Vec::new();
     for alias in workspace.aliases().await? {
         states.push(workspace.state(&alias).await?);
@@ -151,23 +142,23 @@ pub async fn list(workspace: &LocalWorkspace, format: Format) -> CommandResult {
     let current = workspace.repository.current_task().await?;
     let loops: Vec<_> = states.iter().map(report::document).collect();
     let document = json!({ "schema": "loopgate.loops/v1", "current": current, "loops": loops });
-    format.show(&document, || match states.as_slice() {
+    output::show(&document, || match states.as_slice() {
         [] => "There is no loop here; `loopgate loop new` begins one.".to_owned(),
         states => render::loop_list(states, current.as_deref()),
     })
 }
 
-pub async fn history(workspace: &LocalWorkspace, which: &Which, format: Format) -> CommandResult {
+pub async fn history(workspace: &LocalWorkspace, which: &Which) -> CommandResult {
     let alias = workspace.looked_at(which.alias.as_ref()).await?;
     let store = workspace.store(&alias);
     let tip = workspace.repository.read_ref(&local_workspace::task_ref(&alias)).await?;
     let tip = tip.ok_or_else(|| local_workspace::no_such(&alias))?;
     let lines = store.history(tip).await?;
     let document = json!({ "schema": "loopgate.history/v1", "alias": alias.as_str(), "events": lines });
-    format.show(&document, || render::loop_history(&lines))
+    output::show(&document, || render::loop_history(&lines))
 }
 
-pub async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments, format: Format) -> CommandResult {
+pub async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments) -> CommandResult {
     let asked = match &arguments.alias {
         Some(alias) => vec![alias.clone()],
         None => workspace.aliases().await?,
@@ -195,7 +186,9 @@ pub async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments, forma
         let name = local_workspace::task_ref(alias);
         workspace.repository.leave_task(&name).await?;
         workspace.repository.delete_ref(&name).await?;
-        workspace.worktree.forget(&aside_ref(alias))?;
+        if let Some(aside) = RefName::of(&aside_ref(alias)) {
+            workspace.repository.delete_ref(&aside).await?;
+        }
         // What is left behind of these is harmless.
         let _ = std::fs::remove_file(workspace.lock_path(alias));
         let _ = std::fs::remove_dir_all(workspace.worktree.private_dir().join(alias.as_str()));
@@ -203,5 +196,80 @@ pub async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments, forma
     let [deleted, kept] = [&doomed, &kept].map(|of| of.iter().map(Alias::as_str).collect::<Vec<_>>());
     let document = json!({ "schema": "loopgate.cleaned/v1", "deleted": deleted, "kept": kept });
     let words = if doomed.is_empty() { "There is nothing to delete.".to_owned() } else { format!("Deleted: {names}") };
-    format.show(&document, || words)
+    output::show(&document, || words)
+}
+
+/// Disputes a failure in the active loop here, if there is one: its alias.
+///
+/// # Errors
+/// When the loop's head has no such failure, or it was disputed before; when the loop is at work.
+pub async fn dispute_here(dispute: &FixerDispute) -> Result<Option<Alias>, CliError> {
+    let Ok(workspace) = LocalWorkspace::open().await else { return Ok(None) };
+    let active = workspace.repository.current_task().await?;
+    let Some(alias) = active.and_then(|alias| alias.parse::<Alias>().ok()) else { return Ok(None) };
+    let _locks = workspace.lock(&alias)?;
+    let (stop, _watch) = runner::interrupt_at(runner::asked_to_stop());
+    let mut session = Session::open(&workspace, &alias, None, stop).await?;
+    let progress = session.dispute(dispute, person().to_string()).await?;
+    progress.map(|_| Some(alias)).map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))
+}
+
+impl Session<'_> {
+    /// Opens a dispute, which pauses the loop.
+    pub(super) async fn dispute(
+        &mut self,
+        FixerDispute { failure, kind, reason }: &FixerDispute,
+        by: String,
+    ) -> Result<Result<Progress, CommandRefusal>, CliError> {
+        let reason = text::one_line(reason, 500);
+        let login = by.parse().unwrap_or_else(|_| person());
+        let by = Account { id: UserId::new(0), login, kind: AccountKind::User };
+        let (at, source) = (Utc::now(), DisputeSource::LocalLoop);
+        let claim = Claim { failure: *failure, kind: *kind, reason: &reason, by: &by, at, source };
+        let (mut state, policy) = (self.state.clone(), self.governed());
+        let judged = self.judged().await?;
+        let failures = &judged.decision.view.failures;
+        let begun = disputes::begin(&mut state, &judged.snapshot, failures, &claim);
+        let dispute = match begun {
+            Ok(dispute) => dispute,
+            Err(refusal) => return Ok(Err(refusal)),
+        };
+        let call = render::loop_dispute(&dispute, failures);
+        let turn = Turn::on(&state, at).disputed(dispute, call, &policy);
+        self.save(turn, None).await.map(Ok)
+    }
+
+    /// What a workflow's loop knows is gone with its job, so an empty commit takes the dispute to the pull request.
+    pub(super) fn dispute_in_a_commit(
+        &self,
+        FixerDispute { failure, kind, reason }: &FixerDispute,
+        head: Head,
+        author: &CommitAuthor,
+    ) -> Result<(), CliError> {
+        if !actions::is_here() {
+            return Ok(());
+        }
+        let reason = text::one_line(reason, usize::MAX);
+        let message = format!("Dispute a failure\n\nLoopgate-Dispute: {failure} {} {reason}\n", kind.as_str());
+        let worktree = &self.workspace.worktree;
+        let commit = worktree.commit_tree(head.tree, head.commit, &message, author, None)?;
+        worktree.advance(head.commit, commit).map_err(CliError::unavailable)
+    }
+
+    /// Takes a person's word on what is disputed, if anything is.
+    pub(super) async fn settle(&mut self, word: Option<&Command>) -> Result<(), CliError> {
+        let is_disputed = self.state.blocked.as_ref().is_some_and(|blocked| blocked.trigger == Trigger::Disputed);
+        let (failure, outcome) = match word {
+            Some(Command::Settle { failure, outcome }) => (*failure, outcome.clone()),
+            _ if !is_disputed => return Ok(()),
+            _ => {
+                let ways = "--settle test, --settle code, or --settle \"neither …\" with what should happen";
+                return Err(CliError::usage(format!("a failure is disputed: say who is right with {ways}")));
+            }
+        };
+        let weakened = self.weakening(self.state.head_sha)?;
+        let turn = Turn::on(&self.state, Utc::now()).settled(failure, outcome, person(), &weakened);
+        let turn = turn.map_err(|refusal| CliError::bad_data(render::refused_command(&refusal)))?;
+        self.save(turn, None).await.map(drop)
+    }
 }

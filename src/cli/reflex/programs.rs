@@ -7,13 +7,13 @@ use chrono::Utc;
 
 use super::{
     drive::{Progress, Session},
-    local_workspace::task_ref,
+    local_workspace::{aside_ref, task_ref},
     refine::described,
     report,
 };
 use crate::{
     cli::{CliError, output::note_line},
-    runner::{self, Anchor, CommandLine, Edits, Ending, Extent, Head},
+    runner::{self, CommandLine, Edits, Ending, Extent, Head},
 };
 use loopgate_core::{
     Sha,
@@ -48,7 +48,12 @@ impl Session<'_> {
             environment: BTreeMap::from([task, self.mark()]),
             ..CommandLine::new(command, self.workspace.root(), PRODUCE_TIMEOUT)
         };
-        let program = runner::run_command(line, self.interrupt.clone(), |_| (), report::echo());
+        let program = runner::run_command(
+            line,
+            self.interrupt.clone(),
+            |_| (),
+            report::echo(|line| note_line(format_args!("  │ {line}"))),
+        );
         let (finished, edits) = self.let_edit(head, "The task command", program).await?;
         if finished.ending == Ending::Interrupted {
             self.put_aside(&edits, "Half-made work of the task command, interrupted\n")?;
@@ -86,22 +91,19 @@ impl Session<'_> {
     ) -> Result<(T, Edits), CliError> {
         let worktree = &self.workspace.worktree;
         let before = worktree.tree(Extent::Everything)?;
-        self.say_who_is_at_work(head, before).await?;
+        let known = self.reflex().calling.as_ref();
+        if known.is_none_or(|calling| calling.head != head.commit || calling.tree != before) {
+            let calling = Calling { head: head.commit, tree: before, since: Utc::now() };
+            self.save(Turn::on(&self.state, Utc::now()).calling(calling), None).await?;
+        }
         let held = self.loaded.tip.map(|tip| (task_ref(&self.alias).to_string(), tip));
         let anchor = worktree.anchor(held.into_iter().collect())?;
         let ran = program.await;
-        self.hold(&anchor, who)?;
-        Ok((ran, worktree.edits_since(before, head)?))
-    }
-
-    /// Puts back what the program moved, so that its commits are judged as edits, and says so.
-    fn hold(&self, anchor: &Anchor, who: &str) -> Result<(), CliError> {
-        let moved = self.workspace.worktree.hold(anchor)?;
+        // Its commits are judged as edits.
+        let moved = worktree.hold(&anchor)?;
         if let Some(commit) = moved.commit {
-            note_line(format_args!(
-                "{who} committed by itself, up to {}: that is judged as its edits.",
-                commit.short()
-            ));
+            let commit = commit.short();
+            note_line(format_args!("{who} committed by itself, up to {commit}: that is judged as its edits."));
         }
         if let Some(branch) = &moved.branch {
             let branch = branch.strip_prefix("refs/heads/").unwrap_or(branch);
@@ -110,7 +112,7 @@ impl Session<'_> {
         for name in &moved.refs {
             note_line(format_args!("{who} changed {name}, where this loop is kept: it is put back."));
         }
-        Ok(())
+        Ok((ran, worktree.edits_since(before, head)?))
     }
 
     /// A loop's fixes belong on the branch it began on.
@@ -134,27 +136,6 @@ impl Session<'_> {
         (runner::LOOP_MARK.to_owned(), format!("{} in {}", self.state.run_id, here.display()))
     }
 
-    /// Ends what a killed process left at work: it would go on editing beside the next call.
-    fn end_left_behind(&self) {
-        let (name, value) = self.mark();
-        let ended = runner::end_left_behind(&name, &value);
-        if ended > 0 {
-            let processes = if ended == 1 { "1 process".to_owned() } else { format!("{ended} processes") };
-            note_line(format_args!("What the killed loop had left running was ended: {processes}."));
-        }
-    }
-
-    /// Saves that a program is about to edit, unless that is what the state says already.
-    async fn say_who_is_at_work(&mut self, head: Head, before: Sha) -> Result<(), CliError> {
-        let known = self.reflex().calling.as_ref();
-        if known.is_some_and(|calling| calling.head == head.commit && calling.tree == before) {
-            return Ok(());
-        }
-        let calling = Calling { head: head.commit, tree: before, since: Utc::now() };
-        self.save(Turn::on(&self.state, Utc::now()).calling(calling), None).await?;
-        Ok(())
-    }
-
     /// Whether a commit is what this run's current iteration led to.
     pub(super) fn is_our_commit(&self, commit: Sha) -> Result<bool, CliError> {
         let (message, parent) = self.workspace.worktree.message(commit)?;
@@ -168,22 +149,28 @@ impl Session<'_> {
     /// Undoes what a program left half-made when the process died. Nothing is lost: it is kept aside.
     pub(super) fn clear_leftovers(&mut self, head: Head) -> Result<(), CliError> {
         let Some(calling) = self.reflex().calling.clone() else { return Ok(()) };
-        self.end_left_behind();
+        // What a killed process left at work would go on editing beside the next call.
+        let (name, value) = self.mark();
+        match runner::end_left_behind(&name, &value) {
+            0 => {}
+            1 => note_line("What the killed loop had left running was ended: 1 process."),
+            ended => note_line(format_args!("What the killed loop had left running was ended: {ended} processes.")),
+        }
         let edits = self.workspace.worktree.edits_since(calling.tree, head)?;
         let message = format!("Half-made edits of iteration {}, interrupted\n", self.state.iteration);
-        if self.workspace.worktree.put_aside(&edits, &self.aside(), &message)?.is_some() {
-            note_line(format_args!("Half-made edits were put aside: git show {}", self.aside()));
+        if self.workspace.worktree.put_aside(&edits, &aside_ref(&self.alias), &message)?.is_some() {
+            note_line(format_args!("Half-made edits were put aside: git show {}", aside_ref(&self.alias)));
         }
         Ok(())
     }
 
     pub(super) fn put_aside(&self, edits: &Edits, message: &str) -> Result<Option<Sha>, CliError> {
-        self.workspace.worktree.put_aside(edits, &self.aside(), message).map_err(CliError::unavailable)
+        self.workspace.worktree.put_aside(edits, &aside_ref(&self.alias), message).map_err(CliError::unavailable)
     }
 
     /// The edits that were refused as tampering, if they are those of the current iteration.
     pub(super) fn refused_edits(&self) -> Result<Option<Sha>, CliError> {
-        let aside = self.workspace.worktree.resolve(&self.aside());
+        let aside = self.workspace.worktree.resolve(&aside_ref(&self.alias));
         Ok(match aside {
             Some(aside) if self.is_our_commit(aside)? => Some(aside),
             _ => None,

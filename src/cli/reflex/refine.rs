@@ -4,19 +4,19 @@
 //! a crash is either the program's finished commit (recognised by run and attempt in its message), or half-made edits,
 //! which are put aside under `refs/loopgate/aside/` and undone before the program is called again.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, time::Duration};
 
 use chrono::{TimeDelta, Utc};
 
 use super::{
     drive::{Progress, Session, fix_record, settings},
-    local_workspace::only,
+    local_workspace::{aside_ref, only},
     report,
 };
 use crate::{
     cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION},
     render::{FixMessage, loop_call, loop_exhausted, loop_fix_message, loop_refusal, refused_command},
-    runner::{self, Edits, FixerCall, FixerEnd, FixerReport, Head, Plan},
+    runner::{self, CommandLine, Edits, FixerEnd, FixerReport, Head, Plan},
 };
 use loopgate_core::{
     Sha,
@@ -30,57 +30,42 @@ use loopgate_core::{
 /// Lines of a refused diff that are shown.
 const DIFF_LINES: usize = 60;
 
-/// Who changes the code between two iterations.
-enum Refiner {
-    Command(Box<CommandFixer>, FixMaker),
-    /// The author, and why no fixer does it.
-    Author(Option<&'static str>),
-}
-
 impl Session<'_> {
-    /// Whether a program commits fixes here.
-    pub(super) fn has_fixer(&self) -> bool {
-        matches!(self.refiner(&self.governed()), Refiner::Command(..))
-    }
-
-    fn refiner(&self, policy: &Policy) -> Refiner {
+    /// The program that changes the code between two iterations and commits; else the author does, and why no fixer.
+    pub(super) fn fixer(&self, policy: &Policy) -> Result<(CommandFixer, FixMaker), Option<&'static str>> {
         if actions::is_fork() {
             // Its code would run beside a token and write to a branch that is not ours.
-            return Refiner::Author(Some("a fixer never runs on a pull request from a fork"));
+            return Err(Some("a fixer never runs on a pull request from a fork"));
         }
         let senior = (self.reflex().senior == Senior::Next).then_some(policy.escalation.senior.as_ref()).flatten();
         if let Some(Fixer::Command(senior)) = senior {
-            return Refiner::Command(Box::new(senior.clone()), FixMaker::SeniorFixer);
+            return Ok((senior.clone(), FixMaker::SeniorFixer));
         }
-        match (&settings(&self.state).fix_command, &policy.fixer.fixer) {
-            (Some(run), configured) => {
-                let like = match configured {
-                    Fixer::Command(fixer) => fixer.clone(),
-                    _ => CommandFixer {
-                        run: String::new(),
-                        environment: BTreeMap::new(),
-                        timeout: TimeDelta::minutes(30),
-                        author: CommitAuthor::default(),
-                    },
-                };
-                Refiner::Command(Box::new(CommandFixer { run: run.clone(), ..like }), FixMaker::Fixer)
-            }
-            (None, Fixer::Command(fixer)) => Refiner::Command(Box::new(fixer.clone()), FixMaker::Fixer),
+        let fixer = match (&settings(&self.state).fix_command, &policy.fixer.fixer) {
+            (None, Fixer::Author) => return Err(None),
             (None, Fixer::Mention(_) | Fixer::Dispatch(_)) => {
-                Refiner::Author(Some("the configured fixer works on pull requests only"))
+                return Err(Some("the configured fixer works on pull requests only"));
             }
-            (None, Fixer::Author) => Refiner::Author(None),
-        }
+            (None, Fixer::Command(fixer)) => fixer.clone(),
+            (Some(run), Fixer::Command(fixer)) => CommandFixer { run: run.clone(), ..fixer.clone() },
+            (Some(run), _) => CommandFixer {
+                run: run.clone(),
+                environment: BTreeMap::new(),
+                timeout: TimeDelta::minutes(30),
+                author: CommitAuthor::default(),
+            },
+        };
+        Ok((fixer, FixMaker::Fixer))
     }
 
     /// REFINE: the fixer edits and its edits are judged; or the author has edited; or the loop waits for them.
     pub(super) async fn refine(&mut self) -> Result<Progress, CliError> {
         let policy = self.governed();
         let head = self.workspace.worktree.head()?;
-        match self.refiner(&policy) {
-            Refiner::Author(why) => self.refined_by_the_author(head, why).await,
-            Refiner::Command(..) if head.commit != self.state.head_sha => self.refined_meanwhile(head).await,
-            Refiner::Command(fixer, maker) => {
+        match self.fixer(&policy) {
+            Err(why) => self.refined_by_the_author(head, why).await,
+            Ok(_) if head.commit != self.state.head_sha => self.refined_meanwhile(head).await,
+            Ok((fixer, maker)) => {
                 self.clear_leftovers(head)?;
                 self.ask_for_a_clean_tree(head)?;
                 self.call_fixer(&fixer, maker, head, &policy).await
@@ -135,32 +120,40 @@ impl Session<'_> {
         };
         let wait = backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands());
         let wait = wait.to_std().unwrap_or_default();
-        if !wait.is_zero() && !self.rest(wait).await {
+        let rest = tokio::time::sleep(wait);
+        if !wait.is_zero() && self.interrupt.run_until_cancelled(rest).await.is_none() {
             return Ok(Progress::Interrupted);
         }
         let feedback = self.feedback(policy).await?;
-        let mut marked = fixer.clone();
-        marked.environment.extend([self.mark()]);
-        let call = FixerCall {
-            fixer: &marked,
-            root: self.workspace.root(),
-            scratch: self.workspace.worktree.private_dir().join(self.alias.as_str()),
-            feedback,
-            attempt: self.state.iteration,
-            max_attempts: self.state.max_iterations,
-            time_left: left.map(|left| left.to_std().unwrap_or_default()),
+        let own = fixer.timeout.to_std().unwrap_or(Duration::from_secs(1800));
+        let mut line = CommandLine {
+            environment: fixer.environment.clone(),
+            input: feedback.into_bytes(),
+            ..CommandLine::new(&fixer.run, self.workspace.root(), own)
         };
-        let program = runner::call_fixer(call, self.interrupt.clone(), report::echo());
+        let attempts =
+            [("LOOPGATE_ATTEMPT", self.state.iteration), ("LOOPGATE_MAX_ATTEMPTS", self.state.max_iterations)];
+        line.environment.extend(attempts.map(|(name, number)| (name.to_owned(), number.to_string())));
+        line.environment.extend([self.mark()]);
+        let scratch = self.workspace.worktree.private_dir().join(self.alias.as_str());
+        let left = left.map(|left| left.to_std().unwrap_or_default());
+        let program = runner::call_fixer(
+            line,
+            &scratch,
+            left,
+            self.interrupt.clone(),
+            report::echo(|line| note_line(format_args!("  │ {line}"))),
+        );
         let (outcome, edits) = self.let_edit(head, "The fixer", program).await?;
-        let outcome =
+        let (end, wall) =
             outcome.map_err(|error| CliError::unavailable(format!("the fixer's task cannot be written: {error}")))?;
-        let wall = TimeDelta::from_std(outcome.wall).unwrap_or(TimeDelta::MAX);
-        let cost = match &outcome.end {
+        let wall = TimeDelta::from_std(wall).unwrap_or(TimeDelta::MAX);
+        let cost = match &end {
             FixerEnd::Done(report) => report.cost_usd,
             _ => None,
         };
         self.state = Turn::spend(self.state.clone(), wall, cost);
-        match outcome.end {
+        match end {
             FixerEnd::Done(FixerReport { dispute: Some(dispute), .. }) => {
                 self.put_aside(&edits, "Edits of a fixer that disputes a failure\n")?;
                 match self.dispute(&dispute, "fixer".to_owned()).await? {
@@ -184,9 +177,6 @@ impl Session<'_> {
             }
             FixerEnd::Broke(why) => {
                 self.put_aside(&edits, "Edits of a fixer that failed\n")?;
-                let said = outcome.log_tail.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-                let said: String = said.chars().filter(|c| !c.is_control()).take(200).collect();
-                let why = if said.is_empty() { why } else { format!("{why}; it said “{said}”") };
                 self.break_off(why).await
             }
         }
@@ -195,7 +185,7 @@ impl Session<'_> {
     async fn ended_fixer(&mut self, edits: &Edits, cause: Trigger, words: String) -> Result<Progress, CliError> {
         let mut notes = vec![words];
         if self.put_aside(edits, "Edits of a fixer that was ended\n")?.is_some() {
-            notes.push(format!("What it had done is put aside: git show {}", self.aside()));
+            notes.push(format!("What it had done is put aside: git show {}", aside_ref(&self.alias)));
         }
         self.call_a_person(cause, notes).await
     }
@@ -260,7 +250,8 @@ impl Session<'_> {
                 self.put_aside(edits, &message)?;
                 let mut notes: Vec<String> =
                     refusals.iter().take(20).map(|refusal| plain(&loop_refusal(refusal))).collect();
-                notes.push(format!("Nothing of it was committed. It is put aside: git show {}", self.aside()));
+                notes
+                    .push(format!("Nothing of it was committed. It is put aside: git show {}", aside_ref(&self.alias)));
                 let cause = Trigger::Tampering;
                 let turn = Turn::on(&self.state, Utc::now()).refused(&[cause], loop_call(cause, notes), policy);
                 self.save(turn.with_diff(&diff, DIFF_LINES), None).await

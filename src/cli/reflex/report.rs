@@ -74,17 +74,9 @@ pub(super) fn document(state: &LoopState) -> Value {
     })
 }
 
-/// After `new`.
-pub(super) fn began(state: &LoopState, format: Format) -> CommandResult {
-    let LoopState { task_alias, max_iterations, .. } = state;
-    format.show(&document(state), || {
-        format!("{task_alias} is set up: at most {max_iterations} iterations.\nRun it: loopgate loop run")
-    })
-}
-
 /// The whole report, and below it the document that a loop is about.
-pub(super) fn whole(state: &LoopState, artifact: &str, format: Format) -> String {
-    let colour = if format == Format::Human { output::colour() } else { Colour::Off };
+pub(super) fn whole(state: &LoopState, artifact: &str) -> String {
+    let colour = if output::format() == Format::Json { Colour::Off } else { output::colour() };
     let report = render::loop_report(state, colour);
     match state.reflex.as_ref().and_then(|reflex| reflex.settings.document.as_deref()) {
         Some(path) if !artifact.is_empty() => {
@@ -95,14 +87,13 @@ pub(super) fn whole(state: &LoopState, artifact: &str, format: Format) -> String
 }
 
 /// After `run`, `resume` and `next`.
-pub(super) fn ended(state: &LoopState, artifact: &str, progress: Progress, format: Format) -> CommandResult {
+pub(super) fn ended(state: &LoopState, artifact: &str, progress: Progress) -> CommandResult {
     let alias = &state.task_alias;
-    match format {
-        Format::Json => output::json(&document(state))?,
-        Format::Human if progress == Progress::Over => output::line(whole(state, artifact, format).trim_end()),
-        Format::Human if progress == Progress::On => output::text(render::loop_status(state)),
-        Format::Human => {}
-    }
+    match progress {
+        Progress::Over => output::show(&document(state), || whole(state, artifact).trim_end().to_owned()),
+        Progress::On => output::show(&document(state), || render::loop_status(state)),
+        Progress::Waiting | Progress::Interrupted => output::show(&document(state), String::new),
+    }?;
     if progress == Progress::Interrupted {
         output::note_line(format_args!(
             "interrupted: what was running has been ended. Go on: loopgate loop resume {alias}"
@@ -114,18 +105,12 @@ pub(super) fn ended(state: &LoopState, artifact: &str, progress: Progress, forma
         Progress::On => exit::OK,
         Progress::Over => code(state),
     };
-    tell(state, code);
-    Ok(code)
-}
-
-/// The outputs of a workflow's step that runs the loop.
-fn tell(state: &LoopState, code: u8) {
     let decision = match code {
         exit::OK => DecisionWord::Proceed,
         exit::RETRY => DecisionWord::Retry,
         exit::ESCALATE => DecisionWord::Escalate,
         // Interrupted: nothing was decided.
-        _ => return,
+        _ => return Ok(code),
     };
     let evaluation = state.evaluation.as_ref();
     let outputs = json!({
@@ -134,10 +119,11 @@ fn tell(state: &LoopState, code: u8) {
         "failed_rules": evaluation.map(|evaluation| &evaluation.failed_rules[..]).unwrap_or_default(),
     });
     actions::tell_decision(&outputs, None);
+    Ok(code)
 }
 
 /// The exit code of a loop that does not go on by itself.
-pub(super) const fn code(state: &LoopState) -> u8 {
+const fn code(state: &LoopState) -> u8 {
     match (state.status, state.stop.reason) {
         (RunStatus::Completed | RunStatus::Passed, _) => exit::OK,
         (RunStatus::Escalated | RunStatus::Aborted, _) => exit::ESCALATE,
@@ -147,26 +133,25 @@ pub(super) const fn code(state: &LoopState) -> u8 {
 }
 
 /// Why a loop that is over is not resumed.
-pub(super) fn is_over(state: &LoopState) -> String {
-    debug_assert!(state.has_ended());
+pub(super) fn over(state: &LoopState) -> CommandResult {
     let alias = &state.task_alias;
-    format!(
-        "The loop `{alias}` is over: {}. Begin another with `loopgate loop new`; `loopgate loop status {alias} --full` \
-         tells all of this one.",
-        render::loop_verdict(state)
-    )
+    output::show(&document(state), || {
+        format!(
+            "The loop `{alias}` is over: {}. Begin another with `loopgate loop new`; `loopgate loop status {alias} \
+             --full` tells all of this one.",
+            render::loop_verdict(state)
+        )
+    })?;
+    Ok(code(state))
+}
+
+/// A result for people; where programs read standard output, it is progress.
+fn say(text: &str) {
+    if output::format() == Format::Json { output::note_line(text) } else { output::line(text) }
 }
 
 /// What a running loop says: progress on standard error, results on standard output.
 impl Session<'_> {
-    /// A result for people; where programs read standard output, it is progress.
-    fn say(&self, text: &str) {
-        match self.format {
-            Format::Human => output::line(text),
-            Format::Json => output::note_line(text),
-        }
-    }
-
     /// Only the steps that take time are worth a line.
     pub(super) fn say_step(&self) {
         let doing = match self.state.current_step {
@@ -183,7 +168,7 @@ impl Session<'_> {
         let view = &judged.decision.view;
         self.say_summary(&view.evaluation, &view.failures);
         for known in render::memory_lines(view.failures.iter().flat_map(|failure| &failure.memory)) {
-            self.say(&format!("Before: {known}"));
+            say(&format!("Before: {known}"));
         }
         if self.state.iteration >= 2 && !self.state.has_ended() {
             self.say_fresh_context();
@@ -193,20 +178,17 @@ impl Session<'_> {
     /// Phase A passes: the summary, and the whole report.
     pub(super) fn say_phase_a(&self, evaluation: &Evaluation) {
         self.say_summary(evaluation, &[]);
-        self.say(&whole(&self.state, &self.artifact, self.format));
+        say(&whole(&self.state, &self.artifact));
         self.say_fresh_context();
     }
 
     fn say_summary(&self, evaluation: &Evaluation, failures: &[FailureView]) {
-        self.say("");
-        for line in render::loop_iteration(&self.state, evaluation, failures).lines() {
-            self.say(&line);
-        }
-        self.say("");
+        let lines = render::loop_iteration(&self.state, evaluation, failures).lines();
+        say(&format!("\n{}\n", lines.join("\n")));
     }
 
     fn say_fresh_context(&self) {
-        self.say(&format!("All state is saved. For a fresh context: loopgate loop resume {}", self.alias));
+        say(&format!("All state is saved. For a fresh context: loopgate loop resume {}", self.alias));
     }
 
     /// The author fixes what the critique says.
@@ -214,25 +196,19 @@ impl Session<'_> {
         if let Some(why) = why {
             output::note_line(format_args!("No fixer is called: {why}."));
         }
-        self.say("It is yours to fix:");
+        say("It is yours to fix:");
         for item in self.state.critique.iter().flatten() {
-            self.say(&format!("  - {}", render::plain_line(item)));
+            say(&format!("  - {}", render::plain_line(item)));
         }
-        self.say(&format!("Edit, then: loopgate loop run {}", self.alias));
+        say(&format!("Edit, then: loopgate loop run {}", self.alias));
     }
 
     pub(super) fn say_fixed(&self, fix: &FixRecord) {
-        self.say(&format!("{} {} ({})", fix.head_sha.short(), render::plain_line(&fix.subject), fix.diff_summary));
+        say(&format!("{} {} ({})", fix.head_sha.short(), render::plain_line(&fix.subject), fix.diff_summary));
         if !fix.outside_scope.is_empty() {
-            self.say(&format!("  outside the failing scope: {}", render::plain_line(&fix.outside_scope.join(", "))));
+            say(&format!("  outside the failing scope: {}", render::plain_line(&fix.outside_scope.join(", "))));
         }
     }
-}
-
-/// Passes on what a program prints, line by line, without what could drive the terminal.
-pub(super) fn echo() -> impl FnMut(&[u8]) + Send + 'static {
-    let mut echo = Echo::default();
-    move |bytes| echo.hear(bytes, |line| output::note_line(format_args!("  │ {line}")))
 }
 
 /// The state could not be gone on from as it was saved; `how` is what was done about it.
@@ -240,34 +216,29 @@ pub(super) fn was_damaged(how: &str) {
     output::note_line(format_args!("The state of this loop was damaged: {how}."));
 }
 
-/// What a program prints, as far as it is passed on.
-#[derive(Default)]
-struct Echo {
-    /// A line without an end so far.
-    begun: Vec<u8>,
-    passed_on: usize,
-}
-
-impl Echo {
-    fn hear(&mut self, bytes: &[u8], mut tell: impl FnMut(&str)) {
+/// Passes on what a program prints, line by line, without what could drive the terminal.
+pub(super) fn echo(tell: impl Fn(&str) + Send + 'static) -> impl FnMut(&[u8]) + Send + 'static {
+    // A line without an end so far, and how many were passed on.
+    let (mut begun, mut passed_on) = (Vec::new(), 0);
+    move |bytes| {
         for piece in bytes.split_inclusive(|byte| *byte == b'\n') {
-            if self.passed_on > ECHOED {
+            if passed_on > ECHOED {
                 return;
             }
             // Four bytes a character at most; what is longer is cut in any case.
-            let room = (4 * ECHOED_LINE).saturating_sub(self.begun.len());
-            self.begun.extend_from_slice(piece.get(..room).unwrap_or(piece));
+            let room = (4 * ECHOED_LINE).saturating_sub(begun.len());
+            begun.extend_from_slice(piece.get(..room).unwrap_or(piece));
             if !piece.ends_with(b"\n") {
                 continue;
             }
-            if self.passed_on == ECHOED {
+            if passed_on == ECHOED {
                 tell("… more is not shown");
             } else {
-                let line = render::plain_line(String::from_utf8_lossy(&self.begun).trim_end());
+                let line = render::plain_line(String::from_utf8_lossy(&begun).trim_end());
                 tell(&line.chars().take(ECHOED_LINE).collect::<String>());
             }
-            self.begun.clear();
-            self.passed_on += 1;
+            begun.clear();
+            passed_on += 1;
         }
     }
 }
@@ -279,9 +250,11 @@ mod tests {
     #[test]
     fn a_flood_is_not_passed_on() {
         let heard = |chunks: &[&[u8]]| {
-            let (mut echo, mut lines) = (Echo::default(), Vec::new());
-            chunks.iter().for_each(|chunk| echo.hear(chunk, |line| lines.push(line.to_owned())));
-            lines
+            let (sender, lines) = std::sync::mpsc::channel();
+            let mut echo = echo(move |line| sender.send(line.to_owned()).unwrap());
+            chunks.iter().for_each(|chunk| echo(chunk));
+            drop(echo);
+            lines.iter().collect::<Vec<String>>()
         };
         assert_eq!(heard(&[b"one\ntw", b"o\n\x1b[2Jthree\r\nfour"]), ["one", "two", "three"]);
         let long = [b'x'; 3 * ECHOED_LINE];

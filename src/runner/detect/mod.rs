@@ -86,16 +86,15 @@ impl Ecosystem {
 
 /// The projects of a repository and their usual checks.
 pub fn detect(root: &Path, purpose: Purpose) -> Detected {
-    let mut detected = Detected { projects: projects(root), ..Detected::default() };
-    // A directory in which nothing can be checked is none worth naming.
-    let mut idle = Vec::new();
-    for project in &detected.projects {
+    let (all, mut detected) = (projects(root), Detected::default());
+    for project in &all {
         let directory = root.join(&project.directory);
         let site = Site::new(&directory, root, purpose);
-        let alone = detected.projects.iter().filter(|other| other.directory == project.directory).count() == 1;
+        let alone = all.iter().filter(|other| other.directory == project.directory).count() == 1;
         let found = TABLE.checks(project.ecosystem, &site);
-        if found.is_empty() {
-            idle.push(project.clone());
+        // A directory in which nothing can be checked is none worth naming.
+        if !found.is_empty() {
+            detected.projects.push(project.clone());
         }
         let names: Vec<&String> = found.iter().map(|(row, _)| &row.name).collect();
         for (row, run) in &found {
@@ -118,7 +117,6 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
             detected.checks.insert(name, policy);
         }
     }
-    detected.projects.retain(|project| !idle.contains(project));
     if purpose == Purpose::WriteDown {
         detected.ci = workflows::ci_jobs(root);
         detected.test_as_ci_does();

@@ -5,7 +5,7 @@
 
 use super::{
     Ecosystem,
-    site::{Manifest, Site},
+    site::{self, Site},
     table::{CheckRow, TABLE},
 };
 
@@ -14,7 +14,7 @@ pub(super) fn call(row: &CheckRow, site: &Site<'_>) -> Option<String> {
     let manifest = site.manifest("package.json");
     // `npm init` writes a script that says so where there are no tests.
     let is_real = |script: &&str| !script.contains("no test specified") && !hands_over(script);
-    let script = |name: &String| Some((name.clone(), manifest.text(&["scripts", name]).filter(is_real)?));
+    let script = |name: &String| Some((name.clone(), manifest["scripts"][name].as_str().filter(is_real)?));
     let (name, text) = row.scripts.iter().find_map(script)?;
     let last = last_command(text).join(" ");
     let mut options = TABLE.script_options.iter();
@@ -30,8 +30,8 @@ pub(super) fn call(row: &CheckRow, site: &Site<'_>) -> Option<String> {
 fn manager(site: &Site<'_>) -> String {
     let locks = &Ecosystem::Node.row().locks;
     for above in site.upwards() {
-        let manifest = Manifest::read(&above.join("package.json"));
-        let named = manifest.text(&["packageManager"]).and_then(|named| named.split('@').next());
+        let manifest = site::manifest(&above.join("package.json"));
+        let named = manifest["packageManager"].as_str().and_then(|named| named.split('@').next());
         let locked = locks.iter().find(|lock| above.join(&lock.name).is_file());
         if let Some(lock) = locked.or_else(|| locks.iter().find(|lock| Some(lock.writer.as_str()) == named)) {
             return lock.writer.clone();

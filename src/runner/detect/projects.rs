@@ -7,7 +7,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::{
     Ecosystem, Purpose, node,
-    site::{Manifest, Site},
+    site::{Site, manifest, texts},
     table::TABLE,
 };
 
@@ -23,8 +23,6 @@ pub struct Project {
     /// Relative to the top of the repository, with `/`; empty for the top itself.
     pub directory: String,
     pub ecosystem: Ecosystem,
-    /// Packages that the project's own commands take in: members of its workspace, relative to the top.
-    pub members: Vec<String>,
 }
 
 /// The projects of a repository, its top first, then by directory.
@@ -43,13 +41,9 @@ pub fn projects(root: &Path) -> Vec<Project> {
             if ecosystem == Ecosystem::Make && !(directory.is_empty() && found.is_empty()) {
                 continue;
             }
-            let owner = found
-                .iter_mut()
-                .rev()
-                .find(|project| project.ecosystem == ecosystem && is_below(&directory, &project.directory));
-            match owner {
-                Some(owner) if takes_in(root, owner, &directory) => owner.members.push(directory.clone()),
-                _ => found.push(Project { directory: directory.clone(), ecosystem, members: Vec::new() }),
+            let is_above = |other: &&Project| other.ecosystem == ecosystem && is_below(&directory, &other.directory);
+            if !found.iter().rfind(is_above).is_some_and(|owner| takes_in(root, owner, &directory)) {
+                found.push(Project { directory: directory.clone(), ecosystem });
             }
             if found.len() >= PROJECTS {
                 return found;
@@ -74,11 +68,11 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
     let relative = directory.strip_prefix(&owner.directory).unwrap_or(directory).trim_start_matches('/');
     match owner.ecosystem {
         // Cargo refuses a package below a workspace that is neither member nor excluded, so any other is one.
-        Ecosystem::Rust => !globs(&of_top.manifest("Cargo.toml").texts(&["workspace", "exclude"])).is_match(relative),
+        Ecosystem::Rust => !globs(&texts(&of_top.manifest("Cargo.toml")["workspace"]["exclude"])).is_match(relative),
         Ecosystem::Node => {
             // A package is described by its own scripts, unless those of the workspace take it in.
             let manifest = of_top.manifest("package.json");
-            let speaks_for_them = manifest.text(&["scripts", "test"]).is_some_and(|script| !node::hands_over(script));
+            let speaks_for_them = manifest["scripts"]["test"].as_str().is_some_and(|script| !node::hands_over(script));
             globs(&node_members(&top)).is_match(relative) && speaks_for_them
         }
         _ => true,
@@ -87,11 +81,9 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
 
 /// The globs by which a package.json or pnpm-workspace.yaml names the packages of its workspace.
 fn node_members(directory: &Path) -> Vec<String> {
-    let manifest = Manifest::read(&directory.join("package.json"));
-    let mut members = manifest.texts(&["workspaces"]);
-    members.extend(manifest.texts(&["workspaces", "packages"]));
-    members.extend(Manifest::read(&directory.join("pnpm-workspace.yaml")).texts(&["packages"]));
-    members
+    let workspaces = &manifest(&directory.join("package.json"))["workspaces"];
+    let of_pnpm = &manifest(&directory.join("pnpm-workspace.yaml"))["packages"];
+    [workspaces, &workspaces["packages"], of_pnpm].map(texts).concat()
 }
 
 fn globs(patterns: &[String]) -> GlobSet {

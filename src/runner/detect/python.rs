@@ -22,10 +22,10 @@ pub(super) fn tox(site: &Site<'_>) -> Option<String> {
         return None;
     }
     let pyproject = site.manifest("pyproject.toml");
-    let ini = pyproject.text(&["tool", "tox", "legacy_tox_ini"]).map_or_else(|| site.text("tox.ini"), str::to_owned);
+    let ini = pyproject["tool"]["tox"]["legacy_tox_ini"].as_str().map_or_else(|| site.text("tox.ini"), str::to_owned);
     let section = ini.split_once("[testenv]").map(|(_, rest)| rest.split("\n[").next().unwrap_or(rest));
     let own = section.and_then(|section| Some(section.split_once("\ncommands")?.1.to_owned()));
-    let commands = own.or_else(|| Some(pyproject.at(&["tool", "tox", "env_run_base", "commands"])?.to_string()))?;
+    let commands = own.unwrap_or_else(|| pyproject["tool"]["tox"]["env_run_base"]["commands"].to_string());
     let takes_options = commands.contains("pytest") && commands.contains("posargs");
     let report = if takes_options { format!(" -- --junitxml={}", site.report("pytest.xml")) } else { String::new() };
     commands.contains("test").then(|| format!("python -m tox -e py{report}"))

@@ -30,8 +30,8 @@ impl<'a> Site<'a> {
         text(&self.directory.join(file))
     }
 
-    pub fn manifest(&self, file: &str) -> Manifest {
-        Manifest::read(&self.directory.join(file))
+    pub fn manifest(&self, file: &str) -> Value {
+        manifest(&self.directory.join(file))
     }
 
     pub fn python(&self) -> &Described {
@@ -83,39 +83,20 @@ pub(super) fn is_installed(program: &str) -> bool {
 /// Largest manifest read, in bytes.
 const LIMIT: u64 = 4 * 1024 * 1024;
 
-/// A manifest as plain values, whatever it was written in.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct Manifest(Value);
+/// A manifest as plain values, by the ending of its name TOML, YAML, else JSON. Leniently: what cannot be read says nothing.
+pub(super) fn manifest(path: &Path) -> Value {
+    let text = text(path);
+    let value = match path.extension().and_then(|ending| ending.to_str()) {
+        Some("toml") => toml::from_str(&text).ok(),
+        Some("yml" | "yaml") => serde_yaml::from_str(&text).ok(),
+        _ => serde_json::from_str(&text).ok(),
+    };
+    value.unwrap_or_default()
+}
 
-impl Manifest {
-    /// Reads a file by the ending of its name: TOML, YAML, else JSON. Leniently: what cannot be read says nothing.
-    pub fn read(path: &Path) -> Self {
-        let text = text(path);
-        let value = match path.extension().and_then(|ending| ending.to_str()) {
-            Some("toml") => toml::from_str(&text).ok(),
-            Some("yml" | "yaml") => serde_yaml::from_str(&text).ok(),
-            _ => serde_json::from_str(&text).ok(),
-        };
-        Self(value.unwrap_or_default())
-    }
-
-    pub fn at(&self, keys: &[&str]) -> Option<&Value> {
-        keys.iter().try_fold(&self.0, |value, key| value.get(key))
-    }
-
-    pub fn has(&self, keys: &[&str]) -> bool {
-        self.at(keys).is_some()
-    }
-
-    pub fn text(&self, keys: &[&str]) -> Option<&str> {
-        self.at(keys)?.as_str()
-    }
-
-    /// The texts of a list.
-    pub fn texts(&self, keys: &[&str]) -> Vec<String> {
-        let list = self.at(keys).and_then(Value::as_array).into_iter().flatten();
-        list.filter_map(Value::as_str).map(str::to_owned).collect()
-    }
+/// The texts of a list.
+pub(super) fn texts(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(Value::as_str).map(str::to_owned).collect()
 }
 
 /// A file's text; empty where it is not there, is no text, or is larger than anybody writes.

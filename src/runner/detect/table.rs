@@ -215,8 +215,8 @@ impl Condition {
             Self::Executable(name) => site.directory.join(name).metadata().is_ok_and(|file| is_executable(&file)),
             Self::Text(file, word) => site.text(file).to_lowercase().contains(word),
             Self::Key(path) => {
-                let keys: Vec<&str> = path.iter().skip(1).map(String::as_str).collect();
-                path.first().is_some_and(|file| site.manifest(file).has(&keys))
+                let Some((file, keys)) = path.split_first() else { return false };
+                !keys.iter().fold(&site.manifest(file), |value, key| &value[key]).is_null()
             }
             Self::Script(words) => {
                 let names_all = |line: &str| words.iter().all(|word| line.contains(word));

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde_json::Value;
 
 use super::{
-    site::{Manifest, entries, text},
+    site::{entries, manifest, text},
     table::TABLE,
 };
 use loopgate_core::evidence::CheckKind::{self, Build, Custom, Lint, Test};
@@ -39,7 +39,7 @@ pub struct CiJob {
 /// The jobs of all workflows, by file and place in it.
 pub fn ci_jobs(root: &Path) -> Vec<CiJob> {
     let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let jobs = |file: &PathBuf| jobs_of(&format!("{FOLDER}/{}", name(file)), &Manifest::read(file));
+    let jobs = |file: &PathBuf| jobs_of(&format!("{FOLDER}/{}", name(file)), &manifest(file));
     files(root).iter().flat_map(jobs).collect()
 }
 
@@ -51,10 +51,10 @@ fn files(root: &Path) -> Vec<PathBuf> {
     files
 }
 
-fn jobs_of(workflow: &str, file: &Manifest) -> Vec<CiJob> {
+fn jobs_of(workflow: &str, file: &Value) -> Vec<CiJob> {
     let Some(filter) = filter(file) else { return Vec::new() };
-    let title = file.text(&["name"]).unwrap_or(workflow);
-    let jobs = file.at(&["jobs"]).and_then(Value::as_object).into_iter().flatten();
+    let title = file["name"].as_str().unwrap_or(workflow);
+    let jobs = file["jobs"].as_object().into_iter().flatten();
     let jobs = jobs.filter(|(_, job)| !is_left_out(job)).map(|(id, job)| CiJob {
         workflow: workflow.to_owned(),
         title: title.to_owned(),
@@ -68,66 +68,56 @@ fn jobs_of(workflow: &str, file: &Manifest) -> Vec<CiJob> {
 }
 
 /// The filter that keeps it from some pull requests, if there is one; none where pushes to one start it never.
-fn filter(file: &Manifest) -> Option<Option<&'static str>> {
+fn filter(file: &Value) -> Option<Option<&'static str>> {
     let named = |event: &Value| event.as_str() == Some("pull_request");
-    match file.at(&["on"])? {
+    match &file["on"] {
         Value::Array(events) => events.iter().any(named).then_some(None),
         Value::Object(events) => {
-            let filter = events.get("pull_request").filter(|filter| hears_pushes(filter))?;
+            let filter = events.get("pull_request")?;
+            if let Some(types) = filter.get("types") {
+                // Without `types` it runs on an opened pull request and on each push.
+                let list = types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice);
+                list.iter().find(|one| one.as_str() == Some("synchronize"))?;
+            }
             Some(["paths", "paths-ignore"].into_iter().find(|key| filter.get(key).is_some()))
         }
         event => named(event).then_some(None),
     }
 }
 
-/// Without `types` it runs on an opened pull request and on each push.
-fn hears_pushes(filter: &Value) -> bool {
-    let Some(types) = filter.get("types") else { return true };
-    let list = types.as_array().map_or(std::slice::from_ref(types), Vec::as_slice);
-    list.iter().any(|one| one.as_str() == Some("synchronize"))
-}
-
 /// Jobs of Loopgate's own workflows, and those that a condition certainly keeps from pull requests.
 fn is_left_out(job: &Value) -> bool {
-    let steps = job.get("steps").and_then(Value::as_array).into_iter().flatten();
-    let uses = steps.filter_map(|step| step.get("uses")?.as_str());
-    let condition = job.get("if").and_then(Value::as_str).unwrap_or_default();
-    uses.into_iter().any(|action| action.contains("/loopgate")) || holds_on_pull_requests(condition) == Some(false)
+    let steps = job["steps"].as_array().into_iter().flatten();
+    let uses = steps.filter_map(|step| step["uses"].as_str());
+    let condition = job["if"].as_str().unwrap_or_default();
+    uses.into_iter().any(|action| action.contains("/loopgate")) || excludes_pull_requests(condition)
 }
 
-/// Whether the condition of a job holds in a workflow that a pull request starts; `None` if that is not certain.
+/// Whether the condition of a job certainly does not hold in a workflow that a pull request starts.
 /// `github.ref` is the pull request's own there
 /// (<https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows#pull_request>).
-fn holds_on_pull_requests(condition: &str) -> Option<bool> {
-    let term = |term: &str| {
+fn excludes_pull_requests(condition: &str) -> bool {
+    let is_false = |term: &str| {
         let (left, right, is_equality) = match (term.split_once("=="), term.split_once("!=")) {
             (Some((left, right)), _) => (left, right, true),
             (None, Some((left, right))) => (left, right, false),
-            (None, None) => return term.trim().starts_with("startsWith(github.ref, 'refs/").then_some(false),
+            (None, None) => return term.trim().starts_with("startsWith(github.ref, 'refs/"),
         };
-        let value = right.trim().strip_prefix('\'')?.strip_suffix('\'')?;
-        let is_equal = match left.trim() {
-            "github.event_name" => value == "pull_request",
-            "github.ref" if !value.starts_with("refs/pull/") => false,
-            _ => return None,
+        let Some(value) = right.trim().strip_prefix('\'').and_then(|value| value.strip_suffix('\'')) else {
+            return false;
         };
-        Some(is_equal == is_equality)
-    };
-    let all = |terms: &str| {
-        let terms: Vec<Option<bool>> = terms.split("&&").map(term).collect();
-        if terms.contains(&Some(false)) {
-            Some(false)
-        } else {
-            terms.into_iter().collect::<Option<Vec<_>>>().map(|_| true)
+        match left.trim() {
+            "github.event_name" => (value == "pull_request") != is_equality,
+            "github.ref" => is_equality && !value.starts_with("refs/pull/"),
+            _ => false,
         }
     };
-    let condition = condition.trim().trim_start_matches("${{").trim_end_matches("}}").trim();
-    let parts: Vec<Option<bool>> = condition.split("||").map(all).collect();
-    if parts.contains(&Some(true)) { Some(true) } else { parts.into_iter().collect::<Option<Vec<_>>>().map(|_| false) }
+    let condition = condition.trim().trim_start_matches("${{").trim_end_matches("}}");
+    condition.split("||").all(|part| part.split("&&").any(is_false))
 }
 
 fn check_run(id: &str, job: &Value) -> String {
-    let name = job.get("name").and_then(Value::as_str).unwrap_or(id).trim();
+    let name = job["name"].as_str().unwrap_or(id).trim();
     let (mut glob, mut rest) = (String::new(), name);
     // An expression may be empty, and then the blanks beside it may be gone.
     while let Some((before, expression)) = rest.split_once("${{") {
@@ -136,9 +126,9 @@ fn check_run(id: &str, job: &Value) -> String {
         rest = expression.split_once("}}").map_or("", |(_, after)| after).trim_start();
     }
     glob.push_str(&plain(rest));
-    if job.get("uses").is_some() {
+    if !job["uses"].is_null() {
         glob.push_str(" / *");
-    } else if job.get("strategy").and_then(|strategy| strategy.get("matrix")).is_some() && !name.contains("${{") {
+    } else if !job["strategy"]["matrix"].is_null() && !name.contains("${{") {
         glob.push_str(" (*)");
     }
     glob
@@ -171,9 +161,8 @@ pub fn submodules(root: &Path) -> Option<&'static str> {
 
 /// The lines of its steps that test, as far as they stand alone.
 fn tests(job: &Value) -> Vec<String> {
-    let steps = job.get("steps").and_then(Value::as_array).into_iter().flatten();
-    let commands =
-        steps.filter(|step| step.get("working-directory").is_none()).filter_map(|step| step.get("run")?.as_str());
+    let steps = job["steps"].as_array().into_iter().flatten();
+    let commands = steps.filter(|step| step["working-directory"].is_null()).filter_map(|step| step["run"].as_str());
     let lines = commands.map(str::trim).filter(|command| !command.contains(['\n', '\\']) && !command.contains("${{"));
     let is_test = |line: &str| kind_of_commands(line, |kind| kind == Test).is_some();
     lines.filter(|line| is_test(line) && !line.contains("install")).map(str::to_owned).collect()
@@ -187,9 +176,9 @@ fn kind(title: &str, id: &str, job: &Value) -> CheckKind {
         rows.find(|(_, list)| list.split(' ').any(|word| words.contains(&word))).map(|(kind, _)| *kind)
     };
     // The name that people read comes before the id that they do not.
-    let by_name = [job.get("name").and_then(Value::as_str), Some(id)].into_iter().flatten().find_map(named);
-    let steps = job.get("steps").and_then(Value::as_array).into_iter().flatten();
-    let said = |step: &Value| ["run", "uses"].iter().find_map(|key| Some(step.get(key)?.as_str()?.to_owned()));
+    let by_name = [job["name"].as_str(), Some(id)].into_iter().flatten().find_map(named);
+    let steps = job["steps"].as_array().into_iter().flatten();
+    let said = |step: &Value| ["run", "uses"].iter().find_map(|key| step[*key].as_str().map(str::to_owned));
     let commands = steps.filter_map(said).collect::<Vec<_>>().join("\n");
     let by_command = kind_of_commands(&commands, |_| true);
     match by_name {
@@ -231,21 +220,24 @@ mod tests {
     #[test]
     fn a_condition_leaves_a_job_out_where_it_is_certainly_false() {
         let cases = [
-            ("github.event_name == 'push'", Some(false)),
-            ("${{ github.event_name != 'pull_request' }}", Some(false)),
-            ("github.event_name != 'schedule'", Some(true)),
-            ("github.ref == 'refs/heads/main' && always()", Some(false)),
-            ("startsWith(github.ref, 'refs/tags/')", Some(false)),
-            ("!startsWith(github.ref, 'refs/tags/')", None),
-            ("github.event_name == 'push' || github.event.pull_request.head.repo.full_name != github.repository", None),
-            ("github.event_name == 'push' || github.event_name == 'pull_request'", Some(true)),
-            ("github.ref == 'refs/pull/1/merge'", None),
-            ("(a || github.event_name == 'push') && github.event_name == 'push'", None),
-            ("success()", None),
-            ("", None),
+            ("github.event_name == 'push'", true),
+            ("${{ github.event_name != 'pull_request' }}", true),
+            ("github.event_name != 'schedule'", false),
+            ("github.ref == 'refs/heads/main' && always()", true),
+            ("startsWith(github.ref, 'refs/tags/')", true),
+            ("!startsWith(github.ref, 'refs/tags/')", false),
+            (
+                "github.event_name == 'push' || github.event.pull_request.head.repo.full_name != github.repository",
+                false,
+            ),
+            ("github.event_name == 'push' || github.event_name == 'pull_request'", false),
+            ("github.ref == 'refs/pull/1/merge'", false),
+            ("(a || github.event_name == 'push') && github.event_name == 'push'", false),
+            ("success()", false),
+            ("", false),
         ];
         for (condition, expected) in cases {
-            assert_eq!(holds_on_pull_requests(condition), expected, "{condition}");
+            assert_eq!(excludes_pull_requests(condition), expected, "{condition}");
         }
     }
 

@@ -5,25 +5,26 @@
 //! compare-and-swap of HEAD. Edits that are not wanted are never thrown away: they are kept as a commit under
 //! `refs/loopgate/aside/`.
 
-mod anchor;
-mod contents;
 mod edits;
-mod git;
 
 use std::{
+    collections::BTreeSet,
     fs,
     path::{Path, PathBuf},
 };
 
+use tempfile::TempDir;
+
 use self::edits::Edit;
-pub use self::{
-    anchor::{Anchor, Moved},
-    edits::{Edits, diff_summary},
-    git::WorktreeError,
+use super::checkout;
+use crate::git::{GitCommand, GitError};
+use loopgate_core::{
+    Sha,
+    observed::{ChangedFiles, Content, Contents, FileAt},
+    policy::CommitAuthor,
 };
-use super::changes;
-use crate::git::GitError;
-use loopgate_core::{Sha, observed::ChangedFiles, policy::CommitAuthor};
+
+pub use self::edits::{Anchor, Edits, Moved, diff_summary};
 
 /// Where `loopgate verify` writes evidence: no part of the change.
 const EVIDENCE: &str = "loopgate-evidence";
@@ -90,7 +91,8 @@ impl Worktree {
         let index = self.scratch_index()?;
         let shown = self.root.join(self.line(&["rev-parse", "--git-path", "index"])?);
         if shown.is_file() {
-            fs::copy(&shown, &index.0).map_err(|source| WorktreeError::File { path: index.0.clone(), source })?;
+            let path = index.path().join("index");
+            fs::copy(&shown, &path).map_err(|source| WorktreeError::File { path, source })?;
         }
         let add: &[&str] = match extent {
             Extent::Tracked => &["add", "-u", "--", ":/", NOT_OURS],
@@ -121,7 +123,7 @@ impl Worktree {
 
     /// What changed from one tree to another.
     pub fn changes(&self, from: Sha, to: Sha) -> Result<ChangedFiles, WorktreeError> {
-        Ok(changes::in_diff(self.printed_diff(from, to))?)
+        Ok(checkout::in_diff(self.printed_diff(from, to))?)
     }
 
     /// The commits after `before` up to `after`, oldest first.
@@ -142,12 +144,7 @@ impl Worktree {
 
     fn printed_diff(&self, from: Sha, to: Sha) -> Result<Vec<u8>, GitError> {
         let (from, to) = (from.to_string(), to.to_string());
-        self.command(&[&changes::DIFF[..], &[&from, &to]].concat(), None).run()?.success()
-    }
-
-    /// Deletes a ref; fine if it is gone.
-    pub fn forget(&self, name: &str) -> Result<(), WorktreeError> {
-        self.run(&["update-ref", "-d", name], None, None).map(drop)
+        self.command(&[&checkout::DIFF[..], &[&from, &to]].concat(), None).run()?.success()
     }
 
     /// The message of a commit, and its first parent.
@@ -193,6 +190,86 @@ impl Worktree {
             }
         }
         Ok(command.run()?.object_id()?)
+    }
+}
+
+/// Why the working tree could not be read or changed.
+#[derive(Debug, thiserror::Error)]
+pub enum WorktreeError {
+    #[error(transparent)]
+    Git(#[from] GitError),
+    #[error("{} cannot be changed: {source}", path.display())]
+    File { path: PathBuf, source: std::io::Error },
+    #[error("HEAD was moved while the fixer worked; run the loop again")]
+    HeadMoved,
+}
+
+impl Worktree {
+    /// A folder for an index of our own; it goes with the value.
+    pub(super) fn scratch_index(&self) -> Result<TempDir, WorktreeError> {
+        let path = self.private_dir();
+        let folder = fs::create_dir_all(&path).and_then(|()| tempfile::tempdir_in(&path));
+        folder.map_err(|source| WorktreeError::File { path, source })
+    }
+
+    pub(super) fn line(&self, arguments: &[&str]) -> Result<String, WorktreeError> {
+        Ok(self.command(arguments, None).run()?.text()?)
+    }
+
+    pub(super) fn sha(&self, arguments: &[&str]) -> Result<Sha, WorktreeError> {
+        Ok(self.command(arguments, None).run()?.object_id()?)
+    }
+
+    pub(super) fn run(
+        &self,
+        arguments: &[&str],
+        index: Option<&TempDir>,
+        input: Option<&[u8]>,
+    ) -> Result<Vec<u8>, WorktreeError> {
+        let command = self.command(arguments, index);
+        let command = if let Some(input) = input { command.input(input) } else { command };
+        Ok(command.run()?.success()?)
+    }
+
+    pub(super) fn command(&self, arguments: &[&str], index: Option<&TempDir>) -> GitCommand {
+        let command = GitCommand::new(&self.root, arguments);
+        if let Some(index) = index { command.env("GIT_INDEX_FILE", index.path().join("index")) } else { command }
+    }
+}
+
+/// Bytes of a file that is read. A larger one is unreadable.
+const LARGEST: usize = 1 << 20;
+
+impl Worktree {
+    /// Reads files whole, all by one git. A path with a line break is unreadable.
+    pub fn contents(&self, wanted: BTreeSet<FileAt>) -> Result<Contents, WorktreeError> {
+        let mut contents = Contents::default();
+        let (asked, other): (Vec<FileAt>, Vec<FileAt>) = wanted.into_iter().partition(|(_, path)| !path.contains('\n'));
+        let questions: String = asked.iter().map(|(commit, path)| format!("{commit}:{path}\n")).collect();
+        let printed = self.run(&["cat-file", "--batch"], None, Some(questions.as_bytes()))?;
+        let mut rest = printed.as_slice();
+        for file in asked {
+            let content = next_object(&mut rest);
+            contents.insert(file, content);
+        }
+        other.into_iter().for_each(|file| contents.insert(file, Content::Unreadable));
+        Ok(contents)
+    }
+}
+
+/// Takes one answer of `git cat-file --batch`: `<id> blob <size>` and the bytes, or a line that ends with `missing`.
+fn next_object(rest: &mut &[u8]) -> Content {
+    let end = rest.iter().position(|byte| *byte == b'\n').unwrap_or(rest.len());
+    let header = String::from_utf8_lossy(&rest[..end]).into_owned();
+    *rest = rest.get(end + 1..).unwrap_or_default();
+    let mut words = header.rsplit(' ');
+    let Some(size) = words.next().and_then(|word| word.parse::<usize>().ok()) else { return Content::Absent };
+    let is_file = words.next() == Some("blob");
+    let bytes = rest.get(..size).unwrap_or_default();
+    *rest = rest.get(size + 1..).unwrap_or_default();
+    match std::str::from_utf8(bytes) {
+        Ok(text) if is_file && size <= LARGEST && !text.contains('\0') => Content::Text(text.into()),
+        _ => Content::Unreadable,
     }
 }
 
@@ -338,5 +415,19 @@ mod tests {
         assert_eq!(repository.git(&["status", "--porcelain"]), " M a.txt", "the index people see is untouched");
         let names = tree.differing(head.tree, dirty).unwrap();
         assert_eq!(names, ["a.txt"]);
+    }
+}
+
+#[cfg(test)]
+mod contents_tests {
+    use super::*;
+
+    #[test]
+    fn answers_are_read_one_after_the_other() {
+        let printed = b"1111111111111111111111111111111111111111 blob 4\na\nb\n\nHEAD:x y missing\n2222222222222222222222222222222222222222 tree 2\nab\n3333333333333333333333333333333333333333 blob 2\n\x00a\n";
+        let mut rest = printed.as_slice();
+        let read: Vec<Content> = (0..4).map(|_| next_object(&mut rest)).collect();
+        assert_eq!(read, [Content::Text("a\nb\n".into()), Content::Absent, Content::Unreadable, Content::Unreadable]);
+        assert!(rest.is_empty());
     }
 }

@@ -1,4 +1,4 @@
-//! Ends processes that left the process group of their command when the command ends.
+//! The processes of a command: its shell, its process group, and what left the group.
 //!
 //! A process that calls `setsid` is in no group of ours, and once its parent has ended nothing shows which command
 //! started it. On Linux two things find it again. Each command has a mark of its own in its environment, which its
@@ -14,8 +14,8 @@
 use std::{
     collections::BTreeSet,
     io,
-    process::Child,
-    sync::{Mutex, MutexGuard, PoisonError},
+    process::{Child, Command},
+    sync::{Mutex, PoisonError},
 };
 
 /// The variable that names the command a process descends from.
@@ -36,10 +36,24 @@ pub fn end_left_behind(variable: &str, value: &str) -> usize {
     }
 }
 
+/// The shell of the host with one line to run.
+pub fn shell(line: &str) -> Command {
+    #[cfg(unix)]
+    let mut command = Command::new("sh");
+    #[cfg(unix)]
+    command.arg("-c").arg(line);
+    #[cfg(windows)]
+    let mut command = Command::new("cmd");
+    #[cfg(windows)]
+    std::os::windows::process::CommandExt::raw_arg(command.arg("/C"), line);
+    command
+}
+
 /// A command and all that descends from it.
 #[derive(Debug)]
 pub struct ProcessTree {
     mark: String,
+    /// The first process of the group that [`in_own_group`](crate::git::in_own_group) makes.
     leader: u32,
 }
 
@@ -50,15 +64,32 @@ impl ProcessTree {
     /// Those of `start`.
     pub fn begin<T>(start: impl FnOnce(&str) -> io::Result<(Child, T)>) -> io::Result<(Self, Child, T)> {
         let mark = uuid::Uuid::new_v4().simple().to_string();
+        #[cfg(target_os = "linux")]
+        linux::adopt_orphans();
         // Started and listed under one lock: a command that is not listed yet looks like an orphan.
-        let mut running = begun();
+        let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         let (child, rest) = start(&mark)?;
         running.insert(child.id());
         Ok((Self { mark, leader: child.id() }, child, rest))
     }
 
-    /// Ends the processes that are left, after the command's group has been ended.
+    /// Asks every process of the group to end, or ends it. Windows ends a process with everything it started by its own
+    /// tool.
+    pub fn end_group(&self, is_forced: bool) {
+        #[cfg(unix)]
+        if let Ok(leader) = i32::try_from(self.leader) {
+            use nix::sys::signal::{Signal, killpg};
+            let signal = if is_forced { Signal::SIGKILL } else { Signal::SIGTERM };
+            // A group that is gone already is what was wanted.
+            let _ = killpg(nix::unistd::Pid::from_raw(leader), signal);
+        }
+        #[cfg(windows)]
+        let _ = (is_forced, Command::new("taskkill").args(["/F", "/T", "/PID", &self.leader.to_string()]).output());
+    }
+
+    /// Ends every process that is left.
     pub fn end(self) {
+        self.end_group(true);
         let mut running = RUNNING.lock().unwrap_or_else(PoisonError::into_inner);
         running.remove(&self.leader);
         #[cfg(not(target_os = "linux"))]
@@ -78,12 +109,6 @@ impl ProcessTree {
 
 /// Leaders of the commands that are running now.
 static RUNNING: Mutex<BTreeSet<u32>> = Mutex::new(BTreeSet::new());
-
-fn begun() -> MutexGuard<'static, BTreeSet<u32>> {
-    #[cfg(target_os = "linux")]
-    linux::adopt_orphans();
-    RUNNING.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 #[cfg(target_os = "linux")]
 mod linux {
@@ -137,9 +162,11 @@ mod linux {
     /// Between looking and killing, a process may end and its number go to another; numbers are given in turn, so that
     /// takes as many new processes as there are numbers.
     fn until_none(is_one: impl Fn(i32) -> bool) -> usize {
-        let mut ended = std::collections::BTreeSet::new();
+        let (ours, mut ended) = (getpid().as_raw(), std::collections::BTreeSet::new());
         for _ in 0..ROUNDS {
-            let found: Vec<i32> = processes().filter(|pid| is_one(*pid)).collect();
+            let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
+            let processes = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+            let found: Vec<i32> = processes.filter(|pid| *pid != ours && is_one(*pid)).collect();
             if found.is_empty() {
                 break;
             }
@@ -154,12 +181,6 @@ mod linux {
             std::thread::yield_now();
         }
         ended.len()
-    }
-
-    fn processes() -> impl Iterator<Item = i32> {
-        let ours = getpid().as_raw();
-        let entries = fs::read_dir("/proc").into_iter().flatten().flatten();
-        entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok()).filter(move |pid| *pid != ours)
     }
 
     /// Parent and session of a process that has not ended; the name before them may hold anything.
