@@ -96,21 +96,11 @@ impl LeftQueue {
         origins.reduce(Self::join)
     }
 
-    /// How much it says about this pull request; of two explanations the one that says more counts.
-    const fn weight(&self) -> u8 {
-        match self {
-            Self::Culprit { .. } => 4,
-            Self::Together { .. } => 3,
-            Self::Bystander { .. } => 2,
-            Self::BaseBroken { .. } => 1,
-            _ => 0,
-        }
-    }
-
-    /// The explanation of two failures: one of both where they have one kind of explanation.
+    /// The explanation of two failures: one of both where they have one kind of explanation, else the one that says more about
+    /// this pull request.
     fn join(mut self, mut other: Self) -> Self {
-        if self.weight() != other.weight() {
-            return if self.weight() > other.weight() { self } else { other };
+        if self.exit() != other.exit() {
+            return if self.exit() < other.exit() { self } else { other };
         }
         match (&mut self, &mut other) {
             (Self::Culprit { failing, .. }, Self::Culprit { failing: more, .. })
