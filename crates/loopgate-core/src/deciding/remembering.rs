@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::{Decision, DecisionWord, NextAction};
 use crate::{
     escalation::disputes,
-    evidence::{Against, Analysis, CheckResults, Confidence, Failure},
+    evidence::{Against, Analysis, CheckResults, Failure},
     failure::Blame,
     ids::Sha,
     memory::{
@@ -226,16 +226,8 @@ impl Decision {
 
 /// A failure with what explains it.
 fn analysed(view: &FailureView) -> Failure {
-    // Between 0 and 100, so the cast keeps it.
-    let percent = (view.confidence.clamp(0.0, 1.0) * 100.0) as u8;
-    let analysis = Analysis {
-        root_cause: view.told.problem.clone(),
-        category: view.category,
-        fix_strategy: view.told.action.clone(),
-        confidence: Confidence::percent(percent),
-        rules_matched: view.rules_matched.clone(),
-        related: Vec::new(),
-    };
+    let (root_cause, fix_strategy) = (view.told.problem.clone(), view.told.action.clone());
+    let analysis = Analysis { root_cause, fix_strategy, related: Vec::new(), ..view.analysis.clone() };
     Failure { analysis: Some(analysis), ..view.failure.clone() }
 }
 
