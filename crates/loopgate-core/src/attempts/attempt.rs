@@ -11,7 +11,7 @@ use crate::{
     state::{AttemptDigest, CoverageMet, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
     text,
     verdict::{
-        Evaluation, RuleOutcome, Verification,
+        Evaluation, RuleOutcome, RuleView, Verification,
         blame::CheckBlame,
         evaluate::COVERAGE_RULE,
         gather::{CheckView, HeadEvidence},
@@ -125,15 +125,12 @@ fn lacking(result: VerificationResult, own: &[&CheckBlame], verification: &Verif
     }
     let is_coverage =
         |check: &CheckName| evidence.checks.get(check).is_some_and(|check| check.kind == CheckKind::Coverage);
-    let failed = evaluation
-        .rules
-        .iter()
-        .filter(|rule| rule.severity != Severity::Info && matches!(rule.outcome, RuleOutcome::Failed(_)));
-    let mut short = failed.map(|rule| {
+    let failed = || evaluation.rules.iter().filter(|rule| matches!(rule.outcome, RuleOutcome::Failed(_)));
+    let is_of_coverage = |rule: &RuleView| {
         rule.id.as_str() == COVERAGE_RULE || rule.id.as_str().parse().is_ok_and(|check| is_coverage(&check))
-    });
-    let any = evaluation.rules.iter().any(|rule| matches!(rule.outcome, RuleOutcome::Failed(_)));
-    if any && short.all(|is_coverage| is_coverage) && own.iter().all(|blame| is_coverage(&blame.check)) {
+    };
+    let is_short = failed().all(|rule| rule.severity == Severity::Info || is_of_coverage(rule));
+    if is_short && failed().next().is_some() && own.iter().all(|blame| is_coverage(&blame.check)) {
         return Some(Lacking::Coverage);
     }
     let silent = !own.is_empty() && own.iter().all(|blame| says_nothing(evidence, &blame.check));

@@ -58,11 +58,9 @@ pub fn wish(look: Look<'_>, state: &mut LoopState, checks: BTreeSet<CheckName>, 
     let before = state.reruns.clone();
     for check in &checks {
         let sources = sources(look, check);
-        let fresh: Vec<Repeatable> = sources
-            .ended
-            .into_keys()
-            .filter(|what| before.iter().all(|rerun| rerun.what != *what || look.now >= rerun.at + WINDOW))
-            .collect();
+        let is_fresh =
+            |what: &Repeatable| before.iter().all(|rerun| rerun.what != *what || look.now >= rerun.at + WINDOW);
+        let fresh: Vec<Repeatable> = sources.ended.into_keys().filter(is_fresh).collect();
         let is_asked = |rerun: &Rerun| rerun.checks.contains(check) && is_current(rerun, look);
         if !fresh.is_empty() {
             asked.insert(check.clone());
@@ -121,12 +119,9 @@ pub fn asks(look: Look<'_>, state: &LoopState) -> BTreeSet<RerunRequest> {
         matches!(run.progress.conclusion(), Some(Conclusion::Failure | Conclusion::TimedOut | Conclusion::Cancelled))
     };
     let request = |&Rerun { what, .. }: &Rerun| {
-        let mut of_run = look
-            .snapshot
-            .workflow_runs
-            .iter()
-            .filter(|run| matches!(what, Repeatable::WorkflowRun { id, .. } if id == run.id));
-        RerunRequest { what, only_failed_jobs: of_run.any(has_failed_jobs) }
+        let is_asked = |run: &&WorkflowRun| matches!(what, Repeatable::WorkflowRun { id, .. } if id == run.id);
+        let only_failed_jobs = look.snapshot.workflow_runs.iter().filter(is_asked).any(has_failed_jobs);
+        RerunRequest { what, only_failed_jobs }
     };
     current.filter(shown).map(request).collect()
 }

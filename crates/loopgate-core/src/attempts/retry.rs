@@ -117,10 +117,8 @@ pub fn has_given_up(judgement: &Judgement, policy: &LoopPolicy) -> bool {
 /// The attempt with the highest score that weakens nothing; the earliest of equals.
 pub fn best(attempts: &[AttemptDigest]) -> Option<&AttemptDigest> {
     let rank = |attempt: &AttemptDigest| (attempt.result == VerificationResult::Pass, attempt.score);
-    attempts
-        .iter()
-        .filter(|attempt| !attempt.weakened)
-        .reduce(|best, next| if rank(next) > rank(best) { next } else { best })
+    let honest = attempts.iter().filter(|attempt| !attempt.weakened);
+    honest.reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
 /// A number of attempts.

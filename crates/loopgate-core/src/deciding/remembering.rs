@@ -184,6 +184,7 @@ impl Decision {
         let first = own.first().copied();
         let place = first.and_then(|view| view.failure.location()).map(|(file, _)| file.to_owned());
         let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
+        let follows = record.compare.against == Against::AttemptBefore;
         let is_local = self.next.pull_request.is_none();
         let in_repository = is_local || snapshot.pull_request.head.repository.as_ref() == Some(&snapshot.repository);
         Some(MemoryLine {
@@ -206,10 +207,7 @@ impl Decision {
                 (VerificationResult::Fail, _) => LineStatus::Failed,
             },
             weakened: digest.weakened,
-            fixed: Some(&record.compare)
-                .filter(|compare| compare.against == Against::AttemptBefore)
-                .map(|compare| compare.fixed.clone())
-                .unwrap_or_default(),
+            fixed: if follows { record.compare.fixed.clone() } else { BTreeSet::new() },
             flaky: digest.flaky.clone(),
             memory_matches: before.and_then(|before| before.memory_matches.clone()).unwrap_or_default(),
             settled: disputes::settled(&self.next).collect(),

@@ -217,23 +217,20 @@ fn remember(inputs: &Inputs<'_>, next: &mut LoopState, judgement: &Judgement, fa
     if let Some(last) = last {
         history.retain(|record| record.attempt != last.number);
         if last.spent() {
-            history.extend(
-                failures.iter().filter(|view| view.blame == Blame::PrCode).take(REMEMBERED_OF_AN_ATTEMPT).map(|view| {
-                    FailureRecord {
-                        attempt: last.number,
-                        stage,
-                        capability: next.capabilities.current.clone(),
-                        error: text::start(&view.failure.reported(), 300),
-                        category: view.analysis.category,
-                        retry_class: last.retry_class.unwrap_or(RetryClass::Code),
-                        blame: view.blame,
-                        fingerprint: view.failure.fingerprint.unwrap_or_else(|| failure::fingerprint(&view.failure)),
-                        timestamp: last.at,
-                        resolution: None,
-                        resolved_at: None,
-                    }
-                }),
-            );
+            let own = failures.iter().filter(|view| view.blame == Blame::PrCode).take(REMEMBERED_OF_AN_ATTEMPT);
+            history.extend(own.map(|view| FailureRecord {
+                attempt: last.number,
+                stage,
+                capability: next.capabilities.current.clone(),
+                error: text::start(&view.failure.reported(), 300),
+                category: view.analysis.category,
+                retry_class: last.retry_class.unwrap_or(RetryClass::Code),
+                blame: view.blame,
+                fingerprint: view.failure.fingerprint.unwrap_or_else(|| failure::fingerprint(&view.failure)),
+                timestamp: last.at,
+                resolution: None,
+                resolved_at: None,
+            }));
         }
         for record in history.iter_mut().filter(|record| record.attempt < last.number && record.resolved_at.is_none()) {
             if !last.fingerprints.contains(&record.fingerprint) {

@@ -207,11 +207,8 @@ impl Stages<'_> {
     fn warnings(&self) -> Vec<Warning> {
         let Inputs { snapshot, policy, .. } = *self.inputs;
         let configured = |kind: CheckKind| policy.verify.checks.values().any(|check| check.kind == kind);
-        let mut warnings: Vec<Warning> = [CheckKind::Build, CheckKind::Test]
-            .into_iter()
-            .filter(|kind| !configured(*kind))
-            .map(Warning::NoCheckOfKind)
-            .collect();
+        let missing = [CheckKind::Build, CheckKind::Test].into_iter().filter(|kind| !configured(*kind));
+        let mut warnings: Vec<Warning> = missing.map(Warning::NoCheckOfKind).collect();
         let detected = policy.verify.checks.iter().filter(|(_, check)| check.is_detected);
         let is_empty = |name: &CheckName| {
             let passed = self.verification.evidence.of_check(name).filter(|check| check.outcome == Outcome::Passed);
@@ -230,10 +227,8 @@ impl Stages<'_> {
         let left = departure.and_then(|left| LeftQueue::explain(*number, &self.next.queue.groups, &left.removal));
         warnings.extend(left.map(Warning::LeftQueue));
         let base = &snapshot.pull_request.base;
-        warnings.extend(base.open_pattern.clone().map(|pattern| {
-            let branch = base.branch.clone();
-            Warning::OpenPattern { pattern, branch }
-        }));
+        let open = |pattern| Warning::OpenPattern { pattern, branch: base.branch.clone() };
+        warnings.extend(base.open_pattern.clone().map(open));
         warnings.extend(self.next.lost_record().map(Warning::RecordLost));
         warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
         warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));

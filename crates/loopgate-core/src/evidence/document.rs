@@ -83,11 +83,8 @@ impl WorkflowOrigin {
     pub fn job_name(&self) -> String {
         let values: Option<BTreeMap<String, serde_json::Value>> =
             self.matrix.as_deref().and_then(|matrix| serde_json::from_str(matrix).ok());
-        let values: Vec<String> = values
-            .into_iter()
-            .flatten()
-            .map(|(_, value)| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-            .collect();
+        let shown = |value: serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let values: Vec<String> = values.into_iter().flatten().map(|(_, value)| shown(value)).collect();
         match (values.is_empty(), self.leg) {
             (false, _) => format!("{} ({})", self.job, values.join(", ")),
             (true, Some(leg)) if leg.total > 1 => format!("{} {}/{}", self.job, leg.index + 1, leg.total),

@@ -206,18 +206,12 @@ pub fn evaluate_phase(look: Look<'_>, evidence: &HeadEvidence, rules: &[Rule], p
     let Look { snapshot, policy, .. } = look;
     let active = rules.iter().filter(|rule| rule.phase <= phase);
     let mut waiting = false;
-    let views: Vec<RuleView> = active
-        .map(|rule| {
-            let outcome = judge(&snapshot.files, evidence, rule, &mut waiting);
-            RuleView {
-                id: rule.id.clone(),
-                description: rule.description.clone(),
-                severity: rule.severity,
-                weight: rule.weight,
-                outcome,
-            }
-        })
-        .collect();
+    let judged = active.map(|rule| {
+        let outcome = judge(&snapshot.files, evidence, rule, &mut waiting);
+        let Rule { id, description, severity, weight, .. } = rule.clone();
+        RuleView { id, description, severity, weight, outcome }
+    });
+    let views: Vec<RuleView> = judged.collect();
     let weight_of = |wanted: fn(&RuleOutcome) -> bool| -> f64 {
         views.iter().filter(|view| wanted(&view.outcome)).map(|view| view.weight).sum()
     };
@@ -295,11 +289,8 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
             Some(Err(missing)) => RuleOutcome::Failed(RuleFailure::RequiredTest(missing.clone())),
         },
         RuleCheck::Findings { severity, most } => {
-            let count = evidence
-                .ended()
-                .flat_map(|check| &check.findings)
-                .filter(|finding| finding.severity >= *severity)
-                .count() as u64;
+            let found = evidence.ended().flat_map(|check| &check.findings);
+            let count = found.filter(|finding| finding.severity >= *severity).count() as u64;
             verdict(count <= *most, || RuleFailure::Findings { count, most: *most })
         }
         // A test that fails on the base and passes here is what this asks for, by any author.

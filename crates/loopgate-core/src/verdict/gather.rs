@@ -220,22 +220,15 @@ pub fn gather(
             (found, _) => found,
         }
     };
-    let checks: IndexMap<CheckName, CheckView> = policy
-        .verify
-        .checks
-        .iter()
-        .map(|(name, check)| {
-            let (kind, standing) = (check.kind, standing(name, check));
-            let baseline = if check.is_opinion() { OnBase::Advises } else { OnBase::Counts };
-            (name.clone(), CheckView { name: name.clone(), kind, standing, baseline, blame: None })
-        })
-        .collect();
+    let gathered = |(name, check): (&CheckName, &CheckPolicy)| {
+        let (kind, standing) = (check.kind, standing(name, check));
+        let baseline = if check.is_opinion() { OnBase::Advises } else { OnBase::Counts };
+        (name.clone(), CheckView { name: name.clone(), kind, standing, baseline, blame: None })
+    };
+    let checks: IndexMap<CheckName, CheckView> = policy.verify.checks.iter().map(gathered).collect();
     let base = snapshot.base_evidence.as_ref();
     let mends_a_test = base.is_some_and(|base| mends(&checks, base));
-    let (coverage, coverage_refused) = match measured(snapshot) {
-        Ok(coverage) => (coverage, None),
-        Err(reason) => (None, Some(reason)),
-    };
+    let measured = measured(snapshot);
     HeadEvidence {
         required_tests: coverage::standings(
             &policy.coverage,
@@ -246,8 +239,8 @@ pub fn gather(
         ),
         mends_a_test,
         checks,
-        coverage,
-        coverage_refused,
+        coverage: measured.as_ref().ok().cloned().flatten(),
+        coverage_refused: measured.err(),
         coverage_on_base: base.and_then(|base| base.coverage.as_ref()).and_then(ChangedCoverage::percent),
     }
 }
@@ -350,16 +343,14 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
         ReceivedEvidence::Refused { reason, .. } => Some(CheckStanding::Refused { reason: reason.clone() }),
         ReceivedEvidence::Accepted(_) => None,
     };
+    let not_started = || external::without_evidence(runs, &snapshot.files);
+    let refused_or_not_started = || received.iter().find_map(refusal).or_else(not_started);
     let refused = legs::refused_since(received, &documents, name, !lost.is_empty());
     match (merged(&speaking), lost) {
         // A failure is final although other jobs brought no evidence.
         (Some(merged), _) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
         (Some(merged), legs) if legs.is_empty() => refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),
-        (None, legs) if legs.is_empty() => received
-            .iter()
-            .find_map(refusal)
-            .or_else(|| external::without_evidence(runs, &snapshot.files))
-            .unwrap_or(CheckStanding::Missing),
+        (None, legs) if legs.is_empty() => refused_or_not_started().unwrap_or(CheckStanding::Missing),
         (_, legs) => refused.unwrap_or(CheckStanding::Lost { legs }),
     }
 }

@@ -158,11 +158,10 @@ impl<'a> Legs<'a> {
         let Some(origin) = &document.workflow else { return Vec::new() };
         if let Some(name) = origin.leg.and_then(|leg| leg.check_run_id).and_then(|id| self.name(&origin.path, id)) {
             let newest = self.executions(&origin.path).filter(|(_, job)| job.name == name).max_by_key(age);
-            return newest
-                .filter(|(run, job)| !self.is_heard(run, job) && (!job.progress.succeeded() || self.has_refusal(run)))
-                .map(|(_, job)| loss(job))
-                .into_iter()
-                .collect();
+            let is_lost = |(run, job): &(&WorkflowRun, &WorkflowJob)| {
+                !self.is_heard(run, job) && (!job.progress.succeeded() || self.has_refusal(run))
+            };
+            return newest.filter(is_lost).map(|(_, job)| loss(job)).into_iter().collect();
         }
         let was_run = |run: &&WorkflowRun| run.progress.conclusion() != Some(Conclusion::Skipped);
         let of_workflow = self.runs.iter().filter(|run| run.path == origin.path).filter(was_run);
@@ -243,10 +242,8 @@ impl<'a> Legs<'a> {
             legs.iter().filter_map(|(origin, leg)| self.name(&origin.path, leg.check_run_id?)).collect();
         let stems: BTreeSet<&str> = names.iter().map(|name| stem(name)).collect();
         let is_alike = |job: &&WorkflowJob| stems.contains(stem(&job.name));
-        let (succeeded, failed): (Vec<_>, Vec<_>) = self
-            .unheard(run)
-            .filter(|job| !names.contains(job.name.as_str()))
-            .partition(|job| job.progress.succeeded());
+        let unnamed = self.unheard(run).filter(|job| !names.contains(job.name.as_str()));
+        let (succeeded, failed): (Vec<_>, Vec<_>) = unnamed.partition(|job| job.progress.succeeded());
         let (alike, others): (Vec<_>, Vec<_>) = failed.into_iter().partition(is_alike);
         let beside = succeeded.iter().filter(|job| is_alike(job) && may_be_silent).count();
         let mut lost: Vec<_> = alike.into_iter().take(missing).map(loss).collect();
@@ -335,11 +332,8 @@ pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
     }
     let legs = Legs::new(std::slice::from_ref(newest), &[], documents);
     let of_path = || legs.origins.iter().map(|(origin, _)| *origin).filter(|origin| origin.path == newest.path);
-    let cut_short: Vec<_> = documents
-        .iter()
-        .filter(|document| document.extent == EvidenceExtent::Interrupted)
-        .filter_map(|document| document.workflow.as_ref())
-        .collect();
+    let cut_short = documents.iter().filter(|document| document.extent == EvidenceExtent::Interrupted);
+    let cut_short: Vec<_> = cut_short.filter_map(|document| document.workflow.as_ref()).collect();
     let mut jobs: BTreeMap<&str, (u32, BTreeSet<u32>)> = BTreeMap::new();
     for (origin, leg) in of_path().filter_map(|origin| Some((origin, origin.leg?))) {
         let (total, spoke) = jobs.entry(&origin.job).or_default();

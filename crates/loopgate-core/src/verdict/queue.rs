@@ -148,11 +148,9 @@ fn origin(number: PrNumber, failure: &GroupFailure, last: &QueueGroup, groups: &
     let has_result = |group: &&QueueGroup| group.result != GroupResult::Running && group.unfinished.is_empty();
     let passes = |group: &&QueueGroup| has_result(group) && !group.fails(failure);
     let same_content = |group: &&QueueGroup| group.tree.is_some() && group.tree == last.tree;
-    if let Some(passed) = groups
-        .iter()
-        .filter(same_content)
-        .find(|group| passes(group) || group.recovered.iter().any(|recovered| recovered.key == failure.key))
-    {
+    let recovered = |group: &QueueGroup| group.recovered.iter().any(|recovered| recovered.key == failure.key);
+    let mut of_content = groups.iter().filter(same_content);
+    if let Some(passed) = of_content.find(|group| passes(group) || recovered(group)) {
         return LeftQueue::Flake { failing, passed_on: passed.head };
     }
     if failure.on_base {
