@@ -118,12 +118,12 @@ fn analysis(view: &FailureView) -> Value {
         "check": view.check,
         "test_name": view.failure.test_name,
         "root_cause": view.told.problem,
-        "category": view.category,
+        "category": view.analysis.category,
         "fix_strategy": view.told.action,
-        "confidence": view.confidence,
-        "rules_matched": view.rules_matched,
+        "confidence": view.analysis.confidence,
+        "rules_matched": view.analysis.rules_matched,
         "patterns_matched": view.memory.iter().filter_map(|found| found.card).collect::<Vec<_>>(),
-        "related": view.related,
+        "related": view.analysis.related,
     })
 }
 

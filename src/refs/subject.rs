@@ -150,7 +150,7 @@ mod tests {
         let twice = Turn::on(&once.state, now).broke("the plan is empty".into());
         let call = LoopCall { notes: Vec::new(), ask: Ask { question: String::new(), options: Vec::new() } };
         let called = Turn::on(&begun.state, now).refused(&[Trigger::Tampering], call.clone(), &policy);
-        let resumed = Turn::on(&called.state, now).resumed(fixtures::login("alice"), None);
+        let resumed = Turn::on(&called.state, now).resumed(fixtures::login("alice"), None, None);
         let stopped = |words: Option<&str>| {
             Turn::on(&begun.state, now).stopped(words.map(str::to_owned), fixtures::login("alice"))
         };

@@ -119,8 +119,8 @@ fn failure(texts: &mut Texts) -> FailureView {
     view.blame = Blame::Flaky;
     view.told = line(texts);
     view.cause = loopgate_core::Fingerprint::from_bytes(texts.next.to_be_bytes()).into();
-    view.rules_matched = vec![texts.take()];
-    view.related = vec![texts.take()];
+    view.analysis.rules_matched = vec![texts.take()];
+    view.analysis.related = vec![texts.take()];
     view.memory = vec![MemoryMatch {
         fingerprint: loopgate_core::Fingerprint::from_bytes([3; 8]),
         card: Some(view.cause),

@@ -95,9 +95,9 @@ pub use model::{
 pub use plain::{folded, plain};
 pub use posts::{Announcement, Dispatch};
 pub use reflex::{
-    FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_dispute, loop_exhausted, loop_fewer_tests,
-    loop_fix_message, loop_history, loop_iteration, loop_list, loop_plan, loop_refusal, loop_report, loop_status,
-    loop_verdict, status_word as loop_status_word,
+    FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_dispute, loop_exhausted, loop_fix_message,
+    loop_history, loop_iteration, loop_list, loop_plan, loop_refusal, loop_report, loop_status, loop_verdict,
+    status_word as loop_status_word,
 };
 pub use sanitize::{block as plain_block, line as plain_line, percent_encoded};
 pub use status::{STATUS_MARKER, job_summary};

@@ -108,7 +108,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     // Where it waits for capabilities, the verdict and the next step name them.
     let says_capabilities = matches!(decision.action, NextAction::WaitForPush { .. });
     let capabilities = Some(&view.capabilities).filter(|progress| progress.total > 0 && !says_capabilities);
-    let flags = view.flags.values().map(|cause| (words::trigger(cause.trigger()), causes::cause_in_words(cause)));
+    let flags = view.flags.iter().map(|(trigger, cause)| (words::trigger(*trigger), causes::cause_in_words(cause)));
     context! {
         icon => stands.icon,
         verdict => stands.words,

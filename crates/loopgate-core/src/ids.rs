@@ -33,10 +33,27 @@ fn shorten(text: &str) -> String {
     text.chars().take(60).flat_map(char::escape_debug).collect()
 }
 
-/// Text forms shared by every newtype that is written as a string.
-macro_rules! written_as_text {
-    ($name:ident, $pattern:literal) => {
+/// A newtype that is read from a text of one form and written in it. `$expected` completes the sentence "`text` is not …";
+/// `$read` makes the value of a text that has the form, and `$write` writes it.
+macro_rules! text_form {
+    ($name:ident, $expected:expr, $pattern:expr, $read:expr, $write:expr) => {
+        impl FromStr for $name {
+            type Err = Malformed;
+            fn from_str(text: &str) -> Result<Self, Malformed> {
+                let read: fn(&str) -> Option<Self> = $read;
+                read(text).ok_or_else(|| Malformed::new(text, $expected))
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                let write: fn(&Self, &mut fmt::Formatter<'_>) -> fmt::Result = $write;
+                write(self, f)
+            }
+        }
+
         serde_as_text!($name);
+
         impl JsonSchema for $name {
             fn schema_name() -> Cow<'static, str> {
                 stringify!($name).into()
@@ -51,21 +68,16 @@ macro_rules! written_as_text {
 /// Bytes that are written as hex digits.
 macro_rules! hex_digits {
     ($name:ident, $expected:literal, $pattern:literal) => {
-        impl FromStr for $name {
-            type Err = Malformed;
-            fn from_str(text: &str) -> Result<Self, Malformed> {
+        text_form!(
+            $name,
+            $expected,
+            $pattern,
+            |text| {
                 let mut read = Self(Default::default());
-                hex::decode_to_slice(text, &mut read.0).map_err(|_| Malformed::new(text, $expected))?;
-                Ok(read)
-            }
-        }
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&hex::encode(self.0))
-            }
-        }
-
-        written_as_text!($name, $pattern);
+                hex::decode_to_slice(text, &mut read.0).ok().map(|()| read)
+            },
+            |bytes, f| f.write_str(&hex::encode(bytes.0))
+        );
     };
 }
 
@@ -133,26 +145,20 @@ impl RepoName {
     }
 }
 
-impl FromStr for RepoName {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
-        let malformed = || Malformed::new(text, "a repository as owner/name");
-        let (owner, name) = text.split_once('/').ok_or_else(malformed)?;
+text_form!(
+    RepoName,
+    "a repository as owner/name",
+    "^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$",
+    |text| {
+        let (owner, name) = text.split_once('/')?;
         let plain = |part: &str, more: &str| {
             (1..=100).contains(&part.len()) && part.chars().all(|c| c.is_ascii_alphanumeric() || more.contains(c))
         };
         let is_valid = plain(owner, "-_") && plain(name, "-_.") && name != "." && name != "..";
-        is_valid.then(|| Self::of(owner, name)).ok_or_else(malformed)
-    }
-}
-
-impl fmt::Display for RepoName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}/{}", self.owner, self.name)
-    }
-}
-
-written_as_text!(RepoName, "^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$");
+        is_valid.then(|| Self::of(owner, name))
+    },
+    |name, f| write!(f, "{}/{}", name.owner, name.name)
+);
 
 /// The login of an account. Logins are shown as written and compared without regard to ASCII case; where it matters
 /// *who* somebody is, compare [`UserId`]s, since logins can be renamed and taken over.
@@ -172,27 +178,19 @@ impl Login {
     }
 }
 
-impl FromStr for Login {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
+text_form!(
+    Login,
+    "a GitHub login",
+    r"^[A-Za-z0-9_-]+(\[bot\])?$",
+    |text| {
         // Apps act as `slug[bot]`; managed users carry `_shortcode`.
         let core = text.strip_suffix("[bot]").unwrap_or(text);
         let plain = |c: char| c.is_ascii_alphanumeric() || c == '-' || c == '_';
-        if (1..=100).contains(&core.len()) && core.chars().all(plain) {
-            Ok(Self(Ascii::new(text.to_owned())))
-        } else {
-            Err(Malformed::new(text, "a GitHub login"))
-        }
-    }
-}
-
-impl fmt::Display for Login {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-written_as_text!(Login, r"^[A-Za-z0-9_-]+(\[bot\])?$");
+        let is_valid = (1..=100).contains(&core.len()) && core.chars().all(plain);
+        is_valid.then(|| Self(Ascii::new(text.to_owned())))
+    },
+    |login, f| login.0.fmt(f)
+);
 
 /// A team as `org/slug`, compared without regard to ASCII case and written in lower case.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -208,35 +206,17 @@ impl TeamSlug {
     }
 }
 
-impl FromStr for TeamSlug {
-    type Err = Malformed;
-    fn from_str(text: &str) -> Result<Self, Malformed> {
-        let name = text.to_ascii_lowercase().parse().map_err(|_| Malformed::new(text, "a team as org/slug"))?;
-        Ok(Self(name))
-    }
-}
+text_form!(
+    TeamSlug,
+    "a team as org/slug",
+    "^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$",
+    |text| text.to_ascii_lowercase().parse().ok().map(Self),
+    |team, f| team.0.fmt(f)
+);
 
-impl fmt::Display for TeamSlug {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-
-written_as_text!(TeamSlug, "^[A-Za-z0-9_-]+/[A-Za-z0-9._-]+$");
-
-/// Names that people write in the configuration: short, lower-case, one word, or for `path` several with `/` between.
-macro_rules! slug {
-    ($(#[$doc:meta])* $name:ident, $expected:literal) => {
-        slug!($(#[$doc])* $name, $expected, "^[a-z0-9][a-z0-9_-]{0,39}$", |text: &str| {
-            text.len() <= 40 && is_slug(text)
-        });
-    };
-    ($(#[$doc:meta])* path $name:ident, $expected:literal) => {
-        slug!($(#[$doc])* $name, $expected, "^[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)*$", |text: &str| {
-            text.len() <= 40 && text.split('/').all(is_slug)
-        });
-    };
-    ($(#[$doc:meta])* $name:ident, $expected:literal, $pattern:literal, $is_valid:expr) => {
+/// Names that people write in the configuration, and how a text is recognised as one.
+macro_rules! names {
+    ($($(#[$doc:meta])* $name:ident, $expected:literal, $pattern:expr, $is_valid:expr;)*) => {$(
         $(#[$doc])*
         #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
         pub struct $name(String);
@@ -247,52 +227,60 @@ macro_rules! slug {
             }
         }
 
-        impl FromStr for $name {
-            type Err = Malformed;
-            fn from_str(text: &str) -> Result<Self, Malformed> {
-                $is_valid(text).then(|| Self(text.to_owned())).ok_or_else(|| Malformed::new(text, $expected))
-            }
-        }
-
-        impl fmt::Display for $name {
-            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str(&self.0)
-            }
-        }
-
-        written_as_text!($name, $pattern);
-    };
+        text_form!(
+            $name,
+            $expected,
+            $pattern,
+            |text| {
+                let is_valid: fn(&str) -> bool = $is_valid;
+                is_valid(text).then(|| Self(text.to_owned()))
+            },
+            |name, f| f.write_str(&name.0)
+        );
+    )*};
 }
 
+/// At most 40 characters of `a-z 0-9 - _`, of which the first is none of the last two.
 fn is_slug(text: &str) -> bool {
     let plain = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-' || c == '_';
-    text.starts_with(|c: char| c.is_ascii_lowercase() || c.is_ascii_digit()) && text.chars().all(plain)
+    text.len() <= 40 && text.starts_with(|c: char| plain(c) && c != '-' && c != '_') && text.chars().all(plain)
 }
 
-slug! {
+/// At most 40 characters: such words with `/` between them.
+fn is_path(text: &str) -> bool {
+    text.len() <= 40 && text.split('/').all(is_slug)
+}
+
+fn is_alias(text: &str) -> bool {
+    let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+    (3..=64).contains(&text.len()) && text.split('-').all(is_word)
+}
+
+/// The patterns of the two, for schemas.
+const SLUG: &str = "^[a-z0-9][a-z0-9_-]{0,39}$";
+const PATH: &str = "^[a-z0-9][a-z0-9_-]*(/[a-z0-9][a-z0-9_-]*)*$";
+
+names! {
     /// The name of a gate: `security`, `payments`. At most 40 characters of `a-z 0-9 - _`.
-    GateName, "a gate name (lower-case letters, digits, - and _, at most 40)"
-}
-
-slug! {
+    GateName, "a gate name (lower-case letters, digits, - and _, at most 40)", SLUG, is_slug;
     /// What a request calls a pattern that opens a gate: `auth_check_removed`.
-    PatternName, "a pattern's name (lower-case letters, digits, - and _, at most 40)"
-}
-
-slug! {
+    PatternName, "a pattern's name (lower-case letters, digits, - and _, at most 40)", SLUG, is_slug;
     /// The name of a template for the comment that asks for a gate: `security` for `gates/security.md`.
-    TemplateName, "a template's name (lower-case letters, digits, - and _, at most 40)"
-}
-
-slug! {
+    TemplateName, "a template's name (lower-case letters, digits, - and _, at most 40)", SLUG, is_slug;
     /// The name of a check in the configuration: `unit`, `api/test`. At most 40 characters of `a-z 0-9 - _`, with `/`
     /// between the parts of a path.
-    path CheckName, "a check name (lower-case letters, digits, -, _ and / between words, at most 40)"
-}
-
-slug! {
+    CheckName, "a check name (lower-case letters, digits, -, _ and / between words, at most 40)", PATH, is_path;
     /// The id of an evaluation rule; checks give their rule their own name.
-    path RuleId, "a rule id (lower-case letters, digits, -, _ and / between words, at most 40)"
+    RuleId, "a rule id (lower-case letters, digits, -, _ and / between words, at most 40)", PATH, is_path;
+    /// The name a local loop is called by: a lower-case hyphen slug of 3 to 64 characters.
+    ///
+    /// ```
+    /// use loopgate_core::reflex::Alias;
+    ///
+    /// assert_eq!(Alias::of_task("Fix the login, please!").to_string(), "fix-the-login-please");
+    /// assert!("Fix".parse::<Alias>().is_err());
+    /// ```
+    Alias, "an alias (lower-case words joined by hyphens, 3 to 64 characters)", "^[a-z0-9]+(-[a-z0-9]+)*$", is_alias;
 }
 
 /// The name of a check that has none.
@@ -305,21 +293,6 @@ impl Default for CheckName {
 impl From<&CheckName> for RuleId {
     fn from(check: &CheckName) -> Self {
         Self(check.0.clone())
-    }
-}
-
-slug! {
-    /// The name a local loop is called by: a lower-case hyphen slug of 3 to 64 characters.
-    ///
-    /// ```
-    /// use loopgate_core::reflex::Alias;
-    ///
-    /// assert_eq!(Alias::of_task("Fix the login, please!").to_string(), "fix-the-login-please");
-    /// assert!("Fix".parse::<Alias>().is_err());
-    /// ```
-    Alias, "an alias (lower-case words joined by hyphens, 3 to 64 characters)", "^[a-z0-9]+(-[a-z0-9]+)*$", |text: &str| {
-        let is_word = |word: &str| !word.is_empty() && word.chars().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
-        (3..=64).contains(&text.len()) && text.split('-').all(is_word)
     }
 }
 

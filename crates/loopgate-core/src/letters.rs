@@ -4,7 +4,7 @@
 //! certainty: the table holds the look-alikes of ASCII letters that people and attackers really meet, and Unicode's
 //! compatibility decomposition covers full-width, mathematical, circled and accented letters.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::HashMap, sync::LazyLock};
 
 use unicode_normalization::{UnicodeNormalization, char::is_combining_mark};
 
@@ -86,62 +86,45 @@ pub(crate) const fn is_invisible(character: char) -> bool {
     )
 }
 
-fn look_alike(c: char) -> char {
-    if c.is_ascii() {
-        return c;
-    }
-    let at = LOOK_ALIKES.binary_search_by_key(&c, |&(like, _)| like);
-    at.map_or(c, |at| LOOK_ALIKES[at].1)
-}
-
-/// Sorted by the first character.
-#[rustfmt::skip]
-const LOOK_ALIKES: &[(char, char)] = &[
+/// The look-alikes of a script, and the ASCII letters that they look like, in the same order.
+const LOOK_ALIKES: &[(&str, &str)] = &[
     // Latin beyond ASCII
-    ('Ø', 'O'), ('ø', 'o'), ('đ', 'd'), ('ı', 'i'), ('ł', 'l'), ('ƒ', 'f'), ('ǀ', 'l'), ('ǃ', '!'), ('ɑ', 'a'),
-    ('ɛ', 'e'), ('ɡ', 'g'), ('ɩ', 'i'), ('ɪ', 'i'), ('ɴ', 'n'), ('ɾ', 'r'), ('ʀ', 'r'), ('ʋ', 'v'), ('ʏ', 'y'),
-    ('ʙ', 'b'), ('ʜ', 'h'), ('ʟ', 'l'),
+    ("Øøđıłƒǀǃɑɛɡɩɪɴɾʀʋʏʙʜʟ", "Oodilfl!aegiinrrvybhl"),
     // Greek
-    ('Α', 'A'), ('Β', 'B'), ('Ε', 'E'), ('Ζ', 'Z'), ('Η', 'H'), ('Ι', 'I'), ('Κ', 'K'), ('Μ', 'M'), ('Ν', 'N'),
-    ('Ο', 'O'), ('Ρ', 'P'), ('Τ', 'T'), ('Υ', 'Y'), ('Χ', 'X'), ('α', 'a'), ('β', 'b'), ('γ', 'y'), ('ε', 'e'),
-    ('η', 'n'), ('ι', 'i'), ('κ', 'k'), ('ν', 'v'), ('ο', 'o'), ('ρ', 'p'), ('σ', 'o'), ('τ', 't'), ('υ', 'u'),
-    ('χ', 'x'), ('ω', 'w'), ('ϲ', 'c'), ('ϳ', 'j'),
+    ("ΑΒΕΖΗΙΚΜΝΟΡΤΥΧαβγεηικνορστυχωϲϳ", "ABEZHIKMNOPTYXabyenikvopotuxwcj"),
     // Cyrillic
-    ('Ѕ', 'S'), ('І', 'I'), ('Ј', 'J'), ('А', 'A'), ('В', 'B'), ('Е', 'E'), ('К', 'K'), ('М', 'M'), ('Н', 'H'),
-    ('О', 'O'), ('Р', 'P'), ('С', 'C'), ('Т', 'T'), ('У', 'Y'), ('Х', 'X'), ('Ь', 'b'), ('а', 'a'), ('в', 'b'),
-    ('г', 'r'), ('е', 'e'), ('к', 'k'), ('м', 'm'), ('н', 'h'), ('о', 'o'), ('п', 'n'), ('р', 'p'), ('с', 'c'),
-    ('т', 't'), ('у', 'y'), ('х', 'x'), ('ь', 'b'), ('ѕ', 's'), ('і', 'i'), ('ј', 'j'), ('ѡ', 'w'), ('ѵ', 'v'),
-    ('Ү', 'Y'), ('ү', 'y'), ('Һ', 'H'), ('һ', 'h'), ('Ӏ', 'l'), ('ӏ', 'l'), ('Ԁ', 'd'), ('ԁ', 'd'), ('Ԛ', 'Q'),
-    ('ԛ', 'q'), ('Ԝ', 'W'), ('ԝ', 'w'),
+    ("ЅІЈАВЕКМНОРСТУХЬавгекмнопрстухьѕіјѡѵҮүҺһӀӏԀԁԚ", "SIJABEKMHOPCTYXbabrekmhonpctyxbsijwvYyHhllddQ"),
+    ("ԛԜԝ", "qWw"),
     // Armenian
-    ('Լ', 'L'), ('Ս', 'U'), ('Տ', 'S'), ('Օ', 'O'), ('ա', 'w'), ('զ', 'q'), ('հ', 'h'), ('յ', 'j'), ('ո', 'n'),
-    ('ռ', 'n'), ('ս', 'u'), ('ց', 'g'), ('ք', 'p'), ('օ', 'o'),
+    ("ԼՍՏՕազհյոռսցքօ", "LUSOwqhjnnugpo"),
     // Cherokee
-    ('Ꭰ', 'D'), ('Ꭱ', 'R'), ('Ꭲ', 'T'), ('Ꭵ', 'i'), ('Ꭺ', 'A'), ('Ꭻ', 'J'), ('Ꭼ', 'E'), ('Ꮃ', 'W'), ('Ꮇ', 'M'),
-    ('Ꮋ', 'H'), ('Ꮍ', 'Y'), ('Ꮐ', 'G'), ('Ꮓ', 'Z'), ('Ꮟ', 'b'), ('Ꮢ', 'R'), ('Ꮤ', 'W'), ('Ꮥ', 'S'), ('Ꮩ', 'V'),
-    ('Ꮪ', 'S'), ('Ꮮ', 'L'), ('Ꮯ', 'C'), ('Ꮲ', 'P'), ('Ꮶ', 'K'),
+    ("ᎠᎡᎢᎥᎪᎫᎬᎳᎷᎻᎽᏀᏃᏏᏒᏔᏕᏙᏚᏞᏟᏢᏦ", "DRTiAJEWMHYGZbRWSVSLCPK"),
     // Small capitals
-    ('ᴀ', 'a'), ('ᴄ', 'c'), ('ᴅ', 'd'), ('ᴇ', 'e'), ('ᴊ', 'j'), ('ᴋ', 'k'), ('ᴍ', 'm'), ('ᴏ', 'o'), ('ᴘ', 'p'),
-    ('ᴛ', 't'), ('ᴜ', 'u'), ('ᴠ', 'v'), ('ᴡ', 'w'), ('ᴢ', 'z'),
+    ("ᴀᴄᴅᴇᴊᴋᴍᴏᴘᴛᴜᴠᴡᴢꜰꜱ", "acdejkmoptuvwzfs"),
     // Punctuation
-    ('‐', '-'), ('‑', '-'), ('‒', '-'), ('–', '-'), ('—', '-'), ('⁄', '/'), ('−', '-'), ('∕', '/'), ('∶', ':'),
+    ("‐‑‒–—⁄−∕∶", "-----/-/:"),
     // Coptic
-    ('ⲁ', 'a'), ('ⲟ', 'o'), ('ⲣ', 'p'), ('ⲥ', 'c'),
+    ("ⲁⲟⲣⲥ", "aopc"),
     // Lisu
-    ('ꓐ', 'B'), ('ꓑ', 'P'), ('ꓓ', 'D'), ('ꓔ', 'T'), ('ꓖ', 'G'), ('ꓗ', 'K'), ('ꓙ', 'J'), ('ꓚ', 'C'), ('ꓜ', 'Z'),
-    ('ꓝ', 'F'), ('ꓟ', 'M'), ('ꓠ', 'N'), ('ꓡ', 'L'), ('ꓢ', 'S'), ('ꓣ', 'R'), ('ꓦ', 'V'), ('ꓧ', 'H'), ('ꓪ', 'W'),
-    ('ꓫ', 'X'), ('ꓬ', 'Y'), ('ꓮ', 'A'), ('ꓰ', 'E'), ('ꓲ', 'I'), ('ꓳ', 'O'), ('ꓴ', 'U'),
-    // More small capitals
-    ('ꜰ', 'f'), ('ꜱ', 's'),
+    ("ꓐꓑꓓꓔꓖꓗꓙꓚꓜꓝꓟꓠꓡꓢꓣꓦꓧꓪꓫꓬꓮꓰꓲꓳꓴ", "BPDTGKJCZFMNLSRVHWXYAEIOU"),
 ];
+
+fn look_alike(letter: char) -> char {
+    static TABLE: LazyLock<HashMap<char, char>> =
+        LazyLock::new(|| LOOK_ALIKES.iter().flat_map(|(likes, letters)| likes.chars().zip(letters.chars())).collect());
+    TABLE.get(&letter).copied().unwrap_or(letter)
+}
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn the_table_is_sorted() {
-        assert!(LOOK_ALIKES.is_sorted_by_key(|&(like, _)| like));
+    fn each_look_alike_has_its_letter() {
+        for (likes, letters) in LOOK_ALIKES {
+            assert_eq!(likes.chars().count(), letters.chars().count(), "{likes}");
+        }
+        assert_eq!("ØꜱАοօⲥ".chars().map(look_alike).collect::<String>(), "OsAooc");
     }
 
     #[test]

@@ -1,4 +1,10 @@
-//! Types that documents know by a text: enumerations whose variants each have a word, and newtypes.
+//! Types that documents know by a text: enumerations whose variants each have a word, and newtypes. And the expressions by
+//! which texts are read.
+
+use std::{ops::Deref, sync::LazyLock};
+
+use regex::Regex;
+use serde::{Deserialize, Deserializer, de};
 
 /// Makes an enumeration that serde and people know by the same words: each stands beside its variant, once.
 #[macro_export]
@@ -71,6 +77,30 @@ macro_rules! data {
         toml::from_str(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", $file)))
             .expect("a file of this crate that a test reads")
     };
+}
+
+/// A regular expression that is written in a data file. It is compiled when it is first used, because a process uses few
+/// of the hundreds there are. Tests compile each of them.
+#[derive(Debug)]
+pub struct Pattern(LazyLock<Regex, Box<dyn FnOnce() -> Regex + Send>>);
+
+impl Deref for Pattern {
+    type Target = Regex;
+
+    fn deref(&self) -> &Regex {
+        &self.0
+    }
+}
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let text = String::deserialize(deserializer)?;
+        if cfg!(test) {
+            Regex::new(&text).map_err(de::Error::custom)?;
+        }
+        let compile = move || Regex::new(&text).expect("the tests have compiled each pattern of the data files");
+        Ok(Self(LazyLock::new(Box::new(compile))))
+    }
 }
 
 /// The text of the first group that takes part in a match.

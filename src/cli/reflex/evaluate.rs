@@ -14,7 +14,7 @@ use crate::{
         working_tree::{self, Shown},
     },
     refs::{MemoryNotes, MemoryStore, attempt_document},
-    render::{self, feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
+    render::{self, feedback, loop_breach, loop_call_of, loop_critique},
     runner::{self, Extent, Plan},
 };
 use loopgate_core::{
@@ -24,7 +24,7 @@ use loopgate_core::{
     memory::{AppliedFix, Retention},
     observed::{ChangedFile, ChangedFiles, Snapshot},
     policy::{Look, Phase, Policy, Trigger},
-    reflex::{self, Evaluated, Turn},
+    reflex::{Evaluated, Turn},
     state::RunStatus,
     verdict::{Evaluation, coverage, evaluate, gather},
 };
@@ -94,13 +94,10 @@ impl Session<'_> {
         let (critique, call) = (loop_critique(&decision.view), loop_call_of(&decision));
         let found = Evaluated::Head { decision: &decision, critique: &critique, call: call.as_ref() };
         let now = Utc::now();
-        let mut turn = match Turn::on(&self.state, now).evaluated(found, &checked.checks, &checked.edited, policy) {
+        let turn = match Turn::on(&self.state, now).evaluated(found, &checked.checks, &checked.edited, policy) {
             Ok(turn) => turn,
             Err(breach) => return self.break_off(loop_breach(&breach)).await,
         };
-        if let Some(fewer) = reflex::fewer_tests(&turn.state, &checked.checks) {
-            turn = turn.tampered(loop_call(Trigger::Tampering, vec![loop_fewer_tests(&fewer)]), policy);
-        }
         let fix = self.reflex().fixes.last().filter(|fix| fix.iteration + 1 == self.state.iteration);
         let attempt = match &decision.attempt {
             Some(record) => {

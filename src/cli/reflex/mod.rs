@@ -175,7 +175,7 @@ async fn resume(session: &mut Session<'_>, Resumption { accept, settle }: &Resum
         if let (Some(_), Some(edits)) = (&accepted, edits) {
             session.take_over(edits)?;
         }
-        let turn = Turn::on(&session.state, chrono::Utc::now()).resumed(local_workspace::person(), accepted);
+        let turn = Turn::on(&session.state, chrono::Utc::now()).resumed(local_workspace::person(), accepted, None);
         session.save(turn, None).await?;
     }
     Ok(session.workspace.repository.enter_task(&local_workspace::task_ref(&session.alias)).await?)

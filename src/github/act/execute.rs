@@ -30,7 +30,7 @@ use crate::{
 };
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, Timestamp,
-    attempts::rerun::{Extent, RerunRequest},
+    attempts::rerun::RerunRequest,
     deciding::MergedBranch,
     gate::{Reacted, ReactionKind, Reviewer},
     observed::{AppIdentity, CheckProgress, Snapshot},
@@ -537,9 +537,9 @@ fn reactions(to: Reacted) -> String {
 }
 
 fn rerun_path(ask: RerunRequest) -> String {
-    match (ask.what, ask.extent) {
-        (Repeatable::WorkflowRun { id, .. }, Extent::FailedJobs) => format!("actions/runs/{id}/rerun-failed-jobs"),
-        (Repeatable::WorkflowRun { id, .. }, Extent::Whole) => format!("actions/runs/{id}/rerun"),
+    match (ask.what, ask.only_failed_jobs) {
+        (Repeatable::WorkflowRun { id, .. }, true) => format!("actions/runs/{id}/rerun-failed-jobs"),
+        (Repeatable::WorkflowRun { id, .. }, false) => format!("actions/runs/{id}/rerun"),
         (Repeatable::Job { id }, _) => format!("actions/jobs/{id}/rerun"),
         (Repeatable::CheckRun { id, .. }, _) => format!("check-runs/{id}/rerequest"),
     }

@@ -120,7 +120,7 @@ fn a_test_with_a_known_fix_is_not_listed_without_one() {
     let mut memory = loopgate_core::memory::Memory::default();
     let found = fixtures::failure();
     let card = serde_json::json!({ "id": found.cause, "fingerprints": [], "test": "fixed", "template": "", "error_type":
-        "AssertionError", "cause": "", "category": found.category, "fix": { "commit": fixtures::sha(1), "description": "",
+        "AssertionError", "cause": "", "category": found.analysis.category, "fix": { "commit": fixtures::sha(1), "description": "",
         "diff_summary": "", "files_modified": [] }, "fix_pull_request": null, "fixed_at": now(), "citations": [], "mended_in": [],
         "first_seen": now(), "last_seen": now() });
     memory.cards.insert(found.cause, serde_json::from_value(card).unwrap());

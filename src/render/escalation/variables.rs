@@ -155,7 +155,7 @@ fn root_causes(causes: &[Cause<'_>]) -> Markdown {
         let told = told.into_iter().filter(|words| !words.is_empty());
         let told: Vec<String> = told.map(|told| words::sentence(told, 300).into_string()).collect();
         let told = if told.is_empty() { "The cause is not certain.".to_owned() } else { told.join(" ") };
-        let (id, category) = (code(&view.cause.to_string()), word("category", view.category.as_str()));
+        let (id, category) = (code(&view.cause.to_string()), word("category", view.analysis.category.as_str()));
         format!("- {id} ({category}): {told}")
     };
     Markdown::ours(causes.iter().map(line).collect::<Vec<_>>().join("\n"))

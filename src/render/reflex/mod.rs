@@ -25,7 +25,7 @@ use loopgate_core::{
     deciding::{Decision, View},
     escalation::Question,
     policy::Trigger,
-    reflex::{Ask, Breach, CritiqueItem, EditRefusal, Exhausted, FewerTests, FixRecord, LoopCall},
+    reflex::{Ask, Breach, CritiqueItem, EditRefusal, Exhausted, FixRecord, LoopCall},
     state::{Dispute, LoopState, RunStatus, StopReason},
     text::one_line,
     verdict::{Evaluation, FailureView},
@@ -157,9 +157,12 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
 /// A call by an evaluation; `None` if the decision calls no person.
 pub fn loop_call_of(decision: &Decision) -> Option<LoopCall> {
     let escalation = decision.view.escalation.as_ref()?;
+    let notes = vec![format!("What was seen: {}.", causes::recognised(escalation))];
+    if escalation.trigger == Trigger::Tampering {
+        return Some(loop_call(Trigger::Tampering, notes));
+    }
     let question = causes::question(&escalation.question);
-    let ask = Ask { question, options: causes::options(&escalation.question) };
-    Some(LoopCall { notes: vec![format!("What was seen: {}.", causes::recognised(escalation))], ask })
+    Some(LoopCall { notes, ask: Ask { question, options: causes::options(&escalation.question) } })
 }
 
 /// A call by somebody who says that a failure is not theirs to fix.
@@ -184,12 +187,6 @@ pub fn loop_exhausted(exhausted: &Exhausted) -> String {
 /// Why edits are refused.
 pub fn loop_refusal(refusal: &EditRefusal) -> String {
     messages::plain("edit_refusal", refusal, context! {})
-}
-
-/// That tests are gone.
-pub fn loop_fewer_tests(tests: &FewerTests) -> String {
-    let FewerTests { before, after, fix } = tests;
-    format!("{before} tests ran before the fix and {after} after it. The fix is {}.", fix.short())
 }
 
 /// How a step went wrong.

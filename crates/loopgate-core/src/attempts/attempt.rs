@@ -11,10 +11,10 @@ use crate::{
     state::{AttemptDigest, CoverageMet, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
     text,
     verdict::{
-        Evaluation, RuleOutcome, Verification,
+        Evaluation, RuleOutcome, RuleView, Verification,
         blame::CheckBlame,
         evaluate::COVERAGE_RULE,
-        gather::{GatheredCheck, HeadEvidence},
+        gather::{CheckView, HeadEvidence},
         review,
     },
 };
@@ -100,7 +100,7 @@ pub fn digest(
 
 /// Places of findings that are no tests' failures, as `file:line`.
 fn named_places(evidence: &HeadEvidence) -> BTreeSet<String> {
-    let failing = evidence.checks.values().filter(|check| check.has_failed()).filter_map(GatheredCheck::evidence);
+    let failing = evidence.checks.values().filter(|check| check.has_failed()).filter_map(CheckView::evidence);
     let findings = failing.clone().flat_map(|check| &check.findings).filter_map(|finding| finding.location.as_ref());
     let findings = findings.filter_map(|place| Some((place.file.as_str(), place.line?)));
     let failures = failing.flat_map(|check| &check.failures).filter(|failure| failure.test_name.is_none());
@@ -125,15 +125,12 @@ fn lacking(result: VerificationResult, own: &[&CheckBlame], verification: &Verif
     }
     let is_coverage =
         |check: &CheckName| evidence.checks.get(check).is_some_and(|check| check.kind == CheckKind::Coverage);
-    let failed = evaluation
-        .rules
-        .iter()
-        .filter(|rule| rule.severity != Severity::Info && matches!(rule.outcome, RuleOutcome::Failed(_)));
-    let mut short = failed.map(|rule| {
+    let failed = || evaluation.rules.iter().filter(|rule| matches!(rule.outcome, RuleOutcome::Failed(_)));
+    let is_of_coverage = |rule: &RuleView| {
         rule.id.as_str() == COVERAGE_RULE || rule.id.as_str().parse().is_ok_and(|check| is_coverage(&check))
-    });
-    let any = evaluation.rules.iter().any(|rule| matches!(rule.outcome, RuleOutcome::Failed(_)));
-    if any && short.all(|is_coverage| is_coverage) && own.iter().all(|blame| is_coverage(&blame.check)) {
+    };
+    let is_short = failed().all(|rule| rule.severity == Severity::Info || is_of_coverage(rule));
+    if is_short && failed().next().is_some() && own.iter().all(|blame| is_coverage(&blame.check)) {
         return Some(Lacking::Coverage);
     }
     let silent = !own.is_empty() && own.iter().all(|blame| says_nothing(evidence, &blame.check));
@@ -146,13 +143,13 @@ pub fn next_number(state: &LoopState) -> u32 {
 }
 
 fn says_nothing(evidence: &HeadEvidence, check: &CheckName) -> bool {
-    evidence.checks.get(check).and_then(GatheredCheck::evidence).is_none_or(|found| found.failures.is_empty())
+    evidence.of_check(check).is_none_or(|found| found.failures.is_empty())
 }
 
 /// The failure of a check that failed without one failure in its reports. Two such failures differ only by the end of
 /// the log.
 fn silent_failure(evidence: &HeadEvidence, check: &CheckName) -> Failure {
-    let found = evidence.checks.get(check).and_then(GatheredCheck::evidence);
+    let found = evidence.of_check(check);
     let log = found.map(last_words).filter(|words| !words.is_empty());
     Failure {
         test_name: Some(check.to_string()),

@@ -4,13 +4,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    evidence::{
-        Against, CheckEvidence, Compare, Outcome, OutcomesExtent, TestId, TestOutcomes, TestState, is_declared,
-    },
+    evidence::{Against, CheckEvidence, Compare, Outcome, TestId, TestOutcomes, TestState, is_declared},
     observed::BaseEvidence,
     state::AttemptDigest,
     verdict::{
-        gather::{GatheredCheck, HeadEvidence},
+        gather::{CheckView, HeadEvidence},
         tamper::Tampering,
     },
 };
@@ -27,7 +25,7 @@ struct Side<'a> {
 /// Names of tests that failed and passed on this very commit: in one run of their check, or in two. `before` is the
 /// attempt that was counted of this head earlier.
 pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSet<String> {
-    let checks = || evidence.checks.values().filter_map(GatheredCheck::evidence);
+    let checks = || evidence.ended();
     let mut flaky: BTreeSet<String> = checks().flat_map(|check| check.flaky_tests.iter().cloned()).collect();
     if let Some(before) = before {
         flaky.extend(before.flaky.iter().cloned());
@@ -47,12 +45,12 @@ pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSe
 
 /// Every test that ran on the head, over all checks.
 pub fn test_outcomes(evidence: &HeadEvidence) -> Option<TestOutcomes> {
-    CheckEvidence::all_tests(evidence.checks.values().filter_map(GatheredCheck::evidence))
+    CheckEvidence::all_tests(evidence.ended())
 }
 
 /// Tests of all checks with results; `None` if no check of tests has any.
 pub fn total(evidence: &HeadEvidence) -> Option<u64> {
-    CheckEvidence::sum(evidence.checks.values().filter_map(GatheredCheck::evidence), |results| results.total)
+    CheckEvidence::sum(evidence.ended(), |results| results.total)
 }
 
 fn is_green(test_outcomes: &TestOutcomes, id: TestId) -> bool {
@@ -75,23 +73,20 @@ pub fn compare(
     let all = test_outcomes(evidence);
     let now = Side { failing: digest.failing_tests.clone(), tests: all.as_ref() };
     let base_tests = CheckEvidence::all_tests(base.into_iter().flat_map(|base| base.checks.values()));
-    let (before, against) = match (previous, base) {
+    let (before, against, total_before) = match (previous, base) {
         (Some(previous), _) => {
             let failing = previous.failing_tests.clone();
-            (Side { failing, tests: previous.tests.as_ref() }, Against::AttemptBefore)
+            (Side { failing, tests: previous.tests.as_ref() }, Against::AttemptBefore, previous.total_tests)
         }
         (None, Some(base)) => {
             let failures = base.checks.values().flat_map(|check| &check.failures).take(MOST_NAMES);
             let failing = failures.filter_map(|failure| Some((failure.test_name.clone()?, failure.test_id))).collect();
-            (Side { failing, tests: base_tests.as_ref() }, Against::Base)
+            let total = CheckEvidence::sum(base.checks.values(), |results| results.total);
+            (Side { failing, tests: base_tests.as_ref() }, Against::Base, total)
         }
         (None, None) => {
             return (Compare { flaky: digest.flaky.clone(), ..Compare::default() }, BTreeSet::new());
         }
-    };
-    let total_before = match against {
-        Against::AttemptBefore => previous.and_then(|previous| previous.total_tests),
-        Against::Base => base.and_then(|base| CheckEvidence::sum(base.checks.values(), |results| results.total)),
     };
     let ran_all = total_before.is_none_or(|before| digest.total_tests.is_some_and(|now| now >= before));
     let passes = |name: &str, id: Option<TestId>| {
@@ -129,11 +124,15 @@ fn sets(
     let fixed = before.failing.iter().filter(|(name, id)| passes(name, **id));
     let (mut added, mut removed) = (BTreeSet::new(), BTreeSet::new());
     if let (Some(then), Some(tests)) = (before.tests, now.tests)
-        && (then.extent(), tests.extent()) == (OutcomesExtent::Whole, OutcomesExtent::Whole)
+        && then.is_whole()
+        && tests.is_whole()
     {
         let missing_in = |other: &TestOutcomes, here: &TestOutcomes, names: &BTreeMap<String, Option<TestId>>| {
             let missing = here.iter().map(|entry| entry.id()).filter(|id| other.state(*id).is_none());
-            missing.take(MOST_NAMES).map(|id| name_of(id, names)).collect::<BTreeSet<String>>()
+            let named = |id: TestId| names.iter().find(|(_, known)| **known == Some(id)).map(|(name, _)| name.clone());
+            // Passing tests are known by their identity alone.
+            let name = |id: TestId| named(id).unwrap_or_else(|| id.to_string());
+            missing.take(MOST_NAMES).map(name).collect::<BTreeSet<String>>()
         };
         added = missing_in(then, tests, &now.failing);
         removed = missing_in(tests, then, &before.failing);
@@ -159,25 +158,18 @@ fn fails(side: &Side<'_>, name: &str, id: Option<TestId>) -> bool {
 /// check ran, as many tests as before (`ran_all`), and none of its name failed.
 fn passes(now: &Side<'_>, evidence: &HeadEvidence, name: &str, id: Option<TestId>, ran_all: bool) -> bool {
     let still_fails = || {
-        let failures = evidence.checks.values().filter_map(GatheredCheck::evidence).flat_map(|check| &check.failures);
+        let failures = evidence.ended().flat_map(|check| &check.failures);
         failures.filter_map(|failure| failure.test_name.as_deref()).any(|failing| failing == name)
     };
     match (id, now.tests) {
-        (Some(id), Some(tests)) if tests.extent() == OutcomesExtent::Whole => is_green(tests, id),
-        (Some(id), Some(tests)) if tests.state(id).is_some() => is_green(tests, id),
+        (Some(id), Some(tests)) if tests.is_whole() || tests.state(id).is_some() => is_green(tests, id),
         _ => {
-            let ran = |check: &GatheredCheck| {
+            let ran = |check: &CheckView| {
                 check.evidence().is_none_or(|check| matches!(check.outcome, Outcome::Passed | Outcome::Failed))
             };
             ran_all && evidence.checks.values().all(ran) && !still_fails()
         }
     }
-}
-
-/// Passing tests are known by their identity alone.
-fn name_of(id: TestId, names: &BTreeMap<String, Option<TestId>>) -> String {
-    let named = names.iter().find(|(_, known)| **known == Some(id));
-    named.map_or_else(|| id.to_string(), |(name, _)| name.clone())
 }
 
 #[cfg(test)]

@@ -9,12 +9,11 @@ pub mod retry;
 pub use self::{rerun::NextRerun, retry::Judgement};
 use crate::{
     gate::waiting::OverdueGate,
-    policy::Trigger,
     state::{Dispute, Outage},
     verdict::tamper::Tampering,
 };
 
-/// A trigger that holds, with the facts it was recognised by. `last` is always the summary of the last attempt, as its
+/// The facts by which a trigger that holds was recognised. `last` is always the summary of the last attempt, as its
 /// digest keeps it.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -53,36 +52,6 @@ pub enum Cause {
     NoChange,
     /// Two attempts in a row failed without saying how.
     UnknownErrorType { last: String },
-}
-
-impl Cause {
-    /// The trigger that this is a case of.
-    pub const fn trigger(&self) -> Trigger {
-        match self {
-            Self::SecurityIssueFound => Trigger::SecurityIssueFound,
-            Self::Tampering { .. } => Trigger::Tampering,
-            Self::Disputed { .. } => Trigger::Disputed,
-            Self::ManyDisputes { .. } => Trigger::AmbiguousRequirement,
-            Self::RegressionDetected { .. } => Trigger::RegressionDetected,
-            Self::CircularFailure { .. } => Trigger::CircularFailure,
-            Self::SameError { .. } => Trigger::SameError,
-            Self::TotalFailures { .. } => Trigger::TotalFailures,
-            Self::MaxAttemptsReached { .. } => Trigger::MaxAttemptsReached,
-            Self::Stagnation => Trigger::Stagnation,
-            Self::TimeoutExceeded { .. } => Trigger::TimeoutExceeded,
-            Self::ExternalDependencyDown { .. } => Trigger::ExternalDependencyDown,
-            Self::BudgetExhausted { .. } => Trigger::BudgetExhausted,
-            Self::GateTimeout { .. } => Trigger::GateTimeout,
-            Self::CoverageThresholdUnmet { .. } => Trigger::CoverageThresholdUnmet,
-            Self::NoChange => Trigger::NoChange,
-            Self::UnknownErrorType { .. } => Trigger::UnknownErrorType,
-        }
-    }
-
-    /// The entry it makes among causes that are ordered by their urgency.
-    pub fn entry(self) -> (Trigger, Self) {
-        (self.trigger(), self)
-    }
 }
 
 /// How the attempts come back to where they were.

@@ -29,14 +29,8 @@ const ACTIONS: &str = "github-actions";
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct RerunRequest {
     pub what: Repeatable,
-    pub extent: Extent,
-}
-
-/// How much of a workflow run to repeat.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Extent {
-    FailedJobs,
-    Whole,
+    /// Of a workflow run: the jobs that passed need not be paid for twice.
+    pub only_failed_jobs: bool,
 }
 
 /// A repetition that comes by itself.
@@ -64,11 +58,9 @@ pub fn wish(look: Look<'_>, state: &mut LoopState, checks: BTreeSet<CheckName>, 
     let before = state.reruns.clone();
     for check in &checks {
         let sources = sources(look, check);
-        let fresh: Vec<Repeatable> = sources
-            .ended
-            .into_keys()
-            .filter(|what| before.iter().all(|rerun| rerun.what != *what || look.now >= rerun.at + WINDOW))
-            .collect();
+        let is_fresh =
+            |what: &Repeatable| before.iter().all(|rerun| rerun.what != *what || look.now >= rerun.at + WINDOW);
+        let fresh: Vec<Repeatable> = sources.ended.into_keys().filter(is_fresh).collect();
         let is_asked = |rerun: &Rerun| rerun.checks.contains(check) && is_current(rerun, look);
         if !fresh.is_empty() {
             asked.insert(check.clone());
@@ -122,10 +114,16 @@ pub fn repeat_outside(
 pub fn asks(look: Look<'_>, state: &LoopState) -> BTreeSet<RerunRequest> {
     let current = state.reruns.iter().filter(|rerun| is_current(rerun, look));
     let shown = |rerun: &&Rerun| rerun.checks.iter().any(|check| sources(look, check).ended.contains_key(&rerun.what));
-    current
-        .filter(shown)
-        .map(|rerun| RerunRequest { what: rerun.what, extent: extent(look.snapshot, rerun.what) })
-        .collect()
+    // A run without a failed job, or that never started, is repeated whole.
+    let has_failed_jobs = |run: &WorkflowRun| {
+        matches!(run.progress.conclusion(), Some(Conclusion::Failure | Conclusion::TimedOut | Conclusion::Cancelled))
+    };
+    let request = |&Rerun { what, .. }: &Rerun| {
+        let is_asked = |run: &&WorkflowRun| matches!(what, Repeatable::WorkflowRun { id, .. } if id == run.id);
+        let only_failed_jobs = look.snapshot.workflow_runs.iter().filter(is_asked).any(has_failed_jobs);
+        RerunRequest { what, only_failed_jobs }
+    };
+    current.filter(shown).map(request).collect()
 }
 
 /// When waiting for a check's evidence began: when the head was first seen, or when the check was last asked for again.
@@ -215,16 +213,6 @@ fn check_runs(snapshot: &Snapshot, source: &ExternalSource) -> Sources {
         }
     }
     sources
-}
-
-/// Jobs that passed need not be paid for twice. A run without a failed job, or that never started, is repeated whole.
-fn extent(snapshot: &Snapshot, what: Repeatable) -> Extent {
-    let Repeatable::WorkflowRun { id, .. } = what else { return Extent::Whole };
-    let run = snapshot.workflow_runs.iter().find(|run| run.id == id);
-    match run.and_then(|run| run.progress.conclusion()) {
-        Some(Conclusion::Failure | Conclusion::TimedOut | Conclusion::Cancelled) => Extent::FailedJobs,
-        _ => Extent::Whole,
-    }
 }
 
 #[cfg(test)]

@@ -62,7 +62,7 @@ fn last_answer(story: &Story) -> &AnswerOutcome {
 
 const FAILED_JOBS: fn(u32) -> RerunRequest = |attempt| RerunRequest {
     what: Repeatable::WorkflowRun { id: WorkflowRunId::new(5), attempt },
-    extent: Extent::FailedJobs,
+    only_failed_jobs: true,
 };
 
 #[test]
@@ -125,7 +125,7 @@ fn evidence_is_waited_for_anew_once_it_was_asked_for_again() {
     let at = story.now;
     workflow(&mut story, 1, ended(Conclusion::Success, at));
     story.comment("bob", "/loop run");
-    assert_eq!(asked(&story)[0].extent, Extent::Whole, "nothing of it failed");
+    assert!(!asked(&story)[0].only_failed_jobs, "nothing of it failed");
     workflow(&mut story, 2, CheckProgress::InProgress);
     story.now += TimeDelta::minutes(30);
     story.decide();
@@ -271,7 +271,7 @@ fn other_systems_are_asked_in_their_own_way() {
     ];
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
     story.comment("alice", "/loop retry");
-    let whole = |what| RerunRequest { what, extent: Extent::Whole };
+    let whole = |what| RerunRequest { what, only_failed_jobs: false };
     let other = Repeatable::CheckRun { id: CheckRunId::new(32), ended: Some(start()) };
     assert_eq!(asked(&story), [whole(Repeatable::Job { id: CheckRunId::new(31) }), whole(other)]);
 }

@@ -52,22 +52,21 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
     judgement.regressed = if earlier.is_empty() { BTreeSet::new() } else { last.regressed.clone() };
 
     let last_summary = || last.summary.clone();
-    let mut causes = Vec::new();
     if last.retry_class == Some(RetryClass::Security) {
-        causes.push(Cause::SecurityIssueFound);
+        judgement.causes.insert(Trigger::SecurityIssueFound, Cause::SecurityIssueFound);
     }
     if policy.abort_on_regression && !judgement.regressed.is_empty() {
         let tests = judgement.regressed.iter().take(TESTS_NAMED).cloned().collect();
-        causes.push(Cause::RegressionDetected { tests });
+        judgement.causes.insert(Trigger::RegressionDetected, Cause::RegressionDetected { tests });
     }
     if let Some(circle) = circle(&spent) {
-        causes.push(Cause::CircularFailure { circle });
+        judgement.causes.insert(Trigger::CircularFailure, Cause::CircularFailure { circle });
     }
     if repeats > policy.same_error {
-        causes.push(Cause::SameError { attempts: repeats, last: last_summary() });
+        judgement.causes.insert(Trigger::SameError, Cause::SameError { attempts: repeats, last: last_summary() });
     }
     if total >= policy.total_failures {
-        causes.push(Cause::TotalFailures { attempts: total });
+        judgement.causes.insert(Trigger::TotalFailures, Cause::TotalFailures { attempts: total });
     }
     let performance_again = last.retry_class == Some(RetryClass::Performance)
         && earlier.last().is_some_and(|before| before.retry_class == Some(RetryClass::Performance));
@@ -76,46 +75,39 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
         && !policy.auto_retry_on_review_reject;
     let failed = last.result == VerificationResult::Fail && !policy.auto_retry_on_test_fail;
     if attempts_used_up && policy.escalation_on_max || failed || refused {
+        let errors: BTreeSet<&Fingerprint> = spent.iter().flat_map(|attempt| &attempt.fingerprints).collect();
         let reason = match (refused, judgement.streak) {
             (true, _) => AttemptsEnd::Rejected { last: last_summary() },
             (false, 1) => AttemptsEnd::NotRetried { last: last_summary() },
-            (false, attempts) => AttemptsEnd::UsedUp { attempts, errors: distinct(&spent) },
+            (false, attempts) => AttemptsEnd::UsedUp { attempts, errors: errors.len() },
         };
-        causes.push(Cause::MaxAttemptsReached { reason });
+        judgement.causes.insert(Trigger::MaxAttemptsReached, Cause::MaxAttemptsReached { reason });
     }
     if judgement.stagnation >= 2 {
-        causes.push(Cause::Stagnation);
+        judgement.causes.insert(Trigger::Stagnation, Cause::Stagnation);
     }
     if last.retry_class == Some(RetryClass::Logic) {
-        causes.push(Cause::TimeoutExceeded { last: last_summary() });
+        judgement.causes.insert(Trigger::TimeoutExceeded, Cause::TimeoutExceeded { last: last_summary() });
     }
     if earlier.last().is_some_and(|before| before.spent() && before.tree_hash == last.tree_hash) {
-        causes.push(Cause::NoChange);
+        judgement.causes.insert(Trigger::NoChange, Cause::NoChange);
     }
-    if is_coverage_all_that_lacks(&spent, attempts_used_up) {
-        causes.push(Cause::CoverageThresholdUnmet { last: last_summary() });
+    // Twice in a row, or when the attempts are used up.
+    let lacks = |what: Lacking| spent.iter().rev().take_while(|attempt| attempt.lacking == Some(what)).count();
+    let of_coverage = lacks(Lacking::Coverage);
+    if of_coverage >= 2 || of_coverage == 1 && attempts_used_up {
+        judgement
+            .causes
+            .insert(Trigger::CoverageThresholdUnmet, Cause::CoverageThresholdUnmet { last: last_summary() });
     }
-    if unexplained(&spent) {
-        causes.push(Cause::UnknownErrorType { last: last_summary() });
+    if lacks(Lacking::Explanation) >= 2 {
+        judgement.causes.insert(Trigger::UnknownErrorType, Cause::UnknownErrorType { last: last_summary() });
     }
-    judgement.causes = causes.into_iter().map(Cause::entry).collect();
     judgement
 }
 
 /// Most tests that a regression names.
 const TESTS_NAMED: usize = 3;
-
-/// Coverage is all that is missing: twice in a row, or when the attempts are used up.
-fn is_coverage_all_that_lacks(spent: &[&AttemptDigest], used_up: bool) -> bool {
-    let only = |attempt: &&&AttemptDigest| attempt.lacking == Some(Lacking::Coverage);
-    let times = spent.iter().rev().take_while(only).count();
-    times >= 2 || times == 1 && used_up
-}
-
-/// No failure of the last two attempts has a message.
-fn unexplained(spent: &[&AttemptDigest]) -> bool {
-    spent.len() >= 2 && spent.iter().rev().take(2).all(|attempt| attempt.lacking == Some(Lacking::Explanation))
-}
 
 /// Whether the attempts are used up and no person is to be called (`escalation_on_max: false`).
 pub fn has_given_up(judgement: &Judgement, policy: &LoopPolicy) -> bool {
@@ -125,10 +117,8 @@ pub fn has_given_up(judgement: &Judgement, policy: &LoopPolicy) -> bool {
 /// The attempt with the highest score that weakens nothing; the earliest of equals.
 pub fn best(attempts: &[AttemptDigest]) -> Option<&AttemptDigest> {
     let rank = |attempt: &AttemptDigest| (attempt.result == VerificationResult::Pass, attempt.score);
-    attempts
-        .iter()
-        .filter(|attempt| !attempt.weakened)
-        .reduce(|best, next| if rank(next) > rank(best) { next } else { best })
+    let honest = attempts.iter().filter(|attempt| !attempt.weakened);
+    honest.reduce(|best, next| if rank(next) > rank(best) { next } else { best })
 }
 
 /// A number of attempts.
@@ -187,11 +177,6 @@ fn stagnation(spent: &[&AttemptDigest]) -> u32 {
         gained < 2 && pair.iter().all(|attempt| attempt.failed_rules.is_empty())
     };
     count(spent.windows(2).rev().take_while(|pair| stands_still(pair)).count())
-}
-
-/// How many different errors the attempts have in all.
-fn distinct(spent: &[&AttemptDigest]) -> usize {
-    spent.iter().flat_map(|attempt| &attempt.fingerprints).collect::<BTreeSet<_>>().len()
 }
 
 #[cfg(test)]

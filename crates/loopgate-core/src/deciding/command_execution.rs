@@ -27,7 +27,7 @@ use crate::{
         CheckStanding,
         blame::{self, CheckBlame},
         feedback,
-        gather::{GatheredCheck, HeadEvidence},
+        gather::{CheckView, HeadEvidence},
         tamper,
     },
 };
@@ -80,12 +80,12 @@ fn answer(run: &mut Execution<'_>, evidence: &HeadEvidence) {
     for word in &run.inputs.assessment.commands {
         let source = Asked::InWords(word.source);
         let is_recent = run.inputs.now < word.at + ASKED_AGAIN_FOR;
-        let stands = |answered: &Answered| answered.source == source && !(is_recent && answered.waits_for_rights());
-        if run.next.answered.iter().any(stands) {
+        let before = run.next.answered.iter().find(|answered| answered.source == source);
+        let is_answered = before.is_some();
+        if before.is_some_and(|before| !(is_recent && before.waits_for_rights())) {
             continue;
         }
         let Some(outcome) = answer_to(run, word, evidence) else { continue };
-        let is_answered = run.next.answered.iter().any(|answered| answered.source == source);
         if is_answered && outcome == AnswerOutcome::Refused(CommandRefusal::RightsUnknown) {
             continue;
         }
@@ -320,7 +320,7 @@ fn may_accept(run: &Execution<'_>, by: &Account) -> bool {
 
 /// Lets go what no evidence shows: a check's results by test for the run, or jobs that were skipped on this head.
 fn release(run: &mut Execution<'_>, word: &CommandWord, what: Acceptable, evidence: &HeadEvidence) -> CarriedOut {
-    let is_meant = |check: &GatheredCheck| match what {
+    let is_meant = |check: &CheckView| match what {
         Acceptable::Skipped => matches!(check.standing, CheckStanding::AwaitsRelease { .. }),
         _ => check.evidence().is_some_and(|found| found.outcome == Outcome::ResultsLost),
     };

@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     surface::{CheckRunPlan, Surface},
-    view::{CheckView, View},
+    view::View,
 };
 use crate::{
     evidence::{ChangedCoverage, CheckEvidence, Compare, Environment, Outcome, WorkflowOrigin},
@@ -25,7 +25,7 @@ use crate::{
     },
     policy::{Policy, Recipient, Trigger},
     state::{AttemptDigest, AuthorKind, LoopState, history::HistoryLine},
-    verdict::{CheckStanding, FailureView},
+    verdict::{CheckStanding, FailureView, gather::CheckView},
 };
 
 /// The outcome of one reconcile.

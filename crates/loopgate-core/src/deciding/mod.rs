@@ -22,5 +22,6 @@ pub use self::{
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},
     surface::{CheckRunPlan, LabelMeaning, LabelWish, MergedBranch, Post, StatusCommentWish, Surface},
     verification::files_to_read,
-    view::{CheckView, CommandReply, View, Warning},
+    view::{CommandReply, View, Warning},
 };
+pub use crate::verdict::gather::CheckView;

@@ -118,12 +118,10 @@ const LANGUAGES: [&str; 6] = ["typescript", "javascript", "python", "go", "rust"
 fn artifact(snapshot: &Snapshot, policy: &Policy) -> CodeArtifact {
     let files = snapshot.files.known();
     let main = files.iter().max_by_key(|file| (file.additions + file.deletions, std::cmp::Reverse(&file.path)));
+    let language = main.and_then(|file| language_of(&file.path)).filter(|name| LANGUAGES.contains(name));
     CodeArtifact {
         path: main.map(|file| file.path.clone()),
-        language: main
-            .and_then(|file| language_of(&file.path).filter(|name| LANGUAGES.contains(name)))
-            .unwrap_or("other")
-            .to_owned(),
+        language: language.unwrap_or("other").to_owned(),
         code_type: coverage::change_type(&snapshot.pull_request, &snapshot.files, &policy.coverage),
         content_hash: tree_hash(snapshot.pull_request.head.tree),
         test_files: files.iter().filter(|file| is_test(&file.path)).map(|file| file.path.clone()).take(50).collect(),

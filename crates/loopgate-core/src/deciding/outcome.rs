@@ -21,7 +21,6 @@ use crate::{
     state::{GateState, GateStatus, LoopState, Outage, RunStatus, StopReason, criteria},
     verdict::{
         CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome, Verification,
-        blame::CheckBlame,
         gather::{self, HeadEvidence},
         tamper::{self, Tampering},
     },
@@ -91,27 +90,27 @@ fn causes(inputs: &Inputs<'_>, next: &LoopState, counting: &Counting) -> BTreeMa
     let Counting { judgement, counted, .. } = counting;
     let mut causes = judgement.causes.clone();
     if judgement.streak > 0 && fix_request::is_budget_used_up(next, inputs.policy) {
-        causes.extend([Cause::BudgetExhausted { attempts: fix_request::asked(next) }.entry()]);
+        causes.insert(Trigger::BudgetExhausted, Cause::BudgetExhausted { attempts: fix_request::asked(next) });
     }
     let is_overdue = external_deadline(next).is_some_and(|deadline| inputs.now >= deadline);
     if let Some(outage) = next.outage.as_ref().filter(|_| is_overdue) {
-        causes.extend([Cause::ExternalDependencyDown { outage: outage.clone() }.entry()]);
+        causes.insert(Trigger::ExternalDependencyDown, Cause::ExternalDependencyDown { outage: outage.clone() });
     }
     // Evidence may still show that the tests pass as they were.
     let has_ended = |_: &&Tampering| counted.is_some();
     if let Some(first) = tamper::not_accepted(inputs.tampering, &next.accepted_tampering).filter(has_ended) {
-        causes.extend([Cause::Tampering { first: first.clone(), more: inputs.tampering.len() - 1 }.entry()]);
+        causes.insert(Trigger::Tampering, Cause::Tampering { first: first.clone(), more: inputs.tampering.len() - 1 });
     }
     let mut disputed = disputes::open(next);
     if let Some(first) = disputed.next() {
-        causes.extend([Cause::Disputed { first: Box::new(first.clone()), more: disputed.count() }.entry()]);
+        causes.insert(Trigger::Disputed, Cause::Disputed { first: Box::new(first.clone()), more: disputed.count() });
     }
     if let Some(disputes) = disputes::too_many(next) {
-        causes.extend([Cause::ManyDisputes { disputes }.entry()]);
+        causes.insert(Trigger::AmbiguousRequirement, Cause::ManyDisputes { disputes });
     }
     let gates: Vec<_> = waiting::overdue(inputs.look(), next).collect();
     if !gates.is_empty() {
-        causes.extend([Cause::GateTimeout { gates }.entry()]);
+        causes.insert(Trigger::GateTimeout, Cause::GateTimeout { gates });
     }
     causes
 }
@@ -176,20 +175,22 @@ pub(super) fn next_action(
         let cause = blocked.trigger;
         return if call == Call::Human { NextAction::Escalate { cause } } else { NextAction::WaitForHuman { cause } };
     }
+    let is_rejected = |gate: &GateName| next.gates.get(gate).is_some_and(|state| state.status == GateStatus::Rejected);
+    // Whether no failing check fails through this change: asking its author for a push would go on for ever.
+    let blames = &verification.blames;
+    let is_nothing_to_mend = !blames.is_empty() && blames.iter().all(|blame| blame.blame != Blame::PrCode);
     let retry_or_give_up = || match retry::has_given_up(judgement, &inputs.policy.retry) {
         true => NextAction::Stopped,
         false => NextAction::Retry { attempt: next.iteration },
     };
     match &stage_walk.held_by {
         None => NextAction::Complete,
-        Some(Blocker::Gate(gate)) if stage_walk.reached <= Stage::Implement && is_rejected(next, gate) => {
-            retry_or_give_up()
-        }
+        Some(Blocker::Gate(gate)) if stage_walk.reached <= Stage::Implement && is_rejected(gate) => retry_or_give_up(),
         Some(Blocker::Gate(gate)) => NextAction::WaitForApproval { gate: gate.clone() },
         // Also when something failed already: an attempt ends when all its evidence is there.
         Some(Blocker::MissingEvidence(_)) => what_is_missing(evidence),
         Some(Blocker::Failing(_)) if !evidence.missing().is_empty() => what_is_missing(evidence),
-        Some(Blocker::Failing(_) | Blocker::Evaluation(_)) if is_nothing_to_mend(&verification.blames) => {
+        Some(Blocker::Failing(_) | Blocker::Evaluation(_)) if is_nothing_to_mend => {
             NextAction::WaitForEvidence { missing: evidence.failing() }
         }
         Some(Blocker::Failing(_) | Blocker::Evaluation(_) | Blocker::ChangesRequested(_) | Blocker::Configuration) => {
@@ -208,15 +209,6 @@ fn what_is_missing(evidence: &HeadEvidence) -> NextAction {
         true => NextAction::WaitForRunApproval { missing },
         false => NextAction::WaitForEvidence { missing },
     }
-}
-
-fn is_rejected(next: &LoopState, gate: &GateName) -> bool {
-    next.gates.get(gate).is_some_and(|state| state.status == GateStatus::Rejected)
-}
-
-/// Whether no failing check fails through this change: asking its author for a push would go on for ever.
-fn is_nothing_to_mend(blames: &[CheckBlame]) -> bool {
-    !blames.is_empty() && blames.iter().all(|blame| blame.blame != Blame::PrCode)
 }
 
 /// Runs that are let go, and whose approvals let them.
@@ -315,7 +307,7 @@ fn settle_stages(inputs: &Inputs<'_>, next: &mut LoopState, reached: Stage, evid
         let completed = (status == "complete").then_some(inputs.now);
         *record = json!({ "status": status, "startedAt": started, "completedAt": completed });
     }
-    let names = |wanted: fn(&gather::GatheredCheck) -> bool| -> Vec<CheckName> {
+    let names = |wanted: fn(&gather::CheckView) -> bool| -> Vec<CheckName> {
         evidence.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
     };
     let asked = json!({

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use super::{Decision, DecisionWord, NextAction};
 use crate::{
     escalation::disputes,
-    evidence::{Against, Analysis, CheckResults, Confidence, Failure},
+    evidence::{Against, Analysis, CheckResults, Failure},
     failure::Blame,
     ids::Sha,
     memory::{
@@ -184,6 +184,7 @@ impl Decision {
         let first = own.first().copied();
         let place = first.and_then(|view| view.failure.location()).map(|(file, _)| file.to_owned());
         let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
+        let follows = record.compare.against == Against::AttemptBefore;
         let is_local = self.next.pull_request.is_none();
         let in_repository = is_local || snapshot.pull_request.head.repository.as_ref() == Some(&snapshot.repository);
         Some(MemoryLine {
@@ -206,10 +207,7 @@ impl Decision {
                 (VerificationResult::Fail, _) => LineStatus::Failed,
             },
             weakened: digest.weakened,
-            fixed: Some(&record.compare)
-                .filter(|compare| compare.against == Against::AttemptBefore)
-                .map(|compare| compare.fixed.clone())
-                .unwrap_or_default(),
+            fixed: if follows { record.compare.fixed.clone() } else { BTreeSet::new() },
             flaky: digest.flaky.clone(),
             memory_matches: before.and_then(|before| before.memory_matches.clone()).unwrap_or_default(),
             settled: disputes::settled(&self.next).collect(),
@@ -226,16 +224,8 @@ impl Decision {
 
 /// A failure with what explains it.
 fn analysed(view: &FailureView) -> Failure {
-    // Between 0 and 100, so the cast keeps it.
-    let percent = (view.confidence.clamp(0.0, 1.0) * 100.0) as u8;
-    let analysis = Analysis {
-        root_cause: view.told.problem.clone(),
-        category: view.category,
-        fix_strategy: view.told.action.clone(),
-        confidence: Confidence::percent(percent),
-        rules_matched: view.rules_matched.clone(),
-        related: Vec::new(),
-    };
+    let (root_cause, fix_strategy) = (view.told.problem.clone(), view.told.action.clone());
+    let analysis = Analysis { root_cause, fix_strategy, related: Vec::new(), ..view.analysis.clone() };
     Failure { analysis: Some(analysis), ..view.failure.clone() }
 }
 

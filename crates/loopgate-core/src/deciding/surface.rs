@@ -19,7 +19,7 @@ use crate::{
     stage::Stage,
     stages::Blocker,
     state::{AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, RunStatus, Ticks},
-    verdict::{CheckStanding, gather::GatheredCheck},
+    verdict::{CheckStanding, gather::CheckView},
 };
 
 /// How the pull request should look. `github::act` applies the difference to what was observed.
@@ -239,7 +239,7 @@ fn with_layers(
 /// longer than they say it.
 fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
     let approved = |gate: &GateReport| matches!(gate.standing, GateStanding::Approved { .. });
-    let skipped = |check: &GatheredCheck| matches!(check.standing, CheckStanding::Skipped { .. });
+    let skipped = |check: &CheckView| matches!(check.standing, CheckStanding::Skipped { .. });
     let verify = stages.verification.evidence.checks.values().any(skipped)
         || !stages.next.accepted.is_empty()
         || !stages.next.accepted_tampering.is_empty();

@@ -10,7 +10,7 @@ use crate::{
     attempts::{Judgement, attempt, comparison, rerun, retry},
     commands::Acceptable,
     escalation::disputes,
-    evidence::{CheckEvidence, Compare, RetryClass},
+    evidence::{Compare, RetryClass},
     failure::{self, Blame},
     gate,
     ids::{CheckName, Login, RuleId, Sha, Timestamp},
@@ -66,6 +66,9 @@ pub(super) fn verify(inputs: &Inputs<'_>, next: &LoopState, mut evidence: HeadEv
     if policy.retry.baseline == Baseline::New {
         let known = blames.iter().filter(|blame| blame.blame == Blame::Base);
         evidence.excuse(known.map(|blame| &blame.check));
+    }
+    for found in &blames {
+        evidence.checks[&found.check].blame = Some(found.blame);
     }
     let rules = evaluate::rules(policy, next.code_artifact.code_type);
     let evaluation = evaluate::evaluate(inputs.look(), &evidence, &rules, next.phase);
@@ -170,8 +173,8 @@ fn attempt_of_head(inputs: &Inputs<'_>, next: &mut LoopState, verification: &Ver
         if next.pull_request.is_some() {
             checkpoint(next, inputs, digest.head_sha);
         }
-        for (check, _) in ended(evidence) {
-            *next.check_usage.entry(check.clone()).or_default() += 1;
+        for check in evidence.ended() {
+            *next.check_usage.entry(check.name.clone()).or_default() += 1;
         }
     }
     Some(Counted { digest, compare, is_news })
@@ -214,23 +217,20 @@ fn remember(inputs: &Inputs<'_>, next: &mut LoopState, judgement: &Judgement, fa
     if let Some(last) = last {
         history.retain(|record| record.attempt != last.number);
         if last.spent() {
-            history.extend(
-                failures.iter().filter(|view| view.blame == Blame::PrCode).take(REMEMBERED_OF_AN_ATTEMPT).map(|view| {
-                    FailureRecord {
-                        attempt: last.number,
-                        stage,
-                        capability: next.capabilities.current.clone(),
-                        error: text::start(&view.failure.reported(), 300),
-                        category: view.category,
-                        retry_class: last.retry_class.unwrap_or(RetryClass::Code),
-                        blame: view.blame,
-                        fingerprint: view.failure.fingerprint.unwrap_or_else(|| failure::fingerprint(&view.failure)),
-                        timestamp: last.at,
-                        resolution: None,
-                        resolved_at: None,
-                    }
-                }),
-            );
+            let own = failures.iter().filter(|view| view.blame == Blame::PrCode).take(REMEMBERED_OF_AN_ATTEMPT);
+            history.extend(own.map(|view| FailureRecord {
+                attempt: last.number,
+                stage,
+                capability: next.capabilities.current.clone(),
+                error: text::start(&view.failure.reported(), 300),
+                category: view.analysis.category,
+                retry_class: last.retry_class.unwrap_or(RetryClass::Code),
+                blame: view.blame,
+                fingerprint: view.failure.fingerprint.unwrap_or_else(|| failure::fingerprint(&view.failure)),
+                timestamp: last.at,
+                resolution: None,
+                resolved_at: None,
+            }));
         }
         for record in history.iter_mut().filter(|record| record.attempt < last.number && record.resolved_at.is_none()) {
             if !last.fingerprints.contains(&record.fingerprint) {
@@ -270,9 +270,9 @@ fn checkpoint(next: &mut LoopState, inputs: &Inputs<'_>, head: Sha) {
 /// What ran on each head, the newest heads last.
 fn log_checks(next: &mut LoopState, evidence: &HeadEvidence, head: &str) {
     let reason = format!("head {head}");
-    let of_head = ended(evidence).map(|(name, found)| {
+    let of_head = evidence.ended().map(|found| {
         json!({
-            "check": name,
+            "check": found.name,
             "reason": reason,
             "startedAt": found.started_at,
             "completedAt": found.started_at.and_then(|at| at.checked_add_signed(found.duration())),
@@ -285,9 +285,4 @@ fn log_checks(next: &mut LoopState, evidence: &HeadEvidence, head: &str) {
     next.check_log.retain(|entry| entry["reason"] != reason);
     next.check_log.extend(of_head);
     next.check_log.drain(..next.check_log.len().saturating_sub(MOST_LOGGED));
-}
-
-/// The checks of which there is evidence.
-fn ended(evidence: &HeadEvidence) -> impl Iterator<Item = (&CheckName, &CheckEvidence)> {
-    evidence.checks.iter().filter_map(|(name, check)| Some((name, check.evidence()?)))
 }

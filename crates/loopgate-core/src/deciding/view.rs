@@ -18,23 +18,18 @@ use crate::{
         senior_fixer,
     },
     evidence::{ChangedCoverage, CheckKind, Compare, Outcome, RepeatedTest},
-    failure::Blame,
     gate::{Considered, GateReport, waiting},
     ids::{CheckName, Login, PrNumber, Timestamp},
     observed::{ForgedCheck, Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
     policy::{ConfigError, PolicyOrigin, Trigger},
     stage::Stage,
     stages::{Blocker, Walks},
-    state::{
-        Answer, Asked, AttemptDigest, CapabilityProgress, GateStatus, LoopState, LostRecord, Rejection, Rerun,
-        RunStatus, Skip,
-    },
+    state::{Answer, Asked, CapabilityProgress, GateStatus, LoopState, LostRecord, Rejection, Rerun, RunStatus, Skip},
     verdict::{
-        CheckStanding, DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, Verification,
-        blame::{self, CheckBlame},
-        evaluate, external, feedback,
-        gather::{self, GatheredCheck, HeadEvidence, OnBase},
-        review::{self, ReviewStanding},
+        DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, Verification, blame, evaluate, external,
+        feedback,
+        gather::{self, CheckView},
+        review,
         tamper::Tampering,
     },
 };
@@ -84,17 +79,6 @@ pub struct View {
     pub replies: Vec<CommandReply>,
     pub warnings: Vec<Warning>,
     pub bypassed: Vec<String>,
-}
-
-/// One check as shown.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CheckView {
-    pub name: CheckName,
-    pub kind: CheckKind,
-    pub standing: CheckStanding,
-    /// Whether its failure is held against the head.
-    pub baseline: OnBase,
-    pub blame: Option<Blame>,
 }
 
 /// The answer to one command in a comment.
@@ -161,6 +145,11 @@ impl Stages<'_> {
         let Verification { evidence, evaluation, blames, .. } = verification;
         let has_stopped_short = !evaluation.passed()
             && matches!(next.status, RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted);
+        let settled = disputes::settled_of(next, &counting.failures);
+        let settled = settled.map(|dispute| FeedbackFact::Settled(Box::new(dispute.clone())));
+        let objection =
+            |(Rejection { by, of, .. }, words): (_, &String)| FeedbackFact::Objection { by, of, words: words.clone() };
+        let objections = review::rejections(&assessment.gates, &verification.review).map(objection);
         let describe =
             |blocked| escalation_call::describe(inputs.look(), blocked, &blocking.causes, next, &counting.failures);
         View {
@@ -173,7 +162,7 @@ impl Stages<'_> {
             max_attempts: policy.retry.max_attempts,
             distance: has_stopped_short.then(|| evaluate::distance(evaluation)),
             escalation: next.blocked.as_ref().map(describe),
-            checks: check_views(evidence, blames),
+            checks: evidence.checks.values().cloned().collect(),
             capabilities: next.capabilities.clone(),
             compare: counting.counted.as_ref().map(|counted| counted.compare.clone()),
             coverage: evidence.coverage.clone(),
@@ -186,15 +175,7 @@ impl Stages<'_> {
             warnings: self.warnings(),
             unmatched: assessment.unmatched.clone(),
             bypassed: next.bypassed.clone(),
-            feedback: feedback::feedback(
-                &counting.failures,
-                blames,
-                evaluation,
-                disputes::settled_of(next, &counting.failures)
-                    .map(|dispute| FeedbackFact::Settled(Box::new(dispute.clone())))
-                    .chain(objections(&assessment.gates, &verification.review))
-                    .collect(),
-            ),
+            feedback: feedback::feedback(&counting.failures, blames, evaluation, settled.chain(objections).collect()),
             fixing: fix_request::turn(inputs.look(), next, self.action.retried()),
             evaluation: evaluation.clone(),
             failures: counting.failures.clone(),
@@ -207,7 +188,12 @@ impl Stages<'_> {
         let counted = self.counting.counted.as_ref().filter(|counted| counted.is_news)?;
         let Verification { evidence, blames, .. } = self.verification;
         Some(AttemptRecord {
-            decision: verdict_on(&counted.digest, self.action),
+            // Gates and people may still be waited for, but it passed or it did not.
+            decision: match self.action.word() {
+                _ if counted.digest.passes() => DecisionWord::Proceed,
+                DecisionWord::Escalate => DecisionWord::Escalate,
+                _ => DecisionWord::Retry,
+            },
             digest: counted.digest.clone(),
             provenance: Provenance::of(self.inputs.snapshot, self.next.pull_request),
             checks: blame::recorded(evidence, blames),
@@ -221,15 +207,13 @@ impl Stages<'_> {
     fn warnings(&self) -> Vec<Warning> {
         let Inputs { snapshot, policy, .. } = *self.inputs;
         let configured = |kind: CheckKind| policy.verify.checks.values().any(|check| check.kind == kind);
-        let mut warnings: Vec<Warning> = [CheckKind::Build, CheckKind::Test]
-            .into_iter()
-            .filter(|kind| !configured(*kind))
-            .map(Warning::NoCheckOfKind)
-            .collect();
+        let missing = [CheckKind::Build, CheckKind::Test].into_iter().filter(|kind| !configured(*kind));
+        let mut warnings: Vec<Warning> = missing.map(Warning::NoCheckOfKind).collect();
         let detected = policy.verify.checks.iter().filter(|(_, check)| check.is_detected);
         let is_empty = |name: &CheckName| {
-            let evidence = self.verification.evidence.checks.get(name).and_then(GatheredCheck::evidence);
-            evidence.is_some_and(|check| check.outcome == Outcome::Passed && check.ran_no_test())
+            let passed = self.verification.evidence.of_check(name).filter(|check| check.outcome == Outcome::Passed);
+            let passed = passed.filter(|check| check.kind.is_of_tests());
+            passed.and_then(|check| check.results).is_some_and(|results| results.total == 0)
         };
         warnings.extend(detected.map(|(name, _)| name).filter(|name| is_empty(name)).cloned().map(Warning::NoTests));
         warnings.extend(policy.verify.checks.iter().filter_map(|(name, check)| {
@@ -243,10 +227,8 @@ impl Stages<'_> {
         let left = departure.and_then(|left| LeftQueue::explain(*number, &self.next.queue.groups, &left.removal));
         warnings.extend(left.map(Warning::LeftQueue));
         let base = &snapshot.pull_request.base;
-        warnings.extend(base.open_pattern.clone().map(|pattern| {
-            let branch = base.branch.clone();
-            Warning::OpenPattern { pattern, branch }
-        }));
+        let open = |pattern| Warning::OpenPattern { pattern, branch: base.branch.clone() };
+        warnings.extend(base.open_pattern.clone().map(open));
         warnings.extend(self.next.lost_record().map(Warning::RecordLost));
         warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
         warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));
@@ -295,36 +277,6 @@ impl Stages<'_> {
         let moments = [overdue, external, again, waits, senior].into_iter().chain(due);
         moments.flatten().filter(|at| *at > inputs.now).min()
     }
-}
-
-/// What an attempt comes to by itself: gates and people may still be waited for, but it passed or it did not.
-fn verdict_on(attempt: &AttemptDigest, action: &NextAction) -> DecisionWord {
-    match action.word() {
-        _ if attempt.passes() => DecisionWord::Proceed,
-        DecisionWord::Escalate => DecisionWord::Escalate,
-        _ => DecisionWord::Retry,
-    }
-}
-
-fn check_views(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckView> {
-    let blame = |name: &CheckName| blames.iter().find(|blame| &blame.check == name).map(|blame| blame.blame);
-    evidence
-        .checks
-        .iter()
-        .map(|(name, check)| CheckView {
-            name: name.clone(),
-            kind: check.kind,
-            standing: check.standing.clone(),
-            baseline: check.baseline,
-            blame: blame(name),
-        })
-        .collect()
-}
-
-/// What people who rejected the head object to.
-fn objections<'a>(gates: &'a [GateReport], review: &'a ReviewStanding) -> impl Iterator<Item = FeedbackFact> {
-    let rejections = review::rejections(gates, review);
-    rejections.map(|(Rejection { by, of, .. }, words)| FeedbackFact::Objection { by, of, words: words.clone() })
 }
 
 /// Answers given on this head.

@@ -17,8 +17,7 @@ use crate::{
     source_files::is_test,
     state::{CommandRefusal, Dispute, DisputeEnd, DisputeKind, DisputeSource, LoopState, Settlement},
     verdict::{
-        FailureView,
-        gather::{self, GatheredCheck},
+        FailureView, gather,
         tamper::{self, Tampering},
     },
 };
@@ -119,7 +118,7 @@ pub fn files_in_question(look: Look<'_>, previous: Option<&LoopState>) -> BTreeS
     let commits = snapshot.commits.items.iter().map(|commit| &commit.message);
     if others.map(|comment| &comment.body).chain(commits).any(|words| words.to_lowercase().contains("dispute")) {
         let evidence = gather::gather(look, &[], &BTreeSet::new(), |_| look.now);
-        let failures = evidence.checks.values().filter_map(GatheredCheck::evidence).flat_map(|check| &check.failures);
+        let failures = evidence.ended().flat_map(|check| &check.failures);
         files.extend(failures.filter_map(|failure| test_file(failure).map(str::to_owned)));
     }
     files

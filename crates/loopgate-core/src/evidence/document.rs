@@ -83,11 +83,8 @@ impl WorkflowOrigin {
     pub fn job_name(&self) -> String {
         let values: Option<BTreeMap<String, serde_json::Value>> =
             self.matrix.as_deref().and_then(|matrix| serde_json::from_str(matrix).ok());
-        let values: Vec<String> = values
-            .into_iter()
-            .flatten()
-            .map(|(_, value)| value.as_str().map_or_else(|| value.to_string(), str::to_owned))
-            .collect();
+        let shown = |value: serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+        let values: Vec<String> = values.into_iter().flatten().map(|(_, value)| shown(value)).collect();
         match (values.is_empty(), self.leg) {
             (false, _) => format!("{} ({})", self.job, values.join(", ")),
             (true, Some(leg)) if leg.total > 1 => format!("{} {}/{}", self.job, leg.index + 1, leg.total),
@@ -157,30 +154,22 @@ impl CheckKind {
 
     /// What a check is for, by a word in its name: the first of the table that is found counts.
     pub fn of_name(name: &str) -> Option<Self> {
-        const WORDS: [(&str, CheckKind); 20] = [
-            ("continuous-integration", CheckKind::Custom),
-            ("integration", CheckKind::Integration),
-            ("test", CheckKind::Test),
-            ("spec", CheckKind::Test),
-            ("cov", CheckKind::Coverage),
-            ("codeql", CheckKind::Security),
-            ("audit", CheckKind::Security),
-            ("security", CheckKind::Security),
-            ("lint", CheckKind::Lint),
-            ("clippy", CheckKind::Lint),
-            ("fmt", CheckKind::Lint),
-            ("format", CheckKind::Lint),
-            ("types", CheckKind::Types),
-            ("typecheck", CheckKind::Types),
-            ("mypy", CheckKind::Types),
-            ("bench", CheckKind::Performance),
-            ("docs", CheckKind::Docs),
-            ("build", CheckKind::Build),
-            ("compile", CheckKind::Build),
-            ("doc", CheckKind::Docs),
+        use CheckKind::{Build, Coverage, Custom, Docs, Integration, Lint, Performance, Security, Test, Types};
+        const WORDS: [(CheckKind, &[&str]); 11] = [
+            (Custom, &["continuous-integration"]),
+            (Integration, &["integration"]),
+            (Test, &["test", "spec"]),
+            (Coverage, &["cov"]),
+            (Security, &["codeql", "audit", "security"]),
+            (Lint, &["lint", "clippy", "fmt", "format"]),
+            (Types, &["types", "typecheck", "mypy"]),
+            (Performance, &["bench"]),
+            (Docs, &["docs"]),
+            (Build, &["build", "compile"]),
+            (Docs, &["doc"]),
         ];
         let name = name.to_ascii_lowercase();
-        WORDS.iter().find(|(word, _)| name.contains(word)).map(|(_, kind)| *kind)
+        WORDS.iter().find(|(_, words)| words.iter().any(|word| name.contains(word))).map(|(kind, _)| *kind)
     }
 }
 
@@ -312,11 +301,6 @@ impl CheckEvidence {
     pub fn has_unread_tests(&self) -> bool {
         let ended = matches!(self.outcome, Outcome::Passed | Outcome::Failed);
         self.kind.is_of_tests() && ended && self.exit_code.is_some() && self.results.is_none()
-    }
-
-    /// A check of tests that reported, and none was there.
-    pub fn ran_no_test(&self) -> bool {
-        self.kind.is_of_tests() && self.results.is_some_and(|results| results.total == 0)
     }
 
     /// Every test of these checks, where one of them has results by test.

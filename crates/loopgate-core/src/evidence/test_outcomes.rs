@@ -168,8 +168,8 @@ impl TestOutcomes {
         self.entries.is_empty()
     }
 
-    pub fn extent(&self) -> OutcomesExtent {
-        self.extent
+    pub fn is_whole(&self) -> bool {
+        self.extent == OutcomesExtent::Whole
     }
 
     pub fn iter(&self) -> impl Iterator<Item = TestOutcome> + '_ {

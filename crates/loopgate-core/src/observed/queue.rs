@@ -144,24 +144,17 @@ impl RemovalReason {
     /// (<https://docs.github.com/en/webhooks/webhook-events-and-payloads#pull_request>), and GraphQL has a free text
     /// (<https://docs.github.com/en/graphql/reference/objects#removedfrommergequeueevent>).
     pub fn from_github(reason: &str) -> Self {
-        let has = |words: &[&str]| {
-            let reason = reason.to_ascii_lowercase();
-            words.iter().any(|word| reason.contains(word))
-        };
-        if has(&["conflict"]) {
-            Self::Conflict
-        } else if has(&["invalid", "roll", "protection"]) {
-            Self::Other(QueueGroup::short_name(reason))
-        } else if ["merge", "merged", "already_merged"].contains(&reason.to_ascii_lowercase().as_str()) {
-            Self::Merged
-        } else if has(&["manual", "clear"]) {
-            Self::Person
-        } else if has(&["timeout", "timed", "no_response"]) {
-            Self::TimedOut
-        } else if has(&["fail"]) {
-            Self::FailedChecks
-        } else {
-            Self::Other(QueueGroup::short_name(reason))
+        let other = || Self::Other(QueueGroup::short_name(reason));
+        let reason = reason.to_ascii_lowercase();
+        let has = |words: &[&str]| words.iter().any(|word| reason.contains(word));
+        match reason.as_str() {
+            "merge" | "merged" | "already_merged" => Self::Merged,
+            _ if has(&["conflict"]) => Self::Conflict,
+            _ if has(&["invalid", "roll", "protection"]) => other(),
+            _ if has(&["manual", "clear"]) => Self::Person,
+            _ if has(&["timeout", "timed", "no_response"]) => Self::TimedOut,
+            _ if has(&["fail"]) => Self::FailedChecks,
+            _ => other(),
         }
     }
 }

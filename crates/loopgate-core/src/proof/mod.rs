@@ -11,7 +11,7 @@ use std::collections::BTreeSet;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    deciding::Decision,
+    deciding::{CheckView, Decision},
     evidence::{CheckEvidence, Outcome},
     gate::{GateReport, GateStanding, agent_of},
     ids::{CheckName, GateName, Login, PrNumber, RepoName, Sha, Timestamp},
@@ -154,6 +154,15 @@ impl Statement {
             Some(AgentCommit { commit: commit.sha, agent })
         });
         let applies = |gate: &&GateReport| gate.standing != GateStanding::NotApplicable;
+        let check = |check: &CheckView| {
+            use CheckStanding::{Absent, Done, NotApplicable, Skipped};
+            let is_skipped = matches!(check.standing, Skipped { .. } | NotApplicable { .. } | Absent { .. });
+            let outcome = is_skipped.then_some(Outcome::Skipped);
+            match &check.standing {
+                Done(evidence) => ProvenCheck::of(evidence),
+                _ => ProvenCheck { name: check.name.clone(), outcome, tests: None },
+            }
+        };
         let subject = |name: &str, commit| Subject { name: name.to_owned(), digest: CommitDigest { commit } };
         Some(Self {
             kind: STATEMENT_TYPE.to_owned(),
@@ -172,20 +181,7 @@ impl Statement {
                     run: decision.next.run_id.clone(),
                     attempt: decision.view.attempt,
                     gates: decision.view.gates.iter().filter(applies).map(ProvenGate::of).collect(),
-                    checks: decision
-                        .view
-                        .checks
-                        .iter()
-                        .map(|check| match &check.standing {
-                            CheckStanding::Done(evidence) => ProvenCheck::of(evidence),
-                            CheckStanding::Skipped { .. }
-                            | CheckStanding::NotApplicable { .. }
-                            | CheckStanding::Absent { .. } => {
-                                ProvenCheck { name: check.name.clone(), outcome: Some(Outcome::Skipped), tests: None }
-                            }
-                            _ => ProvenCheck { name: check.name.clone(), outcome: None, tests: None },
-                        })
-                        .collect(),
+                    checks: decision.view.checks.iter().map(check).collect(),
                     agent_commits: agent_commits.collect(),
                     bypassed: decision.view.bypassed.clone(),
                 },
@@ -241,18 +237,11 @@ impl Statement {
         compare("merged over", format!("{bypassed:?}"), format!("{:?}", state.bypassed));
         let names = |names: BTreeSet<&str>| format!("{:?}", names.iter().collect::<Vec<_>>());
         let applying = state.gates.iter().filter(|(_, gate)| gate.status != GateStatus::NotApplicable);
-        compare(
-            "gates",
-            names(gates.iter().map(|gate| gate.name.as_str()).collect()),
-            names(applying.map(|(name, _)| name.as_str()).collect()),
-        );
+        let says = names(gates.iter().map(|gate| gate.name.as_str()).collect());
+        compare("gates", says, names(applying.map(|(name, _)| name.as_str()).collect()));
         for gate in gates {
             let Some(recorded) = state.gates.get(&gate.name) else { continue };
-            compare(
-                &format!("gate {}", gate.name),
-                gate.status.as_str().to_owned(),
-                recorded.status.as_str().to_owned(),
-            );
+            compare(&format!("gate {}", gate.name), gate.status.to_string(), recorded.status.to_string());
             let says = names(gate.approvals.iter().map(|approval| approval.by.as_str()).collect());
             let by = names(recorded.approved_by.iter().flatten().map(Login::as_str).collect());
             compare(&format!("who approved {}", gate.name), says, by);
@@ -263,11 +252,9 @@ impl Statement {
             }
         }
         for check in checks {
-            let Some(recorded) = recorded.iter().find(|recorded| recorded.name == check.name).map(ProvenCheck::of)
-            else {
-                continue;
-            };
-            compare(&format!("check {}", check.name), check.in_words(), recorded.in_words());
+            if let Some(recorded) = recorded.iter().find(|recorded| recorded.name == check.name) {
+                compare(&format!("check {}", check.name), check.in_words(), ProvenCheck::of(recorded).in_words());
+            }
         }
         found
     }

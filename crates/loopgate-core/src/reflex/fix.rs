@@ -6,12 +6,12 @@ use indexmap::IndexMap;
 
 use crate::{
     deciding::View,
-    evidence::{BaseTestRun, CheckEvidence, OutcomesExtent, ProofEnd},
+    evidence::{BaseTestRun, ProofEnd},
     ids::{CheckName, Fingerprint, Sha},
     observed::{ChangedFile, ChangedFiles, Contents},
-    policy::{CheckPolicy, CheckSource, Trigger},
+    policy::{CheckPolicy, CheckSource},
     source_files::{belongs_to_tests, is_test},
-    state::{FixMaker, LoopState},
+    state::LoopState,
     text,
     verdict::{
         FailureView,
@@ -135,33 +135,6 @@ impl<'a> PutBack<'a> {
         let failures = failures.iter().filter(shows).filter_map(|view| view.failure.fingerprint).collect();
         Self { files, checks: to_run, failures }
     }
-}
-
-/// Fewer tests ran after a fix than before it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct FewerTests {
-    pub before: usize,
-    pub after: usize,
-    pub fix: Sha,
-}
-
-/// Whether an evaluation ran fewer tests than the one before although only a fixer has changed anything, and none of
-/// its test checks fails: then they did not go because something broke. Known only where both name every test: many
-/// tools name those that fail and no others.
-pub fn fewer_tests(state: &LoopState, checks: &[CheckEvidence]) -> Option<FewerTests> {
-    let reflex = state.reflex.as_ref()?;
-    let fix = reflex.fixes.last().filter(|fix| fix.iteration + 1 == state.iteration)?;
-    if fix.by == FixMaker::Person || state.accepted.contains(&Trigger::Tampering) {
-        return None;
-    }
-    if checks.iter().any(|check| check.kind.is_of_tests() && check.outcome.is_failure()) {
-        return None;
-    }
-    let before = state.attempts.iter().rev().find(|attempt| attempt.number < state.iteration)?.tests.as_ref()?;
-    let after = state.attempts.iter().find(|attempt| attempt.number == state.iteration)?.tests.as_ref()?;
-    let are_whole = [before, after].iter().all(|tests| tests.extent() == OutcomesExtent::Whole);
-    let (before, after) = (before.len(), after.len());
-    (are_whole && after < before).then_some(FewerTests { before, after, fix: fix.head_sha })
 }
 
 /// What runs elsewhere than in the checks, or says who decides: no commit of a fixer may hold it, even if a later one takes

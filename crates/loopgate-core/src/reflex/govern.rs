@@ -72,13 +72,11 @@ fn raise(policy: &mut Policy, settings: &Settings) {
 /// PREPARE: the concrete checks that the active rules look at, in the policy's order, with what they need.
 pub fn prepared_checks(policy: &Policy, rules: &[Rule], phase: Phase) -> Vec<CheckName> {
     let active: Vec<&Rule> = rules.iter().filter(|rule| rule.phase <= phase).collect();
-    let named: BTreeSet<&CheckName> = active
-        .iter()
-        .filter_map(|rule| match &rule.check {
-            RuleCheck::Check(name) => Some(name),
-            _ => None,
-        })
-        .collect();
+    let checks = active.iter().filter_map(|rule| match &rule.check {
+        RuleCheck::Check(name) => Some(name),
+        _ => None,
+    });
+    let named: BTreeSet<&CheckName> = checks.collect();
     let looks_at = |kind: CheckKind| {
         active.iter().any(|rule| match rule.check {
             RuleCheck::PassedRatio(_) => kind.is_of_tests(),
@@ -87,13 +85,8 @@ pub fn prepared_checks(policy: &Policy, rules: &[Rule], phase: Phase) -> Vec<Che
             _ => false,
         })
     };
-    let mut wanted: BTreeSet<&CheckName> = policy
-        .verify
-        .checks
-        .iter()
-        .filter(|(name, check)| named.contains(name) || looks_at(check.kind))
-        .map(|(name, _)| name)
-        .collect();
+    let is_asked = |(name, check): &(&CheckName, &CheckPolicy)| named.contains(name) || looks_at(check.kind);
+    let mut wanted: BTreeSet<&CheckName> = policy.verify.checks.iter().filter(is_asked).map(|(name, _)| name).collect();
     let mut open: Vec<&CheckName> = wanted.iter().copied().collect();
     while let Some(name) = open.pop() {
         if let Some(CheckSource::Command(command)) = policy.verify.checks.get(name).map(|check| &check.source) {

@@ -17,9 +17,7 @@ mod govern;
 mod replay;
 mod turn;
 
-pub use fix::{
-    EditRefusal, EditVerdict, Edits, FewerTests, PutBack, failing_scope, fewer_tests, intrusions, judge_edits,
-};
+pub use fix::{EditRefusal, EditVerdict, Edits, PutBack, failing_scope, intrusions, judge_edits};
 pub use govern::{Exhausted, begin, govern, infer_limit, infer_type, prepared_checks, time_left, title};
 pub use replay::replay;
 pub use turn::{Breach, Evaluated, Produced, Turn};

@@ -53,7 +53,7 @@ pub fn replay(state: &mut LoopState, line: &HistoryLine, call: impl FnOnce(Trigg
         }
         Event::Resumed(Resumed::LocalLoop { by, accepted, accepted_tampering, .. }) => {
             let accepted = accepted.map(|_| accepted_tampering.clone());
-            turn = turn.resumed(by.clone(), accepted);
+            turn = turn.resumed(by.clone(), accepted, None);
             turn.state.current_step = line.step;
         }
         Event::PhaseError { step, why, .. } => {

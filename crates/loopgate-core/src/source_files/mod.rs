@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 pub use syntax::{Lexer, Syntax};
 pub(crate) use table::{FrameLine, LANGUAGES, Runner, Tool};
 use table::{Language, PathNames};
-pub use test_syntax::{Pattern, TestSyntax};
+pub use test_syntax::TestSyntax;
+
+pub use crate::words::Pattern;
 
 words! {
     /// What kind of file a path is.

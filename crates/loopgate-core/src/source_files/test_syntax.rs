@@ -1,12 +1,9 @@
 //! How a language writes tests, assertions and skips. The patterns are data: `data/languages.toml`.
 
-use std::{ops::Deref, sync::LazyLock};
-
-use regex::Regex;
-use serde::{Deserialize, Deserializer, de};
+use serde::Deserialize;
 
 use super::table::LANGUAGES;
-use crate::words::first_group;
+use crate::words::{Pattern, first_group};
 
 /// A row `test_syntax` of `data/languages.toml`, which says what its keys mean. Patterns are tried on one line without its
 /// comments.
@@ -24,30 +21,6 @@ pub struct TestSyntax {
     pub exact: Pattern,
     vain: Option<Pattern>,
     row: Option<Pattern>,
-}
-
-/// A regular expression that is written in a data file. It is compiled when it is first used, because a process uses few
-/// of the hundreds there are. Tests compile each of them.
-#[derive(Debug)]
-pub struct Pattern(LazyLock<Regex, Box<dyn FnOnce() -> Regex + Send>>);
-
-impl Deref for Pattern {
-    type Target = Regex;
-
-    fn deref(&self) -> &Regex {
-        &self.0
-    }
-}
-
-impl<'de> Deserialize<'de> for Pattern {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        if cfg!(test) {
-            Regex::new(&text).map_err(de::Error::custom)?;
-        }
-        let compile = move || Regex::new(&text).expect("the tests have compiled each pattern of the data files");
-        Ok(Self(LazyLock::new(Box::new(compile))))
-    }
 }
 
 impl TestSyntax {

@@ -126,7 +126,7 @@ fn review(standing: &ReviewStanding) -> Option<Blocker> {
     match standing {
         ReviewStanding::NotRequired | ReviewStanding::Approved => None,
         ReviewStanding::Pending { have, need } => Some(Blocker::Review { have: *have, need: *need }),
-        ReviewStanding::Rejected { by, .. } => Some(Blocker::ChangesRequested(by.clone())),
+        ReviewStanding::Rejected { rejection, .. } => Some(Blocker::ChangesRequested(rejection.by.clone())),
     }
 }
 

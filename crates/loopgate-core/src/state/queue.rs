@@ -39,15 +39,15 @@ pub struct QueueDeparture {
 }
 
 words! {
-    /// Why a pull request left the queue, in one word.
+    /// Why a pull request left the queue, in one word: what says most about it first.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     pub enum QueueExit {
         Culprit = "culprit",
+        /// It failed with others, and nothing tells them apart.
+        Together = "together",
         Bystander = "bystander",
         BaseBroken = "base_broken",
         Flake = "flake",
-        /// It failed with others, and nothing tells them apart.
-        Together = "together",
         /// Checks were cancelled, did not start or did not end.
         Unfinished = "unfinished",
         Person = "person",

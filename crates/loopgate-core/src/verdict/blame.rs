@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::gather::{GatheredCheck, HeadEvidence};
+use super::gather::{CheckView, HeadEvidence};
 use crate::{
     evidence::{CheckEvidence, RetryClass},
     failure::{Blame, BlameVerdict, Changes, Circumstances, ExaminedCheck, ExaminedFailure},
@@ -78,7 +78,7 @@ pub fn recorded(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckEvid
 /// Confidence in a blame without evidence for or against it.
 const UNSURE: f64 = 0.5;
 
-fn class_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>) -> RetryClass {
+fn class_of(check: &CheckView, examined: Option<&ExaminedCheck<'_>>) -> RetryClass {
     match (&check.standing, examined) {
         (CheckStanding::TimedOutWaiting | CheckStanding::NotStarted { .. } | CheckStanding::Lost { .. }, _) => {
             RetryClass::External
@@ -88,7 +88,7 @@ fn class_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>) -> Retr
     }
 }
 
-fn blame_of(check: &GatheredCheck, examined: Option<&ExaminedCheck<'_>>, circumstances: &Circumstances<'_>) -> Blame {
+fn blame_of(check: &CheckView, examined: Option<&ExaminedCheck<'_>>, circumstances: &Circumstances<'_>) -> Blame {
     match (&check.standing, examined) {
         (CheckStanding::Refused { .. }, _) => Blame::Inconclusive,
         // The change's own code may cancel a job, or let it run out of time.

@@ -3,7 +3,7 @@
 
 use super::{
     coverage::{MissingTests, TOLERATED_LOSS},
-    gather::{GatheredCheck, HeadEvidence, OnBase},
+    gather::{CheckView, HeadEvidence, OnBase},
 };
 use crate::{
     evidence::{ChangedCoverage, CheckKind, CheckResults, Outcome},
@@ -188,25 +188,17 @@ fn rule(id: RuleId, description: String, severity: Severity, phase: Phase, check
 
 /// Phase A holds what VERIFY asks for, phase B what VALIDATE asks for on top.
 const fn phase_of(kind: CheckKind) -> Phase {
-    match kind {
-        CheckKind::Build | CheckKind::Types | CheckKind::Test | CheckKind::Lint => Phase::A,
-        CheckKind::Integration
-        | CheckKind::Security
-        | CheckKind::Performance
-        | CheckKind::Coverage
-        | CheckKind::Docs
-        | CheckKind::Custom => Phase::B,
-    }
+    use CheckKind::{Build, Lint, Test, Types};
+    if matches!(kind, Build | Types | Test | Lint) { Phase::A } else { Phase::B }
 }
 
 /// Evaluates the head. In phase A, a pass switches to B at once, on the same head and without a new attempt; a run
 /// that has reached B stays there.
 pub fn evaluate(look: Look<'_>, evidence: &HeadEvidence, rules: &[Rule], phase: Phase) -> Evaluation {
-    let first = evaluate_phase(look, evidence, rules, phase);
-    if phase == Phase::A && first.passed() {
-        return evaluate_phase(look, evidence, rules, Phase::B);
+    match evaluate_phase(look, evidence, rules, phase) {
+        first if first.passed() && phase == Phase::A => evaluate_phase(look, evidence, rules, Phase::B),
+        first => first,
     }
-    first
 }
 
 /// Evaluates the head by the rules of one phase alone.
@@ -214,18 +206,12 @@ pub fn evaluate_phase(look: Look<'_>, evidence: &HeadEvidence, rules: &[Rule], p
     let Look { snapshot, policy, .. } = look;
     let active = rules.iter().filter(|rule| rule.phase <= phase);
     let mut waiting = false;
-    let views: Vec<RuleView> = active
-        .map(|rule| {
-            let outcome = judge(&snapshot.files, evidence, rule, &mut waiting);
-            RuleView {
-                id: rule.id.clone(),
-                description: rule.description.clone(),
-                severity: rule.severity,
-                weight: rule.weight,
-                outcome,
-            }
-        })
-        .collect();
+    let judged = active.map(|rule| {
+        let outcome = judge(&snapshot.files, evidence, rule, &mut waiting);
+        let Rule { id, description, severity, weight, .. } = rule.clone();
+        RuleView { id, description, severity, weight, outcome }
+    });
+    let views: Vec<RuleView> = judged.collect();
     let weight_of = |wanted: fn(&RuleOutcome) -> bool| -> f64 {
         views.iter().filter(|view| wanted(&view.outcome)).map(|view| view.weight).sum()
     };
@@ -249,7 +235,7 @@ pub fn evaluate_phase(look: Look<'_>, evidence: &HeadEvidence, rules: &[Rule], p
 /// Sum of the test results of all checks.
 pub fn results(evidence: &HeadEvidence) -> CheckResults {
     let mut sum = CheckResults::default();
-    for results in evidence.checks.values().filter_map(GatheredCheck::evidence).filter_map(|check| check.results) {
+    for results in evidence.ended().filter_map(|check| check.results) {
         sum.add(&results);
     }
     sum
@@ -269,7 +255,7 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
                 RuleOutcome::Unknown
             }
             Some(check) if check.baseline != OnBase::Excused && check.ended_badly() => {
-                failed(RuleFailure::Check { check: name.clone(), how: end_of(check) })
+                RuleOutcome::Failed(RuleFailure::Check { check: name.clone(), how: end_of(check) })
             }
             // A skipped check satisfies its transition but is no evidence that anything passed.
             Some(check) if check.evidence().is_none_or(|e| e.outcome == Outcome::Skipped) => RuleOutcome::Unknown,
@@ -286,14 +272,10 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
         RuleCheck::ChangedCoverage(least) => {
             // Without a report coverage is unknown; with one, a change without an executable line has nothing to cover.
             let Some(coverage) = &evidence.coverage else { return RuleOutcome::Unknown };
-            match coverage.changed_percent() {
-                None => RuleOutcome::Passed,
-                Some(percent) => verdict(percent >= *least, || RuleFailure::ChangedCoverage {
-                    percent,
-                    least: *least,
-                    uncovered: coverage.uncovered.clone(),
-                }),
-            }
+            let percent = coverage.changed_percent().unwrap_or(100.0);
+            let uncovered = || coverage.uncovered.clone();
+            let short = || RuleFailure::ChangedCoverage { percent, least: *least, uncovered: uncovered() };
+            verdict(percent >= *least, short)
         }
         RuleCheck::CoverageKept => {
             let head = evidence.coverage.as_ref().and_then(ChangedCoverage::percent);
@@ -304,10 +286,11 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
         RuleCheck::RequiredTest(sort) => match evidence.required_tests.get(sort) {
             None => RuleOutcome::Unknown,
             Some(Ok(())) => RuleOutcome::Passed,
-            Some(Err(missing)) => failed(RuleFailure::RequiredTest(missing.clone())),
+            Some(Err(missing)) => RuleOutcome::Failed(RuleFailure::RequiredTest(missing.clone())),
         },
         RuleCheck::Findings { severity, most } => {
-            let count = evidence.findings().filter(|finding| finding.severity >= *severity).count() as u64;
+            let found = evidence.ended().flat_map(|check| &check.findings);
+            let count = found.filter(|finding| finding.severity >= *severity).count() as u64;
             verdict(count <= *most, || RuleFailure::Findings { count, most: *most })
         }
         // A test that fails on the base and passes here is what this asks for, by any author.
@@ -315,25 +298,19 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
         RuleCheck::TestsAdded => tests_added(files.known()),
         RuleCheck::ChangeTogether { changed, also } => {
             let touches = |globs: &[NameGlob]| files.known().iter().any(|file| touched(file, globs));
-            if touches(changed) {
-                verdict(touches(also), || RuleFailure::NotTogether {
-                    also: also.iter().map(|glob| glob.as_str().to_owned()).collect(),
-                })
-            } else {
-                RuleOutcome::Passed
-            }
+            let names = || also.iter().map(|glob| glob.as_str().to_owned()).collect();
+            verdict(!touches(changed) || touches(also), || RuleFailure::NotTogether { also: names() })
         }
         RuleCheck::MustAppear { pattern, paths } => {
             let found = added(files, paths).any(|(_, _, text)| pattern.matches(text));
             verdict(found, || RuleFailure::NotFound { pattern: pattern.as_str().to_owned() })
         }
         RuleCheck::MustNotAppear { pattern, paths } => {
-            match added(files, paths).find(|(_, _, text)| pattern.matches(text)) {
-                None => RuleOutcome::Passed,
-                Some((path, line, _)) => {
-                    failed(RuleFailure::Found { path: path.to_owned(), line, pattern: pattern.as_str().to_owned() })
-                }
-            }
+            let found = added(files, paths).find(|(_, _, text)| pattern.matches(text));
+            found.map_or(RuleOutcome::Passed, |(path, line, _)| {
+                let (path, pattern) = (path.to_owned(), pattern.as_str().to_owned());
+                RuleOutcome::Failed(RuleFailure::Found { path, line, pattern })
+            })
         }
         RuleCheck::Size { max_lines, max_files } => {
             let files = files.known();
@@ -346,15 +323,11 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
 }
 
 fn verdict(passed: bool, why: impl FnOnce() -> RuleFailure) -> RuleOutcome {
-    if passed { RuleOutcome::Passed } else { failed(why()) }
-}
-
-const fn failed(why: RuleFailure) -> RuleOutcome {
-    RuleOutcome::Failed(why)
+    if passed { RuleOutcome::Passed } else { RuleOutcome::Failed(why()) }
 }
 
 /// How a check that failed ended.
-fn end_of(check: &GatheredCheck) -> CheckFailure {
+fn end_of(check: &CheckView) -> CheckFailure {
     match &check.standing {
         CheckStanding::NotStarted { .. } => CheckFailure::NotStarted,
         CheckStanding::Lost { legs } => CheckFailure::Lost { legs: legs.clone() },

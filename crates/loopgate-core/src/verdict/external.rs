@@ -179,11 +179,18 @@ pub(super) fn skipped_standing(
     when: WhenSkipped,
     is_released: bool,
 ) -> CheckStanding {
+    // A job of the same workflow run that failed or was cancelled, so that this one was not started.
+    let run = workflow_run(job);
+    let failed =
+        look.snapshot.checks.iter().filter(|other| run.is_some() && workflow_run(other) == run).find(|other| {
+            use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
+            matches!(other.progress.conclusion(), Some(Failure | TimedOut | Cancelled | StartupFailure))
+        });
     let cause = match when {
         WhenSkipped::Pass => None,
         _ if is_released => None,
         WhenSkipped::Wait => Some(SkipCause::Configured),
-        WhenSkipped::Auto => failed_before(look.snapshot, job)
+        WhenSkipped::Auto => failed
             .map(|failed| SkipCause::Needs { failed: failed.name.clone() })
             .or_else(|| nothing_ran(look, name).then_some(SkipCause::NothingRan)),
     };
@@ -191,15 +198,6 @@ pub(super) fn skipped_standing(
         Some(cause) => CheckStanding::AwaitsRelease { job: job.name.clone(), cause, url: job.url.clone() },
         None => CheckStanding::NotApplicable { job: job.name.clone(), url: job.url.clone() },
     }
-}
-
-/// A job of the same workflow run that failed or was cancelled, so that this one was not started.
-fn failed_before<'s>(snapshot: &'s Snapshot, job: &ExternalCheck) -> Option<&'s ExternalCheck> {
-    let run = workflow_run(job)?;
-    snapshot.checks.iter().filter(|other| workflow_run(other) == Some(run)).find(|other| {
-        use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
-        matches!(other.progress.conclusion(), Some(Failure | TimedOut | Cancelled | StartupFailure))
-    })
 }
 
 /// The workflow run in the address of a job, `…/actions/runs/7/job/9`.

@@ -2,10 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{
-    blame::CheckBlame,
-    gather::{GatheredCheck, HeadEvidence},
-};
+use super::{blame::CheckBlame, gather::HeadEvidence};
 use crate::{
     evidence::{Analysis, CheckKind, Failure, framework_of},
     failure::{Blame, CheckContext, ExaminedFailure, FeedbackItem, FeedbackLine},
@@ -28,12 +25,11 @@ pub fn failures(
 ) -> Vec<FailureView> {
     let mut found: Vec<(FailureView, &ExaminedFailure)> = Vec::new();
     for blame in blames {
-        let Some(check) = evidence.checks.get(&blame.check).and_then(GatheredCheck::evidence) else { continue };
+        let Some(check) = evidence.of_check(&blame.check) else { continue };
         let kept = &blame.examined[..blame.examined.len().min(MOST_OF_A_CHECK)];
         for (index, (failure, examined)) in check.failures.iter().zip(kept).enumerate() {
             let (of_failure, blame_confidence) = blame.of_failure(index);
             let told = failure.analysis.clone().map(Analysis::bounded).filter(Analysis::says_what_to_do);
-            let analysis = told.clone().unwrap_or_else(|| examined.analysis(kept));
             let failure = Failure {
                 fingerprint: Some(examined.fingerprint()),
                 analysis: told,
@@ -48,10 +44,7 @@ pub fn failures(
                 told: tell(&blame.check, &failure, examined, policy),
                 cause: examined.fingerprint().into(),
                 regressed: failure.test_name.as_ref().is_some_and(|name| regressed.contains(name)),
-                category: analysis.category,
-                confidence: analysis.confidence.as_f64(),
-                rules_matched: analysis.rules_matched,
-                related: analysis.related,
+                analysis: failure.analysis.clone().unwrap_or_else(|| examined.analysis(kept)),
                 memory: Vec::new(),
                 check: blame.check.clone(),
                 failure,

@@ -14,6 +14,7 @@ use crate::{
         ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, FindingSeverity, Outcome,
         RepeatedTest, TestId, TestState, WorkflowOrigin, check_consistent,
     },
+    failure::Blame,
     ids::{CheckName, Sha, Timestamp},
     observed::{BaseEvidence, ReceivedEvidence, Snapshot},
     policy::{CheckPolicy, CheckSource, Look, RequiredTest},
@@ -27,7 +28,7 @@ const MOST_FLAKY: usize = 10;
 /// What is known of every check of the policy on the head commit, in the policy's order.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct HeadEvidence {
-    pub checks: IndexMap<CheckName, GatheredCheck>,
+    pub checks: IndexMap<CheckName, CheckView>,
     /// Of all jobs together, checked against the diff.
     pub coverage: Option<ChangedCoverage>,
     /// Why coverage that was claimed is not believed.
@@ -40,12 +41,16 @@ pub struct HeadEvidence {
     pub mends_a_test: bool,
 }
 
-/// One check of the policy with what is known of it.
+/// One check of the policy with what is known of it, as it is shown too.
 #[derive(Clone, Debug, PartialEq)]
-pub struct GatheredCheck {
+pub struct CheckView {
+    pub name: CheckName,
     pub kind: CheckKind,
     pub standing: CheckStanding,
+    /// Whether its failure is held against the head.
     pub baseline: OnBase,
+    /// Of a failing check.
+    pub blame: Option<Blame>,
 }
 
 /// Whether a failure is held against the head.
@@ -60,7 +65,7 @@ pub enum OnBase {
     Advises,
 }
 
-impl GatheredCheck {
+impl CheckView {
     /// Whether nothing more is expected of it.
     pub const fn has_ended(&self) -> bool {
         matches!(self.baseline, OnBase::Advises) || !self.is_open()
@@ -112,7 +117,7 @@ impl HeadEvidence {
 
     /// Checks without an end, those included that nothing waits for.
     pub fn open(&self) -> Vec<CheckName> {
-        self.names(GatheredCheck::is_open)
+        self.names(CheckView::is_open)
     }
 
     /// Whether a check's workflow waits for somebody to let it run.
@@ -121,10 +126,10 @@ impl HeadEvidence {
     }
 
     pub fn failing(&self) -> Vec<CheckName> {
-        self.names(GatheredCheck::has_failed)
+        self.names(CheckView::has_failed)
     }
 
-    fn names(&self, wanted: impl Fn(&GatheredCheck) -> bool) -> Vec<CheckName> {
+    fn names(&self, wanted: impl Fn(&CheckView) -> bool) -> Vec<CheckName> {
         self.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
     }
 
@@ -145,12 +150,13 @@ impl HeadEvidence {
         })
     }
 
-    pub fn of_kind(&self, kind: CheckKind) -> impl Iterator<Item = (&CheckName, &GatheredCheck)> {
-        self.checks.iter().filter(move |(_, check)| check.kind == kind)
+    /// What the checks that have ended brought.
+    pub fn ended(&self) -> impl Iterator<Item = &CheckEvidence> + Clone {
+        self.checks.values().filter_map(CheckView::evidence)
     }
 
-    pub fn findings(&self) -> impl Iterator<Item = &Finding> {
-        self.checks.values().filter_map(GatheredCheck::evidence).flat_map(|evidence| &evidence.findings)
+    pub fn of_check(&self, name: &CheckName) -> Option<&CheckEvidence> {
+        self.checks.get(name)?.evidence()
     }
 }
 
@@ -194,6 +200,10 @@ pub fn gather(
                 }
             }
         };
+        let of_another_app = |app: &str| app != "github-actions";
+        // Its result comes from no workflow of the repository.
+        let is_apart =
+            matches!(&check.source, CheckSource::External(source) if source.app.as_deref().is_some_and(of_another_app));
         match (found, snapshot.held_runs.first()) {
             (
                 CheckStanding::Missing
@@ -201,7 +211,7 @@ pub fn gather(
                 | CheckStanding::NotStarted { .. }
                 | CheckStanding::Lost { .. },
                 Some(held),
-            ) if comes_of_workflows(&check.source) => CheckStanding::AwaitsApproval { url: held.url.clone() },
+            ) if !is_apart => CheckStanding::AwaitsApproval { url: held.url.clone() },
             (CheckStanding::Missing | CheckStanding::Running { .. }, _)
                 if now - since(name) >= policy.retry.evidence_timeout =>
             {
@@ -210,34 +220,27 @@ pub fn gather(
             (found, _) => found,
         }
     };
-    let checks: IndexMap<CheckName, GatheredCheck> = policy
-        .verify
-        .checks
-        .iter()
-        .map(|(name, check)| {
-            let (kind, standing) = (check.kind, standing(name, check));
-            let baseline = if check.is_opinion() { OnBase::Advises } else { OnBase::Counts };
-            (name.clone(), GatheredCheck { kind, standing, baseline })
-        })
-        .collect();
+    let gathered = |(name, check): (&CheckName, &CheckPolicy)| {
+        let (kind, standing) = (check.kind, standing(name, check));
+        let baseline = if check.is_opinion() { OnBase::Advises } else { OnBase::Counts };
+        (name.clone(), CheckView { name: name.clone(), kind, standing, baseline, blame: None })
+    };
+    let checks: IndexMap<CheckName, CheckView> = policy.verify.checks.iter().map(gathered).collect();
     let base = snapshot.base_evidence.as_ref();
     let mends_a_test = base.is_some_and(|base| mends(&checks, base));
-    let (coverage, coverage_refused) = match measured(snapshot) {
-        Ok(coverage) => (coverage, None),
-        Err(reason) => (None, Some(reason)),
-    };
+    let measured = measured(snapshot);
     HeadEvidence {
         required_tests: coverage::standings(
             &policy.coverage,
             &snapshot.files,
-            checks.values().filter_map(GatheredCheck::evidence),
+            checks.values().filter_map(CheckView::evidence),
             base,
             snapshot.evidence_of_head().find_map(|evidence| evidence.regression_proof.as_ref()),
         ),
         mends_a_test,
         checks,
-        coverage,
-        coverage_refused,
+        coverage: measured.as_ref().ok().cloned().flatten(),
+        coverage_refused: measured.err(),
         coverage_on_base: base.and_then(|base| base.coverage.as_ref()).and_then(ChangedCoverage::percent),
     }
 }
@@ -250,25 +253,13 @@ pub fn flaky_new_tests(snapshot: &Snapshot) -> Vec<&RepeatedTest> {
     each.into_values().take(MOST_FLAKY).collect()
 }
 
-/// Whether workflows of the repository bring a check's result.
-fn comes_of_workflows(source: &CheckSource) -> bool {
-    match source {
-        CheckSource::Command(_) => true,
-        CheckSource::External(source) => source.app.as_deref().is_none_or(|app| app == "github-actions"),
-        CheckSource::Reviewer(_) => false,
-    }
-}
-
 /// Whether a test, known by its identity on both sides, fails on the base and passes here.
-fn mends(checks: &IndexMap<CheckName, GatheredCheck>, base: &BaseEvidence) -> bool {
-    let mut done = checks.values().filter_map(GatheredCheck::evidence);
-    done.any(|check| {
+fn mends(checks: &IndexMap<CheckName, CheckView>, base: &BaseEvidence) -> bool {
+    checks.values().filter_map(CheckView::evidence).any(|check| {
         let before = base.checks.get(&check.name).and_then(|before| before.tests.as_ref());
         let (Some(before), Some(now)) = (before, &check.tests) else { return false };
-        before
-            .iter()
-            .filter(|entry| entry.state().is_failure())
-            .any(|entry| now.state(entry.id()) == Some(TestState::Passed))
+        let mut failed = before.iter().filter(|entry| entry.state().is_failure());
+        failed.any(|entry| now.state(entry.id()) == Some(TestState::Passed))
     })
 }
 
@@ -307,11 +298,8 @@ pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
 
 /// Findings in the head's evidence, whatever check they are of.
 pub fn findings(snapshot: &Snapshot) -> Vec<Finding> {
-    snapshot
-        .evidence_of_head()
-        .flat_map(|evidence| &evidence.checks)
-        .flat_map(|check| check.findings.iter().cloned())
-        .collect()
+    let checks = snapshot.evidence_of_head().flat_map(|evidence| &evidence.checks);
+    checks.flat_map(|check| check.findings.iter().cloned()).collect()
 }
 
 /// A command check's evidence comes in the artifacts of workflow runs; matrix jobs and several workflows merge.
@@ -321,18 +309,15 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
     if let Some(reason) = legs::contradiction(&documents, name) {
         return CheckStanding::Refused { reason };
     }
-    let mut of_check = documents.iter().flat_map(|document| &document.checks).filter(|check| &check.name == name);
-    if let Some(reason) = of_check.find_map(|check| check_consistent(check, kind).err()) {
-        return CheckStanding::Refused { reason: reason.to_string() };
-    }
+    let of_check = || documents.iter().flat_map(|document| &document.checks).filter(|check| &check.name == name);
     let is_empty = |check: &CheckEvidence| {
-        &check.name == name
-            && check.outcome == Outcome::Passed
-            && check.results.is_some_and(|results| results.total == 0)
+        check.outcome == Outcome::Passed && check.results.is_some_and(|results| results.total == 0)
     };
-    if !may_be_empty && documents.iter().flat_map(|document| &document.checks).any(is_empty) {
-        let reason = Contradiction::PassedWithoutTests(name.clone()).to_string();
-        return CheckStanding::Refused { reason };
+    let contradiction = of_check().find_map(|check| check_consistent(check, kind).err());
+    let is_without = !may_be_empty && of_check().any(is_empty);
+    if let Some(reason) = contradiction.or_else(|| is_without.then(|| Contradiction::PassedWithoutTests(name.clone())))
+    {
+        return CheckStanding::Refused { reason: reason.to_string() };
     }
     let (runs, received) = (&snapshot.workflow_runs, &snapshot.evidence);
     let running = runs.iter().find(|run| run.progress.conclusion().is_none());
@@ -344,8 +329,7 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
             check.failures.iter_mut().for_each(|failure| failure.job.clone_from(&job));
             check
         });
-        let merged = found.reduce(CheckEvidence::merge);
-        merged.map(|check| CheckEvidence { kind, ..check })
+        found.reduce(CheckEvidence::merge).map(|check| CheckEvidence { kind, ..check })
     };
     if let Some(run) = running {
         return match merged(&documents) {
@@ -355,14 +339,18 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
         };
     }
     let (speaking, lost) = legs::spoken(runs, received, &documents, name);
+    let refusal = |received: &ReceivedEvidence| match received {
+        ReceivedEvidence::Refused { reason, .. } => Some(CheckStanding::Refused { reason: reason.clone() }),
+        ReceivedEvidence::Accepted(_) => None,
+    };
+    let not_started = || external::without_evidence(runs, &snapshot.files);
+    let refused_or_not_started = || received.iter().find_map(refusal).or_else(not_started);
     let refused = legs::refused_since(received, &documents, name, !lost.is_empty());
     match (merged(&speaking), lost) {
         // A failure is final although other jobs brought no evidence.
         (Some(merged), _) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
         (Some(merged), legs) if legs.is_empty() => refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),
-        (None, legs) if legs.is_empty() => refusal(snapshot)
-            .or_else(|| external::without_evidence(runs, &snapshot.files))
-            .unwrap_or(CheckStanding::Missing),
+        (None, legs) if legs.is_empty() => refused_or_not_started().unwrap_or(CheckStanding::Missing),
         (_, legs) => refused.unwrap_or(CheckStanding::Lost { legs }),
     }
 }
@@ -373,12 +361,5 @@ fn is_being_repeated(snapshot: &Snapshot, evidence: &Evidence) -> bool {
         snapshot.workflow_runs.iter().any(|run| {
             run.id == origin.run_id && run.attempt > origin.run_attempt && run.progress.conclusion().is_none()
         })
-    })
-}
-
-fn refusal(snapshot: &Snapshot) -> Option<CheckStanding> {
-    snapshot.evidence.iter().find_map(|received| match received {
-        ReceivedEvidence::Refused { reason, .. } => Some(CheckStanding::Refused { reason: reason.clone() }),
-        ReceivedEvidence::Accepted(_) => None,
     })
 }

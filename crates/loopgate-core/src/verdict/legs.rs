@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::CheckStanding;
 use crate::{
     evidence::{CheckEvidence, Evidence, EvidenceExtent, Outcome, WorkflowOrigin},
-    ids::{CheckName, CheckRunId},
+    ids::{CheckName, CheckRunId, Timestamp, WorkflowRunId},
     observed::{CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
 };
 
@@ -158,11 +158,10 @@ impl<'a> Legs<'a> {
         let Some(origin) = &document.workflow else { return Vec::new() };
         if let Some(name) = origin.leg.and_then(|leg| leg.check_run_id).and_then(|id| self.name(&origin.path, id)) {
             let newest = self.executions(&origin.path).filter(|(_, job)| job.name == name).max_by_key(age);
-            return newest
-                .filter(|(run, job)| !self.is_heard(run, job) && (!job.progress.succeeded() || self.has_refusal(run)))
-                .map(|(_, job)| loss(job))
-                .into_iter()
-                .collect();
+            let is_lost = |(run, job): &(&WorkflowRun, &WorkflowJob)| {
+                !self.is_heard(run, job) && (!job.progress.succeeded() || self.has_refusal(run))
+            };
+            return newest.filter(is_lost).map(|(_, job)| loss(job)).into_iter().collect();
         }
         let was_run = |run: &&WorkflowRun| run.progress.conclusion() != Some(Conclusion::Skipped);
         let of_workflow = self.runs.iter().filter(|run| run.path == origin.path).filter(was_run);
@@ -221,12 +220,8 @@ impl<'a> Legs<'a> {
 
     /// The legs of a job that never spoke: there are fewer that did than its evidence counts.
     fn silent(&self, (path, job): (&str, &str)) -> Vec<LostLeg> {
-        let legs: Vec<_> = self
-            .origins
-            .iter()
-            .filter(|(origin, _)| origin.path == path && origin.job == job)
-            .filter_map(|(origin, _)| Some((*origin, origin.leg?)))
-            .collect();
+        let of_job = self.origins.iter().filter(|(origin, _)| origin.path == path && origin.job == job);
+        let legs: Vec<_> = of_job.filter_map(|(origin, _)| Some((*origin, origin.leg?))).collect();
         let Some((newest, leg)) = legs.iter().max_by_key(|(origin, _)| (origin.run_id, origin.run_attempt)) else {
             return Vec::new();
         };
@@ -246,13 +241,11 @@ impl<'a> Legs<'a> {
         let names: BTreeSet<&str> =
             legs.iter().filter_map(|(origin, leg)| self.name(&origin.path, leg.check_run_id?)).collect();
         let stems: BTreeSet<&str> = names.iter().map(|name| stem(name)).collect();
-        let (mut alike, mut others): (Vec<_>, Vec<_>) = self
-            .unheard(run)
-            .filter(|job| !names.contains(job.name.as_str()))
-            .partition(|job| stems.contains(stem(&job.name)));
-        let beside = alike.iter().filter(|job| job.progress.succeeded() && may_be_silent).count();
-        alike.retain(|job| !job.progress.succeeded());
-        others.retain(|job| !job.progress.succeeded());
+        let is_alike = |job: &&WorkflowJob| stems.contains(stem(&job.name));
+        let unnamed = self.unheard(run).filter(|job| !names.contains(job.name.as_str()));
+        let (succeeded, failed): (Vec<_>, Vec<_>) = unnamed.partition(|job| job.progress.succeeded());
+        let (alike, others): (Vec<_>, Vec<_>) = failed.into_iter().partition(is_alike);
+        let beside = succeeded.iter().filter(|job| is_alike(job) && may_be_silent).count();
         let mut lost: Vec<_> = alike.into_iter().take(missing).map(loss).collect();
         let unnamed = missing.saturating_sub(lost.len() + beside);
         if unnamed > 0 && others.len() == unnamed {
@@ -303,21 +296,14 @@ impl<'a> Legs<'a> {
 
     /// The newest execution of each job of a run, if it brought no evidence.
     fn unheard(&self, run: &'a WorkflowRun) -> impl Iterator<Item = &'a WorkflowJob> {
-        let mut newest: BTreeMap<&str, &WorkflowJob> = BTreeMap::new();
-        for job in &run.jobs {
-            let known = newest.entry(&job.name).or_insert(job);
-            if age(&(run, job)) > age(&(run, *known)) {
-                *known = job;
-            }
-        }
-        let unheard: Vec<_> = newest.into_values().filter(|job| !self.is_heard(run, job)).collect();
-        unheard.into_iter()
+        let mut jobs: Vec<&WorkflowJob> = run.jobs.iter().collect();
+        jobs.sort_by_key(|job| age(&(run, *job)));
+        let newest: BTreeMap<&str, &WorkflowJob> = jobs.into_iter().map(|job| (job.name.as_str(), job)).collect();
+        newest.into_values().filter(move |job| !self.is_heard(run, job))
     }
 }
 
-fn age(
-    (run, job): &(&WorkflowRun, &WorkflowJob),
-) -> (crate::ids::WorkflowRunId, Option<crate::ids::Timestamp>, u32, CheckRunId) {
+fn age((run, job): &(&WorkflowRun, &WorkflowJob)) -> (WorkflowRunId, Option<Timestamp>, u32, CheckRunId) {
     (run.id, job.started_at, job.attempt, job.check_run)
 }
 
@@ -346,11 +332,8 @@ pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
     }
     let legs = Legs::new(std::slice::from_ref(newest), &[], documents);
     let of_path = || legs.origins.iter().map(|(origin, _)| *origin).filter(|origin| origin.path == newest.path);
-    let cut_short: Vec<_> = documents
-        .iter()
-        .filter(|document| document.extent == EvidenceExtent::Interrupted)
-        .filter_map(|document| document.workflow.as_ref())
-        .collect();
+    let cut_short = documents.iter().filter(|document| document.extent == EvidenceExtent::Interrupted);
+    let cut_short: Vec<_> = cut_short.filter_map(|document| document.workflow.as_ref()).collect();
     let mut jobs: BTreeMap<&str, (u32, BTreeSet<u32>)> = BTreeMap::new();
     for (origin, leg) in of_path().filter_map(|origin| Some((origin, origin.leg?))) {
         let (total, spoke) = jobs.entry(&origin.job).or_default();

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use twox_hash::XxHash3_64;
 
-use super::gather::{GatheredCheck, HeadEvidence};
+use super::gather::{CheckView, HeadEvidence};
 use crate::{
-    evidence::{CheckEvidence, Outcome, OutcomesExtent, ReportFormat, TestOutcomes, TestState},
+    evidence::{CheckEvidence, Outcome, ReportFormat, TestOutcomes, TestState},
     ids::CheckName,
     policy::{CheckSource, Look, Policy},
     state::AttemptDigest,
@@ -16,9 +16,9 @@ use crate::{
 /// The checks of tests that have results by test when they pass, each with a digest of its command and its reports: 16
 /// hexadecimal digits, marked where tests that passed are named.
 pub fn with_results(evidence: &HeadEvidence, policy: &Policy) -> BTreeMap<CheckName, String> {
-    let has_results = |check: &GatheredCheck| check.evidence().is_some_and(has_results_when_passing);
+    let has_results = |check: &CheckView| check.evidence().is_some_and(has_results_when_passing);
     let tests = evidence.checks.iter().filter(|(_, check)| check.kind.is_of_tests() && has_results(check));
-    let marked = |name: &CheckName, check: &GatheredCheck| {
+    let marked = |name: &CheckName, check: &CheckView| {
         let mark = if check.evidence().is_some_and(names_passed) { NAMED } else { "" };
         Some(format!("{}{mark}", digest(policy, name)?))
     };
@@ -60,8 +60,7 @@ fn names_passed(found: &CheckEvidence) -> bool {
 
 /// Many tools name the tests that fail and no others: such a list says nothing about what they print when all pass.
 fn has_results_when_passing(found: &CheckEvidence) -> bool {
-    let is_whole = |tests: &TestOutcomes| tests.extent() == OutcomesExtent::Whole;
-    found.tests.as_ref().is_some_and(|tests| found.outcome == Outcome::Passed || is_whole(tests))
+    found.tests.as_ref().is_some_and(|tests| found.outcome == Outcome::Passed || tests.is_whole())
 }
 
 /// `None` for checks that others run: of those, results by test are never known.

@@ -24,7 +24,7 @@ use std::collections::BTreeSet;
 
 use self::{blame::CheckBlame, gather::HeadEvidence, review::ReviewStanding};
 use crate::{
-    evidence::{CheckEvidence, Failure, RootCauseCategory},
+    evidence::{Analysis, CheckEvidence, Failure},
     failure::{Blame, FeedbackLine},
     ids::{CheckName, FailureId, Login},
     memory::MemoryMatch,
@@ -125,13 +125,8 @@ pub struct FailureView {
     pub cause: FailureId,
     /// Its test passed before.
     pub regressed: bool,
-    pub category: RootCauseCategory,
-    /// 0–1.
-    pub confidence: f64,
-    /// Names of the built-in rules that recognise it.
-    pub rules_matched: Vec<String>,
-    /// Names of failures with the same root cause.
-    pub related: Vec<String>,
+    /// Its cause as it was found: what is shown of it is `told`.
+    pub analysis: Analysis,
     /// What the debug memory says of its error.
     pub memory: Vec<MemoryMatch>,
 }

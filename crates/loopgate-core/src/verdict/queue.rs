@@ -96,21 +96,11 @@ impl LeftQueue {
         origins.reduce(Self::join)
     }
 
-    /// How much it says about this pull request; of two explanations the one that says more counts.
-    const fn weight(&self) -> u8 {
-        match self {
-            Self::Culprit { .. } => 4,
-            Self::Together { .. } => 3,
-            Self::Bystander { .. } => 2,
-            Self::BaseBroken { .. } => 1,
-            _ => 0,
-        }
-    }
-
-    /// The explanation of two failures: one of both where they have one kind of explanation.
+    /// The explanation of two failures: one of both where they have one kind of explanation, else the one that says more about
+    /// this pull request.
     fn join(mut self, mut other: Self) -> Self {
-        if self.weight() != other.weight() {
-            return if self.weight() > other.weight() { self } else { other };
+        if self.exit() != other.exit() {
+            return if self.exit() < other.exit() { self } else { other };
         }
         match (&mut self, &mut other) {
             (Self::Culprit { failing, .. }, Self::Culprit { failing: more, .. })
@@ -158,11 +148,9 @@ fn origin(number: PrNumber, failure: &GroupFailure, last: &QueueGroup, groups: &
     let has_result = |group: &&QueueGroup| group.result != GroupResult::Running && group.unfinished.is_empty();
     let passes = |group: &&QueueGroup| has_result(group) && !group.fails(failure);
     let same_content = |group: &&QueueGroup| group.tree.is_some() && group.tree == last.tree;
-    if let Some(passed) = groups
-        .iter()
-        .filter(same_content)
-        .find(|group| passes(group) || group.recovered.iter().any(|recovered| recovered.key == failure.key))
-    {
+    let recovered = |group: &QueueGroup| group.recovered.iter().any(|recovered| recovered.key == failure.key);
+    let mut of_content = groups.iter().filter(same_content);
+    if let Some(passed) = of_content.find(|group| passes(group) || recovered(group)) {
         return LeftQueue::Flake { failing, passed_on: passed.head };
     }
     if failure.on_base {

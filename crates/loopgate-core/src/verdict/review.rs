@@ -8,7 +8,7 @@ use crate::{
     evidence::Failure,
     failure,
     gate::{GateReport, GateStanding},
-    ids::{Fingerprint, Login, Timestamp, UserId},
+    ids::{Fingerprint, UserId},
     observed::{Permission, Review, ReviewVerdict, Snapshot},
     policy::{LoopPolicy, ReviewRequirement},
     state::{LoopState, Objection, RejectedIn, Rejection},
@@ -20,7 +20,7 @@ pub enum ReviewStanding {
     NotRequired,
     Approved,
     Pending { have: u32, need: u32 },
-    Rejected { by: Login, by_id: UserId, at: Timestamp, words: String },
+    Rejected { rejection: Rejection, words: String },
 }
 
 /// The newest decisive review of each person with write counts; a dismissed one counts for nothing.
@@ -44,12 +44,9 @@ pub fn standing(snapshot: &Snapshot, policy: &LoopPolicy) -> ReviewStanding {
         return ReviewStanding::NotRequired;
     }
     if let Some(review) = newest.values().find(|review| review.verdict == ReviewVerdict::ChangesRequested) {
-        return ReviewStanding::Rejected {
-            by: review.author.login.clone(),
-            by_id: review.author.id,
-            at: review.submitted_at,
-            words: review.body.clone(),
-        };
+        let (by, by_id) = (review.author.login.clone(), review.author.id);
+        let rejection = Rejection { by, by_id, of: RejectedIn::Review, at: review.submitted_at };
+        return ReviewStanding::Rejected { rejection, words: review.body.clone() };
     }
     let on_head = |review: &&&Review| {
         review.verdict == ReviewVerdict::Approved && review.commit == Some(snapshot.pull_request.head.sha)
@@ -64,17 +61,15 @@ pub fn rejections<'a>(
     gates: &'a [GateReport],
     review: &'a ReviewStanding,
 ) -> impl Iterator<Item = (Rejection, &'a String)> {
-    let rejection = |by: &Login, by_id: UserId, of, at| Rejection { by: by.clone(), by_id, of, at };
-    let of_gates = gates.iter().filter(|gate| gate.is_closed()).filter_map(move |gate| match &gate.standing {
+    let of_gates = gates.iter().filter(|gate| gate.is_closed()).filter_map(|gate| match &gate.standing {
         GateStanding::Rejected(Objection { by, by_id, at, words, .. }) => {
-            Some((rejection(by, *by_id, RejectedIn::Gate(gate.name.clone()), *at), words))
+            let of = RejectedIn::Gate(gate.name.clone());
+            Some((Rejection { by: by.clone(), by_id: *by_id, of, at: *at }, words))
         }
         _ => None,
     });
     let of_review = match review {
-        ReviewStanding::Rejected { by, by_id, at, words } => {
-            Some((rejection(by, *by_id, RejectedIn::Review, *at), words))
-        }
+        ReviewStanding::Rejected { rejection, words } => Some((rejection.clone(), words)),
         _ => None,
     };
     of_gates.chain(of_review)

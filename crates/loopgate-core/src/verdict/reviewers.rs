@@ -12,7 +12,7 @@ use std::{
 use regex::Regex;
 use serde::Deserialize;
 
-use super::gather::{GatheredCheck, HeadEvidence};
+use super::gather::{CheckView, HeadEvidence};
 use crate::{
     evidence::{CheckEvidence, CheckKind, ErrorType, Failure, FindingSeverity, Outcome, SourceLocation},
     failure, gate,
@@ -131,7 +131,7 @@ pub fn overrule(evidence: &mut HeadEvidence, policy: &Policy, disputes: &[Disput
         |dispute: &&Dispute| matches!(dispute.end, Some(DisputeEnd::Settled { outcome: Settlement::Code, .. }));
     let settled: BTreeSet<FailureId> = disputes.iter().filter(is_code).map(|dispute| dispute.failure).collect();
     for (name, _) in policy.verify.reviewers().filter(|_| !settled.is_empty()) {
-        if let Some(GatheredCheck { standing: CheckStanding::Done(found), .. }) = evidence.checks.get_mut(name)
+        if let Some(CheckView { standing: CheckStanding::Done(found), .. }) = evidence.checks.get_mut(name)
             && !found.failures.is_empty()
         {
             found.failures.retain(|one| !settled.contains(&failure::fingerprint(one).into()));

@@ -290,13 +290,13 @@ async fn each_source_of_evidence_is_asked_for_again_once() {
     }
     let refusal = ok(403, json!({ "message": "This check run is not rerequestable" }));
     bench.answer("POST", "check-runs/10/rerequest", refusal).await;
-    let ask = |what, extent| Effect::Rerun(RerunRequest { what, extent });
+    let ask = |what, only_failed_jobs| Effect::Rerun(RerunRequest { what, only_failed_jobs });
     let run = |id| Repeatable::WorkflowRun { id: WorkflowRunId::new(id), attempt: 1 };
     let effects = [
-        ask(run(7), Extent::FailedJobs),
-        ask(run(8), Extent::Whole),
-        ask(Repeatable::Job { id: CheckRunId::new(9) }, Extent::Whole),
-        ask(Repeatable::CheckRun { id: CheckRunId::new(10), ended: None }, Extent::Whole),
+        ask(run(7), true),
+        ask(run(8), false),
+        ask(Repeatable::Job { id: CheckRunId::new(9) }, false),
+        ask(Repeatable::CheckRun { id: CheckRunId::new(10), ended: None }, false),
     ];
     let first = bench.execute(&effects).await.unwrap();
     let refused = "ask for check run 10 again";

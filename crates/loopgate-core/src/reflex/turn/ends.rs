@@ -14,7 +14,7 @@ use crate::{
     state::{
         Broken, CommandRefusal, CritiqueItem, Dispute, DisputeEnd, LoopCall, RunStatus, Senior, Settlement, Step, Stop,
         StopReason,
-        history::{Completed, Escalated, Event, EventStatus, Failed, HistoryLine, PhaseFailure, Resumed, Stopped},
+        history::{Completed, Escalated, Event, EventStatus, Failed, HistoryLine, Resumed, Stopped},
     },
     text,
     verdict::{Evaluation, EvaluationVerdict, evaluate, tamper::Tampering},
@@ -70,8 +70,7 @@ impl Turn {
             return self;
         }
         self.end(RunStatus::Failed, StopReason::PhaseError, Some(why));
-        let failed = Failed::Broken { reason: PhaseFailure::PhaseError };
-        self.happened(Event::Failed(failed), EventStatus::Fail);
+        self.happened(Event::Failed(Failed::Broken { reason: StopReason::PhaseError }), EventStatus::Fail);
         self
     }
 
@@ -86,13 +85,8 @@ impl Turn {
     }
 
     /// A person lets a blocked loop go on: a new streak, and as many iterations again where none are left. `accepted`
-    /// counts what weakens tests, where the person accepts that.
-    pub fn resumed(self, by: Login, accepted: Option<BTreeMap<String, u32>>) -> Self {
-        self.go_on(by, accepted, None)
-    }
-
-    /// A new streak, unless it is a dispute that was settled.
-    fn go_on(mut self, by: Login, accepted: Option<BTreeMap<String, u32>>, settled: Option<FailureId>) -> Self {
+    /// counts what weakens tests, where the person accepts that; `settled` is the dispute whose settling it is, if any.
+    pub fn resumed(mut self, by: Login, accepted: Option<BTreeMap<String, u32>>, settled: Option<FailureId>) -> Self {
         let now = self.now;
         let cause = self.state.blocked.take().map(|blocked| blocked.trigger);
         let newly_accepted = accepted.clone().map(|found| self.state.accept_tampering(found));
@@ -153,7 +147,7 @@ impl Turn {
         let (dispute, _) = disputes::settle(&mut self.state, dispute, end, weakened);
         self.happened(Event::Disputed(Box::new(dispute)), EventStatus::Ok);
         let is_over = disputes::open(&self.state).next().is_none();
-        Ok(if is_over { self.go_on(by, None, Some(failure)) } else { self })
+        Ok(if is_over { self.resumed(by, None, Some(failure)) } else { self })
     }
 
     pub(super) fn complete(&mut self, reason: StopReason) {
@@ -223,17 +217,15 @@ impl Turn {
         super::evaluated(&self.state.prepared_checks, evidence, edited)?;
         self.reflex().broken = None;
         match evaluated {
-            Evaluated::PhaseA(evaluation) => self.passed_phase_a(evaluation),
+            Evaluated::PhaseA(evaluation) => {
+                self.evaluation_done(evaluation);
+                self.state.phase = Phase::B;
+                self.happened(Event::PhaseSwitched { to: Phase::B }, EventStatus::Ok);
+                self.state.current_step = Step::Prepare;
+            }
             Evaluated::Head { decision, critique, call } => self.judged(decision, critique, call, policy),
         }
         Ok(self)
-    }
-
-    fn passed_phase_a(&mut self, evaluation: &Evaluation) {
-        self.evaluation_done(evaluation);
-        self.state.phase = Phase::B;
-        self.happened(Event::PhaseSwitched { to: Phase::B }, EventStatus::Ok);
-        self.state.current_step = Step::Prepare;
     }
 
     fn judged(&mut self, decision: &Decision, critique: &[CritiqueItem], call: Option<&LoopCall>, policy: &Policy) {
@@ -289,18 +281,5 @@ impl Turn {
             failed_rules: evaluation.failed_rules(),
         };
         self.happened(done, status);
-    }
-
-    /// An evaluation that came out as it did because a fixer took tests away: a person is called, whatever else holds.
-    #[must_use]
-    pub fn tampered(mut self, call: LoopCall, policy: &Policy) -> Self {
-        let now = self.now;
-        self.lines.retain(|line| matches!(line.event, Event::EvaluationDone { .. }));
-        self.state.stop = Stop::default();
-        self.state.current_step = Step::Evaluate;
-        self.state.blocked = escalation_call::block(&[Trigger::Tampering], &self.state, now);
-        self.ask(call);
-        self.call_somebody(Trigger::Tampering, policy);
-        self
     }
 }

@@ -194,7 +194,7 @@ fn a_test_that_passed_before_stops_the_loop() {
 fn a_resume_starts_a_new_streak_and_grants_iterations_where_none_are_left() {
     let mut story = Story::begun(3);
     story.iteration(&["a"], &[]).iteration(&["a"], &[]).iteration(&["a"], &[]);
-    let resumed = Turn::on(&story.state, story.now).resumed("alice".parse().unwrap(), None);
+    let resumed = Turn::on(&story.state, story.now).resumed("alice".parse().unwrap(), None, None);
     story.take(resumed);
     assert_eq!((story.state.max_iterations, story.state.current_step), (6, Step::Critique));
     story.iteration(&["a"], &[]).iteration(&[], &["a"]);
@@ -312,7 +312,7 @@ fn a_damaged_loop_is_led_on_by_its_history() {
     resumed.iteration(&["a"], &[]).iteration(&["a"], &[]).iteration(&["a"], &[]);
     is_told_by_its_history(&resumed);
     let accepted = [("tests/a.py: removed".to_owned(), 1)].into();
-    let turn = Turn::on(&resumed.state, resumed.now).resumed("alice".parse().unwrap(), Some(accepted));
+    let turn = Turn::on(&resumed.state, resumed.now).resumed("alice".parse().unwrap(), Some(accepted), None);
     resumed.take(turn);
     assert_eq!(resumed.state.accepted_tampering.len(), 1);
     is_told_by_its_history(&resumed);

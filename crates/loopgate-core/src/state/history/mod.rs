@@ -295,16 +295,9 @@ pub enum Failed {
     /// The run of a pull request failed.
     PullRequest(StatusChange),
     /// A step of a local loop broke its contract twice.
-    Broken { reason: PhaseFailure },
+    Broken { reason: StopReason },
     /// A cause that ends a local loop, by the configuration.
     Aborted { reason: Trigger },
-}
-
-/// The one reason for which a step ends a local loop.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum PhaseFailure {
-    PhaseError,
 }
 
 /// A run passed, or its pull request was merged.

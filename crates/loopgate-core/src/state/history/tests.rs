@@ -292,7 +292,7 @@ fn stopped() -> BoxedStrategy<Stopped> {
 fn failed() -> BoxedStrategy<Failed> {
     prop_oneof![
         change().prop_map(Failed::PullRequest),
-        Just(Failed::Broken { reason: PhaseFailure::PhaseError }),
+        Just(Failed::Broken { reason: StopReason::PhaseError }),
         trigger().prop_map(|reason| Failed::Aborted { reason }),
     ]
     .boxed()

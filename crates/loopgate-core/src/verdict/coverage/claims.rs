@@ -119,28 +119,19 @@ pub fn combine(legs: &[ChangedCoverage]) -> Option<ChangedCoverage> {
     for path in files {
         let measuring = || legs.iter().zip(&listed).filter_map(|(leg, lines)| Some((leg, leg.files.get(path)?, lines)));
         let total = measuring().map(|(_, of_file, _)| of_file.total).max().unwrap_or_default();
-        let empty = BTreeSet::new();
-        let (mut tally, mut uncovered) = (LineTally { covered: 0, total }, None::<BTreeSet<u32>>);
-        for (leg, of_file, lines) in measuring().filter(|(_, of_file, _)| of_file.total == total) {
-            tally.covered = tally.covered.max(of_file.covered);
-            if leg.uncovered_not_listed == 0 {
-                let here = lines.get(path.as_str()).unwrap_or(&empty);
-                uncovered = Some(match uncovered {
-                    None => here.clone(),
-                    Some(before) => before.intersection(here).copied().collect(),
-                });
-            }
-        }
-        if let Some(uncovered) = &uncovered {
-            tally.covered = tally.covered.max(total.saturating_sub(uncovered.len() as u64));
-        }
+        let largest = || measuring().filter(|(_, of_file, _)| of_file.total == total);
+        let whole = largest().filter(|(leg, ..)| leg.uncovered_not_listed == 0);
+        let lines_of_each = whole.map(|(.., lines)| lines.get(path.as_str()).cloned().unwrap_or_default());
+        let uncovered = lines_of_each.reduce(|one, other| &one & &other);
+        let shown = uncovered.as_ref().map(|lines| total.saturating_sub(lines.len() as u64));
+        let covered = largest().map(|(_, of_file, _)| of_file.covered).chain(shown).max().unwrap_or_default();
         let uncovered = uncovered.unwrap_or_default();
-        let left = usize::try_from(total - tally.covered).unwrap_or(usize::MAX);
+        let left = usize::try_from(total - covered).unwrap_or(usize::MAX);
         all.changed_total += total;
-        all.changed_covered += tally.covered;
+        all.changed_covered += covered;
         all.uncovered_not_listed += left.saturating_sub(uncovered.len()) as u64;
         measure::list(&mut all, path, uncovered.iter().take(left));
-        all.files.insert(path.clone(), tally);
+        all.files.insert(path.clone(), LineTally { covered, total });
     }
     // More changed lines than the largest job has lines in all: the jobs measured different parts.
     all.lines_total = all.lines_total.max(all.changed_total);

@@ -46,43 +46,33 @@ pub fn measure(files: &ChangedFiles, reports: &[FileCoverage]) -> ChangedCoverag
 
 /// Covered and executable lines of one file, over all reports that measure it.
 fn tally(measured: &[&FileCoverage]) -> LineTally {
-    let count = |hits: &mut dyn Iterator<Item = u64>| {
-        hits.fold(LineTally::default(), |sum, hits| LineTally {
-            covered: sum.covered + u64::from(hits > 0),
-            total: sum.total + 1,
-        })
+    let count = |sum: LineTally, hits: u64| {
+        let (covered, total) = (sum.covered + u64::from(hits > 0), sum.total + 1);
+        LineTally { covered, total }
     };
-    match measured {
-        [one] => count(&mut one.lines.values().copied()),
-        several => {
-            let mut lines: BTreeMap<u32, u64> = BTreeMap::new();
-            for (line, hits) in several.iter().flat_map(|report| &report.lines) {
-                let known = lines.entry(*line).or_default();
-                *known = (*known).max(*hits);
-            }
-            count(&mut lines.into_values())
-        }
+    if let [one] = measured {
+        return one.lines.values().copied().fold(LineTally::default(), count);
     }
+    let mut lines: BTreeMap<u32, u64> = BTreeMap::new();
+    for (line, hits) in measured.iter().flat_map(|report| &report.lines) {
+        let known = lines.entry(*line).or_default();
+        *known = (*known).max(*hits);
+    }
+    lines.into_values().fold(LineTally::default(), count)
 }
 
 fn add_file(coverage: &mut ChangedCoverage, path: &str, added: &[u32], measured: &[&FileCoverage]) {
     let hits = |line: &u32| measured.iter().filter_map(|report| report.lines.get(line)).max().copied();
-    let (mut of_file, mut uncovered) = (LineTally::default(), Vec::new());
-    for (line, hits) in added.iter().filter_map(|line| Some((*line, hits(line)?))) {
-        of_file.total += 1;
-        if hits > 0 {
-            of_file.covered += 1;
-        } else {
-            uncovered.push(line);
-        }
-    }
-    if of_file.total == 0 {
+    let executable = added.iter().filter_map(|line| Some((line, hits(line)?)));
+    let (covered, uncovered): (Vec<_>, Vec<_>) = executable.partition(|(_, hits)| *hits > 0);
+    let (covered, total) = (covered.len() as u64, (covered.len() + uncovered.len()) as u64);
+    if total == 0 {
         return;
     }
-    coverage.changed_covered += of_file.covered;
-    coverage.changed_total += of_file.total;
-    coverage.files.insert(path.to_owned(), of_file);
-    list(coverage, path, &uncovered);
+    coverage.changed_covered += covered;
+    coverage.changed_total += total;
+    coverage.files.insert(path.to_owned(), LineTally { covered, total });
+    list(coverage, path, uncovered.into_iter().map(|(line, _)| line));
 }
 
 /// Adds a file's uncovered lines, in order, as ranges.

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    evidence::{CheckEvidence, OutcomesExtent, ProofVerdict, RegressionTrial, TestId, TestState},
+    evidence::{CheckEvidence, ProofVerdict, RegressionTrial, TestId, TestState},
     observed::{BaseEvidence, ChangedFile, ChangedFiles, FileStatus},
     policy::{CoveragePolicy, RequiredTest},
     source_files::{TestSyntax, is_test},
@@ -82,7 +82,7 @@ fn existing<'a>(
         let was_green = |id: TestId| matches!(before.state(id), Some(TestState::Passed | TestState::Flaky));
         let failing = now.iter().filter(|entry| entry.state().is_failure() && was_green(entry.id()));
         broken.extend(failing.map(|entry| name_of(check, entry.id())));
-        if before.extent() == OutcomesExtent::Whole && now.extent() == OutcomesExtent::Whole {
+        if before.is_whole() && now.is_whole() {
             gone += before.iter().filter(|entry| now.state(entry.id()).is_none()).count();
         }
     }
@@ -180,7 +180,7 @@ fn title(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::{
-        evidence::{CheckKind, Outcome, TestOutcome, TestOutcomes},
+        evidence::{CheckKind, Outcome, OutcomesExtent, TestOutcome, TestOutcomes},
         fixtures,
         observed::ReceivedEvidence,
         policy::Pattern,

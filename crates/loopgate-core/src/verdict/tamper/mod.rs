@@ -6,16 +6,11 @@ mod selection;
 mod source;
 mod written;
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    fmt,
-};
+use std::collections::{BTreeMap, BTreeSet};
 
+pub use self::runs::{Runs, failed_test};
+pub use self::selection::decides_what_runs;
 use self::source::CodeLine;
-pub use self::{
-    runs::{Runs, failed_test},
-    selection::decides_what_runs,
-};
 use crate::{
     evidence::{BaseTestRun, ProofEnd, is_declared, words},
     ids::Sha,
@@ -67,8 +62,8 @@ pub enum Weight {
 }
 
 /// The sentence for it, behind its file. Names from outside stand in it as they are; the caller makes them safe.
-impl fmt::Display for Tampering {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+impl std::fmt::Display for Tampering {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match (&self.path, self.line) {
             (Some(path), 1..) => write!(f, "{path}:{}: {}", self.line, self.deed),
             _ => f.write_str(&self.key()),
@@ -84,13 +79,11 @@ impl serde::Serialize for Tampering {
 
 impl Tampering {
     /// In a file, where the lines of `old` go and those of `new` come.
-    fn at<'l, L: IntoIterator<Item = &'l CodeLine>>(self, path: &str, old: L, new: L) -> Self {
-        let signed = |sign: char| move |line: &'l CodeLine| (sign, line);
-        let lines: Vec<_> = old.into_iter().map(signed('-')).chain(new.into_iter().map(signed('+'))).collect();
-        let first = lines.iter().find(|(sign, _)| *sign == '+').or(lines.first());
-        let line = first.map_or(0, |(_, line)| line.number);
-        let hunk = lines.iter().take(MOST_SHOWN).map(|(sign, line)| format!("{sign}{}", line.text)).collect();
-        Self { path: Some(path.to_owned()), line, hunk, ..self }
+    fn at(self, path: &str, old: &[&CodeLine], new: &[&CodeLine]) -> Self {
+        let line = new.first().or(old.first()).map_or(0, |line| line.number);
+        let removed = old.iter().map(|line| format!("-{}", line.text));
+        let lines = removed.chain(new.iter().map(|line| format!("+{}", line.text)));
+        Self { path: Some(path.to_owned()), line, hunk: lines.take(MOST_SHOWN).collect(), ..self }
     }
 
     /// What it is, wherever in its file: lines move with every push.
@@ -102,9 +95,7 @@ impl Tampering {
 /// Each way of weakening without its line, and how often it occurs: what a person takes responsibility for.
 pub fn counts(found: &[Tampering]) -> BTreeMap<String, u32> {
     let mut counts = BTreeMap::new();
-    for one in found {
-        *counts.entry(one.key()).or_default() += 1;
-    }
+    found.iter().for_each(|one| *counts.entry(one.key()).or_default() += 1);
     counts
 }
 
@@ -154,11 +145,6 @@ impl<'a> Change<'a> {
         Self { files: &snapshot.files, contents: &snapshot.contents, before, head, is_of_fixer: false, runs }
     }
 
-    /// Whether the checks passed with the file as it was before a fixer's edit, which is then not why they pass.
-    fn is_proven(&self, file: &ChangedFile) -> bool {
-        self.runs.proven.contains(file.old_path())
-    }
-
     /// Whether the tests of the file, as they were, pass on the head: what was edited is not why they pass.
     fn passes_as_it_was(&self, file: &ChangedFile) -> bool {
         let passes = |run: &&BaseTestRun| run.on_head == ProofEnd::Passed && file.paths().any(|path| path == run.file);
@@ -204,35 +190,33 @@ pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
 }
 
 /// Tests that ran before and do not run now, more than the tests that the change is seen to remove. It is a proof where one
-/// of them failed, or a file that selects tests is changed; else the reason may lie outside of the change.
+/// of them failed, a file that selects tests is changed, or only a fixer changed anything since they ran; else the reason may
+/// lie outside of the change.
 fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
     let (before, now) = change.runs.ran?;
-    // As many may have another name now.
-    let gone: u64 = found.iter().filter(|one| one.gone.is_some()).map(|_| 1).sum();
-    if before <= now.saturating_add(gone) {
-        return None;
-    }
+    // As many may have another name now. What a fixer takes away is refused, so that then none has.
+    let gone = found.iter().filter(|one| one.gone.is_some() && !change.runs.follow_fix).count() as u64;
     let selects = found.iter().any(|one| one.comparison == Comparison::Selection);
+    let holds = selects || change.runs.follow_fix || change.runs.lack_failed();
     let deed = format!("fewer tests run now: {before} before, {now} after");
-    Some(change.finding(Comparison::Ran, selects || change.runs.lack_failed(), deed))
+    (before > now.saturating_add(gone)).then(|| change.finding(Comparison::Ran, holds, deed))
 }
 
-/// A changed test that passes as changed and fails as it was. One that is shown to go with the code that it calls fails of
-/// course.
+/// A changed test that passes as changed and fails as it was, unless each that fails so was settled to be wrong, or is shown to
+/// go with the code that it calls.
 fn base_test(change: &Change<'_>, run: &BaseTestRun, found: &[Tampering]) -> Option<Tampering> {
     let is_shown = |one: &&Tampering| one.weight == Weight::Ground && one.path.as_ref() == Some(&run.file);
     let gone = found.iter().filter(is_shown).filter_map(|one| one.gone.as_deref());
-    let is_settled = |test: &String| names(&change.runs.wrong, test);
-    let is_gone = |test: &String| gone.clone().any(|gone| is_declared(test, gone));
-    let is_cleared = run.failing.iter().all(is_settled) || run.failing.iter().all(is_gone);
-    if run.on_head != ProofEnd::Failed || is_cleared && !run.failing.is_empty() {
+    let is_cleared =
+        |test: &String| names(&change.runs.wrong, test) || gone.clone().any(|gone| is_declared(test, gone));
+    if run.on_head != ProofEnd::Failed || !run.failing.is_empty() && run.failing.iter().all(is_cleared) {
         return None;
     }
     let fail = "the checks fail with the file as it was before";
     let failing: Vec<String> = run.failing.iter().take(3).map(|test| format!("“{test}”")).collect();
     let deed = if failing.is_empty() { fail.to_owned() } else { format!("{fail}: {}", failing.join(", ")) };
     let failed = run.failing.iter().any(|test| names(&change.runs.failed, test));
-    Some(change.finding(Comparison::BaseTests, failed, deed).at(&run.file, None, None))
+    Some(change.finding(Comparison::BaseTests, failed, deed).at(&run.file, &[], &[]))
 }
 
 #[cfg(test)]

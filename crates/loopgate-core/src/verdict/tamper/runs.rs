@@ -3,12 +3,11 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    evidence::{
-        BaseTestRun, CheckEvidence, Evidence, Failure, Outcome, OutcomesExtent, TestId, TestOutcomes, TestState,
-    },
+    evidence::{BaseTestRun, CheckEvidence, Failure, Outcome, TestId, TestOutcomes, TestState},
     observed::{BaseEvidence, CheckProgress, Snapshot, WorkflowRun},
+    policy::Trigger,
     source_files::is_test,
-    state::{AttemptDigest, DisputeEnd, LoopState, Settlement},
+    state::{AttemptDigest, DisputeEnd, FixMaker, FixRecord, LoopState, Settlement},
 };
 
 /// What the tests of a change are compared by.
@@ -33,18 +32,23 @@ pub struct Runs<'a> {
     pub proven: BTreeSet<&'a str>,
     /// Tests that a person settled to be wrong: a change of them is what was asked for.
     pub wrong: BTreeSet<&'a str>,
+    /// All checks of tests pass now, and nothing but a fixer's edit lies between the attempt before and this one; false once
+    /// a person has accepted that tests are weakened.
+    pub follow_fix: bool,
 }
 
 impl<'a> Runs<'a> {
     pub(super) fn of_head(snapshot: &'a Snapshot, state: &'a LoopState) -> Self {
         let head = snapshot.pull_request.head.sha;
         let earlier: Vec<_> = state.attempts.iter().filter(|attempt| attempt.head_sha != head).collect();
-        let documents: Vec<&Evidence> = snapshot.evidence_of_head().collect();
+        let documents = snapshot.evidence_of_head();
         let base = snapshot.base_evidence.as_ref();
         // A base that is newer than the old side has tests that the head never had.
         let is_old_side = |base: &&BaseEvidence| snapshot.merge_base.is_none_or(|merge_base| merge_base == base.sha);
-        let old = of_tests(base.filter(is_old_side).into_iter().flat_map(|base| base.checks.values()));
-        let new = of_tests(documents.iter().flat_map(|document| &document.checks));
+        let is_of_tests = |check: &&CheckEvidence| check.kind.is_of_tests();
+        let old = base.filter(is_old_side).into_iter().flat_map(|base| base.checks.values());
+        let old: Vec<_> = old.filter(is_of_tests).collect();
+        let new: Vec<_> = documents.clone().flat_map(|document| &document.checks).filter(is_of_tests).collect();
         // Another job may bring the others.
         let ended = |run: &WorkflowRun| matches!(run.progress, CheckProgress::Completed { .. });
         let has_ended = !new.is_empty() && snapshot.workflow_runs.iter().all(ended);
@@ -52,6 +56,8 @@ impl<'a> Runs<'a> {
         let on_base = base.into_iter().flat_map(|base| base.checks.values()).flat_map(|check| &check.failures);
         let failed = earlier.iter().flat_map(|attempt| attempt.failing_tests.keys().map(String::as_str));
         let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
+        let last_fix = fixes.clone().next_back();
+        let follows = |fix: &FixRecord| fix.by != FixMaker::Person && fix.iteration + 1 == state.iteration;
         let failed_unnamed = |check: &CheckEvidence| {
             let on_old = |before: &&&CheckEvidence| before.name == check.name && before.outcome == Outcome::Failed;
             let in_attempt = |attempt: &&AttemptDigest| attempt.failed_checks.contains(&check.name);
@@ -64,26 +70,26 @@ impl<'a> Runs<'a> {
         let of_old = old.iter().flat_map(|check| &check.failures).map(|failure| failure.test_id);
         let of_attempts = earlier.iter().flat_map(|attempt| attempt.failing_tests.values().copied());
         let failures = of_old.chain(of_attempts).chain(are_unnamed.then_some(None));
-        let before =
-            [CheckEvidence::all_tests(old.iter().copied()), earlier.last().and_then(|last| last.tests.clone())];
-        let before = before.into_iter().flatten().max_by_key(TestOutcomes::len);
+        let of_last = earlier.last().and_then(|last| last.tests.clone());
+        let before = CheckEvidence::all_tests(old.iter().copied()).into_iter().chain(of_last);
+        let before = before.max_by_key(TestOutcomes::len).as_ref().and_then(ran);
         let now = CheckEvidence::all_tests(new.iter().copied()).filter(|_| has_ended);
         // Lists that are not whole are compared by the totals of their checks, those of the old side without its errors.
         let total = CheckEvidence::sum(old.iter().copied(), |results| results.total.saturating_sub(results.errors));
-        let totals =
-            || total.zip(CheckEvidence::sum(new.iter().copied(), |results| results.total).filter(|_| has_ended));
+        let total_now = CheckEvidence::sum(new.iter().copied(), |results| results.total).filter(|_| has_ended);
         Self {
             failed: failed.chain(on_base.filter_map(failed_test)).collect(),
             named: earlier.iter().flat_map(|attempt| attempt.named_places.iter().map(String::as_str)).collect(),
-            ran: before.as_ref().and_then(ran).zip(now.as_ref().and_then(ran)).or_else(totals),
+            ran: before.zip(now.as_ref().and_then(ran)).or(total.zip(total_now)),
             now,
             is_read: !new.is_empty() && new.iter().all(|check| check.tests.is_some()),
             is_blind: passes && unnamed().any(|check| check.has_unread_tests()),
             // What fails now shows why its tests end no more.
             failures: failures.filter(|_| passes).collect(),
-            base_tests: documents.iter().flat_map(|document| &document.base_tests).collect(),
+            base_tests: documents.flat_map(|document| &document.base_tests).collect(),
             proven: fixes.flat_map(|fix| &fix.proven).map(String::as_str).collect(),
             wrong: settled_as_wrong(state),
+            follow_fix: passes && last_fix.is_some_and(follows) && !state.accepted.contains(&Trigger::Tampering),
         }
     }
 
@@ -100,14 +106,9 @@ pub fn failed_test(failure: &Failure) -> Option<&str> {
     failure.test_name.as_deref().or_else(|| in_test?.function.as_deref())
 }
 
-fn of_tests<'e>(checks: impl Iterator<Item = &'e CheckEvidence>) -> Vec<&'e CheckEvidence> {
-    checks.filter(|check| check.kind.is_of_tests()).collect()
-}
-
 /// How many tests ran, of a list that is whole.
 fn ran(tests: &TestOutcomes) -> Option<u64> {
-    let is_whole = tests.extent() == OutcomesExtent::Whole;
-    is_whole.then(|| tests.iter().filter(|test| test.state() != TestState::Skipped).map(|_| 1).sum())
+    tests.is_whole().then(|| tests.iter().filter(|test| test.state() != TestState::Skipped).count() as u64)
 }
 
 /// Tests of disputes that were settled for the code. The newest word on a test counts.

@@ -1,12 +1,12 @@
 //! Comparison 3: what decides which tests run and what their failures do. The words are data: `data/test_runs.toml`.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::sync::LazyLock;
 
 use serde::Deserialize;
 
 use super::{
     Change, Comparison, QUOTED, Tampering,
-    source::{CodeLine, Sides, difference},
+    source::{CodeLine, missing, sides_of_patch},
 };
 use crate::{
     observed::{ChangedFile, FileStatus, Patch},
@@ -58,10 +58,24 @@ fn quoted(text: &str) -> String {
 }
 
 pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
+    let mut found = Vec::new();
     // A workflow opens the security gate instead.
-    let files = change.files.known().iter().filter(|file| !file.path.starts_with(".github/"));
-    let edit = |file| Edit { change, file, has_commands: WORDS.commands.is_match(file_name(&file.path)) };
-    files.flat_map(|file| edit(file).findings()).collect()
+    for file in change.files.known().iter().filter(|file| !file.path.starts_with(".github/")) {
+        let patch = file.read_patch().unwrap_or_default();
+        let sides = &sides_of_patch(file, &patch);
+        let [goes, comes] = [missing(&sides[0], &sides[1]), missing(&sides[1], &sides[0])];
+        let has_commands = WORDS.commands.is_match(file_name(&file.path));
+        let edit = Edit { change, file, has_commands, sides, goes, comes };
+        // Where the checks pass with the file as it was, only what makes failures count for nothing is left.
+        let is_proven = change.runs.proven.contains(file.old_path());
+        if has_commands && !is_proven {
+            found.extend(edit.commands());
+        }
+        found.extend(edit.unseen().filter(|_| !is_proven));
+        found.extend(edit.by_words(is_proven));
+        found.extend(edit.suppressions(&patch));
+    }
+    found
 }
 
 /// A changed file, whatever it is.
@@ -69,38 +83,25 @@ struct Edit<'a> {
     change: &'a Change<'a>,
     file: &'a ChangedFile,
     has_commands: bool,
+    sides: &'a [Vec<CodeLine>; 2],
+    goes: Vec<&'a CodeLine>,
+    comes: Vec<&'a CodeLine>,
 }
 
 impl Edit<'_> {
-    fn finding(&self, alone: bool, deed: String, old: Option<&CodeLine>, new: Option<&CodeLine>) -> Tampering {
+    fn finding(&self, alone: bool, deed: String, old: &[&CodeLine], new: &[&CodeLine]) -> Tampering {
         self.change.finding(Comparison::Selection, alone, deed).at(&self.file.path, old, new)
     }
 
-    /// Where the checks pass with the file as it was, only what makes failures count for nothing is left.
-    fn findings(&self) -> Vec<Tampering> {
-        let is_proven = self.change.is_proven(self.file);
-        let mut found = Vec::new();
-        let patch = self.file.read_patch().unwrap_or_default();
-        let sides = Sides::of_patch(self.file, &patch);
-        let changed = difference(&sides.old, &sides.new);
-        if self.has_commands && !is_proven {
-            found.extend(self.commands(&sides, &changed));
-        }
-        found.extend(self.unseen(&changed).filter(|_| !is_proven));
-        found.extend(self.by_words(&changed, is_proven));
-        found.extend(self.suppressions(&patch));
-        found
-    }
-
     /// Added lines with words that mean something in such a file.
-    fn by_words(&self, changed: &Sides, is_proven: bool) -> Vec<Tampering> {
+    fn by_words(&self, is_proven: bool) -> Vec<Tampering> {
         let (path, runs) = (&self.file.path, &self.change.runs);
         // What makes a test pass, or a run, shows nothing of it.
         let feigned = !runs.failures.is_empty();
         let is_program = language_of(path).is_some() && !is_test(path);
         let configures = self.has_commands || settings(path).next().is_some();
         // In a shell script of the product, `;` and `||` mean nothing unless a check runs there.
-        let runs_check = || changed.new.iter().any(|line| WORDS.runners.is_match(&line.text));
+        let runs_check = || self.comes.iter().any(|line| WORDS.runners.is_match(&line.text));
         let ignores = configures && (!is_program || language_of(path) != Some("shell") || runs_check());
         let runs_tests = is_test(path) || self.has_commands && file_name(path).contains("test");
         let rules = [
@@ -112,46 +113,44 @@ impl Edit<'_> {
         let settings = settings(path).map(|words| (!is_proven, words, false, "a setting selects or retries tests"));
         let mut found = Vec::new();
         for (_, words, holds, deed) in rules.into_iter().chain(settings).filter(|(counts, ..)| *counts) {
-            let lines = changed.new.iter().filter(|line| words.is_match(&line.text));
-            let deed = |line: &CodeLine| format!("{deed}: `{}`", quoted(&line.text));
-            found.extend(lines.map(|line| self.finding(holds, deed(line), None, Some(line))));
+            for line in self.comes.iter().filter(|line| words.is_match(&line.text)) {
+                found.push(self.finding(holds, format!("{deed}: `{}`", quoted(&line.text)), &[], &[line]));
+            }
         }
         found
     }
 
     /// Commands that ran tests and go or change; and those of a script or a target that is named as a check and stays: such
     /// a program may have any name. Where the tests are counted, the count shows whether they still run.
-    fn commands(&self, sides: &Sides, changed: &Sides) -> Vec<Tampering> {
-        let going: BTreeSet<u32> = changed.old.iter().map(|line| line.number).collect();
-        let news = commands_of(&self.file.path, &sides.new);
-        let stays = |old: &Command<'_>| news.iter().any(|new| new.target == old.target);
-        let stands =
-            |old: &Command<'_>| news.iter().any(|new| new.target == old.target && new.selects() == old.selects());
-        let is_lost = |old: &Command<'_>| {
-            let is_check = WORDS.runners.is_match(old.text) || WORDS.targets.is_match(old.target) && stays(old);
-            is_check && !is_nothing(old.text) && !stands(old)
+    fn commands(&self) -> Vec<Tampering> {
+        let [olds, news] = self.sides.each_ref().map(|lines| commands_of(&self.file.path, lines));
+        let is_lost = |old: &&Command<'_>| {
+            let mut of_target = news.iter().filter(|new| new.target == old.target).peekable();
+            let names_check = WORDS.targets.is_match(old.target) && of_target.peek().is_some();
+            let does_nothing = WORDS.nothing.is_match(old.text.trim_start_matches('@'));
+            self.goes.binary_search_by_key(&old.line.number, |line| line.number).is_ok()
+                && (WORDS.runners.is_match(old.text) || names_check)
+                && !does_nothing
+                && of_target.all(|new| selecting(new.text) != selecting(old.text))
         };
-        let olds = commands_of(&self.file.path, &sides.old).into_iter();
-        let lost = olds.filter(|old| going.contains(&old.line.number) && is_lost(old));
-        let finding = |Command { line, text, .. }| {
-            let near = changed.new.iter().find(|new| new.number.abs_diff(line.number) <= NEAR);
+        let finding = |Command { line, text, .. }: &Command<'_>| {
+            let near = self.comes.iter().find(|new| new.number.abs_diff(line.number) <= NEAR).copied();
             let deed = format!("the test command `{}` is gone or changed", quoted(text));
-            self.finding(!self.change.runs.is_read, deed, Some(line), near)
+            self.finding(!self.change.runs.is_read, deed, &[line], near.as_slice())
         };
-        lost.map(finding).collect()
+        olds.iter().filter(is_lost).map(finding).collect()
     }
 
     /// An edit that may be why what failed passes: of what decides which tests run, by a fixer or where a test that failed is
     /// not seen to end; of recorded output and data of tests, after one failed; of any test file where an exit status alone
     /// says that it passes. Test files that pass as they were are no reason.
-    fn unseen(&self, changed: &Sides) -> Option<Tampering> {
+    fn unseen(&self) -> Option<Tampering> {
         let (path, runs, is_of_fixer) = (&self.file.path, &self.change.runs, self.change.is_of_fixer);
         // Of data with commands among it the other values decide nothing.
-        let first = |lines| match self.has_commands {
-            true => commands_of(path, lines).first().map(|command| command.line),
-            false => lines.first(),
-        };
-        let (goes, comes) = (first(&changed.old), first(&changed.new));
+        let [goes, comes] = [&self.goes, &self.comes].map(|lines| match self.has_commands {
+            true => commands_of(path, lines.iter().copied()).first().map(|command| command.line),
+            false => lines.first().copied(),
+        });
         let is_new = self.file.status != FileStatus::Modified;
         let is_edited = goes.is_some() || comes.is_some() || is_new;
         let decides = is_edited && (decides_what_runs(path) || runs.is_blind && self.has_commands);
@@ -159,22 +158,18 @@ impl Edit<'_> {
             && self.file.paths().any(belongs_to_tests)
             && !self.change.passes_as_it_was(self.file);
         let is_data = is_test && TestSyntax::of(path).is_none();
-        let deed = match () {
-            () if runs.is_blind && (decides || is_test) => {
-                "what failed passes by its exit status alone, and this file is edited"
-            }
-            () if runs.lack_failed() && decides => {
-                "a test that failed is not seen to end, and this file, which decides what runs, is edited"
-            }
-            () if is_of_fixer && decides && (is_new || !self.has_commands) => {
-                "this file decides what runs, and is edited"
-            }
-            () if is_data && (is_of_fixer || !runs.failed.is_empty()) => {
-                "a test failed before, and this file, which tests read, is edited"
-            }
-            () => return None,
+        let deed = if runs.is_blind && (decides || is_test) {
+            "what failed passes by its exit status alone, and this file is edited"
+        } else if runs.lack_failed() && decides {
+            "a test that failed is not seen to end, and this file, which decides what runs, is edited"
+        } else if is_of_fixer && decides && (is_new || !self.has_commands) {
+            "this file decides what runs, and is edited"
+        } else if is_data && (is_of_fixer || !runs.failed.is_empty()) {
+            "a test failed before, and this file, which tests read, is edited"
+        } else {
+            return None;
         };
-        Some(self.finding(true, deed.to_owned(), goes, comes))
+        Some(self.finding(true, deed.to_owned(), goes.as_slice(), comes.as_slice()))
     }
 
     /// Marks that silence a check on a line that a finding named when it failed; of a fixer, on any line.
@@ -183,10 +178,12 @@ impl Edit<'_> {
         let is_near = |line: u32| (line.saturating_sub(NEAR)..=line.saturating_add(NEAR)).any(is_named);
         // With their comments.
         let added = patch.added().filter(|line| WORDS.suppressions.is_match(line.text));
-        let marked = added.filter(|line| self.change.is_of_fixer || is_near(line.new));
-        let marked = marked.map(|line| CodeLine { number: line.new, text: line.text.to_owned() });
-        let deed = |line: &CodeLine| format!("a finding that failed before is suppressed: `{}`", quoted(&line.text));
-        marked.map(|line| self.finding(true, deed(&line), None, Some(&line))).collect()
+        let marked = added.filter(|line| self.change.is_of_fixer || is_near(line.new)).map(|line| {
+            let deed = format!("a finding that failed before is suppressed: `{}`", quoted(line.text));
+            let line = CodeLine { number: line.new, text: line.text.to_owned() };
+            self.finding(true, deed, &[], &[&line])
+        });
+        marked.collect()
     }
 }
 
@@ -197,20 +194,16 @@ struct Command<'l> {
     text: &'l str,
 }
 
-impl Command<'_> {
-    /// Its words by which it may select tests: not those that say how it prints, measures, or is spread over processes.
-    fn selects(&self) -> Vec<&str> {
-        let words = self
-            .text
-            .trim_start_matches(['@', '-', '+'])
-            .split_whitespace()
-            .map(|word| word.trim_matches(['"', '\'', ',', '\\']));
-        words.filter(|word| !WORDS.harmless.is_match(word)).collect()
-    }
+/// The words of a command by which it may select tests: not those that say how it prints, measures, or is spread over
+/// processes.
+fn selecting(command: &str) -> Vec<&str> {
+    let words = command.trim_start_matches(['@', '-', '+']).split_whitespace();
+    let plain = words.map(|word| word.trim_matches(['"', '\'', ',', '\\']));
+    plain.filter(|word| !WORDS.harmless.is_match(word)).collect()
 }
 
 /// The commands among lines of a file: values of data, else all lines. In a make file each belongs to the target above it.
-fn commands_of<'l>(path: &str, lines: &'l [CodeLine]) -> Vec<Command<'l>> {
+fn commands_of<'l>(path: &str, lines: impl IntoIterator<Item = &'l CodeLine>) -> Vec<Command<'l>> {
     let pair = pattern!(r#"^\s*["']?([\w:.-]+)["']?\s*(?::|=)\s*["'\[](.*?)["'\]]?\s*,?\s*$"#);
     let version =
         pattern!(r"^(?:[\^~<>=*vV\d]|(?:npm|file|git|workspace|github|link|https?):)|[\w\]]\s*[<>=~^!]=?\s*\d");
@@ -228,11 +221,7 @@ fn commands_of<'l>(path: &str, lines: &'l [CodeLine]) -> Vec<Command<'l>> {
         let is_command = head.is_none() || WORDS.runners.is_match(text);
         Some(Command { line, target: open, text: if is_command { text } else { "" } })
     };
-    lines.iter().filter_map(command).collect()
-}
-
-fn is_nothing(command: &str) -> bool {
-    WORDS.nothing.is_match(command.trim_start_matches('@'))
+    lines.into_iter().filter_map(command).collect()
 }
 
 #[cfg(test)]

@@ -31,42 +31,32 @@ impl CodeLine {
     }
 }
 
-/// The lines of code before a change and after it.
-#[derive(Default)]
-pub(super) struct Sides {
-    pub(super) old: Vec<CodeLine>,
-    pub(super) new: Vec<CodeLine>,
+/// The lines of code before a change and after it: of the whole file where both sides were read, else what the patch shows.
+/// `None` if nothing is known of a side.
+pub(super) fn sides(change: &Change<'_>, file: &ChangedFile) -> Option<[Vec<CodeLine>; 2]> {
+    let old = change.before.and_then(|commit| change.contents.text(commit, file.old_path()));
+    let new = change.contents.text(change.head, &file.path);
+    if let (Some(old), Some(new)) = (old, new) {
+        let lines = |(path, text): (&str, &str)| code_lines(path, (1..).zip(text.lines()));
+        return Some([(file.old_path(), old), (file.path.as_str(), new)].map(lines));
+    }
+    let is_only_renamed = file.status == FileStatus::Renamed && file.additions + file.deletions == 0;
+    let patch = file.read_patch().or_else(|| is_only_renamed.then(Patch::default))?;
+    Some(sides_of_patch(file, &patch))
 }
 
-impl Sides {
-    /// The whole file where both sides were read, else what the patch shows. `None` if nothing is known of a side.
-    pub(super) fn read(change: &Change<'_>, file: &ChangedFile) -> Option<Self> {
-        let old = change.before.and_then(|commit| change.contents.text(commit, file.old_path()));
-        let new = change.contents.text(change.head, &file.path);
-        if let (Some(old), Some(new)) = (old, new) {
-            let lines = |path, text: &str| code_lines(path, (1..).zip(text.lines()));
-            return Some(Self { old: lines(file.old_path(), old), new: lines(&file.path, new) });
-        }
-        let is_only_renamed = file.status == FileStatus::Renamed && file.additions + file.deletions == 0;
-        let patch = file.read_patch().or_else(|| is_only_renamed.then(Patch::default))?;
-        Some(Self::of_patch(file, &patch))
-    }
-
-    /// What a patch shows. The heading of a hunk stands above it on both sides.
-    pub(super) fn of_patch(file: &ChangedFile, patch: &Patch<'_>) -> Self {
-        let side = |path: &str, absent: LineChange, number: fn(&DiffLine<'_>) -> u32| {
-            let lines = patch.hunks.iter().flat_map(|hunk| {
-                let heading = hunk.lines.first().map(|first| (number(first).saturating_sub(1), hunk.heading));
-                let of_side = hunk.lines.iter().filter(move |line| line.change != absent);
-                heading.into_iter().chain(of_side.map(move |line| (number(line), line.text)))
-            });
-            code_lines(path, lines)
-        };
-        Self {
-            old: side(file.old_path(), LineChange::Added, |line| line.old),
-            new: side(&file.path, LineChange::Removed, |line| line.new),
-        }
-    }
+/// What a patch shows of both sides. The heading of a hunk stands above it on both.
+pub(super) fn sides_of_patch(file: &ChangedFile, patch: &Patch<'_>) -> [Vec<CodeLine>; 2] {
+    let sides = [(file.old_path(), LineChange::Added), (file.path.as_str(), LineChange::Removed)];
+    sides.map(|(path, absent)| {
+        let number = |line: &DiffLine<'_>| if absent == LineChange::Added { line.old } else { line.new };
+        let lines = patch.hunks.iter().flat_map(|hunk| {
+            let heading = hunk.lines.first().map(|first| (number(first).saturating_sub(1), hunk.heading));
+            let of_side = hunk.lines.iter().filter(|line| line.change != absent);
+            heading.into_iter().chain(of_side.map(|line| (number(line), line.text)))
+        });
+        code_lines(path, lines)
+    })
 }
 
 /// The lines that hold code, without comments.
@@ -78,24 +68,17 @@ fn code_lines<'a>(path: &str, lines: impl Iterator<Item = (u32, &'a str)>) -> Ve
     lines.filter(|line| !line.text.trim().is_empty()).collect()
 }
 
-/// Texts, each as often as it occurs.
-#[derive(Default)]
-pub(super) struct Bag(BTreeMap<String, usize>);
+/// Texts, each with how often it occurs.
+pub(super) type Bag = BTreeMap<String, usize>;
 
-impl Bag {
-    pub(super) fn add(&mut self, text: String) {
-        *self.0.entry(text).or_default() += 1;
+/// Takes these texts out of the bag if all of them are in it.
+pub(super) fn take(bag: &mut Bag, texts: &[String]) -> bool {
+    let lacks = |text: &String| bag.get_mut(text).filter(|left| **left > 0).map(|left| *left -= 1).is_none();
+    let lacking = texts.iter().position(lacks);
+    if let Some(taken) = lacking {
+        texts[..taken].iter().for_each(|text| *bag.entry(text.clone()).or_default() += 1);
     }
-
-    /// Takes these texts out if all of them are in it.
-    pub(super) fn take(&mut self, texts: &[String]) -> bool {
-        let lacks = |text: &String| self.0.get_mut(text).filter(|left| **left > 0).map(|left| *left -= 1).is_none();
-        let taken = texts.iter().position(lacks).unwrap_or(texts.len());
-        if taken < texts.len() {
-            texts[..taken].iter().for_each(|text| self.add(text.clone()));
-        }
-        taken == texts.len()
-    }
+    lacking.is_none()
 }
 
 /// The lines that do not stand among the others, or less often there.
@@ -104,16 +87,8 @@ pub(super) fn missing<'a, 'b>(
     others: impl IntoIterator<Item = &'b CodeLine>,
 ) -> Vec<&'a CodeLine> {
     let mut had = Bag::default();
-    others.into_iter().for_each(|line| had.add(line.words()));
-    lines.into_iter().filter(|line| !had.take(&[line.words()])).collect()
-}
-
-/// The lines that go and the lines that come.
-pub(super) fn difference(old: &[CodeLine], new: &[CodeLine]) -> Sides {
-    Sides {
-        old: missing(old, new).into_iter().cloned().collect(),
-        new: missing(new, old).into_iter().cloned().collect(),
-    }
+    others.into_iter().for_each(|line| *had.entry(line.words()).or_default() += 1);
+    lines.into_iter().filter(|line| !take(&mut had, &[line.words()])).collect()
 }
 
 /// A test, a helper, or, without a name, what stands outside of both.
@@ -132,11 +107,9 @@ pub(super) struct Part<'a> {
 /// Splits a file into its parts by indentation: a part ends before the next line that is indented no deeper than its
 /// declaration and does not close a bracket. The first part is what stands outside of all others.
 pub(super) fn parts<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, lines: Vec<CodeLine>) -> Vec<Part<'a>> {
-    let outside =
-        Part { file, syntax, name: String::new(), is_test: false, line: u32::MAX, lines: Vec::new(), indent: 0 };
-    let (mut parts, mut open) = (vec![outside], 0);
+    let part = |name, is_test, line, lines, indent| Part { file, syntax, name, is_test, line, lines, indent };
+    let (mut parts, mut open) = (vec![part(String::new(), false, u32::MAX, Vec::new(), 0)], 0);
     let mut above: Vec<CodeLine> = Vec::new();
-    let mut marked = false;
     for line in lines {
         let (text, indent) = (line.text.trim_start(), line.indent());
         let closes = text.starts_with([')', ']', '}', '{', '>']) || text == "end" || text.starts_with("end ");
@@ -154,49 +127,24 @@ pub(super) fn parts<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, line
         let helper = || syntax.function(&line.text).filter(|_| !is_nested && test.is_none());
         let name = test.filter(|name| !name.is_empty()).or_else(helper);
         if let Some(name) = name {
-            let (name, is_test, number) = (name.to_owned(), test.is_some() || marked, line.number);
-            let lines = above.drain(..).chain([line]).collect();
-            parts.push(Part { file, syntax, name, is_test, line: number, lines, indent });
-            (open, marked) = (parts.len() - 1, false);
+            let is_marked = || above.iter().any(|line| syntax.test(&line.text).is_some());
+            let (name, is_test, number) = (name.to_owned(), test.is_some() || is_marked(), line.number);
+            parts.push(part(name, is_test, number, above.drain(..).chain([line]).collect(), indent));
+            open = parts.len() - 1;
         } else if test.is_some() || is_attribute && !is_nested {
-            marked |= test.is_some();
             above.push(line);
         } else {
             parts[open].lines.extend(above.drain(..).chain([line]));
-            marked = false;
         }
     }
     parts[open].lines.append(&mut above);
     parts
 }
 
-/// What a part asserts, and how strictly.
-pub(super) struct Asserted<'a> {
-    pub(super) lines: Vec<&'a CodeLine>,
-    pub(super) count: usize,
-    pub(super) exact: usize,
-    pub(super) values: usize,
-    /// Values in rows of parameters.
-    pub(super) rows: usize,
-    /// Lines that catch what a test throws.
-    pub(super) catches: usize,
-}
-
 impl Part<'_> {
-    pub(super) fn asserted(&self) -> Asserted<'_> {
-        let catch = pattern!(
-            r"\bexcept\b.*:|\bcatch\b\s*[({]|\.catch\(|^\s*rescue\b|\bsuppress\(|\brunCatching\b|\bpcall\s*\("
-        );
-        let lines: Vec<&CodeLine> = self.reached().into_iter().filter(|line| self.asserts(line)).collect();
-        let rows = self.lines.iter().filter(|line| self.is_row(line));
-        Asserted {
-            count: lines.iter().map(|line| self.syntax.assertions(&line.text)).sum(),
-            exact: lines.iter().filter(|line| self.syntax.exact.is_match(&line.text)).count(),
-            values: lines.iter().map(|line| values(&line.text).count()).sum(),
-            rows: rows.map(|line| values(&line.text).count()).sum(),
-            catches: self.lines.iter().filter(|line| catch.is_match(&line.text)).count(),
-            lines,
-        }
+    /// The lines that are reached and assert.
+    pub(super) fn asserting(&self) -> impl Iterator<Item = &CodeLine> {
+        self.reached().into_iter().filter(|line| self.asserts(line))
     }
 
     /// Whether a line asserts. What is true whatever the program does asserts nothing.
@@ -271,10 +219,10 @@ impl Part<'_> {
 
 /// Whether an assertion compares by an order, by a part, or by what is not.
 pub(super) fn is_loose(line: &CodeLine) -> bool {
-    pattern!(
+    let loose = pattern!(
         r"[<>]=|!=|\s[<>]\s|\bin\b|_(?:GE|GT|LE|LT|NE)\(|_ne!|(?i)greater|less|not_?(?:equal|null|none|nil)|contain"
-    )
-    .is_match(&line.text)
+    );
+    loose.is_match(&line.text)
 }
 
 /// Texts and numbers of a line, with their quotes, and errors by name.

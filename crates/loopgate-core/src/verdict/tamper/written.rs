@@ -1,10 +1,13 @@
 //! Comparison 2: what is written in the test files that a change touches, read whole on both sides.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    cmp::Ordering::{Equal, Less},
+    collections::{BTreeMap, BTreeSet},
+};
 
 use super::{
     Change, Comparison, Runs, Tampering, Weight, names,
-    source::{Bag, CodeLine, Part, Sides, difference, is_loose, missing, parts, plain, values},
+    source::{Bag, CodeLine, Part, is_loose, missing, parts, plain, sides, take, values},
     words,
 };
 use crate::{
@@ -18,11 +21,11 @@ const MOST_BYTES: usize = 2 << 20;
 
 /// The files of a change that hold tests, by their place or by the words of their patch.
 pub(super) fn with_tests(files: &ChangedFiles) -> impl Iterator<Item = &ChangedFile> {
-    let holds = |path: &str, patch: Option<&str>| {
-        let names_tests = || patch.is_none_or(|patch| pattern!("test|assert").is_match(patch));
-        TestSyntax::of(path).is_some_and(|syntax| is_test(path) || syntax.inline && names_tests())
-    };
-    files.known().iter().filter(move |file| file.paths().any(|path| holds(path, file.patch.as_deref())))
+    files.known().iter().filter(|file| {
+        let names_tests = || file.patch.as_deref().is_none_or(|patch| pattern!("test|assert").is_match(patch));
+        let holds = |path: &str, syntax: &TestSyntax| is_test(path) || syntax.inline && names_tests();
+        file.paths().any(|path| TestSyntax::of(path).is_some_and(|syntax| holds(path, syntax)))
+    })
 }
 
 /// A part before and after: what has one name on both sides, or stands on one.
@@ -30,17 +33,18 @@ type Pair<'a> = (Option<&'a Part<'a>>, Option<&'a Part<'a>>);
 
 pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     let (mut found, mut olds, mut news, mut bytes) = (Vec::new(), Vec::new(), Vec::new(), 0);
-    for (index, file) in with_tests(change.files).filter(|file| !change.is_proven(file)).enumerate() {
-        let sides = Sides::read(change, file).filter(|sides| {
-            bytes += sides.old.iter().chain(&sides.new).map(|line| line.text.len()).sum::<usize>();
+    let is_in_question = |file: &&ChangedFile| !change.runs.proven.contains(file.old_path());
+    for (index, file) in with_tests(change.files).filter(is_in_question).enumerate() {
+        let sides = sides(change, file).filter(|sides| {
+            bytes += sides.iter().flatten().map(|line| line.text.len()).sum::<usize>();
             index < MOST_FILES && bytes <= MOST_BYTES
         });
         let Some((sides, syntax)) = sides.zip(file.paths().find_map(TestSyntax::of)) else {
             let unread = change.finding(Comparison::Written, false, "its tests cannot be read");
-            found.push(unread.at(&file.path, None, None));
+            found.push(unread.at(&file.path, &[], &[]));
             continue;
         };
-        let (old, new) = parts_of(file, syntax, sides);
+        let [old, new] = parts_of(file, syntax, sides);
         olds.extend(old);
         news.extend(new);
     }
@@ -53,34 +57,33 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
             _ => {}
         }
     }
-    let passing: Vec<_> = change.files.known().iter().filter(|file| change.passes_as_it_was(file)).collect();
-    let is_cleared =
-        |one: &&mut Tampering| passing.iter().any(|file| file.paths().any(|path| Some(path) == one.path.as_deref()));
-    found.iter_mut().filter(is_cleared).for_each(|one| one.weight = Weight::Shown);
+    for file in change.files.known().iter().filter(|file| change.passes_as_it_was(file)) {
+        let of_file = found.iter_mut().filter(|one| one.path.as_ref() == Some(&file.path));
+        of_file.for_each(|one| one.weight = Weight::Shown);
+    }
     found
 }
 
 /// The parts of a test file before and after. Of a file of the program only its tests matter, and marks outside of them.
-fn parts_of<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, sides: Sides) -> (Vec<Part<'a>>, Vec<Part<'a>>) {
+fn parts_of<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, sides: [Vec<CodeLine>; 2]) -> [Vec<Part<'a>>; 2] {
+    let [old, new] = sides;
     let of_side = |path: &str, lines| -> Vec<Part<'a>> {
         let mut parts = parts(file, syntax, lines);
         if !is_test(path) {
             parts.retain(|part| part.is_test || part.name.is_empty());
-            let outside = parts.iter_mut().filter(|part| !part.is_test);
-            outside.for_each(|part| part.lines.retain(|line| syntax.skip(&line.text).is_some()));
+            parts[0].lines.retain(|line| syntax.skip(&line.text).is_some());
         }
         parts
     };
     let is_new = file.status == FileStatus::Added;
-    let old = if is_new { Vec::new() } else { of_side(file.old_path(), sides.old) };
-    let mut new = of_side(&file.path, sides.new);
+    let old = if is_new { Vec::new() } else { of_side(file.old_path(), old) };
+    let mut new = of_side(&file.path, new);
     // A mark on the whole of a new file takes nothing but the tests that come from another file.
-    let outside = new.first().filter(|part| is_new && part.name.is_empty());
-    let is_marked = outside.and_then(|outside| outside.skip_more(&[])).is_some();
+    let is_marked = is_new && new[0].skip_more(&[]).is_some();
     // A runner that looks for tests by the names of their files finds it no more.
     let is_lost = is_named_test(file.old_path()) && !is_named_test(&file.path);
     new.retain(|part| !part.is_test || !is_marked && !is_lost);
-    (old, new)
+    [old, new]
 }
 
 /// Puts together what has one name in one file.
@@ -117,14 +120,13 @@ impl<'a> Rest<'a> {
         let is_failed = |test: &&&Part<'_>| names(failed, &test.name) && !names(wrong, &test.name);
         let failed: Vec<_> = tests.iter().filter(is_failed).copied().collect();
         let named = used_by(&tests, pairs);
-        // A test that is new and does not run brings nothing.
-        let runs = |(old, new): &(Option<_>, &Part<'_>)| old.is_some() || !new.is_test || new.skip_more(&[]).is_none();
-        let is_used = |(_, new): &(Option<_>, &Part<'_>)| new.is_test || named.contains(new.name.as_str());
-        let of_tests: Vec<_> = news().filter(runs).filter(is_used).collect();
-        let asserting = of_tests.iter().filter(|(_, part)| part.asserted().count > 0);
-        let asserting: BTreeSet<&str> = asserting.map(|(_, part)| part.name.as_str()).collect();
+        // A test that is new and does not run brings nothing, nor does a helper that no test names.
+        let counts = |(old, new): &(Option<_>, &Part<'_>)| match new.is_test {
+            true => old.is_some() || new.skip_more(&[]).is_none(),
+            false => named.contains(new.name.as_str()),
+        };
         Self {
-            brought: brought(&of_tests, &asserting),
+            brought: brought(&news().filter(counts).collect::<Vec<_>>()),
             gone: gone(change),
             used: used_by(&failed, pairs),
             failed: failed.iter().map(|test| test.file.path.as_str()).collect(),
@@ -145,47 +147,50 @@ fn used_by<'a>(tests: &[&'a Part<'a>], pairs: &[Pair<'a>]) -> BTreeSet<&'a str> 
 const LOOSE: &str = "\0";
 
 /// The lines that come to these parts. A call of a helper that asserts states values as an assertion does.
-fn brought(parts: &[(Option<&Part<'_>>, &Part<'_>)], asserting: &BTreeSet<&str>) -> Bag {
+fn brought(parts: &[(Option<&Part<'_>>, &Part<'_>)]) -> Bag {
+    let asserting = parts.iter().filter(|(_, part)| part.asserting().next().is_some());
+    let asserting: BTreeSet<&str> = asserting.map(|(_, part)| part.name.as_str()).collect();
     let mut bag = Bag::default();
     for (old, new) in parts {
         for line in missing(new.reached(), old.iter().flat_map(|old| &old.lines)) {
-            bag.add(line.words());
-            let calls = || words(&line.text).any(|word| asserting.contains(word));
+            *bag.entry(line.words()).or_default() += 1;
             let is_assertion = new.asserts(line);
-            if is_assertion || new.is_row(line) || calls() {
+            if is_assertion || new.is_row(line) || words(&line.text).any(|word| asserting.contains(word)) {
                 let mark = if is_assertion && is_loose(line) { LOOSE } else { "" };
-                values(&line.text).for_each(|value| bag.add(format!("{mark}{}", plain(value))));
+                let values = values(&line.text).map(|value| format!("{mark}{}", plain(value)));
+                values.for_each(|value| *bag.entry(value).or_default() += 1);
             }
         }
     }
     bag
 }
 
-impl Bag {
-    /// Takes out a line that goes: it stands in a new place, or all its values do; those of an exact assertion in none that
-    /// lets pass others.
-    fn take_line(&mut self, syntax: &TestSyntax, line: &CodeLine) -> bool {
-        let values: Vec<String> = values(&line.text).map(plain).collect();
-        let loose: Vec<String> = values.iter().map(|value| format!("{LOOSE}{value}")).collect();
-        let is_exact = syntax.exact.is_match(&line.text) && !is_loose(line);
-        self.take(&[line.words()]) || !values.is_empty() && (self.take(&values) || !is_exact && self.take(&loose))
-    }
+/// Takes out a line that goes: it stands in a new place, or all its values do; those of an exact assertion in none that
+/// lets pass others.
+fn take_line(bag: &mut Bag, syntax: &TestSyntax, line: &CodeLine) -> bool {
+    let values: Vec<String> = values(&line.text).map(plain).collect();
+    let loose: Vec<String> = values.iter().map(|value| format!("{LOOSE}{value}")).collect();
+    let is_exact = syntax.exact.is_match(&line.text) && !is_loose(line);
+    take(bag, &[line.words()]) || !values.is_empty() && (take(bag, &values) || !is_exact && take(bag, &loose))
 }
 
 /// A test that stands in its file no more, unless its assertions all stand in new tests. Nothing clears one that failed:
 /// what else it does may be why it passes.
 fn removed(change: &Change<'_>, old: &Part<'_>, rest: &mut Rest<'_>) -> Option<Tampering> {
-    let asserted = old.asserted().lines;
     let failed = names(&change.runs.failed, &old.name);
-    let lines = if asserted.is_empty() { old.below().collect() } else { asserted };
-    let mut stands = |line: &&&CodeLine| rest.brought.take_line(old.syntax, line);
-    if !failed && !lines.is_empty() && lines.iter().filter(&mut stands).count() == lines.len() {
+    let mut lines: Vec<&CodeLine> = old.asserting().collect();
+    if lines.is_empty() {
+        lines.extend(old.below());
+    }
+    let stand = lines.iter().filter(|line| take_line(&mut rest.brought, old.syntax, line)).count();
+    if !failed && !lines.is_empty() && stand == lines.len() {
         return None;
     }
     let with_subject = !failed && old.words().any(|word| word != old.name && rest.gone.contains(word));
     let goes = if with_subject { "is removed with the code that it calls" } else { "is removed" };
-    let found = change.finding(Comparison::Written, !with_subject, format!("the test “{}” {goes}", old.name));
-    Some(Tampering { gone: Some(old.name.clone()), ..found.at(&old.file.path, &old.lines, &Vec::new()) })
+    let (deed, lines) = (format!("the test “{}” {goes}", old.name), Vec::from_iter(&old.lines));
+    let found = change.finding(Comparison::Written, !with_subject, deed).at(&old.file.path, &lines, &[]);
+    Some(Tampering { gone: Some(old.name.clone()), ..found })
 }
 
 /// What became less in a part that stands on both sides.
@@ -194,18 +199,17 @@ fn changed(change: &Change<'_>, old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<
         return Vec::new();
     }
     let path = &old.file.path;
-    let sides = difference(&old.lines, &new.lines);
-    let failed = failed(change, new, &sides, rest);
-    let Sides { old: taken, new: brought } = &sides;
+    let [taken, brought] = [missing(&old.lines, &new.lines), missing(&new.lines, &old.lines)];
+    let failed = failed(change, new, [&taken, &brought], rest);
     let test = if new.name.is_empty() { "the file".to_owned() } else { format!("“{}”", new.name) };
     if let Some((line, mark)) = new.skip_more(&old.lines) {
         let deed = format!("`{mark}` keeps {test} from running");
-        let marked = change.finding(Comparison::Written, true, deed).at(path, None, Some(line));
+        let marked = change.finding(Comparison::Written, true, deed).at(path, &[], &[line]);
         return vec![Tampering { gone: Some(new.name.clone()), ..marked }];
     }
     let mut deeds = lost(old, new, rest);
     // What stands above the declaration may turn a failure into a success.
-    let is_more = |line: &CodeLine| new.is_row(line) || line.number > new.line && new.asserts(line);
+    let is_more = |line: &&CodeLine| new.is_row(line) || line.number > new.line && new.asserts(line);
     let only_grows = taken.is_empty() && brought.iter().all(is_more);
     let is_cleared = only_grows || names(&change.runs.wrong, &new.name) || change.passes_as_it_was(old.file);
     if deeds.is_empty() && failed && !is_cleared {
@@ -214,49 +218,51 @@ fn changed(change: &Change<'_>, old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<
         deeds.push(edited.to_owned());
     }
     let deeds = deeds.into_iter().map(|deed| format!("{test} {deed}"));
-    deeds.map(|deed| change.finding(Comparison::Written, failed, deed).at(path, taken, brought)).collect()
+    deeds.map(|deed| change.finding(Comparison::Written, failed, deed).at(path, &taken, &brought)).collect()
 }
 
 /// Whether a part failed before, or a test that did uses it: a helper by its name, and what stands outside of the tests of its
 /// file. Imports that come replace nothing.
-fn failed(change: &Change<'_>, new: &Part<'_>, changed: &Sides, rest: &Rest<'_>) -> bool {
+fn failed(change: &Change<'_>, new: &Part<'_>, [taken, brought]: [&[&CodeLine]; 2], rest: &Rest<'_>) -> bool {
     let import = pattern!(r"^\s*(?:import|from|use|using|include|require|#\s*include)\b|=\s*require\(");
-    let replaces = || !changed.old.is_empty() || changed.new.iter().any(|line| !import.is_match(&line.text));
+    let replaces = || !taken.is_empty() || brought.iter().any(|line| !import.is_match(&line.text));
     // An assertion may be a test by itself, whose name it states.
-    let states = |line: &CodeLine| {
+    let states = |line: &&CodeLine| {
         let mut values = values(&line.text).map(plain);
         new.asserts(line) && values.any(|value| change.runs.failed.contains(value.as_str()))
     };
     names(&change.runs.failed, &new.name)
         || !new.is_test && rest.used.contains(new.name.as_str())
         || new.name.is_empty() && rest.failed.contains(new.file.path.as_str()) && replaces()
-        || changed.old.iter().any(states)
+        || taken.iter().any(states)
 }
 
 /// What a part asserts less, or less strictly, that stands nowhere else.
 fn lost(old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<'_>) -> Vec<String> {
-    let (then, now) = (old.asserted(), new.asserted());
-    let states = |line: &&CodeLine| values(&line.text).next().is_some();
-    let counts = |line: &&CodeLine| old.asserts(line) || now.rows < then.rows && old.is_row(line) && states(line);
-    let mut is_lost = |line: &&CodeLine| !rest.brought.take_line(old.syntax, line);
-    let gone = missing(old.reached(), new.reached()).into_iter().filter(counts).filter(&mut is_lost);
+    let catch =
+        pattern!(r"\bexcept\b.*:|\bcatch\b\s*[({]|\.catch\(|^\s*rescue\b|\bsuppress\(|\brunCatching\b|\bpcall\s*\(");
+    let catches = |part: &Part<'_>| part.lines.iter().filter(|line| catch.is_match(&line.text)).count();
+    let stated = |lines: &[&CodeLine]| lines.iter().flat_map(|line| values(&line.text)).count();
+    let [then, now] = [old, new].map(|part| part.lines.iter().filter(|line| part.is_row(line)).collect::<Vec<_>>());
+    let loses_rows = stated(&now) < stated(&then);
+    let counts = |line: &&CodeLine| old.asserts(line) || loses_rows && old.is_row(line) && stated(&[line]) > 0;
+    let gone = missing(old.reached(), new.reached()).into_iter().filter(counts);
+    let gone = gone.filter(|line| !take_line(&mut rest.brought, old.syntax, line));
     let (lost, rows): (Vec<_>, Vec<_>) = gone.partition(|line| old.asserts(line));
-    let mut deeds = Vec::new();
-    if lost.is_empty() {
-    } else if now.count < then.count {
-        deeds.push(format!("asserts less: {} before, {} after", then.count, now.count));
-    } else if now.exact < then.exact {
-        deeds.push("accepts values that it refused before".to_owned());
-    } else if (now.count, now.exact) == (then.count, then.exact) && now.values < then.values {
-        deeds.push("computes a value that it stated before".to_owned());
-    }
-    if !rows.is_empty() {
-        deeds.push("loses rows of parameters".to_owned());
-    }
-    if new.is_test && now.catches > then.catches {
-        deeds.push("catches errors that made it fail before".to_owned());
-    }
-    deeds
+    let [then, now] = [old, new].map(|part| part.asserting().collect::<Vec<_>>());
+    let count = |lines: &[&CodeLine]| lines.iter().map(|line| old.syntax.assertions(&line.text)).sum::<usize>();
+    let exact = |lines: &[&CodeLine]| lines.iter().filter(|line| old.syntax.exact.is_match(&line.text)).count();
+    let weaker = match (count(&now).cmp(&count(&then)), exact(&now).cmp(&exact(&then))) {
+        _ if lost.is_empty() => None,
+        (Less, _) => Some(format!("asserts less: {} before, {} after", count(&then), count(&now))),
+        (_, Less) => Some("accepts values that it refused before".to_owned()),
+        (Equal, Equal) if stated(&now) < stated(&then) => Some("computes a value that it stated before".to_owned()),
+        _ => None,
+    };
+    let rows = (!rows.is_empty()).then(|| "loses rows of parameters".to_owned());
+    let catches = new.is_test && catches(new) > catches(old);
+    let catches = catches.then(|| "catches errors that made it fail before".to_owned());
+    [weaker, rows, catches].into_iter().flatten().collect()
 }
 
 /// Names of files that are removed, and of functions that are removed without another in their place.

@@ -135,6 +135,41 @@ fn tests_that_no_longer_run() {
     }
 }
 
+/// Where only a fixer changed anything since the attempt before, fewer tests are a proof, until a person accepts that.
+#[test]
+fn fewer_after_fix() {
+    let fix = |by| FixRecord {
+        iteration: 1,
+        by,
+        head_sha: sha(2),
+        subject: "Mend it".to_owned(),
+        description: String::new(),
+        diff_summary: "+1/-1".to_owned(),
+        files_modified: Vec::new(),
+        outside_scope: Vec::new(),
+        proven: Vec::new(),
+        cost_usd: None,
+    };
+    let weight = |by, now: &[&str], accepted: bool| {
+        let mut story = crate::fixtures::Story::opened();
+        story.push(1, &["rounds"], &["adds", "parses"]);
+        story.state.reflex = Some(ReflexState { fixes: vec![fix(by)], ..ReflexState::default() });
+        story.state.accepted.extend(accepted.then_some(crate::policy::Trigger::Tampering));
+        let decision = story.push(2, &[], now);
+        decision.view.tampering.iter().find(|one| one.comparison == Comparison::Ran).map(|one| one.weight)
+    };
+    assert_eq!(weight(FixMaker::Fixer, &["rounds", "adds"], false), Some(Weight::Proof));
+    assert_eq!(weight(FixMaker::Fixer, &["rounds", "adds"], true), Some(Weight::Ground));
+    assert_eq!(weight(FixMaker::Person, &["rounds", "adds"], false), Some(Weight::Ground));
+    assert_eq!(weight(FixMaker::Fixer, &["rounds", "adds", "parses"], false), None);
+    // What the whole change takes away is no excuse for what a fix takes away.
+    let taken = [file("tests/test_cart.py", PYTHON, "import cart\n")];
+    let (files, contents) = changed(&taken);
+    let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
+    (change.is_of_fixer, change.runs.ran, change.runs.follow_fix) = (ANYBODY, Some((12, 11)), true);
+    assert!(findings(&change).iter().any(|one| one.comparison == Comparison::Ran));
+}
+
 /// A test that failed and does not run now is not mended; nor does a setting that selects show that it is.
 #[test]
 fn failed_and_gone() {

@@ -12,6 +12,7 @@ use super::*;
 use crate::{
     evidence::{Failure, OutcomesExtent, SourceLocation, TestId, TestOutcome, TestOutcomes, TestState},
     observed::{ChangedFile, Content, FileStatus, LineChange, Patch},
+    state::{FixMaker, FixRecord, ReflexState},
 };
 
 const FIXER: bool = true;
