@@ -62,7 +62,7 @@ struct Open {
     kind: Kind,
     depth: usize,
     /// Of the suite, or of that around the test.
-    number: u32,
+    number: u16,
     name: String,
     /// The id of the test in TRX.
     class: String,

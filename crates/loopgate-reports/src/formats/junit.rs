@@ -61,7 +61,7 @@ struct Junit {
 struct Suite {
     depth: usize,
     /// The same test in another suite is another test.
-    number: u32,
+    number: u16,
     name: String,
     file: String,
     declared: Option<u64>,
