@@ -117,6 +117,6 @@ pub fn state(bytes: &[u8]) {
 /// The text of a failure, as it is pasted or read from a log.
 pub fn failure(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let inspection = || failure::inspect_failure(failure::read_failure(&text, &failure::Changes::default()));
+    let inspection = || failure::inspect_failure(failure::read_failure(&text));
     assert_eq!(inspection().fingerprint, inspection().fingerprint);
 }

@@ -7,7 +7,7 @@ use loopgate_core::{
         CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality, SourceLocation,
         TestFramework, TestId, TestState,
     },
-    failure::{self, Changes},
+    failure,
 };
 
 use crate::coverage::CoverageTable;
@@ -282,8 +282,7 @@ impl<'o> Collector<'o> {
         let identities = self.identities;
         report.test_outcomes = self.options.test_outcomes.then(|| identities.into_test_outcomes(unnamed));
         // What a report leaves out, its texts tell: type, both sides of an assertion, the place in the repository.
-        let changes = Changes::default();
-        report.failures.iter_mut().for_each(|failure| failure::complete(failure, &changes));
+        report.failures.iter_mut().for_each(failure::complete);
         if let Some(results) = &mut report.results {
             results.duration_ms = (self.seconds * 1000.0).round() as u64;
         }
