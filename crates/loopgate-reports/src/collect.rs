@@ -154,7 +154,7 @@ impl<'o> Collector<'o> {
             Recorded::Rerun { tries, worst } => {
                 let errors = if worst == TestState::Errored { tries.min(results.errors) } else { 0 };
                 results.errors -= errors;
-                results.failed -= tries - errors;
+                results.failed = results.failed.saturating_sub(tries - errors);
                 results.total -= tries;
                 self.forget_failures(id, tries);
                 (TestState::Flaky, tries)

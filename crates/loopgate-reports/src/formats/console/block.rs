@@ -18,7 +18,7 @@ pub(super) struct Block {
     /// It is what a test printed.
     pub is_output: bool,
     /// Several tests may share one text.
-    names: Vec<String>,
+    pub names: Vec<String>,
     file: String,
     line: Option<u32>,
     rule: String,
@@ -76,10 +76,6 @@ impl Block {
     /// Whether no line of it has come yet.
     pub const fn is_bare(&self) -> bool {
         self.lines == 0
-    }
-
-    pub const fn is_named(&self) -> bool {
-        !self.names.is_empty()
     }
 
     pub fn push(&mut self, line: &str) {

@@ -372,7 +372,7 @@ fn is_named_by(open: &Block, row: &Row) -> bool {
     open.tool == row.tool
         && match row.means {
             Means::NamedEnd => true,
-            Means::Name => open.is_bare() && !open.is_named(),
+            Means::Name => open.is_bare() && open.names.is_empty(),
             Means::Block => open.is_bare() && row.tool().shares_text,
             _ => false,
         }
