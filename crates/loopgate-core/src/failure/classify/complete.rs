@@ -46,7 +46,7 @@ pub fn complete(failure: &mut Failure) {
         source.file = located(&source.file);
     }
     if failure.source.is_none() {
-        failure.source = reading.own_frame().map(Frame::location);
+        failure.source = reading.frames.iter().find(|frame| frame.origin.in_repository()).map(Frame::location);
     }
     let in_file = |file: &String| reading.frames.iter().find(|frame| frame.file == *file);
     // Some reports take the file that fails for the test's.

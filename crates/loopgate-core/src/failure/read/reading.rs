@@ -107,11 +107,6 @@ impl Reading {
         self.frames.iter_mut().for_each(|frame| known_file(frame, failure));
     }
 
-    /// The innermost frame that the repository's own people can edit.
-    pub fn own_frame(&self) -> Option<&Frame> {
-        self.frames.iter().find(|frame| frame.origin.in_repository())
-    }
-
     /// The innermost frame in a test. Around a compiler's or linter's finding stand only its other findings.
     pub fn test_frame(&self) -> Option<&Frame> {
         let is_finding = matches!(self.error_type, ErrorType::CompileError | ErrorType::LintError);

@@ -38,7 +38,8 @@ impl Values<'_> {
             Some((word, template)) => Some(template).filter(|_| self.start.words.iter().any(|own| own == word))?,
             None => template,
         };
-        let mut words = vec![self.start.known()?.to_owned()];
+        // It is empty where the command would have to show it and does not.
+        let mut words = vec![Some(self.start.program.clone()).filter(|program| !program.is_empty())?];
         for part in template.split_inclusive(']') {
             let (needed, dispensable) = part.split_once('[').unwrap_or((part, ""));
             words.extend(self.words(needed)?);
