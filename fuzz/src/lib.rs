@@ -16,7 +16,7 @@ use loopgate_core::{
     failure, gate,
     state::{LoopState, history::HistoryLine},
 };
-use loopgate_reports::{OutcomesMode, ReadOptions, read};
+use loopgate_reports::{ReadOptions, read};
 
 /// Events with different payloads.
 const EVENTS: [&str; 10] = [
@@ -34,7 +34,7 @@ const EVENTS: [&str; 10] = [
 
 /// A report of any format, recognised by its content.
 pub fn report(bytes: &[u8]) {
-    let options = ReadOptions { keep: 20, test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
+    let options = ReadOptions { keep: 20, test_outcomes: true, ..ReadOptions::default() };
     let report = read("report", bytes, &options);
     assert!(report.failures.len() <= 20 && report.findings.len() <= 20);
 }
@@ -117,6 +117,6 @@ pub fn state(bytes: &[u8]) {
 /// The text of a failure, as it is pasted or read from a log.
 pub fn failure(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
-    let inspection = || failure::inspect_failure(failure::read_failure(&text, &failure::Changes::default()));
+    let inspection = || failure::inspect_failure(failure::read_failure(&text));
     assert_eq!(inspection().fingerprint, inspection().fingerprint);
 }

@@ -9,7 +9,7 @@ use loopgate_core::{
         DecisionWord,
         iteration::{self, Request, Sides, Understood},
     },
-    failure::{self, Changes, FeedbackItem, FeedbackLine, Place},
+    failure::{self, Changes, ExaminedFailure, FeedbackLine},
 };
 use loopgate_reports::{self, ReadOptions};
 
@@ -52,7 +52,7 @@ fn understand(output: &str) -> Understood {
     let mut failures =
         loopgate_reports::read("test_result.output", output.as_bytes(), &ReadOptions::default()).failures;
     if failures.is_empty() && !output.trim().is_empty() {
-        failures.push(failure::read_failure(output, &Changes::default()));
+        failures.push(failure::read_failure(output));
     }
     let sides = failures.iter().find_map(|failure| {
         Some(Sides {
@@ -63,9 +63,9 @@ fn understand(output: &str) -> Understood {
     });
     let changes = Changes::default();
     let items = failures.iter().map(|failure| {
-        let item = FeedbackItem::of(failure, &changes, None);
-        let is_nowhere = matches!(item.location, Place::Nowhere { .. });
-        let line = FeedbackLine::from(item);
+        let examined = ExaminedFailure::new(failure, &changes);
+        let is_nowhere = examined.place().is_none() && failure.test_name.is_none();
+        let line = FeedbackLine::of(failure, &examined, None);
         // A failure without a place has only a fingerprint, which is of no use to a reader here.
         if is_nowhere { FeedbackLine { location: String::new(), ..line } } else { line }
     });

@@ -26,7 +26,7 @@ use loopgate_core::{
     policy::{CommandCheck, REPORTS_VARIABLE},
 };
 use loopgate_reports::{
-    self, Coverage, OutcomesMode, Pattern, PatternError, ReadOptions, Report,
+    self, Coverage, Pattern, PatternError, ReadOptions, Report,
     joblog::{self, Kept},
 };
 
@@ -40,7 +40,7 @@ pub fn read_options(command: &CommandCheck) -> ReadOptions {
 
 /// How report files are read: as what they are. Only one in no known format is read with the check's expression.
 fn file_options() -> ReadOptions {
-    ReadOptions { keep: KEPT_FAILURES, test_outcomes: OutcomesMode::Build, ..ReadOptions::default() }
+    ReadOptions { keep: KEPT_FAILURES, test_outcomes: true, ..ReadOptions::default() }
 }
 
 fn pattern(command: &CommandCheck) -> Option<Result<Pattern, PatternError>> {

@@ -15,7 +15,7 @@ use std::{
     time::Duration,
 };
 
-use loopgate_reports::{OutcomesMode, ReadOptions, read_file};
+use loopgate_reports::{ReadOptions, read_file};
 use nix::sys::resource::{UsageWho, getrusage};
 use quick_xml::{Reader, events::Event};
 
@@ -142,7 +142,7 @@ fn read_report(path: &Path) {
 }
 
 fn read_with_outcomes(path: &Path) {
-    let options = ReadOptions { test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
+    let options = ReadOptions { test_outcomes: true, ..ReadOptions::default() };
     black_box(read_file(path, &options));
 }
 

@@ -7,12 +7,12 @@ use loopgate_core::{
         CheckResults, ErrorType, Failure, Finding, FindingSeverity, ReportFormat, ReportQuality, SourceLocation,
         TestFramework, TestId, TestState,
     },
-    failure::{self, Changes},
+    failure,
 };
 
 use crate::coverage::CoverageTable;
-use crate::identities::{Identities, MAX_SUITES, Names, Recorded};
-use crate::{Flaw, Notes, OutcomesMode, ReadOptions, Report, Unreadable, numbers, text};
+use crate::identities::{Identities, Recorded};
+use crate::{Flaw, Notes, ReadOptions, Report, Unreadable, numbers, text};
 
 /// Compile errors remembered to recognise one that is printed again.
 const MAX_SEEN: usize = 20_000;
@@ -69,10 +69,6 @@ impl<'a> Case<'a> {
         let between = if plain(class) && plain(name) { '.' } else { ' ' };
         text::name(&format!("{class}{between}{name}"))
     }
-
-    fn id(&self) -> Option<TestId> {
-        (!self.name.is_empty()).then(|| TestId::of(self.file, self.class, self.name))
-    }
 }
 
 /// What a report holds, as far as it is to be kept.
@@ -85,8 +81,8 @@ pub(super) struct Collector<'o> {
     pub seconds: f64,
     identities: Identities,
     /// The suites begun so far, and the one that the cases which follow belong to.
-    suites: u32,
-    pub suite: u32,
+    suites: u16,
+    pub suite: u16,
     unnamed: u64,
     /// Tests ran of which neither the names nor the number is known.
     pub has_uncounted: bool,
@@ -124,8 +120,8 @@ impl<'o> Collector<'o> {
     }
 
     /// A suite whose tests are no reruns of any other's begins; gives its number.
-    pub fn begin_suite(&mut self) -> u32 {
-        self.suites = self.suites.saturating_add(1).min(MAX_SUITES);
+    pub fn begin_suite(&mut self) -> u16 {
+        self.suites = self.suites.saturating_add(1);
         self.suites
     }
 
@@ -133,9 +129,12 @@ impl<'o> Collector<'o> {
     /// cases before it turned out to be tries of the same test.
     pub fn case(&mut self, case: Case<'_>, failure: impl FnOnce() -> Failure) -> u64 {
         self.seconds += case.seconds.clamp(0.0, numbers::MAX_SECONDS);
-        let id = case.id();
+        let id = (!case.name.is_empty()).then(|| TestId::of(case.file, case.class, case.name));
+        // pytest and Go name each test once. So does Jest what it could not load, which it writes down twice.
+        let names_once = matches!(self.framework, Some(TestFramework::Pytest | TestFramework::GoTest))
+            || case.class == "Test suite failed to run";
         let recorded = match id {
-            Some(id) => self.identities.record(id, self.suite, self.names_of(&case), case.state),
+            Some(id) => self.identities.record(id, self.suite, names_once, case.state),
             None => {
                 self.unnamed += 1;
                 Recorded::Another
@@ -152,12 +151,13 @@ impl<'o> Collector<'o> {
                 }
                 return 1;
             }
-            Recorded::Rerun { failed, errors } => {
-                results.failed -= failed;
+            Recorded::Rerun { tries, worst } => {
+                let errors = if worst == TestState::Errored { tries.min(results.errors) } else { 0 };
                 results.errors -= errors;
-                results.total -= failed + errors;
-                self.forget_failures(id, failed + errors);
-                (TestState::Flaky, failed + errors)
+                results.failed = results.failed.saturating_sub(tries - errors);
+                results.total -= tries;
+                self.forget_failures(id, tries);
+                (TestState::Flaky, tries)
             }
         };
         count(self.report.results.get_or_insert_default(), state, |count| *count += 1);
@@ -178,13 +178,6 @@ impl<'o> Collector<'o> {
             failure.test_id = id;
             failure
         });
-    }
-
-    /// pytest and Go name each test once. So does Jest what it could not load, which it writes down twice.
-    fn names_of(&self, case: &Case<'_>) -> Names {
-        let is_file = case.class == "Test suite failed to run";
-        let is_unique = matches!(self.framework, Some(TestFramework::Pytest | TestFramework::GoTest));
-        if is_unique || is_file { Names::Unique } else { Names::Shared }
     }
 
     /// Counts tests of which nothing but the result is known.
@@ -286,12 +279,10 @@ impl<'o> Collector<'o> {
         let unnamed = self.unnamed + u64::from(self.notes.is_cut_off() || self.has_uncounted);
         report.notes.extend(self.notes.into_lines());
         // The table's memory is given back before the tables of failures are built.
-        let wants_outcomes = self.options.test_outcomes == OutcomesMode::Build;
         let identities = self.identities;
-        report.test_outcomes = wants_outcomes.then(|| identities.into_test_outcomes(unnamed));
+        report.test_outcomes = self.options.test_outcomes.then(|| identities.into_test_outcomes(unnamed));
         // What a report leaves out, its texts tell: type, both sides of an assertion, the place in the repository.
-        let changes = Changes::default();
-        report.failures.iter_mut().for_each(|failure| failure::complete(failure, &changes));
+        report.failures.iter_mut().for_each(failure::complete);
         if let Some(results) = &mut report.results {
             results.duration_ms = (self.seconds * 1000.0).round() as u64;
         }

@@ -131,23 +131,20 @@ fn by_lines(head: &str) -> Option<ReportFormat> {
     let (mut common, mut any) = (None, None);
     for line in head.lines() {
         let line = text::clean(failure::without_stamp(line));
-        if let Some(format) = by_line(&line) {
-            return Some(format);
+        let object = Some(line.trim_start()).filter(|line| line.starts_with('{') && line.ends_with('}'));
+        let keys = object.map(outer_keys);
+        let own = first(|mark| match mark {
+            Mark::Line(is) | Mark::Text { own: is, .. } => is(&line),
+            Mark::JsonLines(is) => keys.as_deref().is_some_and(is),
+            _ => false,
+        });
+        if own.is_some() {
+            return own;
         }
         common = common.or_else(|| first(|mark| matches!(mark, Mark::Text { common: is, .. } if is(&line))));
         any = any.or_else(|| first(|mark| matches!(mark, Mark::AnyLine(is) if is(&line))));
     }
     common.or(any)
-}
-
-fn by_line(line: &str) -> Option<ReportFormat> {
-    let object = Some(line.trim_start()).filter(|line| line.starts_with('{') && line.ends_with('}'));
-    let keys = object.map(outer_keys);
-    first(|mark| match mark {
-        Mark::Line(is) | Mark::Text { own: is, .. } => is(line),
-        Mark::JsonLines(is) => keys.as_deref().is_some_and(is),
-        _ => false,
-    })
 }
 
 /// Keys of the first object in a text that begins with one, or with an array of them. The text may be cut anywhere.

@@ -32,6 +32,15 @@ struct Slot {
     in_suite: InSuite,
 }
 
+/// How often a test has failed in the suite it was last seen in, and which that is: in 32 bits, for there are many.
+#[derive(Clone, Copy, Default)]
+struct InSuite {
+    suite: u16,
+    /// From 255 on nothing is a rerun any more.
+    tries: u8,
+    failed_elsewhere: bool,
+}
+
 impl Slot {
     const fn new(id: TestId, ended: TestState, in_suite: InSuite) -> Self {
         Self { outcome: TestOutcome::new(id, ended).bits(), in_suite }
@@ -42,61 +51,6 @@ impl Slot {
     }
 }
 
-/// How often a test has failed in the suite it was last seen in, and which that is: in 32 bits, for there are many.
-#[derive(Clone, Copy, Default)]
-struct InSuite(u32);
-
-impl InSuite {
-    /// Failures and errors counted each; in further ones nothing is a rerun any more.
-    const MAX: u32 = 0x3F;
-    const FAILED_ELSEWHERE: u32 = 1 << 12;
-
-    const fn new(suite: u32, failed_elsewhere: bool) -> Self {
-        Self(suite << 13 | if failed_elsewhere { Self::FAILED_ELSEWHERE } else { 0 })
-    }
-
-    const fn suite(self) -> u32 {
-        self.0 >> 13
-    }
-
-    const fn failed(self) -> u32 {
-        self.0 & Self::MAX
-    }
-
-    const fn errors(self) -> u32 {
-        self.0 >> 6 & Self::MAX
-    }
-
-    const fn failed_elsewhere(self) -> bool {
-        self.0 & Self::FAILED_ELSEWHERE != 0
-    }
-
-    const fn with(self, ended: TestState) -> Self {
-        match ended {
-            TestState::Failed if self.failed() < Self::MAX => Self(self.0 + 1),
-            TestState::Errored if self.errors() < Self::MAX => Self(self.0 + (1 << 6)),
-            _ => self,
-        }
-    }
-
-    const fn can_be_rerun(self) -> bool {
-        let (failed, errors) = (self.failed(), self.errors());
-        failed + errors > 0 && failed < Self::MAX && errors < Self::MAX && self.suite() < MAX_SUITES
-    }
-}
-
-/// Suites that are distinguished; from there on nothing is a rerun.
-pub(super) const MAX_SUITES: u32 = (1 << 19) - 1;
-
-/// Whether a name that comes again in one suite can be another test's.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Names {
-    /// It is the same test: what stands last of it counts (pytest writes a teardown as a case of its own).
-    Unique,
-    /// It is another test, unless a failing one passes at last.
-    Shared,
-}
-
 /// What a test case is among those before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Recorded {
@@ -104,8 +58,8 @@ pub(super) enum Recorded {
     Another,
     /// The same test once more.
     Continued { before: TestState, now: TestState },
-    /// The same test, passing at last after so many failures and errors.
-    Rerun { failed: u64, errors: u64 },
+    /// The same test, passing at last after so many failing tries, of which this was the worst.
+    Rerun { tries: u64, worst: TestState },
 }
 
 impl Default for Identities {
@@ -119,37 +73,43 @@ impl Identities {
         Self { slots: Vec::new(), used: 0, max_slots, left_out: 0 }
     }
 
-    /// Records how a test ended in a suite of the report.
-    pub fn record(&mut self, id: TestId, suite: u32, names: Names, ended: TestState) -> Recorded {
+    /// Records how a test ended in a suite of the report. In the last suite that is told apart nothing is a rerun.
+    ///
+    /// Where a suite names each test once, a name that comes again is the same test, and what stands last of it counts (pytest
+    /// writes a teardown as a case of its own). Otherwise it is another test, unless a failing one passes at last.
+    pub fn record(&mut self, id: TestId, suite: u16, names_once: bool, ended: TestState) -> Recorded {
         self.grow_if_needed();
         let at = self.find(id);
+        let fails = u8::from(ended.is_failure());
         let Some(known) = self.slots[at].outcome() else {
             let quarters = if ended.is_failure() { 7 } else { 6 };
             if self.used < self.slots.len() / 8 * quarters {
-                self.slots[at] = Slot::new(id, ended, InSuite::new(suite, false).with(ended));
+                self.slots[at] = Slot::new(id, ended, InSuite { suite, tries: fails, failed_elsewhere: false });
                 self.used += 1;
             } else {
                 self.left_out += 1;
             }
             return Recorded::Another;
         };
-        let here = self.slots[at].in_suite;
-        let begun = InSuite::new(suite, here.failed_elsewhere());
+        let (here, before) = (self.slots[at].in_suite, known.state());
+        let begun = InSuite { tries: fails, ..here };
         let passes = matches!(ended, TestState::Passed | TestState::Flaky);
-        if here.suite() == suite && passes && here.can_be_rerun() {
-            let state = if here.failed_elsewhere() { known.state() } else { TestState::Flaky };
+        if here.suite == suite && suite < u16::MAX && passes && (1..u8::MAX).contains(&here.tries) {
+            let state = if here.failed_elsewhere { before } else { TestState::Flaky };
             self.slots[at] = Slot::new(id, state, begun);
-            return Recorded::Rerun { failed: here.failed().into(), errors: here.errors().into() };
+            return Recorded::Rerun { tries: here.tries.into(), worst: before };
         }
-        if here.suite() == suite && names == Names::Unique {
-            let before = known.state();
+        if here.suite == suite && names_once {
             let now = if before.is_failure() { before.max(ended) } else { ended };
-            self.slots[at] = Slot::new(id, now, begun.with(ended));
+            self.slots[at] = Slot::new(id, now, begun);
             return Recorded::Continued { before, now };
         }
-        let here = if here.suite() == suite { here } else { InSuite::new(suite, known.state().is_failure()) };
+        let again = match here.suite == suite {
+            true => InSuite { tries: here.tries.saturating_add(fails), ..here },
+            false => InSuite { suite, tries: fails, failed_elsewhere: before.is_failure() },
+        };
         // Of tests that bear one name the worst stands.
-        self.slots[at] = Slot::new(id, known.state().max(ended), here.with(ended));
+        self.slots[at] = Slot::new(id, before.max(ended), again);
         Recorded::Another
     }
 
@@ -205,7 +165,7 @@ mod tests {
     #[test]
     fn only_what_passes_at_last_in_its_suite_is_a_rerun() {
         use TestState::{Errored, Failed, Flaky, Passed, Skipped};
-        type Runs = &'static [(u32, TestState)];
+        type Runs = &'static [(u16, TestState)];
         // Suites and ends, how many tests they are, and what stands.
         let cases: &[(Runs, usize, TestState)] = &[
             (&[(1, Failed), (1, Passed)], 1, Flaky),
@@ -224,10 +184,10 @@ mod tests {
             let mut identities = Identities::default();
             let mut counted = 0;
             for (suite, ended) in *runs {
-                match identities.record(id(7), *suite, Names::Shared, *ended) {
+                match identities.record(id(7), *suite, false, *ended) {
                     Recorded::Another => counted += 1,
                     Recorded::Continued { .. } => panic!("names are shared"),
-                    Recorded::Rerun { failed, errors } => counted -= usize::try_from(failed + errors).unwrap() - 1,
+                    Recorded::Rerun { tries, .. } => counted -= usize::try_from(tries).unwrap() - 1,
                 }
             }
             assert_eq!(counted, *tests, "{runs:?}");
@@ -240,7 +200,7 @@ mod tests {
         use TestState::{Errored, Failed, Flaky, Passed};
         for (runs, stands) in [([Passed, Passed], Passed), ([Passed, Errored], Errored), ([Failed, Passed], Flaky)] {
             let mut identities = Identities::default();
-            let [first, second] = runs.map(|ended| identities.record(id(7), 1, Names::Unique, ended));
+            let [first, second] = runs.map(|ended| identities.record(id(7), 1, true, ended));
             assert!(first == Recorded::Another && second != Recorded::Another, "{runs:?}");
             assert_eq!(identities.into_test_outcomes(0).state(id(7)), Some(stands), "{runs:?}");
         }
@@ -250,11 +210,11 @@ mod tests {
     fn remembers_every_test_through_growth() {
         let mut identities = Identities::default();
         for n in 0..20_000 {
-            assert_eq!(identities.record(id(n), 0, Names::Shared, TestState::Failed), Recorded::Another);
+            assert_eq!(identities.record(id(n), 0, false, TestState::Failed), Recorded::Another);
         }
         for n in 0..20_000 {
-            let rerun = Recorded::Rerun { failed: 1, errors: 0 };
-            assert_eq!(identities.record(id(n), 0, Names::Shared, TestState::Passed), rerun);
+            let rerun = Recorded::Rerun { tries: 1, worst: TestState::Failed };
+            assert_eq!(identities.record(id(n), 0, false, TestState::Passed), rerun);
         }
         let outcomes = identities.into_test_outcomes(0);
         assert_eq!((outcomes.len(), outcomes.is_whole()), (20_000, true));
@@ -265,17 +225,17 @@ mod tests {
     fn a_full_table_still_follows_failing_tests() {
         let mut identities = Identities::with_max_slots(64);
         for n in 0..100 {
-            identities.record(id(n), 0, Names::Shared, TestState::Passed);
+            identities.record(id(n), 0, false, TestState::Passed);
         }
         assert_eq!(identities.left_out, 100 - 48);
-        identities.record(id(1000), 0, Names::Shared, TestState::Failed);
-        let rerun = Recorded::Rerun { failed: 1, errors: 0 };
-        assert_eq!(identities.record(id(1000), 0, Names::Shared, TestState::Passed), rerun);
+        identities.record(id(1000), 0, false, TestState::Failed);
+        let rerun = Recorded::Rerun { tries: 1, worst: TestState::Failed };
+        assert_eq!(identities.record(id(1000), 0, false, TestState::Passed), rerun);
         for n in 2000..2100 {
-            identities.record(id(n), 0, Names::Shared, TestState::Failed);
+            identities.record(id(n), 0, false, TestState::Failed);
         }
         // Never full: looking for what is not there must end.
-        assert_eq!(identities.record(id(5000), 0, Names::Shared, TestState::Failed), Recorded::Another);
+        assert_eq!(identities.record(id(5000), 0, false, TestState::Failed), Recorded::Another);
         assert!(!identities.into_test_outcomes(0).is_whole());
     }
 }

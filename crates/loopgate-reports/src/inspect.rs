@@ -2,134 +2,72 @@
 
 use std::path::Path;
 
-use serde::Serialize;
-
-use loopgate_core::evidence::{CheckResults, Failure, ReportFormat, ReportQuality, TestFramework};
+use loopgate_core::evidence::CheckResults;
+use serde_json::{Map, Value, json};
 
 use super::{ReadOptions, Report, read_file};
 
 /// `schema` of an inspection document.
 pub const INSPECTION_SCHEMA: &str = "loopgate.report-inspection/v1";
 
-/// Some report files and their sums. Its JSON is a stable interface.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Inspection {
-    /// [`INSPECTION_SCHEMA`].
-    pub schema: &'static str,
-    pub files: Vec<InspectedReport>,
-    pub totals: Totals,
-}
-
-/// One file. Counts are 0 where a format has nothing to count.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct InspectedReport {
-    pub path: String,
-    /// None: not readable, or in no format that is read.
-    pub format: Option<ReportFormat>,
-    pub framework: Option<TestFramework>,
-    pub quality: ReportQuality,
-    pub notes: Vec<String>,
-    #[serde(flatten)]
-    pub tests: TestCounts,
-    pub coverage: Option<CoverageCounts>,
-    /// How many findings linters and scanners report, errors included.
-    pub findings: u64,
-    pub failures: Vec<Failure>,
-    /// Failures beyond those listed.
-    pub failures_not_kept: u64,
-}
-
-/// All files together.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Totals {
-    pub files: u64,
-    #[serde(flatten)]
-    pub tests: TestCounts,
-    /// Sums over the files' lines; a file that two reports cover counts twice.
-    pub coverage: Option<CoverageCounts>,
-    pub findings: u64,
-    /// How many failures there are, listed or not.
-    pub failures: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct TestCounts {
-    pub total: u64,
-    pub passed: u64,
-    pub failed: u64,
-    pub errors: u64,
-    pub skipped: u64,
-    /// Counted among `passed` too.
-    pub flaky: u64,
-    pub duration_ms: u64,
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
-pub struct CoverageCounts {
-    pub lines_covered: u64,
-    pub lines_total: u64,
-    /// None if there is no executable line.
-    pub percent: Option<f64>,
-}
-
-/// Reads the files, each in the format its content shows. A file that cannot be read is listed as invalid.
-pub fn inspect<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Inspection {
+/// Reads the files, each in the format its content shows, and gives them and their sums as a document, which is a stable
+/// interface. A file that cannot be read is listed as invalid.
+pub fn inspect<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Value {
     let options = ReadOptions::default();
-    paths.into_iter().map(|path| read_file(path.as_ref(), &options)).collect()
+    document(paths.into_iter().map(|path| read_file(path.as_ref(), &options)))
 }
 
-impl FromIterator<Report> for Inspection {
-    fn from_iter<I: IntoIterator<Item = Report>>(reports: I) -> Self {
-        let (mut totals, mut tests) = (Totals::default(), CheckResults::default());
-        let mut files = Vec::new();
-        for report in reports {
-            tests.add(&report.results.unwrap_or_default());
-            let file = InspectedReport::from(report);
-            totals.files += 1;
-            totals.findings += file.findings;
-            totals.failures += file.failures.len() as u64 + file.failures_not_kept;
-            if let Some(coverage) = file.coverage {
-                let sum = totals.coverage.unwrap_or_default();
-                let (covered, total) =
-                    (sum.lines_covered + coverage.lines_covered, sum.lines_total + coverage.lines_total);
-                totals.coverage = Some(CoverageCounts::of(covered, total));
-            }
-            files.push(file);
+/// Counts are 0 where a format has nothing to count. A file that two reports cover counts twice in the sums.
+fn document(reports: impl Iterator<Item = Report>) -> Value {
+    let (mut files, mut tests, mut lines) = (Vec::new(), CheckResults::default(), None::<(u64, u64)>);
+    let (mut findings, mut failures) = (0, 0);
+    for report in reports {
+        let results = report.results.unwrap_or_default();
+        let covered = report.coverage.as_ref().map(|it| (it.lines_covered, it.lines_total));
+        let findings_here = report.findings.len() as u64 + report.findings_not_kept;
+        tests.add(&results);
+        findings += findings_here;
+        failures += report.failures.len() as u64 + report.failures_not_kept;
+        if let Some((covered, total)) = covered {
+            let before = lines.unwrap_or_default();
+            lines = Some((before.0 + covered, before.1 + total));
         }
-        totals.tests = tests.into();
-        Self { schema: INSPECTION_SCHEMA, files, totals }
+        let head = json!({
+            "path": report.path,
+            "format": report.format,
+            "framework": report.framework,
+            "quality": report.quality,
+            "notes": report.notes,
+        });
+        let tail = json!({
+            "coverage": coverage(covered),
+            "findings": findings_here,
+            "failures": report.failures,
+            "failures_not_kept": report.failures_not_kept,
+        });
+        files.push(with_counts(head, results, tail));
     }
+    let tail = json!({ "coverage": coverage(lines), "findings": findings, "failures": failures });
+    let totals = with_counts(json!({ "files": files.len() }), tests, tail);
+    json!({ "schema": INSPECTION_SCHEMA, "files": files, "totals": totals })
 }
 
-impl From<Report> for InspectedReport {
-    fn from(report: Report) -> Self {
-        Self {
-            tests: report.results.unwrap_or_default().into(),
-            coverage: report.coverage.as_ref().map(|it| CoverageCounts::of(it.lines_covered, it.lines_total)),
-            findings: report.finding_count(),
-            path: report.path,
-            format: report.format,
-            framework: report.framework,
-            quality: report.quality,
-            notes: report.notes,
-            failures: report.failures,
-            failures_not_kept: report.failures_not_kept,
-        }
+/// One object: the fields of `head`, the counts of tests, the fields of `tail`.
+fn with_counts(head: Value, results: CheckResults, tail: Value) -> Value {
+    let mut fields = Map::new();
+    for part in [head, json!(results), tail] {
+        fields.extend(part.as_object().cloned().unwrap_or_default());
     }
+    fields.shift_remove("coverage_percent");
+    fields.into()
 }
 
-impl From<CheckResults> for TestCounts {
-    fn from(results: CheckResults) -> Self {
-        let CheckResults { total, passed, failed, errors, skipped, flaky, duration_ms, coverage_percent: _ } = results;
-        Self { total, passed, failed, errors, skipped, flaky, duration_ms }
-    }
-}
-
-impl CoverageCounts {
-    fn of(lines_covered: u64, lines_total: u64) -> Self {
-        let percent = (lines_total > 0).then(|| lines_covered as f64 * 100.0 / lines_total as f64);
-        Self { lines_covered, lines_total, percent }
-    }
+/// Of covered and executable lines; the share is null if there is no executable line.
+fn coverage(lines: Option<(u64, u64)>) -> Option<Value> {
+    lines.map(|(covered, total)| {
+        let percent = (total > 0).then(|| covered as f64 * 100.0 / total as f64);
+        json!({ "lines_covered": covered, "lines_total": total, "percent": percent })
+    })
 }
 
 #[cfg(test)]
@@ -149,7 +87,7 @@ mod tests {
             read("b.info", &b"SF:a.c\nDA:1,1\nDA:2,0\nend_of_record\n"[..], &options),
             read_file(Path::new("no/such/file.xml"), &options),
         ];
-        assert_json_snapshot!(Inspection::from_iter(reports), @r#"
+        assert_json_snapshot!(document(reports.into_iter()), @r#"
         {
           "schema": "loopgate.report-inspection/v1",
           "files": [

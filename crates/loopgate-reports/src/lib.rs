@@ -45,10 +45,10 @@ mod window;
 mod xml;
 
 pub use coverage::Coverage;
-pub use inspect::{CoverageCounts, INSPECTION_SCHEMA, InspectedReport, Inspection, TestCounts, Totals, inspect};
+pub use inspect::{INSPECTION_SCHEMA, inspect};
 pub use pattern::{Pattern, PatternError};
 pub use read::{read, read_file};
-pub use report::{OutcomesMode, ReadOptions, Report};
+pub use report::{ReadOptions, Report};
 
 // What every parser is written with.
 use collect::{Case, Collector, Title};

@@ -13,7 +13,8 @@ pub(super) const MAX_REFERENCE: usize = 16;
 /// What comes next in a document. Elements without content give an [`Open`](Token::Open) and a [`Close`](Token::Close).
 pub(super) enum Token<'a> {
     Open(Tag<'a>),
-    Text(Text<'a>),
+    /// A piece of character data, of which an element may have many.
+    Text(Cow<'a, str>),
     /// The innermost element ends; it is still the innermost of the place.
     Close(&'a Place),
     End,
@@ -23,30 +24,19 @@ pub(super) enum Token<'a> {
 pub(super) struct Tag<'a> {
     /// Name without namespace prefix: elements are matched by local name.
     pub name: &'a str,
-    /// From the name to the last attribute.
-    pub(super) body: &'a str,
-    pub(super) name_end: usize,
+    /// As they are written.
+    pub(super) attributes: &'a str,
     pub place: &'a Place,
 }
 
-/// A piece of character data, of which an element may have many.
-pub(super) enum Text<'a> {
-    /// References are still in it.
-    Escaped(&'a str),
-    Cdata(&'a str),
-}
-
-/// An attribute's value as written.
-#[derive(Clone, Copy)]
-pub(super) struct Value<'a>(&'a str);
-
-/// The attributes of a tag. Values may lack quotes, and attributes values, as in HTML.
+/// The attributes of a tag. Their values are as written, with references in them ([`decode`]). Values may lack quotes, and
+/// attributes values, as in HTML.
 pub(super) struct Attributes<'a> {
     rest: &'a str,
 }
 
 impl<'a> Iterator for Attributes<'a> {
-    type Item = (&'a str, Value<'a>);
+    type Item = (&'a str, &'a str);
 
     fn next(&mut self) -> Option<Self::Item> {
         let rest = self.rest.trim_ascii_start();
@@ -55,7 +45,7 @@ impl<'a> Iterator for Attributes<'a> {
         let after = after.trim_ascii_start();
         let Some(value) = after.strip_prefix('=').map(str::trim_ascii_start) else {
             self.rest = after;
-            return (!name.is_empty()).then_some((local(name), Value("")));
+            return (!name.is_empty()).then_some((local(name), ""));
         };
         let quoted = match value.as_bytes().first() {
             Some(quote @ (b'"' | b'\'')) => {
@@ -70,38 +60,19 @@ impl<'a> Iterator for Attributes<'a> {
             value.split_at(end)
         });
         self.rest = rest;
-        Some((local(name), Value(value)))
+        Some((local(name), value))
     }
 }
 
 impl<'a> Tag<'a> {
     /// Attributes by local name, in order.
     pub fn attributes(&self) -> Attributes<'a> {
-        Attributes { rest: &self.body[self.name_end..] }
+        Attributes { rest: self.attributes }
     }
 
     /// The value of one attribute, decoded.
     pub fn attribute(&self, name: &str) -> Option<String> {
-        self.attributes().find(|(key, _)| *key == name).map(|(_, value)| value.decode().into_owned())
-    }
-}
-
-impl<'a> Value<'a> {
-    pub fn raw(self) -> &'a str {
-        self.0
-    }
-
-    pub fn decode(self) -> Cow<'a, str> {
-        decode(self.0)
-    }
-}
-
-impl<'a> Text<'a> {
-    pub fn decode(&self) -> Cow<'a, str> {
-        match self {
-            Self::Escaped(text) => decode(text),
-            Self::Cdata(text) => Cow::Borrowed(text),
-        }
+        self.attributes().find(|(key, _)| *key == name).map(|(_, value)| decode(value).into_owned())
     }
 }
 
@@ -116,7 +87,7 @@ patterns! {
 }
 
 /// Resolves references; one that names nothing stays as it is written.
-fn decode(text: &str) -> Cow<'_, str> {
+pub(super) fn decode(text: &str) -> Cow<'_, str> {
     if memchr::memchr(b'&', text.as_bytes()).is_none() {
         return Cow::Borrowed(text);
     }
@@ -136,9 +107,7 @@ mod tests {
 
     #[test]
     fn attributes_as_they_come() {
-        let seen = |body: &'static str| -> Vec<(&str, &str)> {
-            Attributes { rest: body }.map(|(name, value)| (name, value.raw())).collect()
-        };
+        let seen = |body: &'static str| -> Vec<(&str, &str)> { Attributes { rest: body }.collect() };
         let table: [(&str, &[(&str, &str)]); 9] = [
             ("", &[]),
             (" a=\"1\" b='2'", &[("a", "1"), ("b", "2")]),

@@ -56,11 +56,9 @@ struct Seen {
 #[derive(Default)]
 pub(super) struct Notes {
     flaws: Vec<Seen>,
-    remarks: Vec<String>,
+    /// Something people should know that says nothing against the report.
+    pub remark: Option<&'static str>,
 }
-
-/// Different remarks kept at most.
-const MAX_REMARKS: usize = 20;
 
 impl Notes {
     /// Counts a flaw; `place` is asked only the first time.
@@ -85,14 +83,6 @@ impl Notes {
         })
     }
 
-    /// Something people should know that says nothing against the report.
-    pub fn remark(&mut self, text: impl Into<String>) {
-        let text = text.into();
-        if self.remarks.len() < MAX_REMARKS && !self.remarks.contains(&text) {
-            self.remarks.push(text);
-        }
-    }
-
     /// Whether a part has no end: more may have run than the report names.
     pub fn is_cut_off(&self) -> bool {
         self.flaws.iter().any(|seen| seen.flaw == Flaw::NoEnd)
@@ -104,8 +94,7 @@ impl Notes {
     }
 
     pub fn into_lines(self) -> Vec<String> {
-        let flaws = self.flaws.iter().map(ToString::to_string);
-        flaws.chain(self.remarks).collect()
+        self.flaws.iter().map(ToString::to_string).chain(self.remark.map(str::to_owned)).collect()
     }
 }
 

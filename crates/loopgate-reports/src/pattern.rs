@@ -12,7 +12,7 @@ const GROUPS: [&str; 12] = [
 /// The groups are `file`, `line`, `column`, `test` (or `name`), `class` or `rule`, `message`, `severity`, `expected`,
 /// `actual` and `function`; at least `message` or `file` must be there.
 #[derive(Clone, Debug)]
-pub struct Pattern(Regex);
+pub struct Pattern(pub(super) Regex);
 
 /// Why an expression cannot be used.
 #[derive(Debug, thiserror::Error)]
@@ -37,9 +37,5 @@ impl Pattern {
             return Err(PatternError::NothingToReport);
         }
         Ok(Self(regex))
-    }
-
-    pub(super) fn regex(&self) -> &Regex {
-        &self.0
     }
 }

@@ -23,36 +23,31 @@ struct Level {
     index: u32,
     /// What distinguishes it from its siblings for people, usually its `name` attribute.
     label: String,
-    children: Counts,
+    /// How many children of each name it has had. Names are few; the one just seen comes again.
+    children: Vec<(String, u32)>,
 }
-
-/// How many children of each name an element has had. Names are few; the one just seen comes again.
-#[derive(Default)]
-struct Counts(Vec<(String, u32)>);
 
 /// Different child names counted per element; further ones share a count, which only blurs the index in a message.
 const MAX_NAMES: usize = 32;
 /// Bytes of a name or label in a path.
 const MAX_SHOWN: usize = 80;
 
-impl Counts {
-    fn next(&mut self, name: &str) -> u32 {
-        if let Some((_, count)) = self.0.iter_mut().rfind(|(known, _)| known == name) {
-            let index = *count;
-            *count = count.saturating_add(1);
-            return index;
-        }
-        if self.0.len() < MAX_NAMES {
-            self.0.push((name.to_owned(), 1));
-        }
-        0
-    }
-}
-
 impl Place {
     pub fn open(&mut self, name: &str) {
         let name = &name[..name.floor_char_boundary(MAX_SHOWN)];
-        let index = self.levels[self.depth].children.next(name);
+        let children = &mut self.levels[self.depth].children;
+        let index = match children.iter_mut().rfind(|(known, _)| known == name) {
+            Some((_, count)) => {
+                *count = count.saturating_add(1);
+                *count - 1
+            }
+            None => {
+                if children.len() < MAX_NAMES {
+                    children.push((name.to_owned(), 1));
+                }
+                0
+            }
+        };
         self.depth += 1;
         if self.levels.len() == self.depth {
             self.levels.push(Level::default());
@@ -62,7 +57,7 @@ impl Place {
         level.name.push_str(name);
         level.label.clear();
         level.index = index;
-        level.children.0.clear();
+        level.children.clear();
     }
 
     pub fn close(&mut self) {

@@ -73,16 +73,12 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
 /// Reads a report from a file. A file that is missing is an invalid report that says so.
 pub fn read_file(path: &Path, options: &ReadOptions) -> Report {
     let shown = path.to_string_lossy();
-    match File::open(path) {
-        Ok(file) => read(&shown, file, options),
-        Err(error) => {
-            let reason = match error.kind() {
-                ErrorKind::NotFound => Unreadable::Missing,
-                _ => Unreadable::Io(error),
-            };
-            Collector::new(options).finish(&shown, options.format, Err(reason))
-        }
-    }
+    let reason = match File::open(path) {
+        Ok(file) => return read(&shown, file, options),
+        Err(error) if error.kind() == ErrorKind::NotFound => Unreadable::Missing,
+        Err(error) => Unreadable::Io(error),
+    };
+    Collector::new(options).finish(&shown, options.format, Err(reason))
 }
 
 /// Reads lines and gives their number. `take` says whether it understands one; a note names the first that it does not.

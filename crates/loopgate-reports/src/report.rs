@@ -15,21 +15,14 @@ pub struct ReadOptions {
     pub pattern: Option<Pattern>,
     /// Failures kept with their details, and as many findings and flaky names; the rest are counted.
     pub keep: usize,
-    pub test_outcomes: OutcomesMode,
+    /// Whether every test's identity and result are wanted, for comparing attempts: eight bytes a test.
+    pub test_outcomes: bool,
 }
 
 impl Default for ReadOptions {
     fn default() -> Self {
-        Self { format: None, pattern: None, keep: 200, test_outcomes: OutcomesMode::Omit }
+        Self { format: None, pattern: None, keep: 200, test_outcomes: false }
     }
-}
-
-/// Whether every test's identity and result are wanted, for comparing attempts: eight bytes a test.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum OutcomesMode {
-    #[default]
-    Omit,
-    Build,
 }
 
 /// A report of a tool, normalised.
@@ -66,10 +59,5 @@ impl Report {
     /// The report's entry in `evidence.json`.
     pub fn note(&self) -> ReportNote {
         ReportNote { path: self.path.clone(), format: self.format, quality: self.quality, notes: self.notes.clone() }
-    }
-
-    /// Findings, kept or not.
-    pub fn finding_count(&self) -> u64 {
-        self.findings.len() as u64 + self.findings_not_kept
     }
 }

@@ -6,9 +6,11 @@
 //! and entities are how a small file becomes a large one. What real tools get wrong (control characters, a bare `<`,
 //! unquoted attributes, several documents in one file) is read as it was meant.
 
+use std::borrow::Cow;
+
 use quick_xml::parser::{ElementParser, Parser};
 
-use crate::markup::{MAX_REFERENCE, Text, local};
+use crate::markup::{MAX_REFERENCE, decode, local};
 use crate::window::{MAX_PIECE, head};
 use crate::{Flaw, Notes, Place, Tag, Token, Unreadable, Window};
 
@@ -74,7 +76,7 @@ impl<'w, 'r> Xml<'w, 'r> {
                     None => self.inside = Inside::Content,
                     Some(length) => {
                         self.lent = length;
-                        return Ok(Token::Text(Text::Cdata(&self.window.text()[..length])));
+                        return Ok(Token::Text(Cow::Borrowed(&self.window.text()[..length])));
                     }
                 },
                 Inside::Content => {}
@@ -85,7 +87,7 @@ impl<'w, 'r> Xml<'w, 'r> {
             if self.window.bytes().first() != Some(&b'<') {
                 let length = self.text_piece()?;
                 self.lent = length;
-                return Ok(Token::Text(Text::Escaped(&self.window.text()[..length])));
+                return Ok(Token::Text(decode(&self.window.text()[..length])));
             }
             match self.markup()? {
                 Markup::Nothing => {}
@@ -93,7 +95,7 @@ impl<'w, 'r> Xml<'w, 'r> {
                 Markup::StrayLess => {
                     notes.flaw(Flaw::StrayMarkup, || self.place.to_string());
                     self.lent = 1;
-                    return Ok(Token::Text(Text::Escaped("<")));
+                    return Ok(Token::Text(Cow::Borrowed("<")));
                 }
                 Markup::EndTag { length } => {
                     self.check_end_tag(length)?;
@@ -277,7 +279,8 @@ impl<'w, 'r> Xml<'w, 'r> {
             None => (body, false),
         };
         let name_end = body.bytes().position(|byte| byte.is_ascii_whitespace()).unwrap_or(body.len());
-        let name = local(&body[..name_end]);
+        let (name, attributes) = body.split_at(name_end);
+        let name = local(name);
         self.place.open(name);
         if is_empty {
             self.inside = Inside::EmptyElement;
@@ -285,7 +288,7 @@ impl<'w, 'r> Xml<'w, 'r> {
         if is_cut {
             notes.flaw(Flaw::OversizedPart, || self.place.to_string());
         }
-        Ok(Token::Open(Tag { name, body, name_end, place: &self.place }))
+        Ok(Token::Open(Tag { name, attributes, place: &self.place }))
     }
 
     fn check_end_tag(&self, length: usize) -> Result<(), Unreadable> {
@@ -325,13 +328,13 @@ mod tests {
         let ended = loop {
             match xml.next(&mut Notes::default()) {
                 Ok(Token::Open(tag)) => {
-                    let attributes = tag.attributes().map(|(key, value)| format!(" {key}={:?}", value.decode()));
+                    let attributes = tag.attributes().map(|(key, value)| format!(" {key}={:?}", decode(value)));
                     seen.push(format!("<{}{}", tag.name, attributes.collect::<String>()));
                 }
                 Ok(Token::Close(place)) => seen.push(format!(">{}", place.name())),
                 Ok(Token::Text(text)) => match seen.last_mut().filter(|last| last.starts_with('=')) {
-                    Some(last) => last.push_str(&text.decode()),
-                    None => seen.push(format!("={}", text.decode())),
+                    Some(last) => last.push_str(&text),
+                    None => seen.push(format!("={text}")),
                 },
                 Ok(Token::End) => break Ok(()),
                 Err(error) => break Err(error.to_string()),

@@ -18,7 +18,7 @@ use loopgate_core::{
     evidence::{CheckEvidence, CheckKind, Environment, Evidence, Outcome, TestFramework, WorkflowOrigin},
     failure,
 };
-use loopgate_reports::{self, OutcomesMode, ReadOptions};
+use loopgate_reports::{self, ReadOptions};
 use loopgate_simulator::{Conclusion, Pr, RunSpec};
 
 pub(super) const WORKFLOW: &str = ".github/workflows/ci.yml";
@@ -99,7 +99,7 @@ fn evidence(
 
 fn unit(tests: &[Test]) -> Result<CheckEvidence, CliError> {
     let text = render::text("demo/cargo_test.txt", context! { tests => Serde(tests) });
-    let options = ReadOptions { test_outcomes: OutcomesMode::Build, ..ReadOptions::default() };
+    let options = ReadOptions { test_outcomes: true, ..ReadOptions::default() };
     let report = loopgate_reports::read("output of unit", text.as_bytes(), &options);
     let outcome = if report.failures.is_empty() { Outcome::Passed } else { Outcome::Failed };
     let mut check = CheckEvidence::bare("unit".parse()?, CheckKind::Test, outcome);

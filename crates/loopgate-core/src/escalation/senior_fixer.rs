@@ -33,11 +33,8 @@ pub fn call_for(Look { snapshot, policy, now }: Look<'_>, triggers: &[Trigger], 
     let fails = state.attempt_of(state.head_sha).is_some_and(|attempt| attempt.spent());
     let beyond = [Trigger::GateTimeout, Trigger::ExternalDependencyDown, Trigger::BudgetExhausted];
     let mends = fails && snapshot.has_own_branch() && !triggers.iter().any(|trigger| beyond.contains(trigger));
-    if is_wished && elsewhere && mends && state.senior.is_none() {
-        escalation_call::block(triggers, state, now)
-    } else {
-        None
-    }
+    let is_for_it = is_wished && elsewhere && mends && state.senior.is_none();
+    is_for_it.then(|| escalation_call::block(triggers, state, now))?
 }
 
 #[cfg(test)]

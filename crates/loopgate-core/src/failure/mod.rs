@@ -2,7 +2,7 @@
 //!
 //! A failure comes in as the text of some tool. [`complete`] fills in what its report left out. [`fingerprint()`]
 //! identifies the same error in other failures. [`ExaminedCheck`] and [`retry_class`] decide whose it is and whether
-//! another try can help. [`analyse_all`] finds the root cause, and [`FeedbackItem`] states what to do about it. A
+//! another try can help. [`analyse_all`] finds the root cause, and [`FeedbackLine`] states what to do about it. A
 //! caller that needs more than one of these examines the failure once ([`ExaminedFailure`]). All of it is pure, bounded
 //! whatever the text, and rests on tables: one row per form of stack frame, headline, comparison or known message.
 
@@ -13,8 +13,7 @@ mod tell;
 
 pub use classify::{complete, fingerprint, read_block, read_failure, template};
 pub use explain::{Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, analyse_all, retry_class};
-pub use read::{ChangedFile, Changes, Excerpt, Frame, FrameOrigin, sides, tells_of_failure, without_stamp};
+pub use read::{Changes, Excerpt, Frame, FrameOrigin, sides, tells_of_failure, without_stamp};
 pub use tell::{
-    CheckContext, FailureInspection, FeedbackItem, FeedbackLine, Place, Priority, alone, cut_at_sentence,
-    inspect_failure, reproduce, rerun,
+    CheckContext, FailureInspection, FeedbackLine, Priority, alone, cut_at_sentence, inspect_failure, reproduce, rerun,
 };

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{blame::CheckBlame, gather::HeadEvidence};
 use crate::{
     evidence::{Analysis, CheckKind, Failure, framework_of},
-    failure::{Blame, CheckContext, ExaminedFailure, FeedbackItem, FeedbackLine},
+    failure::{Blame, CheckContext, ExaminedFailure, FeedbackLine},
     ids::{CheckName, Login, RuleId},
     policy::{CheckSource, Policy, Severity},
     state::{Dispute, RejectedIn},
@@ -134,7 +134,7 @@ fn tell(name: &CheckName, failure: &Failure, examined: &ExaminedFailure, policy:
     let command = command.map(|command| command.run.as_str());
     let framework = command.map(framework_of);
     let context = check.map(|check| CheckContext { name, kind: check.kind, framework, command, directory });
-    let mut line: FeedbackLine = FeedbackItem::of_examined(failure, examined, context.as_ref()).into();
+    let mut line = FeedbackLine::of(failure, examined, context.as_ref());
     if let Some(analysis) = &failure.analysis {
         (line.problem, line.action) = (analysis.root_cause.clone(), sentence(&analysis.fix_strategy));
     }

@@ -3,7 +3,6 @@
 
 use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
 
-use super::rustc_text::CompileErrors;
 use crate::{MAX_MESSAGE, numbers, text};
 
 /// `src/lib.rs - shop::add (line 12)` → the file and the line where the example begins.
@@ -17,7 +16,7 @@ fn doctest_place(name: &str) -> Option<(&str, u32)> {
 pub(super) fn failure(output: &str, name: &str, test_file: &str) -> Failure {
     let output = output.trim();
     let doctest = doctest_place(name);
-    let mut failure = doctest.and_then(|_| CompileErrors::first_of(output)).unwrap_or_else(|| read(output, name));
+    let mut failure = read(output, name);
     failure.test_name = Some(text::name(name));
     failure.stack_trace = (!output.is_empty()).then(|| output.to_owned());
     if let Some((file, line)) = doctest {

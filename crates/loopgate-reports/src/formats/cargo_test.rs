@@ -60,7 +60,10 @@ struct Binary {
 struct Suite {
     binary: Binary,
     announced: u64,
+    /// Tests whose results have been printed, and of them those that passed and those that were ignored.
     seen: u64,
+    passed: u64,
+    ignored: u64,
     part: Part,
     /// Failing tests and what they printed.
     failing: IndexMap<String, Clip>,
@@ -71,7 +74,6 @@ struct Suite {
     /// What panicking tests wrote past the harness (`--nocapture`), by the threads' names, and whose panic it last was.
     panics: IndexMap<String, Clip>,
     panicking: Option<String>,
-    is_quiet: bool,
     crash: Option<String>,
 }
 
@@ -233,12 +235,8 @@ impl Suite {
         let announced = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
         let announced = announced.filter(|_| self.pending.is_none());
         if let Some(name) = line.strip_suffix(" --- FAILED").filter(|_| announced.is_none()) {
-            self.is_quiet = true;
             self.seen += 1;
             return self.fail(strip_expectation(name));
-        }
-        if announced.is_none() && self.quiet_line(line, out) {
-            return;
         }
         if announced.is_some() {
             self.printed = Clip::default();
@@ -278,6 +276,8 @@ impl Suite {
 
     fn record(&mut self, name: &str, (state, seconds): (TestState, f64), printed: Clip, out: &mut Collector<'_>) {
         self.seen += 1;
+        self.passed += u64::from(state == TestState::Passed);
+        self.ignored += u64::from(state == TestState::Skipped);
         if state == TestState::Failed && self.failing.len() < MAX_GATHERED {
             self.failing.insert(name.to_owned(), printed);
         } else {
@@ -291,41 +291,23 @@ impl Suite {
         }
     }
 
-    /// `....i..` with `--quiet`: passing and ignored tests without their names.
-    fn quiet_line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
-        let marks = line.split_once(' ').map_or(line, |(marks, progress)| {
-            let of_all = format!("/{}", self.announced);
-            if progress.ends_with(&of_all) { marks } else { line }
-        });
-        let count = |mark: char| marks.chars().filter(|c| *c == mark).count() as u64;
-        let (passed, ignored, failed) = (count('.'), count('i'), count('F'));
-        if marks.is_empty() || passed + ignored + failed != marks.chars().count() as u64 || self.pending.is_some() {
-            return false;
-        }
-        if self.seen + passed + ignored + failed > self.announced {
-            return false;
-        }
-        self.is_quiet = true;
-        self.seen += passed + ignored;
-        out.anonymous_cases(TestState::Passed, passed);
-        out.anonymous_cases(TestState::Skipped, ignored);
-        // Failing ones (`F`, in older versions) are named below.
-        true
-    }
-
     fn result_line(&mut self, line: &str, out: &mut Collector<'_>) {
         let seconds = line.split_once("finished in ").and_then(|(_, time)| numbers::seconds(time.trim()).ok());
         out.seconds += seconds.unwrap_or(0.0);
-        if self.is_quiet {
-            out.notes.remark("quiet output does not name the tests that passed");
-        } else {
-            let words = ["passed", "failed", "ignored", "measured"];
-            let declared: u64 = words.iter().map(|word| declared(line, word)).sum();
-            let counted = self.seen.max(self.failing.len() as u64);
-            if counted != declared {
-                let name = &self.binary.name;
-                out.notes.flaw(Flaw::WrongTotal, || format!("{name}: {declared}, but there are {counted}"));
-            }
+        let [passed, failed, ignored, measured] =
+            ["passed", "failed", "ignored", "measured"].map(|word| declared(line, word));
+        let (declared, there) = (passed + failed + ignored + measured, self.seen.max(self.failing.len() as u64));
+        // With `--quiet` only the tests that failed are named.
+        let unnamed = (passed + measured).saturating_sub(self.passed);
+        let unnamed_ignored = ignored.saturating_sub(self.ignored);
+        out.anonymous_cases(TestState::Passed, unnamed);
+        out.anonymous_cases(TestState::Skipped, unnamed_ignored);
+        let counted = there + unnamed + unnamed_ignored;
+        if counted != declared {
+            let name = &self.binary.name;
+            out.notes.flaw(Flaw::WrongTotal, || format!("{name}: {declared}, but there are {counted}"));
+        } else if counted > there {
+            out.notes.remark = Some("quiet output does not name the tests that passed");
         }
         self.part = Part::Ended;
         // What it takes to explain a crash is not needed any more.
@@ -345,12 +327,12 @@ impl Suite {
 
     /// The binary ended before it could sum up: an abort, a signal, an exit in the middle of a test.
     fn end_crashed(&self, out: &mut Collector<'_>) {
-        let (seen, announced) = (self.seen.max(self.failing.len() as u64), self.announced);
+        let announced = self.announced;
         let how = self.crash.as_deref().map(|how| format!(" ({how})")).unwrap_or_default();
         let noise = self.printed.text();
         let (name, message) = match self.pending.as_deref().or_else(|| dying_thread(&noise)) {
             Some(test) => (test, format!("the test binary ended during this test{how}")),
-            None => ("(the test binary)", format!("the test binary ended after {seen} of {announced} tests{how}")),
+            None => ("(the test binary)", format!("the test binary ended before its {announced} tests did{how}")),
         };
         out.notes.flaw(Flaw::NoEnd, || format!("test binary {}: no `test result:`", self.binary.name));
         out.case(self.case(name, TestState::Errored, 0.0), || {

@@ -70,7 +70,7 @@ pub(super) fn parse(dialect: &Dialect, window: &mut Window<'_>, out: &mut Collec
             },
             Token::Text(text) => {
                 if let Some(source) = source.as_mut().filter(|source| source.len() < LONGEST_SOURCE) {
-                    source.push_str(&text.decode());
+                    source.push_str(&text);
                 }
             }
             Token::Close(place) => match place.name() {
@@ -89,11 +89,11 @@ fn line(dialect: &Dialect, tag: &Tag<'_>, out: &mut Collector<'_>) {
     let counts_parts = !dialect.missed.is_empty();
     let (mut number, mut hits, mut missed) = (None, counts_parts.then_some(0), 0);
     for (key, value) in tag.attributes() {
-        let mut count = || out.notes.usable(numbers::count(value.raw()), || tag.place.attribute(key));
+        let mut count = || out.notes.usable(numbers::count(value), || tag.place.attribute(key));
         match key {
             // Clover's lines of methods say how often a method was entered, which its statements say too.
-            "type" if value.raw() == "method" => return,
-            _ if key == dialect.number => number = numbers::line(value.raw()),
+            "type" if value == "method" => return,
+            _ if key == dialect.number => number = numbers::line(value),
             _ if key == dialect.hits => hits = Some(count()),
             _ if key == dialect.missed => missed = count(),
             _ => {}

@@ -25,7 +25,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
             Token::Open(tag) => run.begin(&tag, out),
             Token::Text(text) => {
                 if let Some((_, clip)) = &mut run.recording {
-                    clip.push(&text.decode());
+                    clip.push(&text);
                 }
             }
             Token::Close(place) => run.end(place, out),
@@ -62,7 +62,7 @@ struct Open {
     kind: Kind,
     depth: usize,
     /// Of the suite, or of that around the test.
-    number: u32,
+    number: u16,
     name: String,
     /// The id of the test in TRX.
     class: String,

@@ -3,6 +3,8 @@
 //! A block covers the lines from its first to its last. Where blocks meet on a line (an `if` and its body) the line ran
 //! if one of them did. Paths begin with the module's.
 
+use std::ops::RangeInclusive;
+
 use crate::{Collector, Mark, Unreadable, Window, each_line, numbers};
 
 pub(super) const MARK: Mark =
@@ -20,42 +22,28 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
         if text.is_empty() || text.starts_with("mode:") {
             return true;
         }
-        let Some(block) = Block::of(text) else { return false };
-        if block.path != current {
-            out.coverage.file(block.path);
+        let Some((path, lines, is_code, count)) = block(text) else { return false };
+        if path != current {
+            out.coverage.file(path);
             current.clear();
-            current.push_str(block.path);
+            current.push_str(path);
         }
-        if block.statements > 0 {
-            (block.first..=block.last).for_each(|line| out.coverage.line(line, block.count));
+        if is_code {
+            lines.for_each(|line| out.coverage.line(line, count));
         }
         true
     })
     .map(drop)
 }
 
-struct Block<'a> {
-    path: &'a str,
-    first: u32,
-    last: u32,
-    statements: u64,
-    count: u64,
-}
-
-impl<'a> Block<'a> {
-    fn of(line: &'a str) -> Option<Self> {
-        let (path, rest) = line.rsplit_once(':')?;
-        let mut fields = rest.split_whitespace();
-        let (from, to) = fields.next()?.split_once(',')?;
-        let line_of = |position: &str| numbers::line(position.split_once('.')?.0);
-        let block = Self {
-            path,
-            first: line_of(from)?,
-            last: line_of(to)?,
-            statements: numbers::count(fields.next()?).ok()?,
-            count: numbers::count(fields.next()?).ok()?,
-        };
-        (!path.is_empty() && (block.first..block.first.saturating_add(MAX_BLOCK)).contains(&block.last))
-            .then_some(block)
-    }
+/// The path of a block, its lines, whether it has statements, and how often it ran.
+fn block(text: &str) -> Option<(&str, RangeInclusive<u32>, bool, u64)> {
+    let (path, rest) = text.rsplit_once(':').filter(|(path, _)| !path.is_empty())?;
+    let mut fields = rest.split_whitespace();
+    let (from, to) = fields.next()?.split_once(',')?;
+    let line_of = |position: &str| numbers::line(position.split_once('.')?.0);
+    let (first, last) = (line_of(from)?, line_of(to)?);
+    let mut number = || numbers::count(fields.next()?).ok();
+    let (statements, count) = (number()?, number()?);
+    (first..first.saturating_add(MAX_BLOCK)).contains(&last).then_some((path, first..=last, statements > 0, count))
 }

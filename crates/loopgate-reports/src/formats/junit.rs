@@ -10,6 +10,7 @@ use super::{
     go_test::Parents,
     junit_failure::{Details, describe, place_failure},
 };
+use crate::markup::decode;
 use crate::{Case, Collector, Flaw, Mark, Notes, Tag, Title, Token, Unreadable, Xml, numbers};
 
 /// Check, a framework for C, calls its root as JUnit does, and nothing else.
@@ -25,7 +26,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
             Token::Open(tag) => junit.open(&tag, out),
             Token::Text(text) => {
                 if let Some(details) = &mut junit.recording {
-                    details.text(|| text.decode());
+                    details.text(&text);
                 }
                 continue;
             }
@@ -61,7 +62,7 @@ struct Junit {
 struct Suite {
     depth: usize,
     /// The same test in another suite is another test.
-    number: u32,
+    number: u16,
     name: String,
     file: String,
     declared: Option<u64>,
@@ -138,7 +139,7 @@ impl Junit {
             }
             // CTest leaves the failure empty and writes all that was printed beside it.
             ("system-out", Some(case)) if depth == case + 1 && out.wants_failures() && self.case.says_nothing() => {
-                self.recording = Some(Details::printed(tag));
+                self.recording = Some(Details { is_printed: true, ..Details::begin(tag, 1) });
             }
             (name, Some(case)) if depth == case + 1 => {
                 if let Some(ending) = Ending::of(name) {
@@ -202,9 +203,9 @@ impl Junit {
         let mut suite = Suite { depth: tag.place.depth, number: out.begin_suite(), ..Suite::default() };
         for (key, value) in tag.attributes() {
             match key {
-                "name" => suite.name = value.decode().into_owned(),
-                "file" | "filepath" => suite.file = value.decode().into_owned(),
-                "tests" => match numbers::count(value.raw()) {
+                "name" => suite.name = decode(value).into_owned(),
+                "file" | "filepath" => suite.file = decode(value).into_owned(),
+                "tests" => match numbers::count(value) {
                     Ok(count) => suite.declared = Some(count),
                     Err(_) => out.notes.flaw(Flaw::BadNumber, || tag.place.attribute("tests")),
                 },
@@ -305,15 +306,15 @@ impl OpenCase {
         (self.line, self.seconds, self.ending, self.details, self.status) = Default::default();
         for (key, value) in tag.attributes() {
             match key {
-                "name" => self.name.push_str(&value.decode()),
-                "classname" | "class" if self.class.is_empty() => self.class.push_str(&value.decode()),
-                "file" | "filepath" => self.file.push_str(&value.decode()),
-                "line" | "lineno" => self.line = numbers::line(value.raw()),
+                "name" => self.name.push_str(&decode(value)),
+                "classname" | "class" if self.class.is_empty() => self.class.push_str(&decode(value)),
+                "file" | "filepath" => self.file.push_str(&decode(value)),
+                "line" | "lineno" => self.line = numbers::line(value),
                 "time" | "duration" if self.seconds.is_none() => {
-                    let seconds = numbers::seconds(value.raw());
+                    let seconds = numbers::seconds(value);
                     self.seconds = Some(notes.usable(seconds, || tag.place.attribute(key)));
                 }
-                "status" | "result" => self.status = self.status.or_else(|| declared_state(value.raw())),
+                "status" | "result" => self.status = self.status.or_else(|| declared_state(value)),
                 _ => {}
             }
         }

@@ -1,7 +1,5 @@
 //! What a `failure` or `error` element of JUnit XML says of a test.
 
-use std::borrow::Cow;
-
 use super::{cargo_failure, go_text};
 use crate::{Case, Clip, MAX_MESSAGE, Tag, text};
 use loopgate_core::evidence::{Failure, TestFramework};
@@ -12,17 +10,17 @@ pub(super) struct Details {
     pub depth: usize,
     /// Depth of an element inside whose text is not the failure's (captured output).
     pub muted: Option<usize>,
-    class: String,
-    message: String,
-    trace: Clip,
+    pub class: String,
+    pub message: String,
+    pub trace: Clip,
     /// It is what the test printed, in which the message is to be found.
-    is_printed: bool,
+    pub is_printed: bool,
 }
 
 impl Details {
-    pub fn text<'a>(&mut self, piece: impl FnOnce() -> Cow<'a, str>) {
+    pub fn text(&mut self, piece: &str) {
         if self.muted.is_none() {
-            self.trace.push(&piece());
+            self.trace.push(piece);
         }
     }
 
@@ -33,11 +31,6 @@ impl Details {
     /// Whether nothing but Go's own words stands there.
     pub fn is_chatter(&self) -> bool {
         self.trace.text().lines().all(go_text::is_chatter)
-    }
-
-    /// What stands in a `system-out`.
-    pub fn printed(tag: &Tag<'_>) -> Self {
-        Self { is_printed: true, ..Self::begin(tag, 1) }
     }
 
     pub fn begin(tag: &Tag<'_>, rank: u8) -> Self {

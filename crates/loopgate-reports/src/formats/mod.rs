@@ -17,7 +17,6 @@ mod lcov;
 mod linter_json;
 mod llvm_cov;
 mod nextest;
-mod python_unittest;
 mod regex_text;
 mod rust_lines;
 mod rustc_text;
@@ -31,10 +30,7 @@ use loopgate_core::evidence::ReportFormat as Format;
 
 pub(super) use sarif::is_old_sarif;
 
-use self::{
-    coverage_xml::{CLOVER, COBERTURA, JACOCO},
-    tool_text::Speaker,
-};
+use self::coverage_xml::{CLOVER, COBERTURA, JACOCO};
 use crate::{Collector, Mark, ReadOptions, Unreadable, Window, Xml};
 
 /// Reads the rest of the window as a report.
@@ -56,8 +52,8 @@ pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
     (Format::Lcov, lcov::MARK, |window, _, out| lcov::parse(window, out)),
     (Format::GoCover, go_cover::MARK, |window, _, out| go_cover::parse(window, out)),
     (Format::GoTestJson, go_test::MARK, |window, _, out| go_test::parse(window, out)),
-    (Format::CargoMessages, rust_lines::MESSAGES, |window, _, out| tool_text::parse(Speaker::Cargo, window, out)),
-    (Format::LibtestJson, rust_lines::LIBTEST, |window, _, out| tool_text::parse(Speaker::Cargo, window, out)),
+    (Format::CargoMessages, rust_lines::MESSAGES, |window, _, out| tool_text::parse(true, window, out)),
+    (Format::LibtestJson, rust_lines::LIBTEST, |window, _, out| tool_text::parse(true, window, out)),
     (Format::GolangciJson, linter_json::GOLANGCI, |window, _, out| linter_json::list(&["Issues[]"], window, out)),
     (Format::MypyJson, linter_json::MYPY, |window, _, out| linter_json::mypy(window, out)),
     (Format::DartJson, test_json::DART, |window, _, out| test_json::dart(window, out)),
@@ -68,9 +64,9 @@ pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
     (Format::MochaJson, test_json::MOCHA, |window, _, out| test_json::parse(window, out)),
     (Format::RspecJson, test_json::RSPEC, |window, _, out| test_json::parse(window, out)),
     (Format::Ctrf, test_json::CTRF, |window, _, out| test_json::parse(window, out)),
-    (Format::CargoTest, cargo_test::MARK, |window, _, out| tool_text::parse(Speaker::Cargo, window, out)),
-    (Format::PythonUnittest, python_unittest::MARK, |window, _, out| tool_text::parse(Speaker::Unittest, window, out)),
-    (Format::Console, console::MARK, |window, _, out| tool_text::parse(Speaker::Others, window, out)),
+    (Format::CargoTest, cargo_test::MARK, |window, _, out| tool_text::parse(true, window, out)),
+    (Format::PythonUnittest, Mark::Line(console::is_unittest), |window, _, out| tool_text::parse(false, window, out)),
+    (Format::Console, console::MARK, |window, _, out| tool_text::parse(false, window, out)),
     (Format::GithubAnnotations, github_annotations::MARK, |window, _, out| github_annotations::parse(window, out)),
     (Format::Regex, Mark::Configured, |window, options, out| match &options.pattern {
         Some(pattern) => regex_text::parse(window, pattern, out),

@@ -8,7 +8,7 @@ use loopgate_core::evidence::{Failure, Finding, FindingSeverity, SourceLocation}
 pub(super) fn parse(window: &mut Window<'_>, pattern: &Pattern, out: &mut Collector<'_>) -> Result<(), Unreadable> {
     while let Some(line) = window.line()? {
         let line = text::clean(line);
-        if let Some(found) = pattern.regex().captures(&line) {
+        if let Some(found) = pattern.0.captures(&line) {
             take(&found, &line, out);
         }
     }

@@ -7,7 +7,7 @@ use indexmap::IndexSet;
 use loopgate_core::evidence::{ErrorType, Failure, FindingSeverity, SourceLocation, TestFramework, TestState};
 use serde::Deserialize;
 
-use super::{cargo_failure, cargo_test::CargoTest, tool_text::LineReader};
+use super::{cargo_failure, cargo_test::CargoTest};
 use crate::{Case, Collector, Flaw, Json, MAX_TRACE, Mark, Title, text};
 
 /// Messages of cargo and rustc as JSON (`--message-format=json`, `--error-format=json`): compile errors, warnings, and
@@ -23,8 +23,9 @@ pub(super) struct RustLines {
     libtest: LibtestJson,
 }
 
-impl LineReader for RustLines {
-    fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+impl RustLines {
+    /// Takes a line as it is printed; false if it cannot be read.
+    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
         // The tools write their keys in a fixed order, and a test may print anything.
         let start = line.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
         let is = |key: &str| start.starts_with(key);
@@ -38,11 +39,12 @@ impl LineReader for RustLines {
         }
     }
 
-    fn is_idle(&self) -> bool {
+    /// Whether nothing is open that a further line could belong to.
+    pub fn is_idle(&self) -> bool {
         self.text.is_idle()
     }
 
-    fn end(mut self: Box<Self>, out: &mut Collector<'_>) {
+    pub fn end(mut self, out: &mut Collector<'_>) {
         self.text.end(out);
         self.libtest.end(out);
     }

@@ -64,16 +64,6 @@ impl CompileErrors {
         }
     }
 
-    /// The first error in a text.
-    pub fn first_of(text: &str) -> Option<Failure> {
-        let options = crate::ReadOptions { keep: 1, ..Default::default() };
-        let mut out = Collector::new(&options);
-        let mut errors = Self::default();
-        text.lines().for_each(|line| errors.line(line, &mut out));
-        errors.close(&mut out);
-        out.failures_mut().first().cloned()
-    }
-
     fn close(&mut self, out: &mut Collector<'_>) {
         let Some((mut error, lines)) = self.open.take() else { return };
         self.has_errors = true;

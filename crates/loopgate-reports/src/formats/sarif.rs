@@ -18,8 +18,6 @@ pub(super) const MARK: Mark = Mark::Object(|head, keys| {
     is_sarif && !is_old_sarif(head)
 });
 
-/// Artifacts inside artifacts that are looked at.
-const MAX_NESTING: usize = 8;
 /// Extensions of the tool that are looked at for a rule.
 const MAX_EXTENSIONS: usize = 200;
 /// Bytes of results that wait for what they refer to, and as many of what they may refer to.
@@ -77,7 +75,8 @@ struct Known {
     components: Vec<Component>,
     /// The first rule of each id.
     by_id: HashMap<String, RuleAt>,
-    artifacts: Vec<Artifact>,
+    /// Where the artifacts lie.
+    artifacts: Vec<Option<String>>,
     /// What invocations set for rules that may not be known yet, and how many invocations there were.
     overrides: Vec<(usize, Json)>,
     invocations: usize,
@@ -100,11 +99,6 @@ struct Component {
 /// A rule's component and its place there.
 type RuleAt = (usize, usize);
 
-struct Artifact {
-    uri: Option<Box<str>>,
-    parent: Option<usize>,
-}
-
 impl Known {
     /// Remembers a value that results may refer to, if there is room.
     fn take(&mut self, path: usize, value: Json, size: usize) {
@@ -116,10 +110,7 @@ impl Known {
         self.components.resize_with(self.components.len().max(at + 1), Component::default);
         let component = &mut self.components[at];
         match path {
-            1 => self.artifacts.push(Artifact {
-                uri: value.text("location/uri").filter(|uri| !uri.is_empty()).map(|uri| uri.into()),
-                parent: value.index("parentIndex"),
-            }),
+            1 => self.artifacts.push(value.text("location/uri").map(Cow::into_owned)),
             3 => self.overrides.push((self.invocations, value)),
             4 | 6 => {
                 let id = text::name(&value.text("id").unwrap_or_default());
@@ -187,14 +178,11 @@ impl Known {
     fn location(&self, result: &Json) -> Option<SourceLocation> {
         let location = result.at("locations/0");
         let artifact = location.at("physicalLocation/artifactLocation");
-        let by_index = || {
-            let first = self.artifacts.get(artifact.index("index")?);
-            let parent = |inner: &&Artifact| self.artifacts.get(inner.parent?);
-            std::iter::successors(first, parent).take(MAX_NESTING).find_map(|artifact| artifact.uri.as_deref())
-        };
-        let uri = artifact.text("uri").or_else(|| by_index().map(Cow::Borrowed)).filter(|uri| !uri.is_empty())?;
+        let by_index = || Some(Cow::Borrowed(self.artifacts.get(artifact.index("index")?)?.as_deref()?));
+        let uri = artifact.text("uri").or_else(by_index).filter(|uri| !uri.is_empty())?;
         Some(SourceLocation {
-            file: text::path(&path_of_uri(&uri)),
+            // `file:///repo/a%20b.c` → `/repo/a b.c`; `src/a.c` stays.
+            file: text::path(&percent_decode_str(uri.strip_prefix("file://").unwrap_or(&uri)).decode_utf8_lossy()),
             line: location.line("physicalLocation/region/startLine"),
             function: location.text("logicalLocations/0/fullyQualifiedName").map(|name| text::name(&name)),
         })
@@ -278,11 +266,6 @@ fn is_told(result: &Json) -> bool {
     is_finding && !is_suppressed && result.text("baselineState").as_deref() != Some("absent")
 }
 
-/// `file:///repo/a%20b.c` → `/repo/a b.c`; `src/a.c` stays.
-fn path_of_uri(uri: &str) -> String {
-    percent_decode_str(uri.strip_prefix("file://").unwrap_or(uri)).decode_utf8_lossy().into_owned()
-}
-
 patterns! {
     /// The place of an argument, or a brace that is doubled.
     BRACED = r"\{\{|\}\}|\{([0-9]+)\}";
@@ -315,7 +298,9 @@ mod tests {
         let table =
             [("src/a.c", "src/a.c"), ("file:///repo/a%20b.c", "/repo/a b.c"), ("100%", "100%"), ("%zz%C3%A9", "%zzé")];
         for (uri, path) in table {
-            assert_eq!(path_of_uri(uri), path);
+            let location = serde_json::json!({ "physicalLocation": { "artifactLocation": { "uri": uri } } });
+            let result = serde_json::from_value(serde_json::json!({ "locations": [location] })).unwrap();
+            assert_eq!(Known::default().location(&result).unwrap().file, path);
         }
     }
 

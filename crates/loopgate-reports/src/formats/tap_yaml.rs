@@ -4,7 +4,7 @@ use super::tap;
 use crate::{Clip, Collector, Flaw, MAX_MESSAGE, numbers, text};
 use loopgate_core::{
     evidence::{ErrorType, Failure, SourceLocation},
-    failure::{Changes, complete},
+    failure::complete,
 };
 
 /// The YAML below a test point, of which only plain keys and block texts are read.
@@ -114,7 +114,7 @@ impl Yaml {
             source: fails_at.cloned(),
             ..Failure::default()
         };
-        complete(&mut failure, &Changes::default());
+        complete(&mut failure);
         failure.line_number = failure.line_number.or(place.as_ref().and_then(|place| place.line));
         failure.source = failure.source.or(place);
         failure

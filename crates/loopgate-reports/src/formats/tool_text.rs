@@ -1,68 +1,44 @@
-//! What tools print for people: one check may run several of them (`make test`), each of which is read by its own
-//! reader. A line goes to the tool that speaks. Another one begins to speak where its own words stand and the one before
-//! has nothing open.
-
-use std::collections::BTreeMap;
+//! What tools print for people: one check may run several of them (`make test`). Cargo has its own reader, all others share
+//! one. The other reader takes over at a line of its own tools, if the one before has nothing open.
 
 use super::{
-    cargo_test, console,
-    console::Console,
-    python_unittest::{self, Unittest},
+    cargo_test,
+    console::{self, Console},
     rust_lines::RustLines,
 };
 use crate::{Collector, Unreadable, Window, each_line, text};
 
-/// Reads the lines of one tool, or of several that are alike.
-pub(super) trait LineReader {
-    /// Takes a line as it is printed; false if it cannot be read.
-    fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool;
-    /// Whether nothing is open that a further line could belong to.
-    fn is_idle(&self) -> bool;
-    fn end(self: Box<Self>, out: &mut Collector<'_>);
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Speaker {
-    Cargo,
-    Unittest,
-    Others,
-}
-
-impl Speaker {
-    fn reader(self) -> Box<dyn LineReader> {
-        match self {
-            Self::Cargo => Box::<RustLines>::default(),
-            Self::Unittest => Box::<Unittest>::default(),
-            Self::Others => Box::<Console>::default(),
-        }
-    }
-
-    /// Whose words a line is, if only one tool writes so; else they are those of the tool that spoke before.
-    fn next(self, line: &str) -> Self {
-        if cargo_test::is_build(line) || cargo_test::is_line(line) {
-            Self::Cargo
-        } else if python_unittest::is_head(line) || python_unittest::is_line(line) {
-            Self::Unittest
-        } else if self != Self::Others && console::is_line(line) {
-            Self::Others
-        } else {
-            self
-        }
-    }
-}
-
-/// Reads the text of tools, of which this one speaks first.
-pub(super) fn parse(first: Speaker, window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
-    let mut readers: BTreeMap<Speaker, Box<dyn LineReader>> = BTreeMap::new();
-    let mut speaker = first;
+/// Reads the text of tools, which begins with cargo's or with another's.
+pub(super) fn parse(
+    begins_with_cargo: bool,
+    window: &mut Window<'_>,
+    out: &mut Collector<'_>,
+) -> Result<(), Unreadable> {
+    let (mut of_cargo, mut of_others) = (None::<RustLines>, None::<Console>);
+    let mut is_cargo = begins_with_cargo;
     each_line(window, out, |line, out| {
-        if readers.get(&speaker).is_none_or(|reader| reader.is_idle()) {
-            speaker = speaker.next(&text::clean(line));
+        let clean = text::clean(line);
+        let is_idle = match is_cargo {
+            true => of_cargo.as_ref().is_none_or(RustLines::is_idle),
+            false => of_others.as_ref().is_none_or(Console::is_idle),
+        };
+        if is_idle {
+            let begins_cargo = cargo_test::is_build(&clean) || cargo_test::is_line(&clean);
+            is_cargo = begins_cargo || is_cargo && !console::is_line(&clean);
         }
-        readers.entry(speaker).or_insert_with(|| speaker.reader()).line(line, out)
+        if is_cargo {
+            return of_cargo.get_or_insert_default().line(line, out);
+        }
+        of_others.get_or_insert_default().line(&clean, out);
+        true
     })?;
-    let is_one = readers.len() == 1;
-    readers.into_values().for_each(|reader| reader.end(out));
+    let is_one = of_cargo.is_none() || of_others.is_none();
+    if let Some(reader) = of_cargo {
+        reader.end(out);
+    }
+    if let Some(reader) = of_others {
+        reader.end(out);
+    }
     // With several tools, the command of one does not run the tests of another again.
     out.framework = out.framework.filter(|_| is_one);
     Ok(())

@@ -132,15 +132,14 @@ impl StepLines<'_> {
         }
         let text = self.tool_text(lines);
         let end = &text[text.ceil_char_boundary(text.len().saturating_sub(READ_END))..];
-        let read_text = |text: &str| failure::read_failure(text, &failure::Changes::default());
-        let read = read_text(end);
+        let read = failure::read_failure(end);
         let says_why = read.test_name.is_some()
             || read.source.is_some()
             || read.expected.is_some()
             || read.error_type != ErrorType::Other
             || read.error_message.lines().next().is_some_and(failure::tells_of_failure);
         let from_best = |best: usize| {
-            let read = read_text(&self.tool_text(&lines[best..]));
+            let read = failure::read_failure(&self.tool_text(&lines[best..]));
             let message = read.error_message.lines().take(MESSAGE_LINES).collect::<Vec<_>>().join("\n");
             Failure { error_message: message, ..read }
         };

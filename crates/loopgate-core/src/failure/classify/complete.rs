@@ -10,40 +10,35 @@ use crate::{
 };
 
 /// Reads a failure from a text. All of its fields come from the text.
-pub fn read_failure(text: &str, changes: &Changes) -> Failure {
+pub fn read_failure(text: &str) -> Failure {
     let cleaned = text::from_missing_program(text::clean(text));
     let (test_name, test_file) = test(&cleaned);
-    let failure = Failure {
+    read_block(Failure {
         test_name,
         test_file,
         error_message: cleaned.clone(),
         stack_trace: Some(cleaned),
         ..Failure::default()
-    };
-    settled(failure, changes)
+    })
 }
 
 /// A failure whose texts are one block of a tool's output: fills in the summary of its message and its other fields.
-pub fn read_block(failure: Failure) -> Failure {
-    settled(failure, &Changes::default())
-}
-
-fn settled(mut failure: Failure, changes: &Changes) -> Failure {
+pub fn read_block(mut failure: Failure) -> Failure {
     let reading = Reading::of(&failure);
     failure.error_type = reading.error_type;
     failure.error_class = reading.class;
     failure.error_message = reading.message;
-    complete(&mut failure, changes);
+    complete(&mut failure);
     failure
 }
 
 /// Fills in, from the failure's own texts, what a report left out: class and type, both sides, the place in the
 /// repository, the fingerprint. Paths become those of the repository. The fingerprint is always computed anew: the
 /// author of the evidence chose the one that came with it.
-pub fn complete(failure: &mut Failure, changes: &Changes) {
-    let reading = Reading::among(failure, changes);
+pub fn complete(failure: &mut Failure) {
+    let reading = Reading::of(failure);
     let fingerprint = fingerprint::of_reading(failure, &reading);
-    let located = |file: &str| changes.locate(file).0;
+    let located = |file: &str| Changes::default().locate(file).0;
     if let Some(file) = &mut failure.test_file {
         *file = located(file);
     }
@@ -51,7 +46,7 @@ pub fn complete(failure: &mut Failure, changes: &Changes) {
         source.file = located(&source.file);
     }
     if failure.source.is_none() {
-        failure.source = reading.own_frame().map(Frame::location);
+        failure.source = reading.frames.iter().find(|frame| frame.origin.in_repository()).map(Frame::location);
     }
     let in_file = |file: &String| reading.frames.iter().find(|frame| frame.file == *file);
     // Some reports take the file that fails for the test's.
@@ -117,12 +112,12 @@ mod tests {
             stack_trace: Some("tests/test_cart.py:8: AssertionError".into()),
             ..Failure::default()
         };
-        complete(&mut failure, &Changes::default());
+        complete(&mut failure);
         assert_eq!((failure.expected.as_deref(), failure.actual.as_deref()), (Some("30"), Some("20")));
         assert_eq!((failure.test_file.as_deref(), failure.line_number), (Some("tests/test_cart.py"), Some(8)));
         assert_eq!(failure.fingerprint, Some(fingerprint::fingerprint(&failure)));
         let once = failure.clone();
-        complete(&mut failure, &Changes::default());
+        complete(&mut failure);
         assert_eq!(failure, once);
     }
 
@@ -136,12 +131,12 @@ mod tests {
             let log = format!(
                 "src/lib.c:12:5: warning: unused variable 'x' [-Wunused-variable]\n1 warning generated.\n{missing}\n{end}"
             );
-            let failure = read_failure(&log, &Changes::default());
+            let failure = read_failure(&log);
             assert_eq!(failure.error_message.lines().next(), Some(missing));
             assert!(failure.source.is_none_or(|at| at.file != "src/lib.c"), "the warning's place is not the failure's");
         }
         let handled = "sh: 1: tput: not found\na\nb\nc\nd\ne\nError: 3 is not 4\n";
-        assert_eq!(read_failure(handled, &Changes::default()).error_message, "3 is not 4");
+        assert_eq!(read_failure(handled).error_message, "3 is not 4");
     }
 
     /// In a margin, below a warning with a place of its own.
@@ -149,7 +144,7 @@ mod tests {
     fn the_place_of_an_error_is_not_the_warnings_above_it() {
         let log = "╷\n│ Warning: Argument is deprecated\n│ \n│   on main.tf line 3, in resource \"a\" \"b\":\n╵\n╷\n\
                    │ Error: Reference to undeclared input variable\n│ \n│   on queue.tf line 12, in resource \"c\" \"d\":\n╵\n";
-        let failure = read_failure(log, &Changes::default());
+        let failure = read_failure(log);
         assert_eq!(failure.source.map(|at| (at.file, at.line)), Some(("queue.tf".to_owned(), Some(12))));
         assert_eq!(failure.error_message.lines().next(), Some("Reference to undeclared input variable"));
     }
@@ -164,7 +159,7 @@ mod tests {
             stack_trace: Some("tests/test_cart.py:5: \nshop/cart.py:4: AttributeError".into()),
             ..Failure::default()
         };
-        complete(&mut failure, &Changes::default());
+        complete(&mut failure);
         assert_eq!((failure.test_file.as_deref(), failure.line_number), (Some("tests/test_cart.py"), Some(5)));
         assert_eq!(failure.source.map(|source| (source.file, source.line)), Some(("shop/cart.py".into(), Some(4))));
     }

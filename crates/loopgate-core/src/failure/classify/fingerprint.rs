@@ -10,7 +10,7 @@ use sha2::{Digest, Sha256};
 use super::normalise::{self, Quotes, tokens};
 use crate::{
     Fingerprint,
-    evidence::{Failure, TestId},
+    evidence::Failure,
     failure::read::{Reading, is_source_excerpt, is_trace_line, paths, text},
 };
 
@@ -110,20 +110,10 @@ fn failing_statement(whole: &str) -> Option<String> {
     (is_whole && !is_trace_line(shown)).then(|| tokens(shown, Quotes::ByContext).replace(' ', ""))
 }
 
-/// What a test that failed is recognised by in another run.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(in crate::failure) enum TestKey {
-    /// A test of a report that gives file, class and name.
-    Test(TestId),
-    /// A test of which only the name is known.
-    Named(String),
-}
-
-impl TestKey {
-    /// `None` of a failure that is no test's: a compile error, a lint finding.
-    pub fn of(failure: &Failure) -> Option<Self> {
-        failure.test_id.map(Self::Test).or_else(|| failure.test_name.clone().map(Self::Named))
-    }
+/// What a test that failed is recognised by in another run: the id that a report gives it, otherwise its name. `None` of a
+/// failure that is no test's: a compile error, a lint finding.
+pub(in crate::failure) fn test_key(failure: &Failure) -> Option<String> {
+    failure.test_id.map(|id| format!("#{id}")).or_else(|| failure.test_name.clone())
 }
 
 /// What people call the failure: its test, else its place, else its fingerprint.

@@ -1,9 +1,6 @@
 //! The analysis of a failure: root cause, category, fix strategy. Every failure has one before a retry is asked for.
 
-use super::{
-    diagnosis::{Diagnosis, Touch},
-    examined::ExaminedFailure,
-};
+use super::{diagnosis::Touch, examined::ExaminedFailure};
 use crate::{
     evidence::{Analysis, Failure, RootCauseCategory, SourceLocation},
     failure::read::{Changes, text},
@@ -22,7 +19,6 @@ pub fn analyse_all(failures: &[Failure], changes: &Changes) -> Vec<Analysis> {
 impl ExaminedFailure {
     /// The analysis beside the attempt's failures, which may hold the failure itself.
     pub fn analysis(&self, all: &[Self]) -> Analysis {
-        let Diagnosis { conclusion, confidence, patterns, .. } = &self.diagnosis;
         let mut related: Vec<String> = all
             .iter()
             .filter(|other| other.name != self.name && self.shares_cause(other))
@@ -32,17 +28,17 @@ impl ExaminedFailure {
         related.truncate(MAX_RELATED);
         Analysis {
             root_cause: format!("{}{}", self.problem(), self.shown_at()),
-            category: conclusion.category,
-            fix_strategy: conclusion.action.clone(),
-            confidence: *confidence,
-            rules_matched: patterns.clone(),
+            category: self.conclusion.category,
+            fix_strategy: self.conclusion.action.clone(),
+            confidence: self.confidence,
+            rules_matched: self.patterns.clone(),
             related,
         }
     }
 
     /// What was observed: where no rule is certain, the error in the tool's own words.
     pub(in crate::failure) fn problem(&self) -> String {
-        match self.diagnosis.conclusion.cause.as_str() {
+        match self.conclusion.cause.as_str() {
             "" => format!("{}.", self.reported),
             cause => cause.to_owned(),
         }
@@ -50,12 +46,12 @@ impl ExaminedFailure {
 
     /// Where to look first.
     pub fn place(&self) -> Option<&SourceLocation> {
-        self.diagnosis.at.as_ref()
+        self.at.as_ref()
     }
 
     /// Whether it stands in a file that the pull request changes.
     pub fn is_in_the_change(&self) -> bool {
-        self.diagnosis.touch != Touch::Untouched
+        self.touch != Touch::Untouched
     }
 
     /// What failures with different errors have in common: what explains them, and what they lack. Code may lack a
@@ -63,7 +59,7 @@ impl ExaminedFailure {
     /// command mends are one cause.
     pub fn common_cause(&self) -> Option<(&str, &str)> {
         use RootCauseCategory::{ConfigurationError, DependencyIssue, Environment};
-        let Diagnosis { at, conclusion, patterns, .. } = &self.diagnosis;
+        let Self { at, conclusion, patterns, .. } = self;
         let around = matches!(conclusion.category, DependencyIssue | ConfigurationError | Environment);
         let in_tests = at.as_ref().is_none_or(|place| is_test(&place.file));
         let by_command = conclusion.action.starts_with("Run `");
@@ -74,20 +70,17 @@ impl ExaminedFailure {
 
     /// Same error, same line of code, or the same missing thing.
     fn shares_cause(&self, other: &Self) -> bool {
-        let (one, two) = (&self.diagnosis, &other.diagnosis);
-        let same_line = one
-            .at
-            .as_ref()
-            .is_some_and(|place| place.line.is_some() && two.at.as_ref() == Some(place) && !is_test(&place.file));
+        let is_same = |place: &SourceLocation| place.line.is_some() && other.at.as_ref() == Some(place);
+        let same_line = self.at.as_ref().is_some_and(|place| is_same(place) && !is_test(&place.file));
         let same_thing = self.common_cause().is_some_and(|cause| other.common_cause() == Some(cause));
         self.fingerprint == other.fingerprint || same_line || same_thing
     }
 
     fn shown_at(&self) -> String {
-        let Some(place) = &self.diagnosis.at else { return String::new() };
+        let Some(place) = &self.at else { return String::new() };
         let file = text::one_line(&place.file, 160);
         let line = place.line.map_or_else(String::new, |line| format!(":{line}"));
-        let whose = match self.diagnosis.touch {
+        let whose = match self.touch {
             Touch::AddsLine => ", a line this change adds",
             Touch::ChangesFile => ", in a file this change touches",
             Touch::Untouched => "",

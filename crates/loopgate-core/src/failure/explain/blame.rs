@@ -13,7 +13,7 @@ use crate::{
     Fingerprint,
     evidence::{CheckEvidence, CheckKind, Confidence, Failure, Outcome, RetryClass},
     failure::{
-        classify::{TestKey, fingerprint},
+        classify::{fingerprint, test_key},
         read::Changes,
     },
 };
@@ -135,7 +135,7 @@ impl<'a> ExaminedCheck<'a> {
 struct BaseCheck<'a> {
     check: &'a CheckEvidence,
     fingerprints: BTreeSet<Fingerprint>,
-    tests: BTreeSet<TestKey>,
+    tests: BTreeSet<String>,
 }
 
 impl<'a> BaseCheck<'a> {
@@ -144,7 +144,7 @@ impl<'a> BaseCheck<'a> {
         for failure in &check.failures {
             let fingerprint = failure.fingerprint.unwrap_or_else(|| fingerprint(failure));
             fingerprints.insert(fingerprint);
-            tests.extend(TestKey::of(failure));
+            tests.extend(test_key(failure));
         }
         Self { check, fingerprints, tests }
     }
@@ -168,7 +168,7 @@ fn verdict(
     if base.fingerprints.contains(&fingerprint) {
         return BlameVerdict::new(Blame::Base, if names_its_place(failure) { 95 } else { 70 });
     }
-    if TestKey::of(failure).is_some_and(|test| base.tests.contains(&test)) {
+    if test_key(failure).is_some_and(|test| base.tests.contains(&test)) {
         // Red on the base too, though in another way.
         return BlameVerdict::new(Blame::Base, 70);
     }

@@ -21,23 +21,3 @@ pub(in crate::failure) struct Conclusion {
     /// What the known message is about: the module that is missing, the host that does not answer.
     pub subject: String,
 }
-
-/// `template` with each `{name}` replaced by what `value` gives for the name.
-pub(super) fn fill(template: &str, value: impl Fn(&str) -> String) -> String {
-    let mut out = String::with_capacity(template.len() + 32);
-    let mut rest = template;
-    while let Some((before, after)) = rest.split_once('{') {
-        out.push_str(before);
-        let Some((name, after)) = after.split_once('}') else { break };
-        out.push_str(&value(name));
-        rest = after;
-    }
-    out.push_str(rest);
-    out
-}
-
-/// The names between braces in a template.
-#[cfg(test)]
-pub(super) fn placeholders(template: &str) -> impl Iterator<Item = &str> {
-    template.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
-}

@@ -1,28 +1,16 @@
 //! From what a failure says to what is wrong, where, and what mends it: the one conclusion that analysis and feedback
-//! both tell.
+//! both give.
 
-use super::{conclusion::Conclusion, error_kind::by_kind, known::Explanation};
+use super::{conclusion::Conclusion, error_kind::by_kind};
 use crate::{
     evidence::{
-        Confidence, ErrorType, Failure, RetryClass,
+        ErrorType, Failure, RetryClass,
         RootCauseCategory::{ConfigurationError, TypeMismatch},
         SourceLocation,
     },
     failure::read::{Changes, Frame, Reading, Sides, text::code},
     source_files::is_test,
 };
-
-/// What is wrong, where, and what mends it.
-#[derive(Clone, Debug)]
-pub(in crate::failure) struct Diagnosis {
-    /// Where to look first.
-    pub at: Option<SourceLocation>,
-    /// How the pull request touches that place.
-    pub touch: Touch,
-    pub conclusion: Conclusion,
-    pub confidence: Confidence,
-    pub patterns: Vec<String>,
-}
 
 /// How a pull request touches a place, the closest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -32,34 +20,14 @@ pub(in crate::failure) enum Touch {
     Untouched,
 }
 
-impl Diagnosis {
-    pub(super) fn of(failure: &Failure, reading: &Reading, known: &Explanation, changes: &Changes) -> Self {
-        let at = best_place(failure, reading, changes);
-        let touch = at.as_ref().map_or(Touch::Untouched, |place| touch(place, changes));
-        let patterns = known.matched.clone();
-        let conclusion = match &known.by {
-            _ if failure.error_class.as_deref() == Some(Failure::OF_WORKFLOW) => {
-                Conclusion { category: ConfigurationError, retry: RetryClass::External, ..Conclusion::default() }
-            }
-            Some(known) => explained(known.clone(), reading),
-            None => by_kind(failure, reading),
-        };
-        let base = conclusion.certainty;
-        let by = match (&at, touch) {
-            (None, _) => -15,
-            (Some(_), Touch::AddsLine) => 8,
-            (Some(_), Touch::ChangesFile) => 4,
-            (Some(_), Touch::Untouched) => 0,
-        };
-        let confidence = if base == Confidence::default() || by == 0 { base } else { base.shifted(by) };
-        Self { at, touch, conclusion, confidence, patterns }
-    }
-
-    /// Whether the failure is about what the job sets up before it runs code: an action of the workflow, a program that
-    /// is not installed.
-    pub(super) fn is_of_setup(&self) -> bool {
-        let Conclusion { category, retry, missing_program, .. } = self.conclusion;
-        missing_program || category == ConfigurationError && retry == RetryClass::External
+/// What is wrong and what mends it, of which `known` is what the table of known messages says.
+pub(super) fn conclude(failure: &Failure, reading: &Reading, known: Option<Conclusion>) -> Conclusion {
+    match known {
+        _ if failure.error_class.as_deref() == Some(Failure::OF_WORKFLOW) => {
+            Conclusion { category: ConfigurationError, retry: RetryClass::External, ..Conclusion::default() }
+        }
+        Some(known) => explained(known, reading),
+        None => by_kind(failure, reading),
     }
 }
 
@@ -77,7 +45,7 @@ fn explained(known: Conclusion, reading: &Reading) -> Conclusion {
     }
 }
 
-fn touch(place: &SourceLocation, changes: &Changes) -> Touch {
+pub(super) fn touch(place: &SourceLocation, changes: &Changes) -> Touch {
     if !changes.contains(&place.file) {
         Touch::Untouched
     } else if place.line.is_some_and(|line| changes.adds(&place.file, line)) {
@@ -88,7 +56,7 @@ fn touch(place: &SourceLocation, changes: &Changes) -> Touch {
 }
 
 /// The frame to look at first: code before tests, the pull request's files before others, then the innermost.
-fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option<SourceLocation> {
+pub(super) fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option<SourceLocation> {
     let rank = |frame: &&Frame| (is_test(&frame.file), touch(&frame.location(), changes));
     let frame = reading.frames.iter().filter(|frame| frame.origin.in_repository()).min_by_key(rank);
     let located = |place: SourceLocation| {
@@ -111,13 +79,10 @@ fn best_place(failure: &Failure, reading: &Reading, changes: &Changes) -> Option
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{
-        evidence::RootCauseCategory::LogicError,
-        failure::{explain::known, read::ChangedFile},
-    };
+    use crate::{evidence::RootCauseCategory::LogicError, failure::explain::ExaminedFailure};
 
-    fn diagnose(message: &str, trace: &str, changed: &[(&str, u32)]) -> Diagnosis {
-        let file = |(path, line): &(&str, u32)| ChangedFile { path: (*path).to_owned(), added: [*line].into() };
+    fn diagnose(message: &str, trace: &str, changed: &[(&str, u32)]) -> ExaminedFailure {
+        let file = |(path, line): &(&str, u32)| ((*path).to_owned(), [*line].into());
         let changes = Changes::new(changed.iter().map(file));
         let failure = Failure {
             test_name: Some("totals".to_owned()),
@@ -125,8 +90,7 @@ mod tests {
             stack_trace: Some(trace.to_owned()),
             ..Failure::default()
         };
-        let reading = Reading::among(&failure, &changes);
-        Diagnosis::of(&failure, &reading, &known::explain(&reading), &changes)
+        ExaminedFailure::new(&failure, &changes)
     }
 
     const TRACE: &str = "    at price (/home/runner/work/w/w/src/price.ts:3:5)\n    at total (/home/runner/work/w/w/src/cart.ts:9:5)\n    at /home/runner/work/w/w/test/cart.test.ts:12:3";

@@ -7,7 +7,7 @@ use crate::{
         Confidence, ErrorType, Failure, RetryClass,
         RootCauseCategory::{ApiMisuse, Environment, LogicError, MissingValidation, Other, TypeMismatch},
     },
-    failure::read::{Extent, Reading, Sides, text::code},
+    failure::read::{Reading, Sides, text::code},
 };
 
 /// What follows from the kind of the error; of two values that are compared, from them.
@@ -51,15 +51,14 @@ fn is_bare_verdict(sides: &Sides, reading: &Reading) -> bool {
 
 /// Two values that a test compares.
 fn comparison(failure: &Failure, sides: &Sides) -> Conclusion {
-    let Sides { expected, actual, extent } = sides;
+    let &Sides { ref expected, ref actual, is_whole } = sides;
     let (wanted, got) = (code(expected), code(actual));
     let test = failure.test_name.as_deref().map(code);
     let who = test.as_deref().unwrap_or("The test");
     let tested = format!("{} checks", test.as_deref().unwrap_or("the test"));
-    let is_whole = *extent == Extent::Whole;
-    let cause = match extent {
-        Extent::Whole => format!("{who} expects {wanted} and gets {got}."),
-        Extent::Differences => format!("{who} compares two values that differ: {wanted} is expected, {got} is there."),
+    let cause = match is_whole {
+        true => format!("{who} expects {wanted} and gets {got}."),
+        false => format!("{who} compares two values that differ: {wanted} is expected, {got} is there."),
     };
     let (category, hundredths, action) = if is_whole && solid(expected) == solid(actual) {
         (LogicError, 70, Some(format!("Correct the white space of the value that {tested}, so that it is {wanted}.")))
@@ -96,7 +95,7 @@ mod tests {
         let action = |expected: &str, actual: &str| {
             let (expected, actual) = (expected.to_owned(), actual.to_owned());
             let failure = Failure { test_name: Some("pads".into()), ..Failure::default() };
-            let sides = Sides { expected, actual, extent: Extent::Whole };
+            let sides = Sides { expected, actual, is_whole: true };
             comparison(&failure, &sides).action
         };
         for (expected, actual, said) in [

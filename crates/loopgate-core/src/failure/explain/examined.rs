@@ -1,9 +1,13 @@
 //! A failure that is examined once, for blame, analysis and feedback.
 
-use super::{diagnosis::Diagnosis, known};
+use super::{
+    conclusion::Conclusion,
+    diagnosis::{Touch, best_place, conclude, touch},
+    known::{self, Explanation},
+};
 use crate::{
     Fingerprint,
-    evidence::{ErrorType, Failure, RetryClass},
+    evidence::{Confidence, ErrorType, Failure, RetryClass, RootCauseCategory, SourceLocation},
     failure::{
         classify::{fingerprint, known_as},
         read::{Changes, Reading},
@@ -24,7 +28,14 @@ pub struct ExaminedFailure {
     pub(in crate::failure) reported: String,
     /// The file of the innermost frame in a test.
     pub(in crate::failure) test_file: Option<String>,
-    pub(in crate::failure) diagnosis: Diagnosis,
+    /// Where to look first.
+    pub(in crate::failure) at: Option<SourceLocation>,
+    /// How the pull request touches that place.
+    pub(in crate::failure) touch: Touch,
+    pub(in crate::failure) conclusion: Conclusion,
+    pub(in crate::failure) confidence: Confidence,
+    /// The names of the known messages that match.
+    pub(in crate::failure) patterns: Vec<String>,
 }
 
 impl ExaminedFailure {
@@ -34,15 +45,24 @@ impl ExaminedFailure {
 
     pub(in crate::failure) fn of_reading(failure: &Failure, mut reading: Reading, changes: &Changes) -> Self {
         let fingerprint = fingerprint::of_reading(failure, &reading);
-        let known = known::explain(&reading);
-        // Whether trying again can help must not depend on what a push touched.
-        let own = Diagnosis::of(failure, &reading, &known, &Changes::default());
-        let retry = match own.is_of_setup() && changes.touch_setup() {
-            // Except for what the push itself sets up.
-            true => RetryClass::Code,
-            false => own.conclusion.retry,
-        };
+        let Explanation { by, matched: patterns } = known::explain(&reading);
+        let conclusion = conclude(failure, &reading, by);
+        // The failure is about what the job sets up before it runs code: an action of the workflow, a program that is not
+        // installed. Trying again can help, unless the push changes what is set up.
+        let is_of_setup = conclusion.missing_program
+            || conclusion.category == RootCauseCategory::ConfigurationError && conclusion.retry == RetryClass::External;
+        let retry = if is_of_setup && changes.touch_setup() { RetryClass::Code } else { conclusion.retry };
         reading.look_up(failure, changes);
+        let at = best_place(failure, &reading, changes);
+        let touch = at.as_ref().map_or(Touch::Untouched, |place| touch(place, changes));
+        let by = match (&at, touch) {
+            (None, _) => -15,
+            (Some(_), Touch::AddsLine) => 8,
+            (Some(_), Touch::ChangesFile) => 4,
+            (Some(_), Touch::Untouched) => 0,
+        };
+        let base = conclusion.certainty;
+        let confidence = if base == Confidence::default() || by == 0 { base } else { base.shifted(by) };
         Self {
             name: known_as(failure, fingerprint),
             fingerprint,
@@ -50,19 +70,23 @@ impl ExaminedFailure {
             error_type: reading.error_type,
             reported: reading.said(),
             test_file: reading.test_frame().map(|frame| frame.file.clone()),
-            diagnosis: Diagnosis::of(failure, &reading, &known, changes),
+            at,
+            touch,
+            conclusion,
+            confidence,
+            patterns,
             error_class: reading.class,
         }
     }
 
     /// Whether its explanation only repeats the two sides of its assertion.
     pub const fn repeats_sides(&self) -> bool {
-        self.diagnosis.conclusion.repeats_sides
+        self.conclusion.repeats_sides
     }
 
     /// Whether a program is not installed where the check runs: running the check again finds it no more.
     pub const fn lacks_program(&self) -> bool {
-        self.diagnosis.conclusion.missing_program
+        self.conclusion.missing_program
     }
 
     /// The same for the same error in every run, on every machine, at every line.

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Captures;
 use serde::Deserialize;
 
-use super::conclusion::{Conclusion, fill};
+use super::conclusion::Conclusion;
 use crate::{
     evidence::{CheckEvidence, Confidence, ErrorType, Failure, RetryClass, RootCauseCategory},
     failure::read::{Patterns, Reading, is_source_excerpt, text},
@@ -56,44 +56,27 @@ struct Known {
     reason: String,
     /// Only the test of the file reads them.
     #[cfg(test)]
-    examples: Vec<Example>,
+    examples: Vec<tests::Example>,
 }
 
 impl Known {
     /// What the row says of what its pattern captured.
     fn conclusion(&self, captures: &Captures<'_>) -> Conclusion {
-        let as_code = |name: &str| text::code(captures.name(name).map_or("", |found| found.as_str()));
+        let as_code = |group: &Captures<'_>| text::code(captures.name(&group[1]).map_or("", |found| found.as_str()));
+        let fill = |template: &str| pattern!(r"\{(\w+)\}").replace_all(template, as_code).into_owned();
         let subject: Vec<&str> = captures.iter().skip(1).flatten().map(|found| found.as_str()).collect();
         Conclusion {
             category: self.category,
             retry: self.retry,
             missing_program: self.missing_program,
             certainty: self.confidence,
-            cause: fill(&self.cause, as_code),
-            action: fill(&self.action, as_code),
-            reason: fill(&self.reason, as_code),
+            cause: fill(&self.cause),
+            action: fill(&self.action),
+            reason: fill(&self.reason),
             subject: subject.join(" "),
             ..Conclusion::default()
         }
     }
-}
-
-#[cfg(test)]
-impl Known {
-    fn sentences(&self) -> [&str; 3] {
-        [&self.cause, &self.action, &self.reason]
-    }
-}
-
-/// A message as a tool prints it.
-#[cfg(test)]
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Example {
-    text: String,
-    /// What each group captures.
-    #[serde(default)]
-    captures: std::collections::BTreeMap<String, String>,
 }
 
 /// The whole file.
@@ -200,19 +183,38 @@ fn look_up(haystack: &str, kind: Kind, counts: impl Fn(&Known) -> bool) -> Expla
 }
 
 #[cfg(test)]
-pub(super) fn sentences() -> impl Iterator<Item = &'static str> {
-    TABLE.rows.iter().flat_map(Known::sentences)
-}
-
-#[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use regex::Regex;
 
-    use super::{super::conclusion::placeholders, *};
+    use super::*;
+
+    /// The names between braces in a template.
+    fn placeholders(template: &str) -> impl Iterator<Item = &str> {
+        template.split('{').skip(1).filter_map(|rest| rest.split_once('}')).map(|(name, _)| name)
+    }
+
+    /// A message as a tool prints it.
+    #[derive(Debug, Deserialize)]
+    #[serde(deny_unknown_fields)]
+    pub struct Example {
+        text: String,
+        /// What each group captures.
+        #[serde(default)]
+        captures: BTreeMap<String, String>,
+    }
+
+    /// Every sentence of the data that people read, for the test that no vague word is among them.
+    pub fn sentences() -> impl Iterator<Item = &'static str> {
+        TABLE.rows.iter().flat_map(Known::sentences).filter(|sentence| !sentence.is_empty())
+    }
 
     impl Known {
+        fn sentences(&self) -> [&str; 3] {
+            [&self.cause, &self.action, &self.reason]
+        }
+
         fn placeholders(&self) -> impl Iterator<Item = &str> {
             self.sentences().into_iter().flat_map(placeholders)
         }

@@ -12,10 +12,7 @@ pub use analysis::analyse_all;
 pub use blame::{Blame, BlameVerdict, Circumstances, ExaminedCheck, retry_class};
 pub use examined::ExaminedFailure;
 
-pub(super) use diagnosis::{Diagnosis, Touch};
+pub(super) use diagnosis::Touch;
 
-/// Every sentence of the data that people read, for the test that no vague word is among them.
 #[cfg(test)]
-pub(super) fn sentences() -> impl Iterator<Item = &'static str> {
-    known::sentences().filter(|sentence| !sentence.is_empty())
-}
+pub(super) use known::tests::sentences;

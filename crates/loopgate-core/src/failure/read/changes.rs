@@ -1,52 +1,42 @@
 //! The files a pull request changes, and how a path printed on some machine is one of them.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use super::paths::{self, FrameOrigin};
 use crate::{
-    observed::{self, ChangedFiles, FileStatus},
+    observed::{ChangedFile, ChangedFiles, FileStatus},
     source_files::{FileKind, kind},
 };
-
-/// One file of the pull request's diff.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ChangedFile {
-    /// Path in the repository, with `/`.
-    pub path: String,
-    /// Lines the pull request adds, counted from 1 in the new file.
-    pub added: BTreeSet<u32>,
-}
 
 /// The files a pull request changes, indexed by their name.
 #[derive(Clone, Debug, Default)]
 pub struct Changes {
-    files: Vec<ChangedFile>,
-    by_name: HashMap<String, Vec<usize>>,
+    /// By path in the repository the lines the pull request adds, counted from 1 in the new file.
+    files: BTreeMap<String, BTreeSet<u32>>,
+    /// The paths, by their last part.
+    by_name: HashMap<String, Vec<String>>,
     /// Directories the repository is checked out in, without a slash at their end.
     roots: Vec<String>,
 }
 
-impl ChangedFile {
-    /// An observed file. Of one without a patch (binary, or very large) no line is known.
-    pub fn of(file: &observed::ChangedFile) -> Self {
-        let added = file.added_lines().unwrap_or_default().into_iter().map(|(line, _)| line);
-        Self { path: file.path.clone(), added: added.collect() }
-    }
-}
-
 impl Changes {
-    pub fn new(files: impl IntoIterator<Item = ChangedFile>) -> Self {
-        let files: Vec<ChangedFile> = files.into_iter().collect();
-        let mut by_name: HashMap<String, Vec<usize>> = HashMap::new();
-        for (index, file) in files.iter().enumerate() {
-            by_name.entry(paths::file_name(&file.path).to_owned()).or_default().push(index);
+    /// Paths with `/`, and the lines added to each.
+    pub fn new(files: impl IntoIterator<Item = (String, BTreeSet<u32>)>) -> Self {
+        let mut changes = Self { files: files.into_iter().collect(), ..Self::default() };
+        for path in changes.files.keys() {
+            changes.by_name.entry(paths::file_name(path).to_owned()).or_default().push(path.clone());
         }
-        Self { files, by_name, roots: Vec::new() }
+        changes
     }
 
-    /// The changes of an observed pull request, without the files it removes.
+    /// The changes of an observed pull request, without the files it removes. Of a file without a patch (binary, or very
+    /// large) no line is known.
     pub fn of(files: &ChangedFiles) -> Self {
-        Self::new(files.known().iter().filter(|file| file.status != FileStatus::Removed).map(ChangedFile::of))
+        let added = |file: &ChangedFile| {
+            let lines = file.added_lines().unwrap_or_default().into_iter().map(|(line, _)| line);
+            (file.path.clone(), lines.collect())
+        };
+        Self::new(files.known().iter().filter(|file| file.status != FileStatus::Removed).map(added))
     }
 
     /// Adds a directory in which the repository is known to be checked out where the text was written.
@@ -59,27 +49,23 @@ impl Changes {
         self
     }
 
-    pub fn files(&self) -> &[ChangedFile] {
-        &self.files
-    }
-
     pub fn contains(&self, path: &str) -> bool {
-        self.candidates(path).any(|file| file.path == path)
+        self.files.contains_key(path)
     }
 
     /// Whether the pull request changes what is installed before code runs: a workflow, a manifest or a lock file.
     pub fn touch_setup(&self) -> bool {
         const NAMES: [&str; 5] = ["tox.ini", "noxfile.py", "Dockerfile", "go.sum", "npm-shrinkwrap.json"];
-        self.files.iter().any(|file| {
-            let name = paths::file_name(&file.path);
+        self.files.keys().any(|path| {
+            let name = paths::file_name(path);
             let is_lock = name.ends_with(".lock") || name.contains("-lock.");
-            matches!(kind(&file.path), FileKind::Ci | FileKind::Manifest) || is_lock || NAMES.contains(&name)
+            matches!(kind(path), FileKind::Ci | FileKind::Manifest) || is_lock || NAMES.contains(&name)
         })
     }
 
     /// Whether the pull request added that line.
     pub fn adds(&self, path: &str, line: u32) -> bool {
-        self.candidates(path).any(|file| file.path == path && file.added.contains(&line))
+        self.files.get(path).is_some_and(|added| added.contains(&line))
     }
 
     /// The repository's path of a path as some tool printed it, and where that file comes from.
@@ -116,23 +102,20 @@ impl Changes {
         path.strip_suffix(file)?.strip_suffix('/').filter(|root| !root.is_empty()).map(str::to_owned)
     }
 
-    fn candidates(&self, path: &str) -> impl Iterator<Item = &ChangedFile> {
-        let indices = self.by_name.get(paths::file_name(path)).map_or(&[][..], Vec::as_slice);
-        indices.iter().filter_map(|index| self.files.get(*index))
+    /// The changed files that have a path's last part.
+    fn candidates(&self, path: &str) -> impl Iterator<Item = &str> {
+        self.by_name.get(paths::file_name(path)).into_iter().flatten().map(String::as_str)
     }
 
     fn longest_suffix_of(&self, path: &str) -> Option<&str> {
-        self.candidates(path)
-            .map(|file| file.path.as_str())
-            .filter(|file| paths::ends_with(path, file))
-            .max_by_key(|file| file.len())
+        self.candidates(path).filter(|file| paths::ends_with(path, file)).max_by_key(|file| file.len())
     }
 
     /// Tools that run in a sub-directory print paths relative to it (`go test`, npm workspaces, JVM class names).
     fn only_one_ending_in(&self, path: &str) -> Option<&str> {
-        let mut ending = self.candidates(path).filter(|file| paths::ends_with(&file.path, path));
+        let mut ending = self.candidates(path).filter(|file| paths::ends_with(file, path));
         let first = ending.next()?;
-        ending.next().is_none().then_some(first.path.as_str())
+        ending.next().is_none().then_some(first)
     }
 }
 
@@ -141,7 +124,7 @@ mod tests {
     use super::*;
 
     fn changes(paths: &[&str]) -> Changes {
-        Changes::new(paths.iter().map(|path| ChangedFile { path: (*path).to_owned(), added: (3..=5).collect() }))
+        Changes::new(paths.iter().map(|path| ((*path).to_owned(), (3..=5).collect())))
     }
 
     #[test]
@@ -193,7 +176,7 @@ mod tests {
 
     #[test]
     fn an_observed_diff_gives_its_added_lines() {
-        let file = |path: &str, status, patch: Option<&str>| observed::ChangedFile {
+        let file = |path: &str, status, patch: Option<&str>| ChangedFile {
             path: path.to_owned(),
             previous_path: None,
             status,
@@ -209,7 +192,7 @@ mod tests {
             file("logo.png", FileStatus::Added, None),
         ]);
         let changes = Changes::of(&files);
-        assert_eq!(changes.files()[0].added, [2, 3, 11].into());
+        assert_eq!(changes.files["src/a.rs"], [2, 3, 11].into());
         assert!(changes.contains("logo.png") && !changes.contains("src/b.rs"));
     }
 

@@ -1,7 +1,7 @@
 //! Two values as the lines in which they differ: `- Expected … + Received`, `(-want +got)`, `(- lhs) (+ rhs)`.
 
 use super::{
-    expected::{Comparisons, Extent, Sides},
+    expected::{Comparisons, Sides},
     value,
 };
 
@@ -101,6 +101,6 @@ fn changed(lines: &[&str], (words, minus_is_expected): (&str, bool)) -> Option<S
     (!expected.is_empty() || !actual.is_empty()).then(|| Sides {
         expected: joined(expected),
         actual: joined(actual),
-        extent: Extent::Differences,
+        is_whole: false,
     })
 }

@@ -12,7 +12,8 @@ use crate::evidence::{ErrorType, Failure};
 pub(in crate::failure) struct Sides {
     pub expected: String,
     pub actual: String,
-    pub extent: Extent,
+    /// Otherwise they are only the lines in which the compared values differ.
+    pub is_whole: bool,
 }
 
 impl Sides {
@@ -24,17 +25,9 @@ impl Sides {
             Some((member, one)) => {
                 Self { actual: member.to_owned(), expected: format!("{one}{}", self.actual), ..self }
             }
-            None => Self { expected: self.actual, actual: self.expected, extent: self.extent },
+            None => Self { expected: self.actual, actual: self.expected, is_whole: self.is_whole },
         }
     }
-}
-
-/// How much of the compared values the sides are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(in crate::failure) enum Extent {
-    Whole,
-    /// Only the lines in which they differ.
-    Differences,
 }
 
 /// What a text describes. It decides how far the words may be read as two sides.
@@ -131,7 +124,7 @@ pub(super) fn sides_in(cleaned: &str, told: TextKind) -> Option<Sides> {
     let of_labels = || {
         labelled(&lines).filter(|_| told != TextKind::Finding).map(|(expected, actual)| {
             let (expected, actual) = if is_match { (actual, expected) } else { (expected, actual) };
-            Sides { expected: value::tidy(&expected), actual: value::tidy(&actual), extent: Extent::Whole }
+            Sides { expected: value::tidy(&expected), actual: value::tidy(&actual), is_whole: true }
         })
     };
     // AssertJ, Gomega, Shouldly and gleeunit write a verb on a line of its own between two values.
@@ -185,7 +178,7 @@ fn in_form(row: usize, text: &str, told: TextKind) -> Option<Sides> {
     };
     let relation = captures.name("r").map(|relation| relation.as_str()).or(form.relation.as_deref());
     let expected = relation.map(|relation| format!("{relation} {expected}")).unwrap_or(expected);
-    Some(Sides { expected, actual, extent: Extent::Whole })
+    Some(Sides { expected, actual, is_whole: true })
 }
 
 /// Whether both values are there, and not cut off: then the difference below them says more.

@@ -15,13 +15,13 @@ mod stack;
 pub(super) mod text;
 mod value;
 
-pub use changes::{ChangedFile, Changes};
+pub use changes::Changes;
 pub use expected::sides;
 pub use paths::FrameOrigin;
 pub use stack::Frame;
 pub use text::{Excerpt, tells_of_failure, without_stamp};
 
-pub(super) use expected::{Extent, Sides};
+pub(super) use expected::Sides;
 pub(super) use message::is_source_excerpt;
 pub(super) use patterns::Patterns;
 pub(super) use reading::Reading;

@@ -65,18 +65,12 @@ fn without_scheme(path: &str) -> &str {
     let Some((scheme, rest)) = path.split_once("://") else { return path.strip_prefix("/@fs").unwrap_or(path) };
     match scheme {
         "file" => rest,
-        // `webpack-internal:///(layer)/./src/a.ts`, `webpack://name/./src/a.ts`
-        "webpack" | "webpack-internal" | "turbopack" | "rsc" => {
-            let rest = rest.split_once('/').map_or(rest, |(_, rest)| rest);
-            match rest.strip_prefix('(').and_then(|layered| layered.split_once(")/")) {
-                Some((_, rest)) => rest,
-                None => rest,
-            }
-        }
         "http" | "https" if is_public(rest) => path,
-        "http" | "https" | "app" | "ng" => {
+        // `webpack-internal:///(layer)/./src/a.ts`, `webpack://name/./src/a.ts`, `http://localhost:5173/@fs/repo/a.ts`
+        "webpack" | "webpack-internal" | "turbopack" | "rsc" | "http" | "https" | "app" | "ng" => {
             let rest = rest.split_once('/').map_or(rest, |(_, rest)| rest);
-            rest.strip_prefix("@fs").unwrap_or(rest)
+            let layered = rest.strip_prefix('(').and_then(|layered| layered.split_once(")/"));
+            layered.map_or(rest.strip_prefix("@fs").unwrap_or(rest), |(_, rest)| rest)
         }
         _ => path,
     }

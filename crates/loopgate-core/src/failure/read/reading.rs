@@ -6,7 +6,7 @@ use super::{
     asserted::is_reversed,
     changes::Changes,
     error_type,
-    expected::{self, Extent, Sides, TextKind},
+    expected::{self, Sides, TextKind},
     message,
     paths::{self, FrameOrigin},
     stack::{self, Frame, Printed},
@@ -70,8 +70,7 @@ impl Reading {
                 let whole = without_source(&whole);
                 let (block, own) = from_line_of(&headline.message, &whole);
                 // The next assertion that failed may stand below.
-                let of_message =
-                    || expected::sides_in(&headline.message, told).filter(|sides| sides.extent == Extent::Whole);
+                let of_message = || expected::sides_in(&headline.message, told).filter(|sides| sides.is_whole);
                 let around = if told == TextKind::Anything { block } else { &whole };
                 let of_text = || expected::sides_in(own, told).or_else(|| expected::sides_in(around, told));
                 of_message().or_else(of_text)
@@ -87,7 +86,7 @@ impl Reading {
                 let (expected, actual) = (value::on_line(expected), value::on_line(actual));
                 // The report may have taken them from the same lines.
                 let same = found.filter(|found| found.expected == expected && found.actual == actual);
-                Some(same.unwrap_or(Sides { expected, actual, extent: Extent::Whole }))
+                Some(same.unwrap_or(Sides { expected, actual, is_whole: true }))
             }
             _ => found,
         };
@@ -102,22 +101,10 @@ impl Reading {
         Self { class, error_type, message: headline.message, whole, sides, frames, top, printed }
     }
 
-    /// Reads a failure among the files a pull request changes.
-    pub fn among(failure: &Failure, changes: &Changes) -> Self {
-        let mut reading = Self::of(failure);
-        reading.look_up(failure, changes);
-        reading
-    }
-
     /// Looks the frames up among the files a pull request changes; nothing else depends on them.
     pub fn look_up(&mut self, failure: &Failure, changes: &Changes) {
         self.frames = stack::located(&self.printed, changes);
         self.frames.iter_mut().for_each(|frame| known_file(frame, failure));
-    }
-
-    /// The innermost frame that the repository's own people can edit.
-    pub fn own_frame(&self) -> Option<&Frame> {
-        self.frames.iter().find(|frame| frame.origin.in_repository())
     }
 
     /// The innermost frame in a test. Around a compiler's or linter's finding stand only its other findings.

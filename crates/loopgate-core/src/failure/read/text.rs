@@ -6,6 +6,7 @@
 use std::borrow::Cow;
 
 use super::stack;
+use crate::{letters::is_invisible, untrusted::without_sequences};
 
 /// Most bytes of one text that are ever looked at: two thirds from its head, one third from its tail.
 pub(in crate::failure) const MAX_TEXT: usize = 48 * 1024;
@@ -136,41 +137,14 @@ fn plain(line: &str) -> Cow<'_, str> {
     if line.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'[') {
         return Cow::Borrowed(line);
     }
-    let mut out = String::with_capacity(line.len());
-    let mut rest = line;
-    while let Some(c) = rest.chars().next() {
-        if let Some(length) = escape_length(rest) {
-            rest = &rest[length..];
-            continue;
-        }
-        rest = &rest[c.len_utf8()..];
-        match c {
-            '\t' => out.push_str("    "),
-            '\u{a0}' => out.push(' '),
-            // Zero-width characters, and those that turn the direction of a text.
-            '\u{200b}'..='\u{200f}' | '\u{202a}'..='\u{202e}' | '\u{2060}'..='\u{2069}' | '\u{feff}' => {}
-            c if c.is_control() => {}
-            c => out.push(c),
-        }
-    }
-    Cow::Owned(out)
-}
-
-/// Length in bytes of the terminal escape sequence that `text` begins with.
-fn escape_length(text: &str) -> Option<usize> {
-    let sequence = pattern!(concat!(
-        // Control sequence: parameters, then one final byte.
-        r"^(?:\x1b\[[\x00-\x3f\x7f]*[\x40-\x7e]",
-        // Operating system command (titles, links), up to BEL or ESC \.
-        r"|\x1b\][^\x07\x1b]*(?:\x07|\x1b(?:[\x00-\x7f]|$))",
-        // Other sequences: intermediate bytes, then one final byte. `ESC ( B` stands in front of many colours.
-        r"|\x1b[\x20-\x2f]+[\x30-\x7e]",
-        // XML cannot hold the escape character; reports keep the rest of the colour sequence. `[5ms]` and `[3m]` are
-        // durations.
-        r"|\[(?:[0-9]|[349][0-9]|2[1-9])(?:;(?:[0-9]|[349][0-9]|2[1-9]))*m(?P<duration>\]|s[\] ,])?)",
+    // XML cannot hold the escape character; reports keep the rest of the colour sequence. `[5ms]` and `[3m]` are durations.
+    let rest_of_sequence = pattern!(concat!(
+        r"(?P<duration>\[[0-9]+m(?:\]|s[\] ,]))",
+        r"|\[(?:[0-9]|[349][0-9]|2[1-9])(?:;(?:[0-9]|[349][0-9]|2[1-9]))*m",
     ));
-    let found = text.starts_with(['\x1b', '[']).then(|| sequence.captures(text)).flatten()?;
-    found.name("duration").is_none().then(|| found.get_match().len())
+    let visible = without_sequences(line, is_invisible);
+    let visible = rest_of_sequence.replace_all(&visible, "$duration");
+    Cow::Owned(visible.replace('\t', "    ").replace('\u{a0}', " "))
 }
 
 /// `text` on one line: runs of white space become one space; at most `max` characters, the cut shown as `…`.
@@ -251,7 +225,7 @@ mod tests {
             ("array[3] took [5ms]", "array[3] took [5ms]"),
             ("a\u{202e}b\u{200b}c\u{0}d\r", "abcd"),
             ("FAILED\u{1b}(B\u{1b}[m", "FAILED"),
-            ("unfinished \u{1b}[", "unfinished ["),
+            ("unfinished \u{1b}[", "unfinished"),
         ];
         for (text, expected) in cases {
             assert_eq!(clean(text), expected, "{text:?}");

@@ -10,53 +10,13 @@ use serde::{Deserialize, Serialize};
 
 use super::reproduce::{CheckContext, reproduce};
 use crate::{
-    CheckName, FailureId, Fingerprint,
-    evidence::{ErrorType, Failure, RetryClass, SourceLocation},
+    FailureId,
+    evidence::{Failure, SourceLocation},
     failure::{
-        explain::{Diagnosis, ExaminedFailure, Touch},
-        read::{
-            Changes,
-            text::{self, code},
-        },
+        explain::{ExaminedFailure, Touch},
+        read::text::{self, code},
     },
 };
-
-/// Where to look.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(untagged)]
-pub enum Place {
-    Source(SourceLocation),
-    Test {
-        test: String,
-    },
-    Check {
-        check: CheckName,
-    },
-    /// Nothing is known but the error itself.
-    Nowhere {
-        error: Fingerprint,
-    },
-}
-
-impl fmt::Display for Place {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Source(SourceLocation { file, line, function }) => {
-                f.write_str(&text::one_line(file, 200))?;
-                if let Some(line) = line {
-                    write!(f, ":{line}")?;
-                }
-                match function {
-                    Some(function) => write!(f, " in {}", code(function)),
-                    None => Ok(()),
-                }
-            }
-            Self::Test { test } => write!(f, "test {}", code(test)),
-            Self::Check { check } => write!(f, "check `{check}`"),
-            Self::Nowhere { error } => write!(f, "error `{error}`"),
-        }
-    }
-}
 
 /// How soon an item is to be acted on.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -65,70 +25,6 @@ pub enum Priority {
     High,
     Medium,
     Low,
-}
-
-/// What to do about one failure.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct FeedbackItem {
-    /// Same id, same error.
-    pub id: FailureId,
-    pub location: Place,
-    /// What was observed.
-    pub problem: String,
-    /// The one thing to do; empty where no rule is certain of it.
-    pub action: String,
-    /// Why that fixes it; empty without an action.
-    pub reason: String,
-    /// The error in the tool's own words, as a code span.
-    pub reported: String,
-    pub priority: Priority,
-    /// The smallest command that shows it again.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub reproduce: Option<String>,
-}
-
-impl FeedbackItem {
-    /// The item for one failure.
-    pub fn of(failure: &Failure, changes: &Changes, check: Option<&CheckContext<'_>>) -> Self {
-        Self::of_examined(failure, &ExaminedFailure::new(failure, changes), check)
-    }
-
-    /// The item for a failure that was examined.
-    pub fn of_examined(failure: &Failure, examined: &ExaminedFailure, check: Option<&CheckContext<'_>>) -> Self {
-        let ExaminedFailure { error_type, fingerprint, .. } = *examined;
-        let Diagnosis { at, touch, conclusion, .. } = examined.diagnosis.clone();
-        let file = examined.test_file.as_ref().or(at.as_ref().map(|place| &place.file));
-        let located = Failure {
-            error_type,
-            error_class: examined.error_class.clone(),
-            test_file: failure.test_file.clone().or_else(|| file.cloned()),
-            ..failure.clone()
-        };
-        let location = match (at, &failure.test_name, check) {
-            (Some(at), _, _) => Place::Source(at),
-            (None, Some(test), _) => Place::Test { test: text::one_line(test, 200) },
-            (None, None, Some(check)) => Place::Check { check: check.name.clone() },
-            (None, None, None) => Place::Nowhere { error: fingerprint },
-        };
-        let mut problem = examined.problem();
-        if touch == Touch::AddsLine {
-            problem.push_str(" This pull request adds the line.");
-        }
-        Self {
-            id: fingerprint.into(),
-            location,
-            problem,
-            action: conclusion.action,
-            reason: conclusion.reason,
-            reported: examined.reported.clone(),
-            priority: match (conclusion.retry, error_type) {
-                (RetryClass::External, _) => Priority::Low,
-                (_, ErrorType::LintError) => Priority::Medium,
-                _ => Priority::High,
-            },
-            reproduce: reproduce(&located, check),
-        }
-    }
 }
 
 /// One item of feedback: where, what, do what, why.
@@ -162,15 +58,38 @@ impl fmt::Display for FeedbackLine {
     }
 }
 
-impl From<FeedbackItem> for FeedbackLine {
-    fn from(item: FeedbackItem) -> Self {
+impl FeedbackLine {
+    /// The line for a failure that was examined.
+    pub fn of(failure: &Failure, examined: &ExaminedFailure, check: Option<&CheckContext<'_>>) -> Self {
+        let ExaminedFailure { at, conclusion, .. } = examined;
+        let file = examined.test_file.as_ref().or(at.as_ref().map(|place| &place.file));
+        let located = Failure {
+            error_type: examined.error_type,
+            error_class: examined.error_class.clone(),
+            test_file: failure.test_file.clone().or_else(|| file.cloned()),
+            ..failure.clone()
+        };
+        let location = match (at, &failure.test_name, check) {
+            (Some(SourceLocation { file, line, function }), ..) => {
+                let line = line.map(|line| format!(":{line}")).unwrap_or_default();
+                let function = function.as_ref().map(|name| format!(" in {}", code(name))).unwrap_or_default();
+                format!("{}{line}{function}", text::one_line(file, 200))
+            }
+            (None, Some(test), _) => format!("test {}", code(&text::one_line(test, 200))),
+            (None, None, Some(check)) => format!("check `{}`", check.name),
+            (None, None, None) => format!("error `{}`", examined.fingerprint),
+        };
+        let mut problem = examined.problem();
+        if examined.touch == Touch::AddsLine {
+            problem.push_str(" This pull request adds the line.");
+        }
         Self {
-            id: Some(item.id),
-            location: item.location.to_string(),
-            problem: item.problem,
-            action: item.action,
-            reason: item.reason,
-            reproduce: item.reproduce,
+            id: Some(examined.fingerprint.into()),
+            location,
+            problem,
+            action: conclusion.action.clone(),
+            reason: conclusion.reason.clone(),
+            reproduce: reproduce(&located, check),
         }
     }
 }
@@ -182,7 +101,11 @@ mod tests {
     use regex::Regex;
 
     use super::*;
-    use crate::failure::{explain, read::ChangedFile};
+    use crate::{
+        CheckName,
+        evidence::ErrorType,
+        failure::{explain, read::Changes},
+    };
 
     /// Words that leave the reader to guess.
     const VAGUE: &str = r"(?i)\b(?:consider(?:ing)?|maybe|perhaps|possibly|probably|might|may|could|should|would|better|improve|try|try to|look into|somehow|seems?|appears?|properly|appropriate(?:ly)?|as needed|if possible|etc)\b";
@@ -211,22 +134,19 @@ mod tests {
             include_str!("../explain/analysis.rs"),
         ];
         let found: Vec<String> = sources.iter().flat_map(|source| literals(source)).collect();
-        assert!(found.len() > 30, "the literals are found at all: {}", found.len());
+        assert!(found.len() > 25, "the literals are found at all: {}", found.len());
         found.iter().for_each(|literal| assert_firm(literal));
     }
 
     fn changes() -> Changes {
-        let file = |path: &str, lines: std::ops::RangeInclusive<u32>| ChangedFile {
-            path: path.to_owned(),
-            added: lines.collect(),
-        };
+        let file = |path: &str, lines: std::ops::RangeInclusive<u32>| (path.to_owned(), lines.collect());
         Changes::new([file("src/cart.rs", 5..=20), file("src/cart.ts", 5..=20), file("shop/cart.py", 5..=20)])
     }
 
     fn shown(failure: &Failure, command: &str, kind: crate::evidence::CheckKind) -> String {
         let name: CheckName = "unit".parse().unwrap();
         let check = CheckContext { name: &name, kind, framework: None, command: Some(command), directory: None };
-        let item = FeedbackItem::of(failure, &changes(), Some(&check));
+        let item = FeedbackLine::of(failure, &ExaminedFailure::new(failure, &changes()), Some(&check));
         for sentence in [&item.problem, &item.action, &item.reason] {
             assert_firm(sentence);
         }

@@ -5,7 +5,7 @@ mod inspect;
 mod reproduce;
 mod summary;
 
-pub use feedback::{FeedbackItem, FeedbackLine, Place, Priority};
+pub use feedback::{FeedbackLine, Priority};
 pub use inspect::{FailureInspection, inspect_failure};
 pub use reproduce::{CheckContext, alone, reproduce, rerun};
 pub use summary::cut_at_sentence;

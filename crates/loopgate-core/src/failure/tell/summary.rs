@@ -1,5 +1,7 @@
 //! Text cut to a length without hurting it: at a sentence, and never inside a code span.
 
+use std::ops::Range;
+
 /// `text` cut to at most `max_chars` characters.
 ///
 /// The cut stands behind the last sentence that fits; where not even the first does, between two words, shown as `…`.
@@ -7,9 +9,10 @@
 pub fn cut_at_sentence(text: &str, max_chars: usize) -> String {
     let text = text.trim();
     let Some((limit, _)) = text.char_indices().nth(max_chars) else { return text.to_owned() };
-    let spans = code_spans(text);
-    let outside = |at: usize| !spans.iter().any(|(start, end)| *start < at && at < *end);
-    let sentence = sentence_ends(text).filter(|end| *end <= limit && outside(*end)).last();
+    let spans: Vec<Range<usize>> = pattern!("`[^`]*`").find_iter(text).map(|span| span.range()).collect();
+    let outside = |at: usize| !spans.iter().any(|span| span.start < at && at < span.end);
+    let ends = pattern!(r"[.!?](?-u:\s|\z)|\n").find_iter(text).map(|end| end.start() + 1);
+    let sentence = ends.filter(|end| *end <= limit && outside(*end)).last();
     if let Some(end) = sentence {
         return text[..end].trim_end().to_owned();
     }
@@ -26,45 +29,10 @@ pub fn cut_at_sentence(text: &str, max_chars: usize) -> String {
     }
 }
 
-/// Byte offsets behind the sentences of a text.
-fn sentence_ends(text: &str) -> impl Iterator<Item = usize> {
-    let bytes = text.as_bytes();
-    text.char_indices().filter_map(move |(at, c)| {
-        let end = at + c.len_utf8();
-        let ends = matches!(c, '.' | '!' | '?') && bytes.get(end).is_none_or(u8::is_ascii_whitespace);
-        (ends || c == '\n').then_some(end)
-    })
-}
-
-/// Byte ranges of code spans: from a run of back-ticks to the next run of the same length. An unmatched run is text.
-fn code_spans(text: &str) -> Vec<(usize, usize)> {
-    let mut runs: Vec<(usize, usize)> = Vec::new();
-    let mut rest = 0;
-    while let Some(found) = text[rest..].find('`') {
-        let start = rest + found;
-        let length = text[start..].bytes().take_while(|b| *b == b'`').count();
-        runs.push((start, length));
-        rest = start + length;
-    }
-    let mut spans = Vec::new();
-    let mut index = 0;
-    while let Some((start, length)) = runs.get(index).copied() {
-        // Looked for among the next runs only, so that a text of nothing but back-ticks stays cheap.
-        let close = runs.iter().enumerate().skip(index + 1).take(64).find(|(_, (_, other))| *other == length);
-        match close {
-            Some((close, (end, _))) => {
-                spans.push((start, end + length));
-                index = close + 1;
-            }
-            None => index += 1,
-        }
-    }
-    spans
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
+    use regex::Regex;
 
     use super::*;
 
@@ -96,7 +64,8 @@ mod tests {
             let kept = cut.trim_end_matches('…');
             let trimmed = text.trim();
             prop_assert!(trimmed.starts_with(kept));
-            let inside = code_spans(trimmed).iter().any(|(start, end)| *start < kept.len() && kept.len() < *end);
+            let spans = Regex::new("`[^`]*`").unwrap();
+            let inside = spans.find_iter(trimmed).any(|span| span.start() < kept.len() && kept.len() < span.end());
             prop_assert!(!inside, "{trimmed:?} at {max} gave {cut:?}");
         }
     }

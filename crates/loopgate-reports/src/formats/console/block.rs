@@ -1,9 +1,9 @@
 //! One block: what a tool printed of one failing test, or one finding of a compiler or linter.
 
-use loopgate_core::evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation};
+use loopgate_core::evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation, TestState};
 
 use super::tools::{self, BlockReader, Found, Means, Tool};
-use crate::{Clip, MAX_MESSAGE, numbers, severity, text};
+use crate::{Case, Clip, MAX_MESSAGE, numbers, severity, text};
 
 /// Lines that explain a finding.
 const MAX_FINDING_LINES: usize = 60;
@@ -18,7 +18,7 @@ pub(super) struct Block {
     /// It is what a test printed.
     pub is_output: bool,
     /// Several tests may share one text.
-    names: Vec<String>,
+    pub names: Vec<String>,
     file: String,
     line: Option<u32>,
     rule: String,
@@ -33,10 +33,11 @@ pub(super) struct Block {
 /// A failing test as a block describes it.
 pub(super) struct FailedTest {
     pub file: String,
+    /// The class, or where in the life of a test it failed, if not in the test itself.
+    pub class: String,
     /// Empty where no test is named: the file could not be loaded.
     pub name: String,
-    /// Where in the life of a test it failed, if not in the test itself.
-    pub phase: &'static str,
+    pub is_error: bool,
     pub failure: Failure,
 }
 
@@ -75,10 +76,6 @@ impl Block {
     /// Whether no line of it has come yet.
     pub const fn is_bare(&self) -> bool {
         self.lines == 0
-    }
-
-    pub const fn is_named(&self) -> bool {
-        !self.names.is_empty()
     }
 
     pub fn push(&mut self, line: &str) {
@@ -133,6 +130,7 @@ impl Block {
         let mut first = match self.tool().reader {
             Some(BlockReader::Pytest) => pytest(name, &text),
             Some(BlockReader::Ctest) => ctest(name, &self.message, &text),
+            Some(BlockReader::Unittest) => unittest(name, &text),
             None => self.by_expression(name, &text),
         };
         if !self.rule.is_empty() {
@@ -144,7 +142,7 @@ impl Block {
             let FailedTest { file, name, .. } = self.by_expression(heading, "");
             let (test_name, test_file) = ((!name.is_empty()).then(|| name.clone()), Some(file.clone()));
             let failure = Failure { test_name, test_file, line_number: None, ..tests[0].failure.clone() };
-            tests.push(FailedTest { file, name, phase: tests[0].phase, failure });
+            tests.push(FailedTest { file, name, failure, class: tests[0].class.clone(), is_error: tests[0].is_error });
         }
         tests
     }
@@ -190,7 +188,7 @@ impl FailedTest {
         let known = |text: &str| (!text.is_empty()).then(|| text.to_owned());
         let test = Failure { test_name: known(name), test_file: known(file), ..Failure::default() };
         let failure = text::failure(test, message, trace);
-        Self { file: file.to_owned(), name: name.to_owned(), phase: "", failure }
+        Self { file: file.to_owned(), class: String::new(), name: name.to_owned(), is_error: false, failure }
     }
 }
 
@@ -249,6 +247,8 @@ patterns! {
     CAPTURED = r"(?m)^-.* Captured .*-\s*$";
     /// `tests/test_cart.py:4: AssertionError`
     FRAME = r#"(?m)^(?P<file>[^ "\n]+?\.py):[0-9]"#;
+    /// A method, its class, and `[two]` or `(n=2)` of a subtest.
+    UNITTEST = r"^(\S+) \(([^\s()]+)\)( .*)?$";
 }
 
 /// `ERROR at setup of test_db`, `ERROR collecting tests/test_cart.py`, `TestCart.test_total`.
@@ -266,7 +266,8 @@ fn pytest(heading: &str, text: &str) -> FailedTest {
     // A fixture's frames do not tell where the test stands.
     for (words, phase) in [("ERROR at setup of ", "setup"), ("ERROR at teardown of ", "teardown")] {
         if let Some(name) = heading.strip_prefix(words) {
-            return FailedTest { phase, ..FailedTest::new("", name, message, trace) };
+            let class = phase.to_owned();
+            return FailedTest { class, is_error: true, ..FailedTest::new("", name, message, trace) };
         }
     }
     if let Some(file) = heading.strip_prefix("ERROR collecting ") {
@@ -276,6 +277,27 @@ fn pytest(heading: &str, text: &str) -> FailedTest {
     let mut files = FRAME.captures_iter(trace).map(|frame| text::path(&frame["file"]));
     let file = files.find(|file| !file.contains("/lib/python")).unwrap_or_default();
     FailedTest::new(&file, heading, message, trace)
+}
+
+/// Class and method of a test as unittest names it: `test_total (cart.tests.CartTests.test_total) (n=2)`.
+pub(super) fn of_unittest(name: &str) -> (String, String) {
+    let Some(found) = UNITTEST.captures(name) else { return (String::new(), name.to_owned()) };
+    let (method, part) = (&found[1], found.get(3).map_or("", |part| part.as_str()));
+    // Since Python 3.11 the method stands in the parentheses too.
+    let class = found[2].strip_suffix(method).and_then(|class| class.strip_suffix('.')).unwrap_or(&found[2]);
+    (class.to_owned(), format!("{method}{part}"))
+}
+
+/// `FAIL: test_total (cart.tests.CartTests.test_total)`, a description, and between two rules of `-` the traceback.
+fn unittest(heading: &str, text: &str) -> FailedTest {
+    let (word, test) = heading.split_once(": ").unwrap_or(("", heading));
+    let (class, name) = of_unittest(test);
+    let trace = text.split(&"-".repeat(70)).nth(1).unwrap_or_default();
+    // What a test printed is quoted below what went wrong.
+    let error = trace.split("\nStdout:").next().unwrap_or_default();
+    let title = Case::new(&class, &name, TestState::Failed).title();
+    let failure = Failure { test_name: Some(title), ..text::failure(Failure::default(), error, trace.trim()) };
+    FailedTest { file: String::new(), class, name, is_error: word == "ERROR", failure }
 }
 
 /// `Failed`, `Timeout`, `Exception: SegFault`, and what the program printed.

@@ -14,6 +14,8 @@ pub(super) struct Counts {
     /// Failing tests and errors that were reported one by one.
     pub failures_found: u64,
     pub errors_found: u64,
+    /// Tests that unittest reported one by one and has not summed up yet.
+    pub unsummed: u64,
     /// Failures that one tool sums up and a tool run by it reports.
     pub told_inside: u64,
 }
@@ -57,7 +59,8 @@ impl Counts {
             }
         }
         if let Some(total) = total {
-            // A tool that prints the sum may leave out how many passed.
+            // A tool that prints the sum may leave out how many passed, and unittest how many failed.
+            let parts = if parts > 0 { parts } else { std::mem::take(&mut self.unsummed) };
             self.total += total.saturating_sub(parts);
         }
     }

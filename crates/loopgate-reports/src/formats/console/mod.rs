@@ -12,7 +12,7 @@ mod tools;
 
 use std::collections::HashMap;
 
-use loopgate_core::evidence::{Failure, Finding, SourceLocation, TestState};
+use loopgate_core::evidence::{Failure, Finding, TestState};
 
 pub(super) use self::go::Go;
 use self::{
@@ -20,15 +20,13 @@ use self::{
     counts::Counts,
     tools::{BlockReader, Found, Means, Part, Row, Section},
 };
-use super::{github_annotations, tap::explained, tool_text::LineReader};
+use super::{github_annotations, tap::explained};
 use crate::{Case, Clip, Collector, Flaw, Mark, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
 
 /// Tests remembered, to separate those that only a list names from those that have a block.
 const MAX_TOLD: usize = 10_000;
-/// Places remembered of tests that a list names later.
-const MAX_PLACES: usize = 500;
 /// Files of which is kept why Node could not run them.
 const MAX_CRASHES: usize = 20;
 /// Files remembered of tests of one name.
@@ -45,8 +43,21 @@ fn is_session(line: &str) -> bool {
 }
 
 pub(super) fn is_line(line: &str) -> bool {
-    let marks = |row: &Row| row.within.is_none() && !matches!(row.means, Means::File | Means::End | Means::Pass);
-    Go::begins_with(line) || tools::first(line, marks).is_some()
+    let is_silent =
+        |row: &Row| matches!(row.means, Means::File | Means::End | Means::Pass | Means::Begun | Means::Ended);
+    Go::begins_with(line) || tools::first(line, |row| row.within.is_none() && !is_silent(row)).is_some()
+}
+
+/// Whether only Python's `unittest` writes such a line.
+pub(super) fn is_unittest(line: &str) -> bool {
+    let is_own = |row: &Row| {
+        row.tool().reader == Some(BlockReader::Unittest)
+            && matches!(row.means, Means::Counts | Means::Block | Means::Passed)
+    };
+    tools::first(line, is_own).is_some_and(|found| {
+        let name = found.group("name");
+        name.is_empty() || name.contains(" (") && name.contains(".") || name.contains("(__main__)")
+    })
 }
 
 /// Reads lines.
@@ -66,12 +77,10 @@ pub(super) struct Console {
     go: Go,
     /// Where a template is used in which a compiler finds an error: the error's own place is the library's.
     instantiated: Option<String>,
-    /// What a tool said ahead of naming its tests, and where.
-    places: Vec<(String, SourceLocation)>,
+    /// The test that has begun, of a tool that names each in a line.
+    begun: Option<String>,
     /// What CTest shows of a test while it runs, with `-V`.
     shown: Option<Shown>,
-    /// CTest's block of a program whose own tests report what failed.
-    outer: Option<Block>,
     /// What Node said of each file that it could not run to its end.
     crashes: Vec<Clip>,
     in_crash: bool,
@@ -87,31 +96,25 @@ struct Shown {
     found: u64,
 }
 
-impl LineReader for Console {
-    fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
-        self.clean_line(&text::clean(line), out);
-        true
+impl Console {
+    /// Whether nothing is open that a further line could belong to.
+    pub fn is_idle(&self) -> bool {
+        self.open.is_none()
     }
 
-    fn is_idle(&self) -> bool {
-        self.open.is_none() && self.outer.is_none()
-    }
-
-    fn end(mut self: Box<Self>, out: &mut Collector<'_>) {
+    pub fn end(mut self, out: &mut Collector<'_>) {
         self.close(out);
-        self.close_outer(out);
         self.go.end(out);
         if out.holds_nothing() {
             self.annotations.into_iter().for_each(|finding| github_annotations::tell(finding, out));
         }
-        if !self.counts.tell(out) && !self.told.is_empty() {
+        if !self.counts.tell(out) && (!self.told.is_empty() || self.counts.unsummed > 0) {
             out.notes.flaw(Flaw::NoEnd, || "the run is not summed up");
         }
     }
-}
 
-impl Console {
-    fn clean_line(&mut self, line: &str, out: &mut Collector<'_>) {
+    /// Takes a cleaned line.
+    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
         if self.annotations.len() < MAX_ANNOTATIONS {
             self.annotations.extend(github_annotations::annotation(line));
         }
@@ -141,11 +144,8 @@ impl Console {
             }
             return;
         }
-        match (found.row.means, &self.open) {
-            (Means::Pass, Some(open)) if open.tool == found.row.tool => self.open = None,
-            (Means::Section((_, Part::Failures)), Some(open)) if is_ctest(open.tool) => {
-                self.outer = self.open.take();
-            }
+        match &self.open {
+            Some(open) if found.row.means == Means::Pass && open.tool == found.row.tool => self.open = None,
             _ => self.close(out),
         }
         self.found(&found, line, out);
@@ -154,9 +154,6 @@ impl Console {
     /// A line that matters, behind the block that was open.
     fn found(&mut self, found: &Found<'_>, line: &str, out: &mut Collector<'_>) {
         let (row, group) = (found.row, |name: &str| Some(found.group(name)).filter(|text| !text.is_empty()));
-        if is_ctest(row.tool) {
-            self.close_outer(out);
-        }
         if let Some(counts) = group("counts") {
             self.counts.add(counts);
             self.framework(row.tool, out);
@@ -185,15 +182,23 @@ impl Console {
                 self.file = group("file").map(|file| (row.tool, text::path(file), numbers::line(found.group("line"))));
             }
             Means::Listed => self.listed(found, out),
-            Means::Place if self.places.len() < MAX_PLACES => {
-                let place = text::location(found.group("file"), numbers::line(found.group("line")));
-                self.places.push((found.group("message").to_owned(), place));
+            Means::Begun => self.begun = group("name").map(str::to_owned),
+            Means::Passed | Means::Ended => {
+                let begun = self.begun.take();
+                // A failing test has its own block further down.
+                let name = group("name").map(str::to_owned).or(begun).filter(|_| group("failed").is_none());
+                let state = if group("skipped").is_some() { TestState::Skipped } else { TestState::Passed };
+                if let Some((class, method)) = name.as_deref().map(block::of_unittest) {
+                    self.counts.unsummed += 1;
+                    self.framework(row.tool, out);
+                    out.case(Case::new(&class, &method, state), Failure::default);
+                }
             }
             Means::End if !found.group("number").is_empty() => {
                 let mark = format!("{}: ", found.group("number"));
                 self.shown = Some(Shown { mark, text: Clip::default(), found: self.counts.failures_found });
             }
-            Means::Place | Means::Counts | Means::End | Means::Pass => {}
+            Means::Counts | Means::End | Means::Pass => {}
         }
     }
 
@@ -209,7 +214,7 @@ impl Console {
             }
             _ => true,
         };
-        let is_apart = row.means != Means::Place || self.open.is_none();
+        let is_apart = row.means != Means::Ended || self.begun.is_some();
         let is_announced = || {
             let begins = |known: &String| {
                 known.strip_prefix(line.trim()).is_some_and(|rest| rest.is_empty() || rest.starts_with(' '))
@@ -264,14 +269,6 @@ impl Console {
         }
     }
 
-    /// CTest goes on after a program that has tests of its own.
-    fn close_outer(&mut self, out: &mut Collector<'_>) {
-        if let Some(block) = self.outer.take() {
-            self.open = Some(block);
-            self.close(out);
-        }
-    }
-
     /// The open block is over.
     fn close(&mut self, out: &mut Collector<'_>) {
         let Some(block) = self.open.take().filter(|block| !block.is_output) else { return };
@@ -292,13 +289,13 @@ impl Console {
     }
 
     fn report(&mut self, at: usize, test: FailedTest, out: &mut Collector<'_>) {
-        let (tool, FailedTest { file, name, phase, mut failure }) = (tools::tool(at), test);
+        let (tool, FailedTest { file, class, name, is_error, mut failure }) = (tools::tool(at), test);
         failure = explained(failure, &file, self.crashes.iter().map(Clip::text));
         if tool.repeats && self.is_told(&file, &name) {
             return;
         }
         self.remember(&file, &name);
-        let is_error = tool.counts_files && (name.is_empty() || !phase.is_empty());
+        let is_error = is_error || tool.counts_files && name.is_empty();
         let state = if is_error { TestState::Errored } else { TestState::Failed };
         if name.is_empty() {
             // A file that could not be loaded is no test, but these count it.
@@ -309,7 +306,8 @@ impl Console {
             }
             return;
         }
-        out.case(Case { class: phase, ..Case::in_file(&file, &name, state) }, || failure);
+        out.case(Case { class: &class, ..Case::in_file(&file, &name, state) }, || failure);
+        self.counts.unsummed += u64::from(tool.reader == Some(BlockReader::Unittest));
         *(if is_error { &mut self.counts.errors_found } else { &mut self.counts.failures_found }) += 1;
     }
 
@@ -333,19 +331,14 @@ impl Console {
             return;
         }
         let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
-        let mut failure = Failure {
+        let failure = Failure {
             test_name: known(&text::name(&name)),
             test_file: known(&file),
             error_message: text::name(Some(group("message")).filter(|it| !it.is_empty()).unwrap_or("the test failed")),
             source: known(group("file")).map(|file| text::location(&file, numbers::line(group("line")))),
             ..Failure::default()
         };
-        let said = self.places.iter().position(|(message, _)| message == group("message"));
-        if let Some((_, place)) = said.map(|at| self.places.swap_remove(at)) {
-            failure.line_number = place.line.filter(|_| place.file.ends_with(&file));
-            failure.source = Some(place);
-        }
-        self.report(tool, FailedTest { file, name, phase: "", failure }, out);
+        self.report(tool, FailedTest { file, class: String::new(), name, is_error: false, failure }, out);
     }
 
     fn remember(&mut self, file: &str, name: &str) {
@@ -379,7 +372,7 @@ fn is_named_by(open: &Block, row: &Row) -> bool {
     open.tool == row.tool
         && match row.means {
             Means::NamedEnd => true,
-            Means::Name => open.is_bare() && !open.is_named(),
+            Means::Name => open.is_bare() && open.names.is_empty(),
             Means::Block => open.is_bare() && row.tool().shares_text,
             _ => false,
         }
@@ -418,12 +411,12 @@ mod tests {
                        ____ test_warm ____\nStart 1: warm up\nE       assert 2 == 3\n\na.py:3: AssertionError\n\
                        ========================= 1 failed in 0.01s =========================\n";
         assert_eq!(failures(printed), [("test_warm".to_owned(), "assert 2 == 3".to_owned())]);
-        // A program with tests of its own: its failure is counted once.
+        // A program with tests of its own fails, and so does its test.
         let inside = format!(
             "    Start 9: port\n1/1 Test #9: port ....***Failed    0.00 sec\n{printed}{}",
             &end[end.find("\n\n0%").unwrap()..]
         );
         let results = read("test", inside.as_bytes(), &ReadOptions::default()).results.unwrap();
-        assert_eq!((results.total, results.failed), (1, 1));
+        assert_eq!((results.total, results.failed), (2, 2));
     }
 }

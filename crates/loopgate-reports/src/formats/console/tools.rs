@@ -2,9 +2,9 @@
 
 use std::sync::LazyLock;
 
-use loopgate_core::evidence::TestFramework;
+use loopgate_core::{evidence::TestFramework, source_files::Pattern};
 use regex::{Captures, Regex, RegexSet};
-use serde::{Deserialize, Deserializer};
+use serde::Deserialize;
 
 /// Makes the list of files.
 macro_rules! files {
@@ -14,9 +14,9 @@ macro_rules! files {
 }
 
 /// Earlier files win, and in a file earlier rows: Playwright numbers its blocks as mocha does, and linters write as anyone.
-const FILES: [(&str, &str); 31] = files! {
-    "jest" "starters" "pytest" "playwright" "vitest" "mocha" "node_test" "rspec" "phpunit" "junit_console" "gradle"
-    "surefire" "ctest" "gtest" "catch2" "minitest" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
+const FILES: [(&str, &str); 32] = files! {
+    "jest" "starters" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "rspec" "phpunit" "junit_console"
+    "gradle" "surefire" "ctest" "gtest" "catch2" "minitest" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
     "busted" "uvu" "ava" "behave" "zig" "testthat" "linters"
 };
 const PROOF: &str = "the files are part of the program, and a test reads them";
@@ -39,23 +39,20 @@ pub(super) struct Tool {
     pub announces: bool,
     /// It may say of a failure twice.
     pub repeats: bool,
-    /// It counts a file that cannot be loaded, and what fails around a test, as an error.
+    /// It counts a file that cannot be loaded as an error.
     pub counts_files: bool,
     /// The line that begins a block is part of what it says.
     pub has_heading: bool,
     /// What stands between the parts of a name.
     pub parts: Option<String>,
     /// What every line of a block begins with.
-    #[serde(deserialize_with = "expression")]
-    pub margin: Option<Regex>,
+    pub margin: Option<Pattern>,
     /// What is no part of a message.
-    #[serde(deserialize_with = "expression")]
-    pub without: Option<Regex>,
+    pub without: Option<Pattern>,
     /// Matched against the name of a block, a line end, and its text. Groups: `name`, `test_file` and `test_line` of the
     /// test; `file` and `line` where it failed; `message`; `expected` and `actual`, where the tool prints both without labels;
     /// `text`, if only a part of the block counts.
-    #[serde(deserialize_with = "expression")]
-    pub block: Option<Regex>,
+    pub block: Option<Pattern>,
     row: Vec<RowFields>,
     /// Texts for the test below.
     #[serde(rename = "sample")]
@@ -68,6 +65,7 @@ pub(super) struct Tool {
 pub(super) enum BlockReader {
     Pytest,
     Ctest,
+    Unittest,
 }
 
 #[derive(Debug, Deserialize)]
@@ -119,14 +117,18 @@ pub(super) enum Means {
     End,
     /// The open block is over, and its test passed.
     Pass,
+    /// This test passed, or was skipped or failed, if the groups `skipped` or `failed` are captured.
+    Passed,
+    /// A test begins that may end in a line below.
+    Begun,
+    /// The test that has begun ends.
+    Ended,
     /// What follows is about this file.
     File,
     /// A compiler's or linter's finding; what follows up to an empty line explains it.
     Finding,
     /// How many tests there were; `Counts::add` knows the words.
     Counts,
-    /// Where something failed whose test a list names later, with the same message.
-    Place,
     /// A failing test's name in a list.
     Listed,
 }
@@ -195,11 +197,6 @@ impl Found<'_> {
 pub(super) fn first<'t>(line: &'t str, counts: impl Fn(&Row) -> bool) -> Option<Found<'t>> {
     let row = TABLE.set.matches(line).into_iter().map(|at| &TABLE.rows[at]).find(|row| counts(row))?;
     Some(Found { row, captures: row.pattern.captures(line)? })
-}
-
-fn expression<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Regex>, D::Error> {
-    let pattern = String::deserialize(deserializer)?;
-    Regex::new(&pattern).map(Some).map_err(serde::de::Error::custom)
 }
 
 #[cfg(test)]

@@ -1,7 +1,6 @@
 //! What is read of the places that tools name.
 
 use super::*;
-use crate::failure::read::changes::ChangedFile;
 
 /// The frames of a trace or diagnostic, innermost first, the cause of a chain before what it caused.
 fn frames(trace: &str, changes: &Changes) -> Vec<Frame> {
@@ -238,7 +237,7 @@ Actual:   20
 
 mod jvm {
 
-    use super::{ChangedFile, Changes, FrameOrigin, frames, shown};
+    use super::{Changes, FrameOrigin, frames, shown};
 
     const TRACE: &str = "\
 org.opentest4j.AssertionFailedError: expected: <30> but was: <20>
@@ -267,7 +266,7 @@ org.opentest4j.AssertionFailedError: expected: <30> but was: <20>
     #[test]
     fn classes_are_found_below_the_source_directory() {
         let path = "app/src/test/java/com/acme/shop/CartTest.java";
-        let changes = Changes::new([ChangedFile { path: path.to_owned(), added: [].into() }]);
+        let changes = Changes::new([(path.to_owned(), [].into())]);
         let frames = frames(TRACE, &changes);
         assert!(frames.iter().any(|frame| frame.file == path && frame.origin == FrameOrigin::Changed));
     }

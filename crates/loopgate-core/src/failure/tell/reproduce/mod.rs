@@ -104,8 +104,7 @@ fn one(failure: &Failure, check: Option<&CheckContext<'_>>, directory: &str) -> 
         }
     }
     let failure = seen_from(directory, failure.clone());
-    let command = select::of_test(runner, &failure, &start).or_else(|| select::of_file(runner, &failure, &start))?;
-    at(directory, command)
+    at(directory, select::command(runner, &failure, &start)?)
 }
 
 /// The command in a directory below the top.

@@ -87,11 +87,6 @@ impl Start {
         })
     }
 
-    /// The program, if the command shows it.
-    pub fn known(&self) -> Option<&str> {
-        Some(self.program.as_str()).filter(|program| !program.is_empty())
-    }
-
     /// Whether the command itself says which package of a workspace it is for.
     pub fn chooses_package(&self) -> bool {
         let choices =

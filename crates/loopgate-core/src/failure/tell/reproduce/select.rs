@@ -11,22 +11,15 @@ use crate::{
     source_files::{Runner, is_test},
 };
 
-/// The command that runs the test alone.
-pub fn of_test(runner: &Runner, failure: &Failure, start: &Start) -> Option<String> {
-    let name = failure.test_name.as_deref().map(str::trim)?;
-    if name.is_empty() || Some(name) == failure.test_file.as_deref() {
-        return None;
-    }
-    let values =
-        Values { name, file: test_file(failure).map(paths::tidy).filter(|file| is_test(file)), failure, start };
-    runner.test.iter().find_map(|template| values.fill(template))
-}
-
-/// All tests of the file, for a failure that stopped it before any test had a name.
-pub fn of_file(runner: &Runner, failure: &Failure, start: &Start) -> Option<String> {
-    let file = Some(test_file(failure).map(paths::tidy).filter(|file| is_test(file))?);
-    let values = Values { name: "", file, failure, start };
-    runner.file.iter().find_map(|template| values.fill(template))
+/// The command that runs the test alone, otherwise all tests of its file: a failure may stop it before any test has a name.
+pub fn command(runner: &Runner, failure: &Failure, start: &Start) -> Option<String> {
+    let name = failure.test_name.as_deref().map(str::trim);
+    let name = name.filter(|name| !name.is_empty() && Some(*name) != failure.test_file.as_deref());
+    let file = test_file(failure).map(paths::tidy).filter(|file| is_test(file));
+    let values = Values { name: name.unwrap_or_default(), file, failure, start };
+    let of_test = runner.test.iter().filter(|_| name.is_some());
+    let of_file = runner.file.iter().filter(|_| values.file.is_some());
+    of_test.chain(of_file).find_map(|template| values.fill(template))
 }
 
 /// What the templates of a runner are filled with.
@@ -45,7 +38,8 @@ impl Values<'_> {
             Some((word, template)) => Some(template).filter(|_| self.start.words.iter().any(|own| own == word))?,
             None => template,
         };
-        let mut words = vec![self.start.known()?.to_owned()];
+        // It is empty where the command would have to show it and does not.
+        let mut words = vec![Some(self.start.program.clone()).filter(|program| !program.is_empty())?];
         for part in template.split_inclusive(']') {
             let (needed, dispensable) = part.split_once('[').unwrap_or((part, ""));
             words.extend(self.words(needed)?);
