@@ -1,6 +1,6 @@
 //! From the tree to the types of the file, by serde; what does not fit is a [`Problem`] with its place.
 
-use std::{fmt, slice, sync::LazyLock};
+use std::{cell::Cell, fmt, slice, sync::LazyLock};
 
 use indexmap::map;
 use serde::{
@@ -19,8 +19,46 @@ use super::{
 };
 
 /// Makes a type of the file from a tree.
-pub(super) fn from_node<T: DeserializeOwned>(node: &Node) -> Result<T, Problem> {
-    T::deserialize(node).map_err(|problem| problem.at(node.place))
+pub(super) fn from_node<T: DeserializeOwned>(node: &Node, matchers: &Matchers) -> Result<T, Problem> {
+    T::deserialize(NodeReader { node, matchers }).map_err(|problem| problem.at(node.place))
+}
+
+/// How many globs and regular expressions were read. An expression may compile to 1 MiB; so many of them fit in a server
+/// that holds many configurations.
+#[derive(Debug, Default)]
+pub(super) struct Matchers {
+    globs: Cell<usize>,
+    pub patterns: Cell<usize>,
+}
+
+const MAX_GLOBS: usize = 500;
+pub(super) const MAX_PATTERNS: usize = 128;
+
+impl Matchers {
+    pub fn are_too_many(&self) -> bool {
+        self.globs.get() > MAX_GLOBS || self.patterns.get() > MAX_PATTERNS
+    }
+
+    /// Counts a type of this name, if it is one of the core's matchers.
+    fn count(&self, name: &str) -> Result<(), Problem> {
+        let (count, most, what, hint) = match name {
+            "WrittenGlob" => (&self.globs, MAX_GLOBS, "globs", "join some of them with `{…,…}`"),
+            "WrittenPattern" => (&self.patterns, MAX_PATTERNS, "regular expressions", "join some of them with `|`"),
+            _ => return Ok(()),
+        };
+        count.set(count.get() + 1);
+        match count.get() > most {
+            true => Err(Problem::custom(format!("more than {most} {what} in one configuration\n{hint}"))),
+            false => Ok(()),
+        }
+    }
+}
+
+/// Reads a node of the tree.
+#[derive(Clone, Copy)]
+struct NodeReader<'de> {
+    node: &'de Node,
+    matchers: &'de Matchers,
 }
 
 static NOTHING: LazyLock<Map> = LazyLock::new(Map::new);
@@ -32,16 +70,6 @@ impl Node {
             Kind::Null => &[],
             Kind::List(items) => items,
             _ => slice::from_ref(self),
-        }
-    }
-
-    /// The entries of a map. Of the fields of a struct those with nothing after their key are left out.
-    fn entries(&self, fields: &'static [&'static str]) -> Result<Entries<'_>, Problem> {
-        match &self.kind {
-            Kind::Null => Ok(Entries { rest: NOTHING.iter(), fields, value: None }),
-            Kind::Map(map) => Ok(Entries { rest: map.iter(), fields, value: None }),
-            // A struct would take a list for its fields in order, which is never meant.
-            _ => Err(Problem::invalid_type(self.unexpected(), &"keys with values").at(self.place)),
         }
     }
 
@@ -58,37 +86,57 @@ impl Node {
     }
 }
 
+impl<'de> NodeReader<'de> {
+    /// The items of a list.
+    fn items(self) -> Items<'de> {
+        Items(self.node.items().iter(), self.matchers)
+    }
+
+    /// The entries of a map. Of the fields of a struct those with nothing after their key are left out.
+    fn entries(self, fields: &'static [&'static str]) -> Result<Entries<'de>, Problem> {
+        let rest = match &self.node.kind {
+            Kind::Null => NOTHING.iter(),
+            Kind::Map(map) => map.iter(),
+            // A struct would take a list for its fields in order, which is never meant.
+            _ => {
+                return Err(Problem::invalid_type(self.node.unexpected(), &"keys with values").at(self.node.place));
+            }
+        };
+        Ok(Entries { rest, fields, value: None, matchers: self.matchers })
+    }
+}
+
 /// A key with nothing after it, whose lines are perhaps commented out, is as if it were not there: an absent option,
 /// an empty list or map.
-impl<'de> Deserializer<'de> for &'de Node {
+impl<'de> Deserializer<'de> for NodeReader<'de> {
     type Error = Problem;
 
     fn deserialize_any<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        let result = match &self.kind {
+        let result = match &self.node.kind {
             Kind::Null => visitor.visit_unit(),
             Kind::Bool(value) => visitor.visit_bool(*value),
             Kind::Whole(value) => visitor.visit_i64(*value),
             Kind::Float(value) => visitor.visit_f64(*value),
             Kind::Text(text) => visitor.visit_borrowed_str(text),
-            Kind::List(items) => visitor.visit_seq(Items(items.iter())),
+            Kind::List(_) => visitor.visit_seq(self.items()),
             Kind::Map(_) => visitor.visit_map(self.entries(&[])?),
         };
-        result.map_err(|problem| problem.at(self.place))
+        result.map_err(|problem| problem.at(self.node.place))
     }
 
     fn deserialize_option<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        match self.kind {
+        match self.node.kind {
             Kind::Null => visitor.visit_none(),
             _ => visitor.visit_some(self),
         }
     }
 
     fn deserialize_seq<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_seq(Items(self.items().iter())).map_err(|problem| problem.at(self.place))
+        visitor.visit_seq(self.items()).map_err(|problem| problem.at(self.node.place))
     }
 
     fn deserialize_map<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_map(self.entries(&[])?).map_err(|problem| problem.at(self.place))
+        visitor.visit_map(self.entries(&[])?).map_err(|problem| problem.at(self.node.place))
     }
 
     fn deserialize_struct<V: Visitor<'de>>(
@@ -97,11 +145,12 @@ impl<'de> Deserializer<'de> for &'de Node {
         fields: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        visitor.visit_map(self.entries(fields)?).map_err(|problem| problem.at(self.place))
+        visitor.visit_map(self.entries(fields)?).map_err(|problem| problem.at(self.node.place))
     }
 
-    fn deserialize_newtype_struct<V: Visitor<'de>>(self, _: &'static str, visitor: V) -> Result<V::Value, Problem> {
-        visitor.visit_newtype_struct(self).map_err(|problem| problem.at(self.place))
+    fn deserialize_newtype_struct<V: Visitor<'de>>(self, name: &'static str, visitor: V) -> Result<V::Value, Problem> {
+        let counted = self.matchers.count(name).and_then(|()| visitor.visit_newtype_struct(self));
+        counted.map_err(|problem| problem.at(self.node.place))
     }
 
     /// A word, or one key that says which with a value that says what.
@@ -111,7 +160,7 @@ impl<'de> Deserializer<'de> for &'de Node {
         variants: &'static [&'static str],
         visitor: V,
     ) -> Result<V::Value, Problem> {
-        let result = match &self.kind {
+        let result = match &self.node.kind {
             kind if name == SHORT_OR => {
                 let variant = if matches!(kind, Kind::Map(_) | Kind::Null) { "Long" } else { "Short" };
                 let alone = MapDeserializer::new(std::iter::once((variant, self)));
@@ -124,22 +173,22 @@ impl<'de> Deserializer<'de> for &'de Node {
             Kind::Map(map) => match (map.first(), map.get_index(1)) {
                 (Some(_), None) => visitor.visit_enum(MapAccessDeserializer::new(self.entries(&[])?)),
                 (Some(first), Some(second)) => Err(two_at_once(first, second, variants)),
-                (None, _) => Err(Problem::invalid_type(self.unexpected(), &OneOf(variants))),
+                (None, _) => Err(Problem::invalid_type(self.node.unexpected(), &OneOf(variants))),
             },
-            _ => Err(Problem::invalid_type(self.unexpected(), &OneOf(variants))),
+            _ => Err(Problem::invalid_type(self.node.unexpected(), &OneOf(variants))),
         };
-        result.map_err(|problem| match &self.kind {
+        result.map_err(|problem| match &self.node.kind {
             Kind::Text(word) if name != SHORT_OR && variants.contains(&word.as_str()) => {
-                Problem::wrong(self.place, format!("`{word}` needs a value"))
+                Problem::wrong(self.node.place, format!("`{word}` needs a value"))
                     .hint(format!("write it as a key: `{word}: …`"))
             }
-            _ => problem.at(self.place),
+            _ => problem.at(self.node.place),
         })
     }
 
     /// Only a word of an enumeration that stands as a key asks for nothing.
     fn deserialize_unit<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Problem> {
-        Err(Problem::custom("this word takes no value; write it alone").at(self.place))
+        Err(Problem::custom("this word takes no value; write it alone").at(self.node.place))
     }
 
     forward_to_deserialize_any! {
@@ -177,13 +226,15 @@ impl de::Expected for OneOf {
     }
 }
 
-struct Items<'de>(slice::Iter<'de, Node>);
+struct Items<'de>(slice::Iter<'de, Node>, &'de Matchers);
 
 impl<'de> de::SeqAccess<'de> for Items<'de> {
     type Error = Problem;
 
     fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
-        self.0.next().map(|node| seed.deserialize(node).map_err(|problem| problem.at(node.place))).transpose()
+        let Some(node) = self.0.next() else { return Ok(None) };
+        let item = seed.deserialize(NodeReader { node, matchers: self.1 });
+        item.map(Some).map_err(|problem| problem.at(node.place))
     }
 
     fn size_hint(&self) -> Option<usize> {
@@ -195,6 +246,7 @@ struct Entries<'de> {
     rest: map::Iter<'de, String, Entry>,
     fields: &'static [&'static str],
     value: Option<&'de Node>,
+    matchers: &'de Matchers,
 }
 
 impl<'de> de::MapAccess<'de> for Entries<'de> {
@@ -210,11 +262,11 @@ impl<'de> de::MapAccess<'de> for Entries<'de> {
 
     fn next_value_seed<V: DeserializeSeed<'de>>(&mut self, seed: V) -> Result<V::Value, Problem> {
         let node = self.value.take().ok_or_else(|| Problem::custom("a value was asked for before its key"))?;
-        seed.deserialize(node).map_err(|problem| problem.at(node.place))
+        seed.deserialize(NodeReader { node, matchers: self.matchers }).map_err(|problem| problem.at(node.place))
     }
 }
 
-impl<'de> IntoDeserializer<'de, Problem> for &'de Node {
+impl<'de> IntoDeserializer<'de, Problem> for NodeReader<'de> {
     type Deserializer = Self;
 
     fn into_deserializer(self) -> Self {

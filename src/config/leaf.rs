@@ -2,48 +2,12 @@
 
 use std::borrow::Cow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
-use serde::{
-    Deserialize, Deserializer,
-    de::{self, Unexpected},
-};
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::{Deserialize, de::Unexpected};
 
-use loopgate_core::{Login, config_value, policy::ConfigValue, schema_of, stage::Stage};
+use loopgate_core::{Login, config_value, policy::ConfigValue, stage::Stage};
 
 config_value!([] Transition, [] Handle, [] EnvName, [] EnvValue, [] Off);
-
-/// `true`, for conditions that are only ever written to be asked for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Yes;
-
-impl<'de> Deserialize<'de> for Yes {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        if bool::deserialize(deserializer)? {
-            Ok(Self)
-        } else {
-            Err(de::Error::custom("`false` is not a condition\nwrite `not: { … : true }`, or leave it out"))
-        }
-    }
-}
-
-schema_of!([] Yes, json_schema!({ "const": true }));
-
-/// The version of the file's format.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Version;
-
-impl<'de> Deserialize<'de> for Version {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        match i64::deserialize(deserializer)? {
-            1 => Ok(Self),
-            other => {
-                Err(de::Error::custom(format!("version {other} is not known to this Loopgate\nwrite `version: 1`")))
-            }
-        }
-    }
-}
-
-schema_of!([] Version, json_schema!({ "const": 1 }));
 
 /// The value of an environment variable: text, or what YAML takes for a number or a truth value.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -158,34 +122,6 @@ impl ConfigValue for EnvName {
 
     fn schema() -> Schema {
         json_schema!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" })
-    }
-}
-
-/// A list that must not be empty, because an empty list would silently match nothing.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct NonEmpty<T>(pub Vec<T>);
-
-impl<'de, T: Deserialize<'de>> Deserialize<'de> for NonEmpty<T> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let items = Vec::deserialize(deserializer)?;
-        if items.is_empty() {
-            return Err(de::Error::custom("an empty list matches nothing\nwrite at least one, or leave out the key"));
-        }
-        Ok(Self(items))
-    }
-}
-
-impl<T: JsonSchema> JsonSchema for NonEmpty<T> {
-    fn inline_schema() -> bool {
-        true
-    }
-
-    fn schema_name() -> Cow<'static, str> {
-        format!("NonEmpty_{}", T::schema_name()).into()
-    }
-
-    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        json_schema!({ "type": "array", "items": generator.subschema_for::<T>(), "minItems": 1 })
     }
 }
 

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::{
-    de, layer,
+    de::{self, MAX_PATTERNS, Matchers},
+    layer,
     lower::Lowering,
     node::{Kind, Node},
     presets::Presets,
@@ -176,11 +177,12 @@ type Torn = HashSet<(Place, Option<String>)>;
 
 /// The tree as a file, or all that does not fit: each misfit is taken out, and the rest is tried again.
 fn typed(tree: &Node) -> Result<File, Vec<Problem>> {
-    let mut next = match de::from_node(tree) {
+    let mut matchers = Matchers::default();
+    let mut next = match de::from_node(tree, &matchers) {
         Ok(file) => return Ok(file),
         Err(problem) => Some(problem),
     };
-    let (mut rest, mut problems, mut torn) = (tree.clone(), Vec::new(), Torn::new());
+    let (mut rest, mut problems, mut torn, mut compiled) = (tree.clone(), Vec::new(), Torn::new(), 0);
     // Every misfit takes one round, and perhaps two more for what misses it.
     for _ in 0..3 * MOST_ERRORS {
         let Some(problem) = next else { break };
@@ -194,10 +196,14 @@ fn typed(tree: &Node) -> Result<File, Vec<Problem>> {
         if !is_ours && problems.len() < MOST_ERRORS {
             problems.push(problem);
         }
-        if !(rest.take_out(place, is_key, &mut torn) || rest.take_out(place, true, &mut torn)) {
+        // Compiling expressions takes long: what is wrong beyond these rounds is reported the next time.
+        compiled += matchers.patterns.get();
+        let is_enough = matchers.are_too_many() || compiled > 3 * MAX_PATTERNS;
+        if is_enough || !(rest.take_out(place, is_key, &mut torn) || rest.take_out(place, true, &mut torn)) {
             break;
         }
-        next = de::from_node::<File>(&rest).err();
+        matchers = Matchers::default();
+        next = de::from_node::<File>(&rest, &matchers).err();
     }
     Err(problems)
 }

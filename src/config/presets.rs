@@ -1,29 +1,20 @@
 //! What is built in. The gates every repository starts with: `config/presets/` has one file for each, with the gate and its
 //! rules. The defaults of all keys.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Arc, LazyLock},
-};
+use std::sync::{Arc, LazyLock};
 
 use indexmap::IndexMap;
-use serde::Deserialize;
 
 use super::{
-    de,
-    leaf::ShortOr,
+    de::{self, Matchers},
     node::{Entry, Kind, Map, Node},
     problem::{Layer, Place, Problem},
     source::Source,
     yaml,
 };
 use loopgate_core::{
-    GateName, PatternName, TemplateName,
-    policy::{
-        ChosenRules, GatePreset, GateRole, GateRule, HybridHold, ManifestChange, NameGlob, PathGlobs, Pattern,
-        RuleBook, RuleCondition, RuleExample, RuleSide, RuleTier,
-    },
-    source_files::FileKind,
+    GateName,
+    policy::{ChosenRules, GatePreset, GateRule, RuleBook, RuleTier},
 };
 
 macro_rules! files {
@@ -35,70 +26,15 @@ macro_rules! files {
 /// The files, each by the name of its gate.
 const FILES: [(&str, &str, &str); 6] = files!["architecture", "security", "database", "external", "deploy", "agents"];
 
-/// The rules that `api: true` asks, each of which opens there.
-const API: [&str; 4] = ["public-contract", "route-file", "route", "controller"];
-
 /// What lies below every configuration.
 #[derive(Debug)]
 pub(super) struct Presets {
     /// The gates as a configuration of the lowest layer.
     pub tree: Node,
     /// What only the presets say of gates.
-    pub gates: IndexMap<GateName, PresetSection>,
+    pub gates: IndexMap<GateName, GatePreset>,
     /// The rules of all of them.
     pub rules: Arc<RuleBook>,
-}
-
-/// The key `preset` of a gate: what a preset says, and no configuration can.
-#[derive(Clone, Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct PresetSection {
-    /// The team that approves if no approver is named, if it exists: a slug without its organisation.
-    pub team: String,
-    template: TemplateName,
-    boxes: usize,
-    hybrid: HybridHold,
-    role: Option<GateRole>,
-    /// It is none of the gates that every repository starts with: a configuration names it.
-    #[serde(default)]
-    pub only_where_written: bool,
-}
-
-impl PresetSection {
-    pub fn lower(&self) -> GatePreset {
-        GatePreset { template: self.template.clone(), boxes: self.boxes, hybrid: self.hybrid, role: self.role }
-    }
-}
-
-/// A rule as it is written. It looks at exactly one thing.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct RuleSection {
-    id: PatternName,
-    says: String,
-    tier: RuleTier,
-    path: Option<Vec<String>>,
-    added: Option<ShortOr<Vec<String>, MatchSection>>,
-    removed: Option<ShortOr<Vec<String>, MatchSection>>,
-    changed: Option<ShortOr<Vec<String>, MatchSection>>,
-    manifest: Option<ManifestChange>,
-    new: Option<NewThing>,
-    r#in: Option<BTreeSet<FileKind>>,
-    opens: Vec<String>,
-    quiet: Vec<String>,
-}
-
-/// An expression over one line.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct MatchSection {
-    r#match: String,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(rename_all = "snake_case")]
-enum NewThing {
-    Folder,
 }
 
 impl Presets {
@@ -120,19 +56,23 @@ impl Presets {
             let mut tree = yaml::read(Source::new(file, text), Layer::Builtin)?;
             let mut entry = tree.take("gate").ok_or_else(|| Problem::missing(start, "gate"))?;
             let preset = entry.node.take("preset").ok_or_else(|| Problem::missing(start, "preset"))?;
-            gates.insert(gate.clone(), de::from_node(&preset.node)?);
+            gates.insert(gate.clone(), de::from_node(&preset.node, &Matchers::default())?);
             entries.insert(name.to_owned(), entry);
-            if let Some(written) = tree.take("rules") {
-                let written: Vec<RuleSection> = de::from_node(&written.node)?;
+            let Some(mut written) = tree.take("rules") else { continue };
+            if let Kind::List(written) = &mut written.node.kind {
                 for rule in written {
-                    rules.push(rule.lower(&gate)?);
+                    let Kind::Map(keys) = &mut rule.kind else { continue };
+                    let gate = Node { place: start, kind: Kind::Text(name.to_owned()) };
+                    keys.insert("gate".to_owned(), Entry { key: start, node: gate });
                 }
             }
+            rules.extend(de::from_node::<Vec<GateRule>>(&written.node, &Matchers::default())?);
         }
         let place = Place::start(Layer::Builtin);
         let gates_entry = Entry { key: place, node: Node { place, kind: Kind::Map(entries) } };
         let tree = Node { place, kind: Kind::Map(Map::from_iter([("gates".to_owned(), gates_entry)])) };
-        Ok(Self { tree, gates, rules: Arc::new(RuleBook::new(rules)) })
+        let rules = RuleBook::new(rules).map_err(|error| Problem::wrong(place, error.to_string()))?;
+        Ok(Self { tree, gates, rules: Arc::new(rules) })
     }
 
     /// The rules of a preset, as they come; none of a gate that has none.
@@ -140,60 +80,12 @@ impl Presets {
         Some(ChosenRules::of_preset(&self.rules, preset)).filter(|rules| !rules.tiers.is_empty())
     }
 
-    /// The rules behind `api: true`.
-    pub fn api(&self) -> ChosenRules {
-        let is_api = |rule: &GateRule| API.contains(&rule.id.as_str());
-        let chosen = self.rules.rules().iter().enumerate().filter(|(_, rule)| is_api(rule));
-        let tiers: BTreeMap<usize, RuleTier> = chosen.map(|(index, _)| (index, RuleTier::Opens)).collect();
+    /// Some of the rules, each of which opens.
+    pub fn opening(&self, ids: &[&str]) -> ChosenRules {
+        let chosen = self.rules.rules().iter().enumerate().filter(|(_, rule)| ids.contains(&rule.id.as_str()));
+        let tiers = chosen.map(|(index, _)| (index, RuleTier::Opens)).collect();
         ChosenRules { book: Arc::clone(&self.rules), tiers }
     }
-}
-
-impl RuleSection {
-    fn lower(self, gate: &GateName) -> Result<GateRule, Problem> {
-        let wrong = |message: String| Problem::wrong(Place::start(Layer::Builtin), format!("{}: {message}", self.id));
-        let line = |side: RuleSide, written: ShortOr<Vec<String>, MatchSection>| match written {
-            ShortOr::Short(words) => RuleCondition::Line { side, words, pattern: None },
-            ShortOr::Long(expression) => {
-                let pattern = Some(Pattern::constant(&expression.r#match));
-                RuleCondition::Line { side, words: Vec::new(), pattern }
-            }
-        };
-        let conditions = [
-            self.path.map(path_condition).transpose().map_err(|error| wrong(error.to_string()))?,
-            self.added.map(|written| line(RuleSide::Added, written)),
-            self.removed.map(|written| line(RuleSide::Removed, written)),
-            self.changed.map(|written| line(RuleSide::Changed, written)),
-            self.manifest.map(RuleCondition::Manifest),
-            self.new.map(|NewThing::Folder| RuleCondition::NewFolder),
-        ];
-        let mut conditions = conditions.into_iter().flatten();
-        let (Some(condition), None) = (conditions.next(), conditions.next()) else {
-            return Err(wrong("a rule looks at exactly one thing".to_owned()));
-        };
-        let example = |written: &[String]| match written {
-            [path, lines @ ..] if !lines.is_empty() => Ok(RuleExample { path: path.clone(), lines: lines.to_vec() }),
-            _ => Err(wrong("an example is a path and the lines of its diff".to_owned())),
-        };
-        let default = || BTreeSet::from([FileKind::Code, FileKind::Config, FileKind::Ci, FileKind::Manifest]);
-        Ok(GateRule {
-            gate: gate.clone(),
-            tier: self.tier,
-            condition,
-            kinds: self.r#in.clone().unwrap_or_else(default),
-            opens: example(&self.opens)?,
-            quiet: example(&self.quiet)?,
-            says: self.says.clone(),
-            id: self.id.clone(),
-        })
-    }
-}
-
-/// Globs have a `/`, `*` or `.`; words of a path have none.
-fn path_condition(written: Vec<String>) -> Result<RuleCondition, impl std::fmt::Display> {
-    let (globs, words): (Vec<String>, Vec<String>) = written.into_iter().partition(|one| one.contains(['/', '*', '.']));
-    let globs: Result<Vec<NameGlob>, _> = globs.iter().map(|glob| NameGlob::path(glob)).collect();
-    globs.map(|globs| RuleCondition::Path { globs: PathGlobs::new(globs), words })
 }
 
 /// The one key whose default depends on which files there are.

@@ -5,6 +5,7 @@ use std::fmt;
 use serde::de;
 
 use super::suggest;
+pub(super) use loopgate_core::policy::shorten;
 
 /// Which text something was written in; a later layer lies on top of an earlier one.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -217,17 +218,4 @@ fn describe(found: de::Unexpected<'_>) -> String {
         de::Unexpected::Map | de::Unexpected::StructVariant => "keys with values".to_owned(),
         other => other.to_string(),
     }
-}
-
-/// Messages quote hostile input; they never quote all of it, nor anything a terminal obeys.
-pub(super) fn shorten(text: &str) -> String {
-    let plain = |c: char| matches!(c, '\\' | '"' | '\'');
-    let mut quoted = String::new();
-    for c in text.chars().take(60) {
-        if plain(c) { quoted.push(c) } else { quoted.extend(c.escape_debug()) }
-    }
-    if text.chars().nth(60).is_some() {
-        quoted.push('…');
-    }
-    quoted.replace('`', "'")
 }

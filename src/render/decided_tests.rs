@@ -5,11 +5,13 @@ use chrono::TimeDelta;
 
 use super::*;
 use loopgate_core::{
-    Score,
     evidence::{ChangedCoverage, CheckEvidence, CheckKind, Failure, Finding, FindingSeverity, Outcome},
     fixtures::{Story, evidence, sha},
     observed::{ReceivedEvidence, ReviewVerdict},
-    policy::{Fixer, NameGlob, Pattern, Phase, RequiredTest, Rule, RuleCheck, Severity},
+    policy::{
+        AddedPattern, FileGlob, Fixer, NameGlob, NonEmpty, Pattern, Phase, RequiredTest, Rule, RuleCheck, Severity,
+        UpTo, Whole,
+    },
 };
 
 macro_rules! shown {
@@ -228,15 +230,15 @@ fn how_rules_fail() {
         said.push_str(&format!("## {name}\n{}\n\n{}\n", rules(&story), feedback.collect::<String>()));
     };
     tell("own rules", &|story| {
-        let glob = |glob: &str| vec![NameGlob::path(glob).unwrap()];
-        let pattern = |text: &str| Pattern::parse(text).unwrap();
+        let glob = |glob: &str| NonEmpty(vec![FileGlob(NameGlob::path(glob).unwrap())]);
+        let pattern = |text: &str| AddedPattern { pattern: Pattern::parse(text).unwrap(), paths: Vec::new() };
         story.policy.evaluate.rules = vec![
-            own("ratio", RuleCheck::PassedRatio(Score::from_ratio(0.9, 1.0))),
-            own("findings", RuleCheck::Findings { severity: FindingSeverity::Low, most: 0 }),
+            own("ratio", RuleCheck::PassedRatio(UpTo(0.9))),
+            own("findings", RuleCheck::Findings { severity: FindingSeverity::Low, most: None }),
             own("together", RuleCheck::ChangeTogether { changed: glob("src/**"), also: glob("docs/**") }),
-            own("appear", RuleCheck::MustAppear { pattern: pattern("license"), paths: Vec::new() }),
-            own("not_appear", RuleCheck::MustNotAppear { pattern: pattern("new"), paths: Vec::new() }),
-            own("size", RuleCheck::Size { max_lines: Some(1), max_files: None }),
+            own("appear", RuleCheck::MustAppear(pattern("license"))),
+            own("not_appear", RuleCheck::MustNotAppear(pattern("new"))),
+            own("size", RuleCheck::Size { max_lines: Some(Whole(1)), max_files: None }),
         ];
         story.set_head(1);
         story.decide();

@@ -64,27 +64,35 @@ fn checks_that_cannot_run() {
             unit:
               kind: test
               run: x
-              report: [../x.xml, /x.xml, 'a{b']
+              report: [/x.xml, 'a{b']
+    "), @r"
+    `verify.checks.unit.report[0]`: paths are relative to the root of the repository
+     --> .github/loopgate.yml:6:16
+      |
+    6 |       report: [/x.xml, 'a{b']
+      |                ^^^^^^
+      = write `x.xml`
+
+    `verify.checks.unit.report[1]`: `a{b` is not a glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)
+     --> .github/loopgate.yml:6:24
+      |
+    6 |       report: [/x.xml, 'a{b']
+      |                        ^^^^^
+    ");
+    assert_snapshot!(told("
+        verify:
+          checks:
+            unit:
+              kind: test
+              run: x
+              report: [../x.xml]
               working_directory: ../..
     "), @r"
     `verify.checks.unit.report[0]`: `../x.xml` is not a path inside the repository
      --> .github/loopgate.yml:6:16
       |
-    6 |       report: [../x.xml, /x.xml, 'a{b']
+    6 |       report: [../x.xml]
       |                ^^^^^^^^
-
-    `verify.checks.unit.report[1]`: paths are relative to the root of the repository
-     --> .github/loopgate.yml:6:26
-      |
-    6 |       report: [../x.xml, /x.xml, 'a{b']
-      |                          ^^^^^^
-      = write `x.xml`
-
-    `verify.checks.unit.report[2]`: `a{b` is not a glob: unclosed alternate group; missing '}' (maybe escape '{' with '[{]'?)
-     --> .github/loopgate.yml:6:34
-      |
-    6 |       report: [../x.xml, /x.xml, 'a{b']
-      |                                  ^^^^^
 
     `verify.checks.unit.working_directory`: `../..` is not a path inside the repository
      --> .github/loopgate.yml:7:26
@@ -210,7 +218,7 @@ fn rules_without_sense() {
         evaluate:
           rules:
             - { id: x, severity: fail, check: { passed: unti } }
-            - { id: x, severity: fail, check: { must_appear: { pattern: '(a' } } }
+            - { id: x, severity: fail, check: { must_appear: { pattern: '(a)' } } }
             - { id: y, severity: info, check: { size: {} } }
     "), @r"
     `evaluate.rules[0].check.passed`: there is no check `unti`
@@ -223,15 +231,9 @@ fn rules_without_sense() {
     `evaluate.rules[1].id`: two rules are called `x`
      --> .github/loopgate.yml:5:13
       |
-    5 |     - { id: x, severity: fail, check: { must_appear: { pattern: '(a' } } }
+    5 |     - { id: x, severity: fail, check: { must_appear: { pattern: '(a)' } } }
       |             ^
       = the first is on line 4
-
-    `evaluate.rules[1].check.must_appear.pattern`: `(a` is not a regular expression: unclosed group
-     --> .github/loopgate.yml:5:65
-      |
-    5 |     - { id: x, severity: fail, check: { must_appear: { pattern: '(a' } } }
-      |                                                                 ^^^^
 
     `evaluate.rules[2].id`: the rule's `size` names no limit
      --> .github/loopgate.yml:6:13
@@ -239,6 +241,15 @@ fn rules_without_sense() {
     6 |     - { id: y, severity: info, check: { size: {} } }
       |             ^
       = add `max_lines` or `max_files`
+    ");
+    assert_snapshot!(told("
+        evaluate: { rules: [{ id: x, severity: fail, check: { must_appear: { pattern: '(a' } } }] }
+    "), @r"
+    `evaluate.rules[0].check.must_appear.pattern`: `(a` is not a regular expression: unclosed group
+     --> .github/loopgate.yml:1:79
+      |
+    1 | evaluate: { rules: [{ id: x, severity: fail, check: { must_appear: { pattern: '(a' } } }] }
+      |                                                                               ^^^^
     ");
 }
 

@@ -125,11 +125,11 @@ fn gates_without_sense() {
     4 |       paths: [/src/**, src/, 'a{b', '']
       |                                     ^^
 
-    `gates.b.when.paths[0]`: only paths that never match are listed
-     --> .github/loopgate.yml:7:15
+    `gates.b.when.paths`: only paths that never match are listed
+     --> .github/loopgate.yml:7:14
       |
     7 |       paths: ['!docs/**']
-      |               ^^^^^^^^^^
+      |              ^^^^^^^^^^^
       = begin the list with what does match, for example `"**"`
 
     `gates.c.when.size`: this names no limit

@@ -208,7 +208,7 @@ fn texts_that_want_to_hurt() {
     ");
     let patterns = vec!["'a'"; 130].join(", ");
     assert_snapshot!(told(&format!("gates: {{ a: {{ when: {{ added_lines: [{patterns}] }} }} }}\n")), @r"
-    `gates.a.when.added_lines[128]`: more than 128 regular expressions
+    `gates.a.when.added_lines[128]`: more than 128 regular expressions in one configuration
      --> .github/loopgate.yml:1:677
       |
     1 | …a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a', 'a'] } } }

@@ -225,12 +225,11 @@ fn numbers_out_of_their_range() {
         version: 2
         loop: { max_attempts: 11, same_error: 0, total_failures: -1 }
     "), @r"
-    `version`: version 2 is not known to this Loopgate
+    `version`: expected `1`, found the number 2
      --> .github/loopgate.yml:1:10
       |
     1 | version: 2
       |          ^
-      = write `version: 1`
 
     `loop.max_attempts`: expected a whole number from 1 to 10, found the number 11
      --> .github/loopgate.yml:2:23

@@ -1,6 +1,11 @@
 //! What the presets open, and what they leave alone. Each rule shows one example each way.
 
-use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt::Write as _,
+    fs,
+    path::Path,
+};
 
 use super::*;
 use crate::config::load::{load_on, parse, presets};
@@ -8,7 +13,7 @@ use loopgate_core::{
     fixtures,
     gate::{MatchReason, TriggerMatch, is_advisory, matches},
     observed::{AccountKind, ChangedFile, ChangedFiles, FileStatus, Snapshot},
-    policy::{ApproveBy, GateTrigger, Mode, Policy},
+    policy::{ApproveBy, GateRole, GateTrigger, ManifestChange, Mode, Pattern, Policy, RuleTerms},
     stage::Stage,
 };
 
@@ -32,12 +37,13 @@ fn pull_request(path: &str, lines: &[String]) -> Snapshot {
 }
 
 /// The rules that find something in an example, suspects included.
-fn rules_found(example: &RuleExample) -> Vec<String> {
+fn rules_found(example: &[String]) -> Vec<String> {
+    let [path, lines @ ..] = example else { panic!("an example is a path and the lines of its diff") };
     let book = &Presets::builtin().rules;
     let tiers = (0..book.rules().len()).map(|index| (index, RuleTier::Opens)).collect();
     let trigger = GateTrigger::Rules(ChosenRules { book: Arc::clone(book), tiers });
     let gate = fixtures::gate_with(trigger, &[]);
-    matches(&gate, &pull_request(&example.path, &example.lines), &[]).into_iter().filter_map(rule_of).collect()
+    matches(&gate, &pull_request(path, lines), &[]).into_iter().filter_map(rule_of).collect()
 }
 
 fn rule_of(found: TriggerMatch) -> Option<String> {
@@ -66,6 +72,8 @@ fn every_rule_finds_its_example_and_leaves_the_other() {
     let mut wrong = Vec::new();
     for rule in Presets::builtin().rules.rules() {
         let id = rule.id.to_string();
+        let looks_at = [rule.path.is_some(), rule.manifest.is_some(), rule.new_folder].map(usize::from);
+        assert_eq!(looks_at.iter().sum::<usize>() + rule.of_lines().count(), 1, "{id} looks at one thing");
         if !rules_found(&rule.opens).contains(&id) {
             wrong.push(format!("{id} does not find {:?}", rule.opens));
         }
@@ -88,8 +96,10 @@ fn the_files_stay_small_enough_to_read() {
         assert!(own.clone().count() <= 25, "{gate}");
         for rule in own {
             assert!(ids.insert(&rule.id), "{} is the heading of two rules", rule.id);
-            if let RuleCondition::Line { pattern: Some(pattern), .. } = &rule.condition {
-                assert!(pattern.as_str().len() <= 120 && !pattern.matches(""), "{}", rule.id);
+            for (_, terms) in rule.of_lines() {
+                let RuleTerms::Expression { r#match } = terms else { continue };
+                let pattern = Pattern::parse(r#match).unwrap();
+                assert!(r#match.len() <= 120 && !pattern.matches(""), "{}", rule.id);
             }
         }
     }
@@ -370,7 +380,7 @@ fn every_preset_has_its_template_and_no_role_is_given_twice() {
 /// Nothing else knows gates by their names: a preset more is a file more.
 #[test]
 fn a_sixth_preset_is_one_file() {
-    let text = "gate:\n  preset: { team: treasury, template: database, boxes: 4, hybrid: always }\n  blocks: REVIEW -> SHIP\n  \
+    let text = "gate:\n  preset: { team: treasury, template: database, boxes: 4, holds_without_team: true }\n  blocks: REVIEW -> SHIP\n  \
                 label: money\n  when: { paths: [\"src/billing/**\"] }\n";
     let files: Vec<_> = FILES.into_iter().chain([("payments", "six.yml", text)]).collect();
     let six = Presets::read(&files).unwrap();
@@ -415,20 +425,17 @@ fn the_document_says_what_the_rules_are() {
                 RuleTier::Suspects => "A suspect.",
             };
             let kinds: Vec<&str> = rule.kinds.iter().map(|kind| kind.as_str()).collect();
-            let kinds = match rule.condition {
-                RuleCondition::Path { .. } | RuleCondition::Line { .. } => format!(" Files: {}.", kinds.join(", ")),
-                RuleCondition::NewFolder | RuleCondition::Manifest(_) => String::new(),
-            };
-            let shown = |example: &RuleExample| format!("{}\n{}", example.path, example.lines.join("\n"));
+            let looks_at_kinds = rule.path.is_some() || rule.of_lines().next().is_some();
+            let kinds = if looks_at_kinds { format!(" Files: {}.", kinds.join(", ")) } else { String::new() };
             let _ = write!(
                 document,
                 "\n### {}\n\n{}{}. {tier} {}{kinds}\n\n```diff\nfound: {}\nnot: {}\n```\n",
                 rule.id,
                 rule.says[..1].to_uppercase(),
                 &rule.says[1..],
-                looks_at(&rule.condition),
-                shown(&rule.opens),
-                shown(&rule.quiet),
+                looks_at(rule),
+                rule.opens.join("\n"),
+                rule.quiet.join("\n"),
             );
         }
     }
@@ -446,30 +453,27 @@ const END: &str = "<!-- end of measured -->";
 const SHOWN: usize = 4;
 
 /// What a rule looks at, with its first words.
-fn looks_at(condition: &RuleCondition) -> String {
-    let words = |words: &[String]| {
+fn looks_at(rule: &GateRule) -> String {
+    let words = |words: &[&str]| {
         let first = words.iter().take(SHOWN).map(|word| format!("`{word}`")).collect::<Vec<_>>().join(", ");
         let more = words.len().saturating_sub(SHOWN);
         if more > 0 { format!("{first} and {more} more") } else { first }
     };
-    match condition {
-        RuleCondition::Path { globs, words: named } => {
-            let globs = globs.as_slice().iter().map(|glob| glob.as_str().to_owned());
-            format!("Paths: {}.", words(&named.iter().cloned().chain(globs).collect::<Vec<_>>()))
+    let what = |terms: &RuleTerms| match terms {
+        RuleTerms::Words(all) => {
+            let (globs, named): (Vec<&str>, Vec<&str>) =
+                all.iter().map(String::as_str).partition(|word| rule.path.is_some() && word.contains(['/', '*', '.']));
+            words(&[named, globs].concat())
         }
-        RuleCondition::Line { side, words: named, pattern } => {
-            let side = match side {
-                RuleSide::Added => "Added",
-                RuleSide::Removed => "Removed",
-                RuleSide::Changed => "Changed",
-            };
-            let what = if pattern.is_some() { "by an expression".to_owned() } else { words(named) };
-            format!("{side} lines: {what}.")
-        }
-        RuleCondition::Manifest(ManifestChange::Dependency) => "Dependencies of manifests.".to_owned(),
-        RuleCondition::Manifest(ManifestChange::Source) => "Where manifests and lock files fetch from.".to_owned(),
-        RuleCondition::Manifest(ManifestChange::Hook) => "What manifests run at install.".to_owned(),
-        RuleCondition::Manifest(ManifestChange::Action) => "`uses:` of workflows.".to_owned(),
-        RuleCondition::NewFolder => "Folders at the top.".to_owned(),
-    }
+        RuleTerms::Expression { .. } => "by an expression".to_owned(),
+    };
+    let lines = rule.of_lines().next().map(|(side, terms)| format!("{side:?} lines: {}.", what(terms)));
+    let path = rule.path.as_ref().map(|terms| format!("Paths: {}.", what(terms)));
+    let manifest = rule.manifest.map(|change| match change {
+        ManifestChange::Dependency => "Dependencies of manifests.".to_owned(),
+        ManifestChange::Source => "Where manifests and lock files fetch from.".to_owned(),
+        ManifestChange::Hook => "What manifests run at install.".to_owned(),
+        ManifestChange::Action => "`uses:` of workflows.".to_owned(),
+    });
+    lines.or(path).or(manifest).unwrap_or_else(|| "Folders at the top.".to_owned())
 }

@@ -4,14 +4,10 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::{
-    leaf::{NonEmpty, ShortOr},
-    lower::Lowering,
-    node::Node,
-};
+use crate::config::leaf::ShortOr;
 use loopgate_core::{
     observed::CodeType,
-    policy::{CoveragePolicy, CoverageTarget, RequiredTest, Severity},
+    policy::{CoveragePolicy, CoverageTarget, FileGlob, NonEmpty, Pattern, RequiredTest, Severity},
 };
 
 /// What each type of change must reach, in percent of the changed lines.
@@ -29,9 +25,9 @@ pub(in crate::config) struct CoverageSection {
     /// Work with another system. Default: as new_function.
     integration: Option<TargetOrEntry>,
     /// Touching one of these files makes a change an api_endpoint.
-    api_paths: Vec<String>,
+    api_paths: Vec<FileGlob<false>>,
     /// Regular expressions over test names that tell a required sort of test. A sort without any is not judged.
-    test_names: IndexMap<RequiredTest, NonEmpty<String>>,
+    test_names: IndexMap<RequiredTest, NonEmpty<Pattern>>,
     /// Run the tests of a bug fix on the base too, where they must fail.
     prove_regression: bool,
     /// What it is to stay below a minimum: fail stops a change that does. Default: warn.
@@ -52,7 +48,7 @@ struct CoverageEntry {
 }
 
 impl CoverageSection {
-    pub fn lower(self, node: &Node, cx: &mut Lowering) -> CoveragePolicy {
+    pub fn lower(self) -> CoveragePolicy {
         let mut policy = CoveragePolicy::default();
         let written = [
             (CodeType::NewFunction, self.new_function),
@@ -74,11 +70,8 @@ impl CoverageSection {
             row.target = entry.minimum_coverage.unwrap_or(default);
             row.required_tests = entry.required_tests.unwrap_or_else(|| std::mem::take(&mut row.required_tests));
         }
-        policy.api_paths = cx.plain_paths(&self.api_paths, node.at("api_paths"));
-        let patterns = |(sort, patterns): (RequiredTest, NonEmpty<String>)| {
-            (sort, cx.patterns(&patterns.0, node.at("test_names").at(sort.as_str())))
-        };
-        policy.test_names = self.test_names.into_iter().map(patterns).collect();
+        policy.api_paths = self.api_paths;
+        policy.test_names = self.test_names.into_iter().map(|(sort, patterns)| (sort, patterns.0)).collect();
         policy.below_minimum = self.below_minimum.unwrap_or(policy.below_minimum);
         policy.prove_regression = self.prove_regression;
         policy

@@ -17,7 +17,7 @@ use super::{
     verify::VerifySection,
 };
 use crate::config::{
-    leaf::{Handle, OffOr, ShortOr, Version},
+    leaf::{Handle, OffOr, ShortOr},
     lower::Lowering,
     node::Node,
     problem::{Layer, Problem},
@@ -25,8 +25,8 @@ use crate::config::{
 use loopgate_core::{
     GateName, Login,
     policy::{
-        ExternalRetry, GateRole, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, Policy, PolicyOrigin, StateBackend,
-        Waits, known_coding_agents,
+        ExternalRetry, GateRole, GateTrigger, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, NameGlob, Policy,
+        PolicyOrigin, StateBackend, Waits, Whole, known_coding_agents,
     },
 };
 
@@ -36,7 +36,7 @@ use loopgate_core::{
 #[serde(deny_unknown_fields, default)]
 pub(in crate::config) struct File {
     /// Version of this format.
-    pub version: Option<Version>,
+    pub version: Option<Whole<1, 1>>,
     /// Whether Loopgate is active. True in a repository that has a file, false in one that has none, unless the
     /// organisation's file says true.
     pub enabled: Option<bool>,
@@ -75,7 +75,7 @@ pub(in crate::config) struct File {
     pub approve_runs: bool,
     /// Patterns of branches that share one name of each check, such as `release/*`. Read from the default branch and the
     /// organisation's file; a branch that people can make or push to keeps its own name.
-    pub branches: Vec<String>,
+    pub branches: Vec<NameGlob>,
     /// Logins under which coding agents open pull requests, beside those that Loopgate knows. A person who asked for one does
     /// not approve it.
     pub coding_agents: Vec<Handle>,
@@ -118,7 +118,11 @@ impl File {
         let mut gates = gates::lower(self.gates, known, tree.at("gates"), cx);
         let coding_agents: BTreeSet<Login> =
             known_coding_agents().chain(self.coding_agents.into_iter().map(|agent| agent.0)).collect();
-        gates.values_mut().for_each(|gate| gate.trigger.name_agents(&coding_agents));
+        for condition in gates.values_mut().flat_map(|gate| gate.trigger.conditions_mut()) {
+            if let GateTrigger::Agent(known) = condition {
+                known.clone_from(&coding_agents);
+            }
+        }
         if self.approve_runs && !gates.values().any(|gate| gate.has_role(GateRole::Security)) {
             let place = tree.at("approve_runs").place;
             let problem = Problem::wrong(place, "the security gate is off, so nothing lets runs go");
@@ -132,7 +136,7 @@ impl File {
             mode: self.mode,
             retry: self.retry,
             evaluate: self.evaluate.lower(&verify, tree.at("evaluate"), cx),
-            coverage: self.coverage.lower(tree.at("coverage"), cx),
+            coverage: self.coverage.lower(),
             gates,
             escalation: self.escalation.lower(tree.at("escalation"), cx),
             labels: match self.labels {
@@ -144,7 +148,7 @@ impl File {
             state: self.state.backend,
             delete_branch: self.on_complete.delete_branch,
             approve_runs: self.approve_runs,
-            branches: cx.name_globs(&self.branches, tree.at("branches")),
+            branches: self.branches,
             coding_agents,
             verify,
         }

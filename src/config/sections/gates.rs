@@ -12,7 +12,6 @@ use crate::config::{
     leaf::{Handle, OffOr, ShortOr, Transition},
     lower::Lowering,
     node::Node,
-    presets::PresetSection,
     problem::Problem,
     suggest,
 };
@@ -20,8 +19,8 @@ use loopgate_core::{
     GateName, Login, PatternName, TeamSlug,
     observed::Permission,
     policy::{
-        ApproveBy, Approvers, ChecklistMode, ChosenRules, Exclusions, GatePolicy, GateTrigger, InvalidateOnPush,
-        Period, RequestTime, RuleTier, Whole,
+        ApproveBy, Approvers, ChecklistMode, ChosenRules, Exclusions, GatePolicy, GatePreset, GateTrigger,
+        InvalidateOnPush, Period, RequestTime, RuleTier, Whole,
     },
     stage::Stage,
 };
@@ -120,7 +119,7 @@ const MOST_GATES: usize = 100;
 /// What is known of gates beside what the file says of them.
 #[derive(Clone, Copy)]
 pub(in crate::config) struct KnownGates<'a> {
-    pub presets: &'a IndexMap<GateName, PresetSection>,
+    pub presets: &'a IndexMap<GateName, GatePreset>,
     /// The gates that are written outside the presets.
     pub configured: &'a [GateName],
 }
@@ -165,7 +164,7 @@ impl GateSection {
             return cx.refused(Problem::missing(node.place, "when").hint(hint));
         };
         let preset = known.presets.get(name);
-        let mut trigger = when.lower(node.at("when"), cx);
+        let mut trigger = GateTrigger::from(when);
         for (rule, choice) in &self.rules {
             choose(&mut trigger, rule, *choice, node.at("rules").at(rule.as_str()), cx);
         }
@@ -174,7 +173,7 @@ impl GateSection {
         let period = |written: Option<Period>, hours| written.map_or(TimeDelta::hours(hours), |period| period.0);
         let gate = GatePolicy {
             is_configured: known.configured.contains(name),
-            preset: preset.map(PresetSection::lower),
+            preset: preset.cloned(),
             trigger,
             holds: self.blocks.map_or(Stage::Validate, |transition| transition.from),
             approvers: self.approvers.lower(preset, node.at("approvers"), cx),
@@ -186,7 +185,7 @@ impl GateSection {
                 allow_coauthors: self.allow_coauthors.unwrap_or(self.allow_contributors),
                 allow_pusher: self.allow_pusher.unwrap_or(self.allow_contributors),
                 allow_requester: self.allow_requester,
-                ignore_update_merges: self.ignore_update_merges.unwrap_or(true),
+                count_update_merges: self.ignore_update_merges == Some(false),
                 allow_bots: self.allow_bots,
             },
             checklist: self.checklist,
@@ -206,8 +205,11 @@ impl GateSection {
 
 /// Gives a rule its tier in the rules that a trigger goes by.
 fn choose(trigger: &mut GateTrigger, rule: &PatternName, choice: RuleChoice, node: &Node, cx: &mut Lowering) {
-    let mut chosen = Vec::new();
-    rules_in(trigger, &mut chosen);
+    let rules_of = |condition| match condition {
+        &mut GateTrigger::Rules(ref mut rules) => Some(rules),
+        _ => None,
+    };
+    let chosen: Vec<&mut ChosenRules> = trigger.conditions_mut().into_iter().filter_map(rules_of).collect();
     let known: Vec<String> =
         chosen.iter().flat_map(|rules| rules.book.rules()).map(|rule| rule.id.to_string()).collect();
     let mut is_known = false;
@@ -233,17 +235,8 @@ fn choose(trigger: &mut GateTrigger, rule: &PatternName, choice: RuleChoice, nod
     }
 }
 
-fn rules_in<'t>(trigger: &'t mut GateTrigger, found: &mut Vec<&'t mut ChosenRules>) {
-    match trigger {
-        GateTrigger::Rules(rules) => found.push(rules),
-        GateTrigger::Any(parts) | GateTrigger::All(parts) => parts.iter_mut().for_each(|part| rules_in(part, found)),
-        GateTrigger::Not(part) => rules_in(part, found),
-        _ => {}
-    }
-}
-
 impl ApproversSection {
-    fn lower(self, preset: Option<&PresetSection>, node: &Node, cx: &mut Lowering) -> Approvers {
+    fn lower(self, preset: Option<&GatePreset>, node: &Node, cx: &mut Lowering) -> Approvers {
         let users: BTreeSet<Login> = self.users.into_iter().map(|user| user.0).collect();
         let permission = self.permission.map(|permission| match permission {
             ApproverPermission::Write => Permission::Write,

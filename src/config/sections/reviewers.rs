@@ -21,21 +21,13 @@ pub(in crate::config) struct ReviewerSection {
     /// Slug of its App, which is the name of its account without `[bot]`.
     app: CheckName,
     /// What an open thread means: `fail` holds the verdict and costs attempts, `warn` and `info` only say it.
-    #[serde(default = "warn")]
-    severity: Severity,
+    /// Default: warn.
+    severity: Option<Severity>,
     /// Findings that say they are less than this are left out. One that says nothing of it counts.
-    #[serde(default = "high")]
-    at_least: FindingSeverity,
+    /// Default: high.
+    at_least: Option<FindingSeverity>,
     /// A reviewer that says nothing on a head for so long is absent. From 1m to 24h. Default: 15m.
     timeout: Option<Timeout>,
-}
-
-const fn warn() -> Severity {
-    Severity::Warn
-}
-
-const fn high() -> FindingSeverity {
-    FindingSeverity::High
 }
 
 /// Adds each reviewer to the checks.
@@ -53,6 +45,7 @@ pub(super) fn lower(written: Vec<ReviewerSection>, verify: &mut VerifyPolicy, no
             cx.refuse(problem.hint("name each reviewer once, and the check otherwise"));
             continue;
         }
+        let (severity, at_least) = (severity.unwrap_or(Severity::Warn), at_least.unwrap_or(FindingSeverity::High));
         let source = ReviewerSource { app: app.to_string(), severity, at_least, timeout };
         let (kind, is_detected) = (CheckKind::Custom, false);
         verify.checks.insert(app, CheckPolicy { kind, source: CheckSource::Reviewer(source), is_detected });

@@ -4,20 +4,16 @@ use std::collections::BTreeSet;
 
 use indexmap::IndexMap;
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer, de::Error};
 
-use crate::config::{
-    leaf::{NonEmpty, ShortOr, Yes},
-    lower::Lowering,
-    node::Node,
-    presets::Presets,
-    problem::Problem,
-    suggest,
-};
+use crate::config::{leaf::ShortOr, presets::Presets, suggest};
 use loopgate_core::{
     GateName, Login, PatternName,
     evidence::FindingSeverity,
-    policy::{GateTrigger, LineCondition, PathCondition, PathGlobs, Pattern, Whole},
+    policy::{
+        ChosenRules, FileGlob, GateTrigger, LineCondition, NameGlob, NonEmpty, PathCondition, PathGlobs, Pattern,
+        SignedGlobs, Whole, Yes,
+    },
 };
 
 /// What opens a gate: exactly one condition, which may be `any`, `all` or `not` of others.
@@ -33,14 +29,18 @@ pub(in crate::config) enum When {
     /// Every pull request.
     Always(Yes),
     /// The rules of this preset (docs/rules.md).
-    Rules(GateName),
+    Rules(
+        #[serde(deserialize_with = "preset_rules")]
+        #[schemars(with = "GateName")]
+        ChosenRules,
+    ),
     /// A touched file matches. Globs as in the path filters of workflows; case does not matter; a leading `!` excludes,
     /// and what excludes matches a capital letter as it is written.
-    Paths(ShortOr<NonEmpty<String>, PathsSection>),
+    Paths(ShortOr<SignedGlobs, PathsSection>),
     /// An added line matches one of these regular expressions.
-    AddedLines(ShortOr<NonEmpty<String>, LinesSection>),
+    AddedLines(ShortOr<NonEmpty<Pattern>, LinesSection>),
     /// A removed line matches one of these regular expressions.
-    RemovedLines(ShortOr<NonEmpty<String>, LinesSection>),
+    RemovedLines(ShortOr<NonEmpty<Pattern>, LinesSection>),
     /// A contract with others changes: OpenAPI, protobuf, a GraphQL schema, routes.
     Api(Yes),
     /// A manifest gains a dependency.
@@ -50,13 +50,13 @@ pub(in crate::config) enum When {
     /// The pull request carries one of these labels.
     Labels(NonEmpty<String>),
     /// The base branch matches one of these globs.
-    BaseBranch(NonEmpty<String>),
+    BaseBranch(NonEmpty<NameGlob>),
     /// One of these people opened it.
     Author(NonEmpty<Login>),
     /// A coding agent wrote, committed, co-authored, pushed, opened or was assigned a part of it.
     Agent(Yes),
     /// It is larger than this.
-    Size(SizeSection),
+    Size(#[serde(deserialize_with = "some_limit")] SizeSection),
     /// It is a draft.
     Draft(Yes),
     /// A scanner found something of at least this severity.
@@ -70,24 +70,24 @@ pub(in crate::config) struct PathsSection {
     /// What the request calls them.
     name: Option<PatternName>,
     /// Globs; one match is enough, and a leading `!` excludes.
-    globs: NonEmpty<String>,
+    globs: SignedGlobs,
     /// Files that do not count, as globs. Default: none.
     #[serde(default)]
-    except: Vec<String>,
+    except: Vec<FileGlob<true>>,
 }
 
 /// Regular expressions by the name that the request gives them.
-type NamedPatterns = IndexMap<PatternName, NonEmpty<String>>;
+type NamedPatterns = IndexMap<PatternName, NonEmpty<Pattern>>;
 
 /// Patterns over changed lines, and where they do not count.
 #[derive(Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(in crate::config) struct LinesSection {
     /// Regular expressions, or such under names; one match is enough.
-    patterns: ShortOr<NonEmpty<String>, NamedPatterns>,
+    patterns: ShortOr<NonEmpty<Pattern>, NamedPatterns>,
     /// Files whose lines do not count, as globs. Default: none.
     #[serde(default)]
-    except: Vec<String>,
+    except: Vec<FileGlob<true>>,
 }
 
 /// More than so many changed lines or files.
@@ -100,98 +100,96 @@ pub(in crate::config) struct SizeSection {
     files: Option<Whole<0, 1_000_000>>,
 }
 
-impl When {
-    /// The trigger; what is wrong in it is refused, and left out. `node` holds the condition's key.
-    pub fn lower(self, node: &Node, cx: &mut Lowering) -> GateTrigger {
-        match self {
-            Self::Any(conditions) => GateTrigger::Any(Self::lower_all(conditions, node.at("any"), cx)),
-            Self::All(conditions) => GateTrigger::All(Self::lower_all(conditions, node.at("all"), cx)),
-            Self::Not(condition) => GateTrigger::Not(Box::new(match *condition {
-                // What excludes nothing of its own is left out as by `except`.
-                Self::Paths(ShortOr::Short(globs)) if globs.0.iter().all(|glob| !glob.starts_with('!')) => {
-                    let globs = cx.excluded_paths(&globs.0, node.at("not").at("paths"));
-                    GateTrigger::Paths(PathCondition { globs, ..PathCondition::default() })
-                }
-                condition => condition.lower(node.at("not"), cx),
-            })),
-            Self::Always(Yes) => GateTrigger::Always,
-            Self::Rules(preset) => rules(&preset, node.at("rules"), cx),
-            Self::Paths(paths) => GateTrigger::Paths(PathsSection::lower(paths, node.at("paths"), cx)),
-            Self::AddedLines(lines) => GateTrigger::AddedLines(LinesSection::lower(lines, node.at("added_lines"), cx)),
-            Self::RemovedLines(lines) => {
-                GateTrigger::RemovedLines(LinesSection::lower(lines, node.at("removed_lines"), cx))
-            }
-            Self::Api(Yes) => GateTrigger::Rules(Presets::builtin().api()),
-            Self::DependenciesAdded(Yes) => GateTrigger::DependenciesAdded,
-            Self::NewTopLevelFolder(Yes) => GateTrigger::NewTopLevelFolder,
-            Self::Labels(labels) => GateTrigger::Labels(labels.0),
-            Self::BaseBranch(globs) => GateTrigger::BaseBranch(cx.name_globs(&globs.0, node.at("base_branch"))),
-            Self::Author(logins) => GateTrigger::Author(logins.0),
-            // The accounts are entered where the whole file is known.
-            Self::Agent(Yes) => GateTrigger::Agent(BTreeSet::new()),
-            Self::Size(SizeSection { lines, files }) => {
-                if lines.is_none() && files.is_none() {
-                    let problem = Problem::wrong(node.at("size").place, "this names no limit");
-                    cx.refuse(problem.hint("add `lines` or `files`"));
-                }
-                GateTrigger::Size {
-                    lines: lines.map(|lines| u64::from(lines.0)),
-                    files: files.map(|files| u64::from(files.0)),
-                }
-            }
-            Self::Draft(Yes) => GateTrigger::Draft,
-            Self::Findings(severity) => GateTrigger::Findings(severity),
-        }
-    }
+/// The rules of the presets that `api: true` asks.
+const API: [&str; 4] = ["public-contract", "route-file", "route", "controller"];
 
-    fn lower_all(conditions: NonEmpty<Self>, node: &Node, cx: &mut Lowering) -> Vec<GateTrigger> {
-        node.each(conditions.0).map(|(condition, node)| condition.lower(node, cx)).collect()
+impl From<When> for GateTrigger {
+    fn from(written: When) -> Self {
+        let all = |conditions: NonEmpty<When>| conditions.0.into_iter().map(Self::from).collect();
+        match written {
+            When::Any(conditions) => Self::Any(all(conditions)),
+            When::All(conditions) => Self::All(all(conditions)),
+            When::Not(condition) => {
+                let mut trigger = Self::from(*condition);
+                // What excludes nothing of its own is left out as by `except`.
+                if let Self::Paths(paths) = &mut trigger
+                    && paths.name.is_none()
+                    && paths.except.as_slice().is_empty()
+                {
+                    let globs = paths.globs.as_slice().iter();
+                    let excluded = globs.filter_map(|glob| NameGlob::excluded_path(glob.as_str()).ok());
+                    paths.globs = PathGlobs::new(excluded.collect());
+                }
+                Self::Not(Box::new(trigger))
+            }
+            When::Always(Yes) => Self::Always,
+            When::Rules(rules) => Self::Rules(rules),
+            When::Paths(paths) => Self::Paths(PathsSection::lower(paths)),
+            When::AddedLines(lines) => Self::AddedLines(LinesSection::lower(lines)),
+            When::RemovedLines(lines) => Self::RemovedLines(LinesSection::lower(lines)),
+            When::Api(Yes) => Self::Rules(Presets::builtin().opening(&API)),
+            When::DependenciesAdded(Yes) => Self::Rules(Presets::builtin().opening(&["new-dependency"])),
+            When::NewTopLevelFolder(Yes) => Self::Rules(Presets::builtin().opening(&["new-folder"])),
+            When::Labels(labels) => Self::Labels(labels.0),
+            When::BaseBranch(globs) => Self::BaseBranch(globs.0),
+            When::Author(logins) => Self::Author(logins.0),
+            // The accounts are entered where the whole file is known.
+            When::Agent(Yes) => Self::Agent(BTreeSet::new()),
+            When::Size(SizeSection { lines, files }) => Self::Size {
+                lines: lines.map(|lines| u64::from(lines.0)),
+                files: files.map(|files| u64::from(files.0)),
+            },
+            When::Draft(Yes) => Self::Draft,
+            When::Findings(severity) => Self::Findings(severity),
+        }
     }
 }
 
 impl PathsSection {
-    fn lower(written: ShortOr<NonEmpty<String>, Self>, node: &Node, cx: &mut Lowering) -> PathCondition {
-        let section = match written {
+    fn lower(written: ShortOr<SignedGlobs, Self>) -> PathCondition {
+        let Self { name, globs: SignedGlobs { globs, mut except }, except: more } = match written {
             ShortOr::Short(globs) => Self { name: None, globs, except: Vec::new() },
             ShortOr::Long(section) => section,
         };
-        let (globs, except) = cx.paths(&section.globs.0, node.at("globs"));
-        let mut except = except.as_slice().to_vec();
-        except.extend(cx.excluded_paths(&section.except, node.at("except")).as_slice().iter().cloned());
-        PathCondition { name: section.name, globs, except: PathGlobs::new(except) }
+        except.extend(more.into_iter().map(|glob| glob.0));
+        PathCondition { name, globs: PathGlobs::new(globs), except: PathGlobs::new(except) }
     }
 }
 
 impl LinesSection {
-    fn lower(written: ShortOr<NonEmpty<String>, Self>, node: &Node, cx: &mut Lowering) -> LineCondition {
-        let section = match written {
+    fn lower(written: ShortOr<NonEmpty<Pattern>, Self>) -> LineCondition {
+        let Self { patterns, except } = match written {
             ShortOr::Short(patterns) => Self { patterns: ShortOr::Short(patterns), except: Vec::new() },
             ShortOr::Long(section) => section,
         };
-        let lists = node.at("patterns");
-        let patterns: Vec<Pattern> = match section.patterns {
-            ShortOr::Short(patterns) => cx.patterns(&patterns.0, lists),
+        let patterns = match patterns {
+            ShortOr::Short(patterns) => patterns.0,
             ShortOr::Long(named) => {
-                let named = named.into_iter().flat_map(|(name, patterns)| {
-                    let patterns = cx.patterns(&patterns.0, lists.at(name.as_str())).into_iter();
-                    patterns.map(move |pattern| pattern.named(Some(name.clone())))
-                });
-                named.collect()
+                let of_name = |(name, patterns): (PatternName, NonEmpty<Pattern>)| {
+                    patterns.0.into_iter().map(move |pattern| pattern.named(Some(name.clone())))
+                };
+                named.into_iter().flat_map(of_name).collect()
             }
         };
-        LineCondition { patterns, except: cx.excluded_paths(&section.except, node.at("except")) }
+        LineCondition { patterns, except: PathGlobs::new(except.into_iter().map(|glob| glob.0).collect()) }
     }
 }
 
 /// The rules of a preset that is named.
-fn rules(preset: &GateName, node: &Node, cx: &mut Lowering) -> GateTrigger {
-    let presets = Presets::builtin();
-    if let Some(rules) = presets.rules_of(preset) {
-        return GateTrigger::Rules(rules);
+fn preset_rules<'de, D: Deserializer<'de>>(deserializer: D) -> Result<ChosenRules, D::Error> {
+    let (preset, presets) = (GateName::deserialize(deserializer)?, Presets::builtin());
+    presets.rules_of(&preset).ok_or_else(|| {
+        let with_rules = presets.gates.keys().filter(|name| presets.rules_of(name).is_some());
+        let hint = suggest::among(preset.as_str(), &with_rules.map(GateName::as_str).collect::<Vec<_>>());
+        D::Error::custom(format!("`{preset}` is no preset with rules\n{hint}"))
+    })
+}
+
+fn some_limit<'de, D: Deserializer<'de>>(deserializer: D) -> Result<SizeSection, D::Error> {
+    match SizeSection::deserialize(deserializer)? {
+        SizeSection { lines: None, files: None } => {
+            Err(D::Error::custom("this names no limit\nadd `lines` or `files`"))
+        }
+        size => Ok(size),
     }
-    let known: Vec<&str> =
-        presets.gates.keys().filter(|name| presets.rules_of(name).is_some()).map(GateName::as_str).collect();
-    let problem = Problem::wrong(node.place, format!("`{preset}` is no preset with rules"));
-    cx.refuse(problem.hint(suggest::among(preset.as_str(), &known)));
-    GateTrigger::Any(Vec::new())
 }

@@ -18,7 +18,8 @@ use loopgate_core::{
     CheckName,
     evidence::CheckKind,
     policy::{
-        CheckPolicy, CheckSource, CommandCheck, ExternalSource, ReadLogs, Timeout, VerifyPolicy, WhenSkipped, Whole,
+        CheckPolicy, CheckSource, CommandCheck, ExternalSource, FileGlob, NameGlob, Pattern, ReadLogs, Timeout,
+        VerifyPolicy, WhenSkipped, Whole,
     },
 };
 
@@ -59,10 +60,10 @@ struct CheckSection {
     timeout: Option<Timeout>,
     /// Report files it writes, as globs. Default: none, its output is read.
     #[serde(default)]
-    report: Vec<String>,
+    report: Vec<FileGlob<false>>,
     /// A regular expression that finds failures in its output; the groups `test`, `file`, `line` and `message` are
     /// used. Default: none.
-    report_pattern: Option<String>,
+    report_pattern: Option<Pattern>,
     /// What it means where the job of a `from` check was skipped; of kind build and test. Default: auto.
     #[serde(default)]
     when_skipped: WhenSkipped,
@@ -84,7 +85,7 @@ struct CheckSection {
 #[serde(deny_unknown_fields)]
 struct FromSection {
     /// Its name, as a glob: "CodeQL*".
-    check: String,
+    check: NameGlob,
     /// Slug of the App that must have made it. Default: any.
     app: Option<String>,
 }
@@ -149,8 +150,7 @@ impl CheckSection {
         }
         let run = cx.some_text(self.run.unwrap_or_default(), node.at("run"), "the command");
         let default = CommandCheck::new(run);
-        cx.plain_paths(&self.report, node.at("report"));
-        let reports = node.at("report").each(self.report);
+        let reports = node.at("report").each(self.report.iter().map(|glob| glob.0.as_str().to_owned()));
         CommandCheck {
             working_directory: self
                 .working_directory
@@ -165,7 +165,7 @@ impl CheckSection {
             allow_empty: self.allow_empty,
             fail_fast: self.fail_fast,
             verbose: self.verbose.unwrap_or(default.verbose),
-            report_pattern: self.report_pattern.and_then(|pattern| cx.pattern(&pattern, node.at("report_pattern"))),
+            report_pattern: self.report_pattern,
             run: default.run,
         }
     }
@@ -178,8 +178,7 @@ impl CheckSection {
         }
         let (from, node) = (self.from?, node.at("from"));
         let app = from.app.map(|app| cx.some_text(app, node.at("app"), "the App's slug"));
-        let name = cx.name_glob(&from.check, node.at("check"))?;
-        Some(ExternalSource { name, app, when_skipped: self.when_skipped })
+        Some(ExternalSource { name: from.check, app, when_skipped: self.when_skipped })
     }
 }
 

@@ -17,7 +17,7 @@ use loopgate_core::{
     escalation::disputes,
     evidence::Evidence,
     observed::{BaseEvidence, ChangedFile, ChangedFiles, ExternalCheck, FileStatus, ReceivedEvidence, Snapshot},
-    policy::{CheckSource, CoverageTarget, GateTrigger, Look, Policy, RequiredTest, RuleCondition},
+    policy::{CheckSource, CoverageTarget, GateTrigger, Look, Policy, RequiredTest},
     source_files::belongs_to_tests,
     state::LoopState,
     verdict::{coverage, tamper},
@@ -53,11 +53,9 @@ pub(super) async fn folders(
     files: &ChangedFiles,
     policy: &Policy,
 ) -> Result<Option<BTreeSet<String>>, Error> {
-    let asks = policy.gates.values().flat_map(|gate| gate.trigger.conditions()).any(|condition| match condition {
-        GateTrigger::NewTopLevelFolder => true,
-        GateTrigger::Rules(rules) => rules.iter().any(|(_, rule, _)| rule.condition == RuleCondition::NewFolder),
-        _ => false,
-    });
+    let asks = policy.gates.values().flat_map(|gate| gate.trigger.conditions()).any(
+        |condition| matches!(condition, GateTrigger::Rules(rules) if rules.iter().any(|(_, rule, _)| rule.new_folder)),
+    );
     let adds = |file: &ChangedFile| {
         matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied) && file.path.contains('/')
     };

@@ -215,7 +215,7 @@ const LARGEST_TEXT: usize = 512 << 10;
 pub(super) async fn mark_update_merges(repo: Repo<'_>, changes: &mut Changes, policy: &Policy) -> Result<(), Error> {
     let Changes { commits, merges, .. } = changes;
     let matters =
-        policy.gates.values().any(|gate| !gate.exclusions.allow_contributors && gate.exclusions.ignore_update_merges);
+        policy.gates.values().any(|gate| !gate.exclusions.allow_contributors && !gate.exclusions.count_update_merges);
     if !matters || commits.completeness == Completeness::Incomplete {
         return Ok(());
     }

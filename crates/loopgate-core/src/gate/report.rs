@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ids::{CommentId, GateName, Login, PatternName, RepoName, Sha, TeamSlug, Timestamp, UserId},
     observed::{Authority, FilesToRead, Permission, Unusable},
-    policy::{GatePolicy, HybridHold, Mode, RuleTier},
+    policy::{GatePolicy, Mode, RuleTier},
     stage::Stage,
     state::{GateStatus, Objection, Revocation, Ticks, WordSource},
 };
@@ -90,7 +90,7 @@ impl GateReport {
 /// Whether a gate is only shown, and does not stand in the way: a preset in `autonomous` mode, or one in `hybrid` mode
 /// without approvers.
 pub fn is_advisory(policy: &GatePolicy, mode: Mode, repository: &RepoName, authority: &Authority) -> bool {
-    let always = || policy.preset.as_ref().is_some_and(|preset| preset.hybrid == HybridHold::Always);
+    let always = || policy.preset.as_ref().is_some_and(|preset| preset.holds_without_team);
     // A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to
     // us one that is not there.
     let has_team = || {
@@ -163,10 +163,6 @@ pub enum MatchReason {
     },
     /// The patch is missing or unreadable, so it counts as matching.
     Unreadable,
-    /// A manifest names a new dependency.
-    Dependency { name: String },
-    /// The folder at the top is new.
-    NewTopLevelFolder { folder: String },
     /// The pull request has the label.
     Label { label: String },
     /// The label that opened it was taken away; the gate had been requested and stays.

@@ -292,15 +292,14 @@ impl Timeline {
         }
         run.pass_time(until);
         while let Some((gate, since)) = run.open.pop_first() {
-            run.count_wait(gate, since, until);
+            run.gates.entry(gate).or_default().waited_seconds += seconds(since, until);
         }
         run
     }
 
     fn pass_time(&mut self, to: Timestamp) {
         if let Some(waited) = self.waiting {
-            let total = self.waited.entry(waited).or_default();
-            *total = total.saturating_add(seconds(self.at, to));
+            *self.waited.entry(waited).or_default() += seconds(self.at, to);
         }
         self.at = self.at.max(to);
     }
@@ -318,8 +317,7 @@ impl Timeline {
                 self.waiting = if *passed { self.approvers() } else { Some(Waited::Author) };
             }
             Event::GateRequested { gate, .. } => {
-                let used = self.gates.entry(gate.clone()).or_default();
-                used.rounds = used.rounds.saturating_add(1);
+                self.gates.entry(gate.clone()).or_default().rounds += 1;
                 self.open.entry(gate.clone()).or_insert(at);
                 if self.passed {
                     self.waiting = self.approvers();
@@ -331,8 +329,7 @@ impl Timeline {
             ) => self.decided(gate, at),
             Event::GateRejected { gate, .. } => {
                 self.decided(gate, at);
-                let used = self.gates.entry(gate.clone()).or_default();
-                used.rejections = used.rejections.saturating_add(1);
+                self.gates.entry(gate.clone()).or_default().rejections += 1;
                 self.waiting = Some(Waited::Author);
             }
             Event::Escalated(called) => {
@@ -340,10 +337,7 @@ impl Timeline {
                     Escalated::PullRequest { triggers, .. } => triggers.first().copied(),
                     Escalated::LocalLoop { trigger, .. } => Some(*trigger),
                 };
-                if let Some(trigger) = trigger {
-                    let calls = self.calls.entry(trigger).or_default();
-                    *calls = calls.saturating_add(1);
-                }
+                trigger.into_iter().for_each(|trigger| *self.calls.entry(trigger).or_default() += 1);
                 self.waiting = Some(Waited::Human);
             }
             Event::Resumed(_) if self.waiting == Some(Waited::Human) => self.waiting = Some(Waited::Author),
@@ -355,16 +349,11 @@ impl Timeline {
     /// A gate is decided: the others that are open are waited for now.
     fn decided(&mut self, gate: &GateName, at: Timestamp) {
         if let Some(since) = self.open.remove(gate) {
-            self.count_wait(gate.clone(), since, at);
+            self.gates.entry(gate.clone()).or_default().waited_seconds += seconds(since, at);
         }
         if self.waiting == Some(Waited::Approver) {
             self.waiting = self.approvers();
         }
-    }
-
-    fn count_wait(&mut self, gate: GateName, since: Timestamp, until: Timestamp) {
-        let used = self.gates.entry(gate).or_default();
-        used.waited_seconds = used.waited_seconds.saturating_add(seconds(since, until));
     }
 
     fn approvers(&self) -> Option<Waited> {

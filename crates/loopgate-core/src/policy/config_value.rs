@@ -4,8 +4,11 @@
 use std::{borrow::Cow, fmt, marker::PhantomData};
 
 use chrono::TimeDelta;
-use schemars::{Schema, json_schema};
-use serde::de::{self, Unexpected, Visitor};
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use serde::{
+    Deserialize, Deserializer,
+    de::{self, Unexpected, Visitor},
+};
 
 /// A type that is written as one word or number.
 pub trait ConfigValue: Sized {
@@ -114,7 +117,7 @@ pub struct Whole<const MIN: u32, const MAX: u32>(pub u32);
 
 impl<const MIN: u32, const MAX: u32> ConfigValue for Whole<MIN, MAX> {
     fn expected() -> Cow<'static, str> {
-        format!("a whole number from {MIN} to {MAX}").into()
+        if MIN == MAX { format!("`{MIN}`").into() } else { format!("a whole number from {MIN} to {MAX}").into() }
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
@@ -202,6 +205,50 @@ impl ConfigValue for Timeout {
 
     fn schema() -> Schema {
         json_schema!({ "anyOf": [{ "type": "integer", "minimum": 1 }, Period::schema()] })
+    }
+}
+
+/// `true`, for conditions that are only ever written to be asked for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Yes;
+
+impl<'de> Deserialize<'de> for Yes {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        if bool::deserialize(deserializer)? {
+            Ok(Self)
+        } else {
+            Err(de::Error::custom("`false` is not a condition\nwrite `not: { … : true }`, or leave it out"))
+        }
+    }
+}
+
+schema_of!([] Yes, json_schema!({ "const": true }));
+
+/// A list that must not be empty, because an empty list would silently match nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct NonEmpty<T>(pub Vec<T>);
+
+impl<'de, T: Deserialize<'de>> Deserialize<'de> for NonEmpty<T> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let items = Vec::deserialize(deserializer)?;
+        if items.is_empty() {
+            return Err(de::Error::custom("an empty list matches nothing\nwrite at least one, or leave out the key"));
+        }
+        Ok(Self(items))
+    }
+}
+
+impl<T: JsonSchema> JsonSchema for NonEmpty<T> {
+    fn inline_schema() -> bool {
+        true
+    }
+
+    fn schema_name() -> Cow<'static, str> {
+        format!("NonEmpty_{}", T::schema_name()).into()
+    }
+
+    fn json_schema(generator: &mut SchemaGenerator) -> Schema {
+        json_schema!({ "type": "array", "items": generator.subschema_for::<T>(), "minItems": 1 })
     }
 }
 

@@ -6,7 +6,7 @@ use std::{borrow::Cow, collections::BTreeMap};
 use schemars::{JsonSchema, Schema, json_schema};
 use serde::{Deserialize, Serialize, de::Unexpected};
 
-use super::{ConfigValue, NameGlob, Pattern, Severity, UpTo};
+use super::{ConfigValue, FileGlob, Pattern, Severity, UpTo};
 use crate::config_value;
 
 /// The `coverage:` section: what each type of change must reach.
@@ -14,7 +14,7 @@ use crate::config_value;
 pub struct CoveragePolicy {
     pub by_type: BTreeMap<CodeType, TypeCoverage>,
     /// Touching one of these files makes the change an `api_endpoint`.
-    pub api_paths: Vec<NameGlob>,
+    pub api_paths: Vec<FileGlob<false>>,
     /// How tests of a required sort are recognised by their names; a sort that is not listed stays unknown, which
     /// never fails.
     pub test_names: BTreeMap<RequiredTest, Vec<Pattern>>,

@@ -57,6 +57,19 @@ fn word_length(text: &[char]) -> usize {
     }
 }
 
+/// Messages quote hostile input; they never quote all of it, nor anything a terminal obeys.
+pub fn shorten(text: &str) -> String {
+    let plain = |c: char| matches!(c, '\\' | '"' | '\'');
+    let mut quoted = String::new();
+    for c in text.chars().take(60) {
+        if plain(c) { quoted.push(c) } else { quoted.extend(c.escape_debug()) }
+    }
+    if text.chars().nth(60).is_some() {
+        quoted.push('…');
+    }
+    quoted.replace('`', "'")
+}
+
 #[cfg(test)]
 mod tests {
     use insta::assert_snapshot;

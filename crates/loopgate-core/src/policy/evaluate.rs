@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Deserializer, Serialize};
 
-use super::{NameGlob, Pattern, RequiredTest, UpTo};
+use super::{FileGlob, NonEmpty, Pattern, RequiredTest, UpTo, Whole, Yes};
 use crate::{
     evidence::{CheckKind, FindingSeverity},
     ids::{CheckName, RuleId, Score},
@@ -109,29 +109,59 @@ impl CheckKind {
     }
 }
 
-/// What a rule looks at.
-#[derive(Clone, Debug, PartialEq)]
+/// What a rule looks at: exactly one of these.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case", deny_unknown_fields)]
 pub enum RuleCheck {
-    /// The check passed.
+    /// This check passed.
+    #[serde(rename = "passed")]
     Check(CheckName),
-    /// The share of passed tests over all checks is at least this.
-    PassedRatio(Score),
-    /// Coverage of the changed lines, in percent, is at least this.
-    ChangedCoverage(f64),
+    /// At least this share of all tests passed, from 0 to 1.
+    PassedRatio(UpTo<1>),
+    /// At least this percentage of the changed lines is covered.
+    ChangedCoverage(UpTo<100>),
     /// Coverage of all lines has not fallen against the base by more than the tolerated loss.
+    #[serde(skip)]
     CoverageKept,
     /// The change comes with this sort of tests.
+    #[serde(skip)]
     RequiredTest(RequiredTest),
-    /// No more findings of this severity or worse than `most`.
-    Findings { severity: FindingSeverity, most: u64 },
-    /// Code changed, so a test was added or changed too.
-    TestsAdded,
-    /// When a file matching `changed` is touched, one matching `also` is touched too.
-    ChangeTogether { changed: Vec<NameGlob>, also: Vec<NameGlob> },
-    /// The pattern appears in an added line.
-    MustAppear { pattern: Pattern, paths: Vec<NameGlob> },
-    /// The pattern appears in no added line.
-    MustNotAppear { pattern: Pattern, paths: Vec<NameGlob> },
-    /// At most so many changed lines and files.
-    Size { max_lines: Option<u64>, max_files: Option<u64> },
+    /// Findings of linters and scanners.
+    Findings {
+        /// Counted from this severity up.
+        severity: FindingSeverity,
+        /// How many are tolerated. Default: 0.
+        most: Option<Whole<0, 1_000_000>>,
+    },
+    /// When code changed, a test was added or changed.
+    TestsAdded(Yes),
+    /// Paths that change together.
+    ChangeTogether {
+        /// When one of these is touched …
+        changed: NonEmpty<FileGlob<false>>,
+        /// … one of these is touched too.
+        also: NonEmpty<FileGlob<false>>,
+    },
+    /// A pattern that an added line must match.
+    MustAppear(AddedPattern),
+    /// A pattern that no added line may match.
+    MustNotAppear(AddedPattern),
+    /// The size of the change.
+    Size {
+        /// At most so many changed lines.
+        max_lines: Option<Whole<1, 10_000_000>>,
+        /// At most so many changed files.
+        max_files: Option<Whole<1, 1_000_000>>,
+    },
+}
+
+/// A pattern over added lines.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct AddedPattern {
+    /// A regular expression.
+    pub pattern: Pattern,
+    /// Only in files that match. Default: all.
+    #[serde(default)]
+    pub paths: Vec<FileGlob<false>>,
 }

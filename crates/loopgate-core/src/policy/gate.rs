@@ -58,7 +58,7 @@ pub enum GateTrigger {
     All(Vec<GateTrigger>),
     Not(Box<GateTrigger>),
     Always,
-    /// The rules of a preset.
+    /// Rules of the presets.
     Rules(ChosenRules),
     /// A file is touched, by either name of a rename.
     Paths(PathCondition),
@@ -66,10 +66,6 @@ pub enum GateTrigger {
     AddedLines(LineCondition),
     /// A line is taken away.
     RemovedLines(LineCondition),
-    /// A manifest gains a dependency.
-    DependenciesAdded,
-    /// A new folder appears at the top level.
-    NewTopLevelFolder,
     /// The pull request carries one of these labels.
     Labels(Vec<String>),
     BaseBranch(Vec<NameGlob>),
@@ -87,23 +83,20 @@ pub enum GateTrigger {
 }
 
 impl GateTrigger {
-    /// Enters the accounts of coding agents wherever it asks for one.
-    pub fn name_agents(&mut self, agents: &BTreeSet<Login>) {
-        match self {
-            Self::Any(parts) | Self::All(parts) => {
-                parts.iter_mut().for_each(|part| part.name_agents(agents));
-            }
-            Self::Not(part) => part.name_agents(agents),
-            Self::Agent(known) => known.clone_from(agents),
-            _ => {}
-        }
-    }
-
     /// The conditions that it is made of, those inside of `any`, `all` and `not`.
     pub fn conditions(&self) -> Vec<&Self> {
         match self {
             Self::Any(parts) | Self::All(parts) => parts.iter().flat_map(Self::conditions).collect(),
             Self::Not(part) => part.conditions(),
+            condition => vec![condition],
+        }
+    }
+
+    /// The same conditions, to be changed.
+    pub fn conditions_mut(&mut self) -> Vec<&mut Self> {
+        match self {
+            Self::Any(parts) | Self::All(parts) => parts.iter_mut().flat_map(Self::conditions_mut).collect(),
+            Self::Not(part) => part.conditions_mut(),
             condition => vec![condition],
         }
     }
@@ -171,7 +164,7 @@ pub enum InvalidateOnPush {
 }
 
 /// Who may approve although they are excluded by default.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Exclusions {
     pub allow_author: bool,
     /// Anyone who authored or committed a commit of the pull request.
@@ -182,23 +175,9 @@ pub struct Exclusions {
     pub allow_pusher: bool,
     /// The person who asked a coding agent for the pull request.
     pub allow_requester: bool,
-    /// Anyone who merely merged the base into the head is no contributor.
-    pub ignore_update_merges: bool,
+    /// Anyone who merely merged the base into the head is a contributor too (`ignore_update_merges: false`).
+    pub count_update_merges: bool,
     pub allow_bots: bool,
-}
-
-impl Default for Exclusions {
-    fn default() -> Self {
-        Self {
-            allow_author: false,
-            allow_contributors: false,
-            allow_coauthors: false,
-            allow_pusher: false,
-            allow_requester: false,
-            ignore_update_merges: true,
-            allow_bots: false,
-        }
-    }
 }
 
 /// Whether the boxes of the gate's checklist must be ticked.
@@ -220,31 +199,29 @@ pub enum RequestTime {
     AfterChecks,
 }
 
-/// The part of a preset that no configuration can change: it comes from the gate's file in `config/presets/`, and stays
-/// with the gate when a configuration adjusts it.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// The part of a preset that no configuration can change: the key `preset` of the gate's file in `config/presets/`. It
+/// stays with the gate when a configuration adjusts it.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GatePreset {
+    /// The team that approves if no approver is named, if it exists: a slug without its organisation.
+    pub team: String,
     /// The template of the comment that asks for the gate.
     pub template: TemplateName,
     /// How many boxes its checklist has.
     pub boxes: usize,
-    pub hybrid: HybridHold,
+    /// Where no configuration mentions it, it holds in the mode `hybrid` although its team does not exist here.
+    #[serde(default)]
+    pub holds_without_team: bool,
     pub role: Option<GateRole>,
+    /// It is none of the gates that every repository starts with: a configuration names it.
+    #[serde(default)]
+    pub only_where_written: bool,
 }
 
 impl GatePreset {
     /// How many boxes the checklist of a gate has that is no preset.
     pub const BOXES_OF_OTHERS: usize = 2;
-}
-
-/// When a preset that no configuration mentions holds in the mode `hybrid`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum HybridHold {
-    /// Whether or not its approvers exist here.
-    Always,
-    /// Where its team exists.
-    WithTeam,
 }
 
 /// What else of Loopgate asks for a gate. At most one preset has each role.

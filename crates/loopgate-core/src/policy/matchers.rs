@@ -8,8 +8,11 @@ use std::sync::{Arc, OnceLock};
 
 use globset::{Glob, GlobBuilder, GlobMatcher, GlobSet, GlobSetBuilder};
 use regex::{Regex, RegexBuilder};
+use schemars::json_schema;
+use serde::{Deserialize, Deserializer, de::Error};
 
-use crate::ids::PatternName;
+use super::{NonEmpty, shorten};
+use crate::{ids::PatternName, schema_of};
 
 /// Largest automaton of one regular expression, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
@@ -170,6 +173,117 @@ impl Pattern {
 fn compile(text: &str) -> Result<Regex, regex::Error> {
     RegexBuilder::new(text).size_limit(PATTERN_SIZE).build()
 }
+
+/// A glob becomes an automaton that grows with it.
+const LONGEST_GLOB: usize = 1_000;
+
+/// A glob as it is written in a configuration, whose deserializer counts them by this name.
+#[derive(Deserialize)]
+struct WrittenGlob(String);
+
+impl WrittenGlob {
+    fn read<E: Error>(text: &str, parse: ParseGlob) -> Result<NameGlob, E> {
+        match text {
+            "" => Err(E::custom("an empty glob matches nothing")),
+            text if text.len() > LONGEST_GLOB => Err(E::custom("this glob is too long\nmake several of it")),
+            text => {
+                parse(text).map_err(|error| E::custom(format!("`{}` is not a glob: {}", shorten(text), error.kind())))
+            }
+        }
+    }
+
+    fn read_path<E: Error>(text: &str, parse: ParseGlob) -> Result<NameGlob, E> {
+        if let Some(relative) = text.strip_prefix('/') {
+            let message = "paths are relative to the root of the repository";
+            return Err(E::custom(format!("{message}\nwrite `{}`", shorten(relative))));
+        }
+        if text.ends_with('/') {
+            let text = shorten(text);
+            return Err(E::custom(format!("`{text}` matches a folder, and files are matched\nwrite `{text}**`")));
+        }
+        Self::read(text, parse)
+    }
+}
+
+type ParseGlob = fn(&str) -> Result<NameGlob, globset::Error>;
+
+impl<'de> Deserialize<'de> for NameGlob {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        WrittenGlob::read(&WrittenGlob::deserialize(deserializer)?.0, Self::parse)
+    }
+}
+
+/// A glob over paths as it is written in a configuration; over paths that are left out where it is excluded.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FileGlob<const EXCLUDED: bool>(pub NameGlob);
+
+impl<'de, const EXCLUDED: bool> Deserialize<'de> for FileGlob<EXCLUDED> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let parse = if EXCLUDED { NameGlob::excluded_path } else { NameGlob::path };
+        WrittenGlob::read_path(&WrittenGlob::deserialize(deserializer)?.0, parse).map(Self)
+    }
+}
+
+/// Globs over paths, and those over paths that never match, written with a leading `!`.
+#[derive(Clone, Debug, PartialEq)]
+pub struct SignedGlobs {
+    pub globs: Vec<NameGlob>,
+    pub except: Vec<NameGlob>,
+}
+
+impl<'de> Deserialize<'de> for SignedGlobs {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let (mut globs, mut except) = (Vec::new(), Vec::new());
+        for glob in NonEmpty::<SignedGlob>::deserialize(deserializer)?.0 {
+            let SignedGlob { glob, is_excluded } = glob;
+            if is_excluded { except.push(glob) } else { globs.push(glob) }
+        }
+        if globs.is_empty() {
+            let message = "only paths that never match are listed";
+            let hint = "begin the list with what does match, for example `\"**\"`";
+            return Err(D::Error::custom(format!("{message}\n{hint}")));
+        }
+        Ok(Self { globs, except })
+    }
+}
+
+struct SignedGlob {
+    glob: NameGlob,
+    is_excluded: bool,
+}
+
+impl<'de> Deserialize<'de> for SignedGlob {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let WrittenGlob(text) = WrittenGlob::deserialize(deserializer)?;
+        let excluded = text.strip_prefix('!').map(|text| WrittenGlob::read_path(text, NameGlob::excluded_path));
+        let is_excluded = excluded.is_some();
+        Ok(Self { glob: excluded.unwrap_or_else(|| WrittenGlob::read_path(&text, NameGlob::path))?, is_excluded })
+    }
+}
+
+/// A regular expression as it is written in a configuration, whose deserializer counts them by this name.
+#[derive(Deserialize)]
+struct WrittenPattern(String);
+
+impl<'de> Deserialize<'de> for Pattern {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let WrittenPattern(text) = WrittenPattern::deserialize(deserializer)?;
+        if text.is_empty() {
+            return Err(D::Error::custom("an empty pattern matches every line"));
+        }
+        Self::parse(&text).map_err(|error| {
+            let reason = error.to_string();
+            // The library draws a picture of the expression; its last line says what is wrong.
+            let reason = reason.lines().last().unwrap_or_default().trim().trim_start_matches("error: ");
+            D::Error::custom(format!("`{}` is not a regular expression: {reason}", shorten(&text)))
+        })
+    }
+}
+
+schema_of!([] NameGlob, json_schema!({ "type": "string" }));
+schema_of!([const EXCLUDED: bool] FileGlob<EXCLUDED>, json_schema!({ "type": "string" }));
+schema_of!([] SignedGlobs, json_schema!({ "type": "array", "items": { "type": "string" }, "minItems": 1 }));
+schema_of!([] Pattern, json_schema!({ "type": "string" }));
 
 #[cfg(test)]
 mod tests {

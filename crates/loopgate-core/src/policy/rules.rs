@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     ids::{GateName, PatternName},
     letters::LineWords,
-    policy::{PathGlobs, Pattern},
+    policy::{NameGlob, PathGlobs, Pattern},
     source_files::FileKind,
 };
 
@@ -27,46 +27,62 @@ words! {
     }
 }
 
-/// One rule.
-#[derive(Clone, Debug, PartialEq)]
+/// One rule, as it is written. It looks at one thing: a path, a changed line, a manifest, or a new folder.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(deny_unknown_fields)]
 pub struct GateRule {
     /// Unique among all rules of its gate: the heading in `docs/rules.md`.
     pub id: PatternName,
-    /// The preset it belongs to.
+    /// The preset it belongs to: the name of its file.
     pub gate: GateName,
     /// What changes, as a sentence without its end: "a check of rights is removed".
     pub says: String,
     pub tier: RuleTier,
-    pub condition: RuleCondition,
-    /// Kinds of files it looks at.
-    pub kinds: BTreeSet<FileKind>,
-    pub opens: RuleExample,
-    pub quiet: RuleExample,
-}
-
-/// A change to one file: its path, and lines as a diff has them.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RuleExample {
-    pub path: String,
-    pub lines: Vec<String>,
-}
-
-/// What a rule looks at.
-#[derive(Clone, Debug, PartialEq)]
-pub enum RuleCondition {
-    /// A path, by a glob or a word.
-    Path { globs: PathGlobs, words: Vec<String> },
-    /// A changed line, by a word or an expression.
-    Line { side: RuleSide, words: Vec<String>, pattern: Option<Pattern> },
+    /// Globs of paths, which have a `/`, `*` or `.`, and words of a path, which have none.
+    pub path: Option<RuleTerms>,
+    pub added: Option<RuleTerms>,
+    pub removed: Option<RuleTerms>,
+    /// Added or removed.
+    pub changed: Option<RuleTerms>,
     /// What a manifest or lock file names.
-    Manifest(ManifestChange),
+    pub manifest: Option<ManifestChange>,
     /// A new folder at the top of the repository.
-    NewFolder,
+    #[serde(default)]
+    pub new_folder: bool,
+    /// Kinds of files it looks at.
+    #[serde(rename = "in", default = "kinds_that_run")]
+    pub kinds: BTreeSet<FileKind>,
+    /// A change that it finds: a path, and lines as a diff has them.
+    pub opens: Vec<String>,
+    /// A change that it leaves.
+    pub quiet: Vec<String>,
 }
 
-/// Which lines of a diff are looked at.
+fn kinds_that_run() -> BTreeSet<FileKind> {
+    BTreeSet::from([FileKind::Code, FileKind::Config, FileKind::Ci, FileKind::Manifest])
+}
+
+/// Words, of which one must be there, or an expression over one line.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+pub enum RuleTerms {
+    Words(Vec<String>),
+    Expression { r#match: String },
+}
+
+impl GateRule {
+    /// Its terms for changed lines, by the side of the diff that they are for.
+    pub fn of_lines(&self) -> impl Iterator<Item = (RulePlace, &RuleTerms)> {
+        let sides =
+            [(RulePlace::Added, &self.added), (RulePlace::Removed, &self.removed), (RulePlace::Changed, &self.changed)];
+        sides.into_iter().filter_map(|(place, terms)| Some((place, terms.as_ref()?)))
+    }
+}
+
+/// Where a rule looks for its terms.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum RuleSide {
+pub enum RulePlace {
+    Path,
     Added,
     Removed,
     Changed,
@@ -91,62 +107,79 @@ pub enum ManifestChange {
 pub struct RuleBook {
     rules: Vec<GateRule>,
     /// By the first word what follows it, and whose phrase it is.
-    words: HashMap<String, Vec<(Vec<String>, usize)>>,
+    words: HashMap<String, Vec<(Vec<String>, usize, RulePlace)>>,
     /// The globs of all rules, and whose each of them is.
     globs: PathGlobs,
     owners: Vec<usize>,
-    /// Indices of the rules that ask an expression.
-    patterns: Vec<usize>,
+    /// The expressions, and whose each of them is.
+    patterns: Vec<(Pattern, usize, RulePlace)>,
 }
 
 impl RuleBook {
-    pub fn new(rules: Vec<GateRule>) -> Self {
-        let mut words: HashMap<String, Vec<(Vec<String>, usize)>> = HashMap::new();
+    /// # Errors
+    /// When a glob of a rule is none.
+    pub fn new(rules: Vec<GateRule>) -> Result<Self, globset::Error> {
+        let (mut words, mut patterns) = (HashMap::<_, Vec<_>>::new(), Vec::new());
+        let (mut globs, mut owners) = (Vec::new(), Vec::new());
         for (index, rule) in rules.iter().enumerate() {
-            let (RuleCondition::Path { words: phrases, .. } | RuleCondition::Line { words: phrases, .. }) =
-                &rule.condition
-            else {
-                continue;
-            };
-            for phrase in phrases {
-                let mut all = LineWords::of(phrase).iter().map(str::to_owned).collect::<Vec<_>>().into_iter();
-                if let Some(first) = all.next() {
-                    words.entry(first).or_default().push((all.collect(), index));
+            let of_path = rule.path.iter().map(|terms| (RulePlace::Path, terms));
+            for (place, terms) in of_path.chain(rule.of_lines()) {
+                let phrases = match terms {
+                    RuleTerms::Words(phrases) => phrases.iter(),
+                    RuleTerms::Expression { r#match } => {
+                        patterns.push((Pattern::constant(r#match), index, place));
+                        continue;
+                    }
+                };
+                for phrase in phrases {
+                    let mut all = LineWords::of(phrase).iter().map(str::to_owned).collect::<Vec<_>>().into_iter();
+                    if place == RulePlace::Path && phrase.contains(['/', '*', '.']) {
+                        globs.push(NameGlob::path(phrase)?);
+                        owners.push(index);
+                    } else if let Some(first) = all.next() {
+                        words.entry(first).or_default().push((all.collect(), index, place));
+                    }
                 }
             }
         }
-        let asks = |rule: &GateRule| matches!(rule.condition, RuleCondition::Line { pattern: Some(_), .. });
-        let patterns = (0..rules.len()).filter(|&index| asks(&rules[index])).collect();
-        let (mut globs, mut owners) = (Vec::new(), Vec::new());
-        for (index, rule) in rules.iter().enumerate() {
-            if let RuleCondition::Path { globs: own, .. } = &rule.condition {
-                globs.extend(own.as_slice().iter().cloned());
-                owners.resize(globs.len(), index);
-            }
-        }
-        Self { rules, words, globs: PathGlobs::new(globs), owners, patterns }
+        Ok(Self { rules, words, globs: PathGlobs::new(globs), owners, patterns })
     }
 
     pub fn rules(&self) -> &[GateRule] {
         &self.rules
     }
 
-    /// The rules, by their index, that ask an expression of each line.
-    pub(crate) fn with_pattern(&self) -> impl Iterator<Item = usize> {
-        self.patterns.iter().copied()
+    /// The rules, by their index, that name a path: by a glob, or by a word of one of its folders or its name.
+    pub(crate) fn of_path(&self, path: &str) -> BTreeSet<usize> {
+        let globs = self.globs.all(path).into_iter().filter_map(|glob| self.owners.get(glob).copied());
+        let words = path.split('/').flat_map(|part| self.with_word_in(part, |place| place == RulePlace::Path));
+        globs.chain(words).collect()
     }
 
-    /// The rules, by their index, of which a glob matches.
-    pub(crate) fn with_glob_for(&self, path: &str) -> impl Iterator<Item = usize> {
-        self.globs.all(path).into_iter().filter_map(|glob| self.owners.get(glob).copied())
+    /// The rules, by their index, that name a changed line, by a word or an expression; those that name the lines it is
+    /// joined with, by an expression.
+    pub(crate) fn of_line(&self, text: &str, is_added: bool, is_joined: bool) -> BTreeSet<usize> {
+        let counts = |place: RulePlace| match place {
+            RulePlace::Path => false,
+            RulePlace::Added => is_added,
+            RulePlace::Removed => !is_added,
+            RulePlace::Changed => true,
+        };
+        let matching = self.patterns.iter().filter(|(pattern, _, place)| counts(*place) && pattern.matches(text));
+        let mut named: BTreeSet<usize> = matching.map(|(_, rule, _)| *rule).collect();
+        if !is_joined {
+            named.extend(self.with_word_in(text, counts));
+        }
+        named
     }
 
-    /// The rules, by their index, of which a word stands here.
-    pub(crate) fn with_word_in(&self, line: &LineWords) -> BTreeSet<usize> {
-        let mut found = BTreeSet::new();
+    /// The rules of which a word for one of these places stands here.
+    fn with_word_in(&self, text: &str, counts: impl Fn(RulePlace) -> bool) -> BTreeSet<usize> {
+        let (line, mut found) = (LineWords::of(text), BTreeSet::new());
         for (index, word) in line.iter().enumerate() {
-            let phrases = self.words.get(word).map(Vec::as_slice).unwrap_or_default();
-            found.extend(phrases.iter().filter(|(rest, _)| line.continues(index, rest)).map(|(_, rule)| *rule));
+            let phrases = self.words.get(word).into_iter().flatten();
+            let here = phrases.filter(|(rest, _, place)| counts(*place) && line.continues(index, rest));
+            found.extend(here.map(|(_, rule, _)| *rule));
         }
         found
     }

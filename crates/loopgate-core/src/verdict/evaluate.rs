@@ -9,7 +9,9 @@ use crate::{
     evidence::{ChangedCoverage, CheckKind, CheckResults, Outcome},
     ids::{CheckName, RuleId, Score},
     observed::{ChangedFile, ChangedFiles, CodeType, FileStatus},
-    policy::{CoverageTarget, Look, NameGlob, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity},
+    policy::{
+        AddedPattern, CoverageTarget, FileGlob, Look, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity, UpTo, Yes,
+    },
     source_files::{TestSyntax, is_code, is_test},
     state::{EvaluationSummary, StopReason},
     verdict::{CheckStanding, LostLeg},
@@ -150,11 +152,12 @@ pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
     };
     let mut rules: Vec<Rule> = of_checks.collect();
     let added = "changed code comes with changed tests".to_owned();
-    rules.extend(of_change("tests_added", added, tests_added, RuleCheck::TestsAdded));
+    rules.extend(of_change("tests_added", added, tests_added, RuleCheck::TestsAdded(Yes)));
     let (description, check) = match policy.coverage.target(code_type) {
-        CoverageTarget::Percent(percent) => {
-            (format!("at least {percent} % of the changed lines are covered"), RuleCheck::ChangedCoverage(percent))
-        }
+        CoverageTarget::Percent(percent) => (
+            format!("at least {percent} % of the changed lines are covered"),
+            RuleCheck::ChangedCoverage(UpTo(percent)),
+        ),
         CoverageTarget::MatchBase => {
             ("the coverage of all lines is that of the base".to_owned(), RuleCheck::CoverageKept)
         }
@@ -266,16 +269,16 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
             if results.total == 0 {
                 return RuleOutcome::Unknown;
             }
-            let ratio = Score::from_ratio(pass_rate(&results), 1.0);
-            verdict(ratio >= *least, || RuleFailure::PassedRatio { ratio, least: *least })
+            let (ratio, least) = (Score::from_ratio(pass_rate(&results), 1.0), Score::from_ratio(least.0, 1.0));
+            verdict(ratio >= least, || RuleFailure::PassedRatio { ratio, least })
         }
         RuleCheck::ChangedCoverage(least) => {
             // Without a report coverage is unknown; with one, a change without an executable line has nothing to cover.
             let Some(coverage) = &evidence.coverage else { return RuleOutcome::Unknown };
             let percent = coverage.changed_percent().unwrap_or(100.0);
             let uncovered = || coverage.uncovered.clone();
-            let short = || RuleFailure::ChangedCoverage { percent, least: *least, uncovered: uncovered() };
-            verdict(percent >= *least, short)
+            let short = || RuleFailure::ChangedCoverage { percent, least: least.0, uncovered: uncovered() };
+            verdict(percent >= least.0, short)
         }
         RuleCheck::CoverageKept => {
             let head = evidence.coverage.as_ref().and_then(ChangedCoverage::percent);
@@ -291,21 +294,22 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
         RuleCheck::Findings { severity, most } => {
             let found = evidence.ended().flat_map(|check| &check.findings);
             let count = found.filter(|finding| finding.severity >= *severity).count() as u64;
-            verdict(count <= *most, || RuleFailure::Findings { count, most: *most })
+            let most = most.map_or(0, |most| u64::from(most.0));
+            verdict(count <= most, || RuleFailure::Findings { count, most })
         }
         // A test that fails on the base and passes here is what this asks for, by any author.
-        RuleCheck::TestsAdded if evidence.mends_a_test => RuleOutcome::Passed,
-        RuleCheck::TestsAdded => tests_added(files.known()),
+        RuleCheck::TestsAdded(_) if evidence.mends_a_test => RuleOutcome::Passed,
+        RuleCheck::TestsAdded(_) => tests_added(files.known()),
         RuleCheck::ChangeTogether { changed, also } => {
-            let touches = |globs: &[NameGlob]| files.known().iter().any(|file| touched(file, globs));
-            let names = || also.iter().map(|glob| glob.as_str().to_owned()).collect();
-            verdict(!touches(changed) || touches(also), || RuleFailure::NotTogether { also: names() })
+            let touches = |globs: &[FileGlob<false>]| files.known().iter().any(|file| touched(file, globs));
+            let names = || also.0.iter().map(|glob| glob.0.as_str().to_owned()).collect();
+            verdict(!touches(&changed.0) || touches(&also.0), || RuleFailure::NotTogether { also: names() })
         }
-        RuleCheck::MustAppear { pattern, paths } => {
+        RuleCheck::MustAppear(AddedPattern { pattern, paths }) => {
             let found = added(files, paths).any(|(_, _, text)| pattern.matches(text));
             verdict(found, || RuleFailure::NotFound { pattern: pattern.as_str().to_owned() })
         }
-        RuleCheck::MustNotAppear { pattern, paths } => {
+        RuleCheck::MustNotAppear(AddedPattern { pattern, paths }) => {
             let found = added(files, paths).find(|(_, _, text)| pattern.matches(text));
             found.map_or(RuleOutcome::Passed, |(path, line, _)| {
                 let (path, pattern) = (path.to_owned(), pattern.as_str().to_owned());
@@ -315,8 +319,8 @@ fn judge(files: &ChangedFiles, evidence: &HeadEvidence, rule: &Rule, waiting: &m
         RuleCheck::Size { max_lines, max_files } => {
             let files = files.known();
             let lines: u64 = files.iter().map(|file| u64::from(file.additions) + u64::from(file.deletions)).sum();
-            let small =
-                max_lines.is_none_or(|max| lines <= max) && max_files.is_none_or(|max| files.len() as u64 <= max);
+            let small = max_lines.is_none_or(|max| lines <= u64::from(max.0))
+                && max_files.is_none_or(|max| files.len() <= max.0 as usize);
             verdict(small, || RuleFailure::TooLarge { lines, files: files.len() })
         }
     }
@@ -343,11 +347,11 @@ fn end_of(check: &CheckView) -> CheckFailure {
     }
 }
 
-fn touched(file: &ChangedFile, globs: &[NameGlob]) -> bool {
-    file.paths().any(|path| globs.iter().any(|glob| glob.matches(path)))
+fn touched(file: &ChangedFile, globs: &[FileGlob<false>]) -> bool {
+    file.paths().any(|path| globs.iter().any(|glob| glob.0.matches(path)))
 }
 
-fn added<'a>(files: &'a ChangedFiles, paths: &'a [NameGlob]) -> impl Iterator<Item = (&'a str, u32, &'a str)> {
+fn added<'a>(files: &'a ChangedFiles, paths: &'a [FileGlob<false>]) -> impl Iterator<Item = (&'a str, u32, &'a str)> {
     let files = files.known().iter().filter(|file| paths.is_empty() || touched(file, paths));
     files.flat_map(|file| {
         let lines = file.added_lines().unwrap_or_default();

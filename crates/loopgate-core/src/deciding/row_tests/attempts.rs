@@ -59,10 +59,10 @@ fn a_soft_check_costs_score_only() {
     let mut rule = crate::verdict::evaluate::rules(&story.policy, crate::observed::CodeType::NewFunction)[0].clone();
     rule.id = "readme".parse().unwrap();
     rule.severity = Severity::Warn;
-    rule.check = crate::policy::RuleCheck::MustAppear {
+    rule.check = crate::policy::RuleCheck::MustAppear(crate::policy::AddedPattern {
         pattern: crate::policy::Pattern::parse("zzz").unwrap(),
         paths: Vec::new(),
-    };
+    });
     rule.weight = 8.0;
     story.policy.evaluate.rules = vec![rule];
     story.policy.evaluate.no_major_issues = Vec::new();

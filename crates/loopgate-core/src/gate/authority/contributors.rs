@@ -37,10 +37,10 @@ impl People {
 }
 
 impl Contributors {
-    /// Those of a gate whose own diff has these `paths`. Where update merges are allowed, a merge of the base or a
-    /// rebase adds no contributor.
-    pub(in crate::gate) fn new(snapshot: &Snapshot, ignores_update_merges: bool, paths: &[String]) -> Self {
-        let (makers, counts_all) = (&snapshot.makers, !ignores_update_merges);
+    /// Those of a gate whose own diff has these `paths`. Unless all counts, a merge of the base or a rebase adds
+    /// no contributor.
+    pub(in crate::gate) fn new(snapshot: &Snapshot, counts_all: bool, paths: &[String]) -> Self {
+        let makers = &snapshot.makers;
         let no_merger = |commit: &Commit| counts_all || !commit.update_merge;
         let mut found = Self::of_commits(snapshot, paths, no_merger, counts_all);
         let pushes = makers.pushes.iter().filter(|push| counts_all || push.content == PushContent::Own);
@@ -185,7 +185,7 @@ mod tests {
         let pull_request = fixtures::pull_request(1, "A", fixtures::person(90, "author"), head);
         let mut snapshot = fixtures::snapshot_of(pull_request, (7, 700), Vec::new());
         snapshot.commits = Listing::complete(commits);
-        Contributors::new(&snapshot, true, &[])
+        Contributors::new(&snapshot, false, &[])
     }
 
     #[test]

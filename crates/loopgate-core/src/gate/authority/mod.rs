@@ -58,7 +58,7 @@ impl<'a> ResolvedApprovers<'a> {
         let mut authority = Self {
             policy,
             snapshot,
-            contributors: Contributors::new(snapshot, policy.exclusions.ignore_update_merges, paths),
+            contributors: Contributors::new(snapshot, policy.exclusions.count_update_merges, paths),
             named_by_agent: Contributors::named_by_agent(snapshot),
             users: BTreeMap::new(),
             teams: BTreeMap::new(),
@@ -319,7 +319,7 @@ pub(crate) fn may_decide(gate: &GatePolicy, snapshot: &Snapshot, person: &Accoun
 /// Whether somebody wrote a part of the change: opened it, made or co-authored a commit, or pushed more than its base.
 pub(crate) fn wrote(snapshot: &Snapshot, person: &Account) -> bool {
     let paths = Scope::Whole.paths(snapshot.files.known());
-    person.id == snapshot.pull_request.author.id || Contributors::new(snapshot, true, &paths).include(person)
+    person.id == snapshot.pull_request.author.id || Contributors::new(snapshot, false, &paths).include(person)
 }
 
 /// Whether somebody wrote a part of the change, or asked an agent for it; none where that could not be learned.

@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    KEPT_PER_FILE, ReadDiff, Scope, Triggered, excerpt, in_file, manifests,
+    KEPT_PER_FILE, ReadDiff, Scope, Triggered, excerpt, in_file,
     reading::{ChangedLine, FileReading},
 };
 use crate::{
@@ -38,24 +38,6 @@ impl ReadDiff<'_> {
             GateTrigger::Paths(paths) => return self.in_files(|reading| touched(reading.file, paths)),
             GateTrigger::AddedLines(wanted) => return self.in_files(|reading| changed(reading, wanted, true)),
             GateTrigger::RemovedLines(wanted) => return self.in_files(|reading| changed(reading, wanted, false)),
-            GateTrigger::DependenciesAdded => {
-                return self.in_files(|reading| {
-                    match manifests::added_dependencies(reading.file, reading.patch.as_ref()) {
-                        None => vec![(None, MatchReason::Unreadable)],
-                        Some(names) => names
-                            .into_iter()
-                            .map(|(line, name)| (Some(line), MatchReason::Dependency { name }))
-                            .collect(),
-                    }
-                });
-            }
-            GateTrigger::NewTopLevelFolder => {
-                let existing = existing_folders(self.snapshot);
-                return self.in_files(|reading| {
-                    let folder = new_folder(reading.file, &existing).map(str::to_owned);
-                    folder.map(|folder| (None, MatchReason::NewTopLevelFolder { folder })).into_iter().collect()
-                });
-            }
             GateTrigger::Findings(severity) => return self.found(*severity),
             GateTrigger::Always => MatchReason::Always,
             GateTrigger::Labels(labels) => self.labelled(labels, remembered)?,

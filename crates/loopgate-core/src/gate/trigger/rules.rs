@@ -10,9 +10,8 @@ use super::{
 };
 use crate::{
     gate::report::{MatchReason, RuleEvidence, TriggerMatch},
-    letters::LineWords,
     observed::Snapshot,
-    policy::{ChosenRules, GateRule, ManifestChange, RuleBook, RuleCondition, RuleSide, RuleTier},
+    policy::{ChosenRules, GateRule, ManifestChange, RuleBook, RuleTier},
     source_files::{FileKind, is_named_test, runs},
 };
 
@@ -30,7 +29,8 @@ pub(super) struct RuleHit {
     /// The index of the file.
     pub file: usize,
     pub line: Option<u32>,
-    pub evidence: RuleEvidence,
+    /// None where what changes cannot be read, and may be what the rule looks for.
+    pub evidence: Option<RuleEvidence>,
     /// The line may be part of a comment: the rule is a suspect here, whatever its tier.
     pub is_doubtful: bool,
     /// Places of the rule in this file that are not kept.
@@ -47,10 +47,9 @@ impl RuleHit {
 impl ChosenRules {
     /// Whether one of the rules looks at lines of a file of these kinds.
     pub(super) fn reads_lines_of(&self, path: &str, kinds: &[FileKind; 2]) -> bool {
-        let reads = |rule: &GateRule| match rule.condition {
-            RuleCondition::Line { .. } => kinds.iter().any(|kind| rule.kinds.contains(kind)),
-            RuleCondition::Manifest(_) => kinds.contains(&FileKind::Manifest) || manifests::is_lock_file(path),
-            RuleCondition::Path { .. } | RuleCondition::NewFolder => false,
+        let reads = |rule: &GateRule| match rule.manifest {
+            Some(_) => kinds.contains(&FileKind::Manifest) || manifests::is_lock_file(path),
+            None => rule.of_lines().next().is_some() && kinds.iter().any(|kind| rule.kinds.contains(kind)),
         };
         self.iter().any(|(_, rule, _)| reads(rule))
     }
@@ -63,13 +62,13 @@ impl ReadDiff<'_> {
         let mut matches: Vec<_> = own
             .filter_map(|hit| {
                 let rule = chosen.book.rules().get(hit.rule)?;
-                let reason = MatchReason::Rule {
+                let reason = hit.evidence.clone().map_or(MatchReason::Unreadable, |evidence| MatchReason::Rule {
                     id: rule.id.clone(),
                     preset: rule.gate.clone(),
                     says: rule.says.clone(),
                     tier: if hit.opens(chosen) { RuleTier::Opens } else { RuleTier::Suspects },
-                    evidence: hit.evidence.clone(),
-                };
+                    evidence,
+                });
                 Some((hit, in_file(self.files.get(hit.file)?.file, hit.line, reason)))
             })
             .collect();
@@ -90,33 +89,31 @@ pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_
         let kinds = kinds_that_count(reading, &names);
         let of_kind = |rule: usize| kinds.iter().any(|kind| looks_at(&book.rules()[rule], *kind, reading));
         if !references {
-            let paths = paths_named(book, reading).into_iter().filter(|&rule| of_kind(rule));
-            found.extend(paths.map(|rule| hit(rule, None, RuleEvidence::Path, false)));
+            let paths: BTreeSet<usize> =
+                reading.file.paths().flat_map(|path| book.of_path(path)).filter(|&rule| of_kind(rule)).collect();
+            found.extend(paths.into_iter().map(|rule| hit(rule, None, Some(RuleEvidence::Path), false)));
             let lines = reading.lines.iter().filter(|line| line.weight != LineWeight::Nothing).map(|line| (line, None));
             let joined = reading.joined.iter().map(|(line, text)| (line, Some(text.as_str())));
             let mut known = BTreeSet::new();
             for (line, joined) in lines.chain(joined) {
                 let kind = kinds[usize::from(!line.is_added)];
-                let mut rules = lines_named(book, line, joined);
+                let mut rules = book.of_line(joined.unwrap_or(line.text), line.is_added, joined.is_some());
                 // A rule that a line alone shows is not shown again.
                 rules.retain(|rule| {
                     looks_at(&book.rules()[*rule], kind, reading) && (known.insert(*rule) || joined.is_none())
                 });
                 let is_doubtful = line.weight == LineWeight::Doubtful;
-                let hits = rules.into_iter().map(|rule| hit(rule, Some(line.number), line_evidence(line), is_doubtful));
+                let hits =
+                    rules.into_iter().map(|rule| hit(rule, Some(line.number), Some(line_evidence(line)), is_doubtful));
                 found.extend(hits);
             }
         }
-        for (rule, condition) in book.rules().iter().enumerate().map(|(rule, it)| (rule, &it.condition)) {
-            let places = match condition {
-                RuleCondition::NewFolder => {
-                    let folder = new_folder(reading.file, &existing);
-                    folder.map(|folder| (None, RuleEvidence::NewFolder(folder.to_owned()))).into_iter().collect()
-                }
-                RuleCondition::Manifest(change) => in_manifest(*change, reading, references, snapshot),
-                RuleCondition::Path { .. } | RuleCondition::Line { .. } => continue,
-            };
-            found.extend(places.into_iter().map(|(line, evidence)| hit(rule, line, evidence, false)));
+        for (index, rule) in book.rules().iter().enumerate() {
+            let folder = new_folder(reading.file, &existing).filter(|_| rule.new_folder);
+            let folder = folder.map(|folder| (None, Some(RuleEvidence::NewFolder(folder.to_owned()))));
+            let named = rule.manifest.map(|change| in_manifest(change, reading, references, snapshot));
+            let places = folder.into_iter().chain(named.into_iter().flatten());
+            found.extend(places.map(|(line, evidence)| hit(index, line, evidence, false)));
         }
         // A certain place is kept before one in doubt.
         found.sort_by_key(|hit| (hit.rule, hit.is_doubtful));
@@ -145,12 +142,15 @@ fn in_manifest(
     reading: &FileReading<'_>,
     references: bool,
     snapshot: &Snapshot,
-) -> Vec<(Option<u32>, RuleEvidence)> {
+) -> Vec<(Option<u32>, Option<RuleEvidence>)> {
     let named = match change {
         ManifestChange::Dependency => {
             return match manifests::added_dependencies(reading.file, reading.patch.as_ref()) {
-                None => vec![(None, RuleEvidence::Path)],
-                Some(names) => names.into_iter().map(|(line, name)| (Some(line), RuleEvidence::Named(name))).collect(),
+                // That a file is unreadable as a whole is said once.
+                None => Vec::from_iter((!reading.is_unreadable).then_some((None, None))),
+                Some(names) => {
+                    names.into_iter().map(|(line, name)| (Some(line), Some(RuleEvidence::Named(name)))).collect()
+                }
             };
         }
         ManifestChange::Source => manifests::changed_sources(reading, texts(reading.file, snapshot)),
@@ -161,8 +161,8 @@ fn in_manifest(
         }
     };
     let evidence = |(line, name): (ChangedLine<'_>, String)| match line.is_added {
-        true => (Some(line.number), RuleEvidence::Named(excerpt(&name))),
-        false => (Some(line.number), line_evidence(&line)),
+        true => (Some(line.number), Some(RuleEvidence::Named(excerpt(&name)))),
+        false => (Some(line.number), Some(line_evidence(&line))),
     };
     named.into_iter().map(evidence).collect()
 }
@@ -191,35 +191,4 @@ fn names_in<'a>(files: &'a [FileReading<'_>]) -> HashSet<&'a str> {
     let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     let words = lines.flat_map(|line| line.text.split(move |c: char| !is_name(c)));
     words.flat_map(|word| [word].into_iter().chain(word.rsplit('.').take(1))).filter(|word| word.len() > 3).collect()
-}
-
-/// The rules that name a path of the file: by a glob, or by a word of one of its folders or its name.
-fn paths_named(book: &RuleBook, reading: &FileReading<'_>) -> BTreeSet<usize> {
-    let mut named = BTreeSet::new();
-    for path in reading.file.paths() {
-        for part in path.split('/') {
-            named.extend(book.with_word_in(&LineWords::of(part)));
-        }
-        named.extend(book.with_glob_for(path));
-    }
-    named.retain(|&rule| matches!(book.rules()[rule].condition, RuleCondition::Path { .. }));
-    named
-}
-
-/// The rules that name a changed line, by a word or an expression; those that name the lines it is joined with by an
-/// expression.
-fn lines_named(book: &RuleBook, line: &ChangedLine<'_>, joined: Option<&str>) -> BTreeSet<usize> {
-    let text = joined.unwrap_or(line.text);
-    let mut named = if joined.is_none() { book.with_word_in(&LineWords::of(text)) } else { BTreeSet::new() };
-    named.extend(book.with_pattern().filter(|&rule| match &book.rules()[rule].condition {
-        RuleCondition::Line { pattern: Some(pattern), .. } => pattern.matches(text),
-        _ => false,
-    }));
-    named.retain(|&rule| match book.rules()[rule].condition {
-        RuleCondition::Line { side: RuleSide::Changed, .. } => true,
-        RuleCondition::Line { side: RuleSide::Added, .. } => line.is_added,
-        RuleCondition::Line { side: RuleSide::Removed, .. } => !line.is_added,
-        _ => false,
-    });
-    named
 }

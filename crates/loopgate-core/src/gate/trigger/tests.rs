@@ -1,14 +1,16 @@
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, sync::Arc};
+
+use serde_json::{Value, json};
 
 use super::*;
 use crate::{
     evidence::{FindingSeverity, SourceLocation},
-    gate::{assess::world::*, report::MatchReason as Why},
+    gate::{RuleEvidence, assess::world::*, report::MatchReason as Why},
     observed::{
         ChangedFiles::{self, Complete, TooLarge},
         FileStatus,
     },
-    policy::{LineCondition, NameGlob, PathCondition, PathGlobs, Pattern},
+    policy::{ChosenRules, LineCondition, NameGlob, PathCondition, PathGlobs, Pattern, RuleTier},
 };
 
 fn branches(texts: &[&str]) -> Vec<NameGlob> {
@@ -39,6 +41,18 @@ fn without_patch(path: &str) -> ChangedFile {
 
 fn not(trigger: GateTrigger) -> GateTrigger {
     GateTrigger::Not(Box::new(trigger))
+}
+
+/// One rule that opens, with the key that says what it looks for.
+fn by_rule(looks_for: Value) -> GateTrigger {
+    let mut written = json!({ "id": "it", "gate": "own", "says": "", "tier": "opens", "opens": [], "quiet": [] });
+    written.as_object_mut().unwrap().extend(looks_for.as_object().unwrap().clone());
+    let book = Arc::new(RuleBook::new(vec![serde_json::from_value(written).unwrap()]).unwrap());
+    GateTrigger::Rules(ChosenRules::of_preset(&book, &gate("own")))
+}
+
+fn ruled(evidence: RuleEvidence) -> Why {
+    Why::Rule { id: "it".parse().unwrap(), preset: gate("own"), says: String::new(), tier: RuleTier::Opens, evidence }
 }
 
 /// What opens a gate with this trigger, on a pull request with these files.
@@ -152,8 +166,8 @@ fn a_list_that_is_not_whole_matches_every_question_about_content() {
     for trigger in [
         paths("src/auth/**"),
         lines("x", &[]),
-        GateTrigger::DependenciesAdded,
-        GateTrigger::NewTopLevelFolder,
+        by_rule(json!({ "manifest": "dependency" })),
+        by_rule(json!({ "new_folder": true })),
         GateTrigger::Size { lines: Some(1_000_000), files: None },
     ] {
         assert_eq!(opens(trigger.clone(), cut()), Some(vec![Why::TooLarge]), "{trigger:?}");
@@ -228,22 +242,31 @@ fn a_new_folder_at_the_top_is_told_from_a_new_file_in_an_old_one() {
     let added = |path: &str| ChangedFile { status: FileStatus::Added, ..file(path, "@@ -0,0 +1 @@\n+x") };
     let mut world = World::new();
     world.snapshot.files = Complete(vec![added("src/new.rs"), added("services/pay/main.rs"), added("README")]);
-    let new = |folder: &str| Why::NewTopLevelFolder { folder: folder.into() };
-    assert_eq!(opens_in(GateTrigger::NewTopLevelFolder, &world), Some(vec![new("services")]));
+    let new = |folder: &str| ruled(RuleEvidence::NewFolder(folder.into()));
+    let trigger = || by_rule(json!({ "new_folder": true }));
+    assert_eq!(opens_in(trigger(), &world), Some(vec![new("services")]));
     // Without the base's folders in sight, one in which nothing is old counts as new.
     world.snapshot.base_folders = None;
-    assert_eq!(opens_in(GateTrigger::NewTopLevelFolder, &world), Some(vec![new("src"), new("services")]));
+    assert_eq!(opens_in(trigger(), &world), Some(vec![new("src"), new("services")]));
     world.snapshot.files = Complete(vec![added("src/new.rs"), file("src/old.rs", "@@ -1 +1 @@\n+x")]);
-    assert_eq!(opens_in(GateTrigger::NewTopLevelFolder, &world), None);
+    assert_eq!(opens_in(trigger(), &world), None);
 }
 
 #[test]
 fn new_dependencies_match_and_bumps_do_not() {
     let bump = "@@ -2 +2 @@\n [dependencies]\n-a = \"1\"\n+a = \"2\"";
-    assert_eq!(opens(GateTrigger::DependenciesAdded, Complete(vec![file("Cargo.toml", bump)])), None);
+    let trigger = || by_rule(json!({ "manifest": "dependency" }));
+    assert_eq!(opens(trigger(), Complete(vec![file("Cargo.toml", bump)])), None);
     let new = "@@ -2 +2 @@\n [dependencies]\n+b = \"2\"";
-    let found = opens(GateTrigger::DependenciesAdded, Complete(vec![file("Cargo.toml", new)]));
-    assert_eq!(found, Some(vec![Why::Dependency { name: "b".into() }]));
+    let found = opens(trigger(), Complete(vec![file("Cargo.toml", new)]));
+    assert_eq!(found, Some(vec![ruled(RuleEvidence::Named("b".into()))]));
+    // A file that becomes a manifest brings dependencies that no patch shows, for `not:` too.
+    let renamed = || {
+        let previous_path = Some("a.toml".to_owned());
+        Complete(vec![ChangedFile { previous_path, status: FileStatus::Renamed, ..file("Cargo.toml", bump) }])
+    };
+    assert_eq!(opens(trigger(), renamed()), Some(vec![Why::Unreadable]));
+    assert_eq!(opens(not(trigger()), renamed()), Some(vec![Why::Unreadable]));
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub fn change_type(pull_request: &PullRequest, files: &ChangedFiles, policy: &Co
     let named = prefix(&pull_request.title)
         .or_else(|| pull_request.head.branch.split_once('/').and_then(|(word, _)| by_word(word)))
         .unwrap_or_default();
-    let is_api = |path: &str| policy.api_paths.iter().any(|glob| glob.matches(path));
+    let is_api = |path: &str| policy.api_paths.iter().any(|glob| glob.0.matches(path));
     let touches_api = files.known().iter().any(|file| file.paths().any(is_api));
     let found = match pull_request.declared_type {
         Some(declared) => declared,
@@ -62,7 +62,10 @@ fn by_word(word: &str) -> Option<CodeType> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{fixtures, policy::NameGlob};
+    use crate::{
+        fixtures,
+        policy::{FileGlob, NameGlob},
+    };
 
     #[test]
     fn the_type_of_a_change() {
@@ -95,7 +98,7 @@ mod tests {
             assert_eq!(change_type(&pull_request, &files, &policy), expected, "{declared:?}");
         }
         (pull_request.declared_type, pull_request.body) = (None, String::new());
-        policy.api_paths = vec![NameGlob::path("src/**").unwrap()];
+        policy.api_paths = vec![FileGlob(NameGlob::path("src/**").unwrap())];
         for (title, expected) in [("feat: a", ApiEndpoint), ("refactor: c", ApiEndpoint), ("fix: b", BugFix)] {
             title.clone_into(&mut pull_request.title);
             assert_eq!(change_type(&pull_request, &files, &policy), expected, "{title}");

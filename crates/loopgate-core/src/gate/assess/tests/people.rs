@@ -149,9 +149,9 @@ fn whoever_pushed_does_not_approve_unless_it_was_a_merge_or_a_rebase() {
     // A rebase makes its pusher the committer.
     world.snapshot.commits.items[0].committer = Some(account("alice"));
     assert!(world.is_approved());
-    world.gate().exclusions.ignore_update_merges = false;
+    world.gate().exclusions.count_update_merges = true;
     assert_eq!(world.refusal(), Refusal::IsContributor);
-    world.gate().exclusions.ignore_update_merges = true;
+    world.gate().exclusions.count_update_merges = false;
     world.snapshot.makers.pushes = pushed(PushContent::Own);
     assert_eq!(world.refusal(), Refusal::IsContributor);
     world.snapshot.commits.items[0].committer = Some(account("author"));
@@ -412,9 +412,9 @@ fn owners_of_the_triggering_files_approve_their_files() {
 
 #[test]
 fn whoever_merely_merged_the_base_may_approve() {
-    for (update_merge, setting, may) in [(true, true, true), (true, false, false), (false, true, false)] {
+    for (update_merge, setting, may) in [(true, false, true), (true, true, false), (false, false, false)] {
         let mut world = World::new();
-        world.gate().exclusions.ignore_update_merges = setting;
+        world.gate().exclusions.count_update_merges = setting;
         let merge = Commit { update_merge, ..commit("alice", "Merge branch 'main' into feature") };
         world.snapshot.commits.items.push(merge);
         world.comment("alice", "security approved");
