@@ -14,7 +14,7 @@ use crate::{
         working_tree::{self, Shown},
     },
     refs::{MemoryNotes, MemoryStore, attempt_document},
-    render::{self, feedback, loop_breach, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
+    render::{self, feedback, loop_call, loop_call_of, loop_critique, loop_fewer_tests},
     runner::{self, Extent, Plan},
 };
 use loopgate_core::{
@@ -96,7 +96,7 @@ impl Session<'_> {
         let now = Utc::now();
         let mut turn = match Turn::on(&self.state, now).evaluated(found, &checked.checks, &checked.edited, policy) {
             Ok(turn) => turn,
-            Err(breach) => return self.break_off(loop_breach(&breach)).await,
+            Err(breach) => return self.break_off(render::reason("breach", &breach)).await,
         };
         if let Some(fewer) = reflex::fewer_tests(&turn.state, &checked.checks) {
             turn = turn.tampered(loop_call(Trigger::Tampering, vec![loop_fewer_tests(&fewer)]), policy);

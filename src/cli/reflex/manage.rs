@@ -89,7 +89,7 @@ pub(super) fn judge(JudgeArguments { before, after }: &JudgeArguments) -> Comman
         return Ok(exit::OK);
     }
     for refusal in refusals.iter().take(20) {
-        output::note_line(render::plain_line(&render::loop_refusal(refusal)));
+        output::note_line(render::plain_line(&render::reason("edit_refusal", refusal)));
     }
     Ok(exit::ESCALATE)
 }

@@ -4,7 +4,7 @@ use super::{CheckRunWrite, Effect, Presence, check_run};
 use crate::{
     channels::Message,
     github::{ObservedSurface, marker::Marker},
-    render::{Announcement, CheckRunText, Rendered, label_description},
+    render::{Announcement, CheckRunText, Rendered, reason},
 };
 use loopgate_core::{
     deciding::{CheckRunPlan, LabelWish, Post, StatusCommentWish, Surface},
@@ -99,7 +99,7 @@ fn labels(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     for (name, wish) in &wished.labels {
         match (wish, on(name)) {
             (LabelWish::Present { color, meaning }, None) => {
-                let (color, description) = (color.clone(), label_description(meaning));
+                let (color, description) = (color.clone(), reason("label", meaning));
                 effects.push(Effect::CreateLabel { name: name.clone(), color, description });
                 missing.push(name.clone());
             }

@@ -65,10 +65,8 @@ where
             Err(error) => match error.kind() {
                 ErrorKind::Wait { until }
                 | ErrorKind::Paced { until }
-                | ErrorKind::Outage { retry_at: Some(until) } => {
-                    (render::held_up_text(&error, Some(until)), Some(until))
-                }
-                ErrorKind::Outage { retry_at: None } => (render::held_up_text(&error, None), None),
+                | ErrorKind::Outage { retry_at: Some(until) } => (format!("{error}; waiting for that"), Some(until)),
+                ErrorKind::Outage { retry_at: None } => (format!("{error}; asking again"), None),
                 ErrorKind::Refusal | ErrorKind::Fault => return Err(error),
             },
         };
