@@ -285,7 +285,7 @@ where
                     Retry::At(until) | Retry::Paced(until) => Some(until),
                     _ => None,
                 };
-                (render::held_up_text(&error, until), until)
+                (format!("{error}; {}", if until.is_some() { "waiting for that" } else { "asking again" }), until)
             }
             Err(error) => return Err(error),
         };

@@ -24,6 +24,16 @@ pub fn duration(ms: u64) -> String {
     }
 }
 
+/// Seconds, in the two largest units: `3 d 4 h`.
+pub fn days(seconds: i64) -> String {
+    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
+    match (days, hours) {
+        (0, 0) => format!("{minutes} min"),
+        (0, _) => format!("{hours} h {minutes} min"),
+        _ => format!("{days} d {hours} h"),
+    }
+}
+
 /// `20 Nov 2026, 10:15 UTC`.
 pub fn moment(at: Timestamp) -> String {
     at.format("%-d %b %Y, %H:%M UTC").to_string()

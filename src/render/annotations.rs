@@ -52,19 +52,23 @@ pub fn annotations(view: &View) -> (Vec<CheckAnnotation>, usize) {
     (all, left_out)
 }
 
-fn failure(view: &FailureView) -> Option<CheckAnnotation> {
-    let (path, place) = view.failure.location()?;
+/// An annotation; `None` for a path that leaves the repository.
+fn annotation(
+    path: &str,
+    (start_line, end_line): (u32, u32),
+    level: AnnotationLevel,
+    title: String,
+    message: String,
+) -> Option<CheckAnnotation> {
     path_in_address(path)?;
-    let at = place.unwrap_or(1).max(1);
+    Some(CheckAnnotation { path: path.to_owned(), start_line, end_line, level, title, message })
+}
+
+fn failure(view: &FailureView) -> Option<CheckAnnotation> {
+    let (path, line) = view.failure.location()?;
+    let line = line.unwrap_or(1).max(1);
     let level = if view.blame == Blame::PrCode { AnnotationLevel::Failure } else { AnnotationLevel::Warning };
-    Some(CheckAnnotation {
-        path: path.to_owned(),
-        start_line: at,
-        end_line: at,
-        level,
-        title: title(view),
-        message: message(view),
-    })
+    annotation(path, (line, line), level, title(view), message(view))
 }
 
 /// The check, the test where there is one, and the failure's id.
@@ -82,17 +86,10 @@ fn message(view: &FailureView) -> String {
 }
 
 fn uncovered(range: &str) -> Option<CheckAnnotation> {
-    let (path, start_line, end_line) = parse_range(range)?;
-    path_in_address(path)?;
-    let what = if start_line == end_line { "This added line is" } else { "These added lines are" };
-    Some(CheckAnnotation {
-        path: path.to_owned(),
-        start_line,
-        end_line,
-        level: AnnotationLevel::Notice,
-        title: "not covered by tests".to_owned(),
-        message: format!("{what} not executed by any test."),
-    })
+    let (path, first, last) = parse_range(range)?;
+    let what = if first == last { "This added line is" } else { "These added lines are" };
+    let message = format!("{what} not executed by any test.");
+    annotation(path, (first, last), AnnotationLevel::Notice, "not covered by tests".to_owned(), message)
 }
 
 /// `src/a.rs:10-12` or `src/a.rs:10`.

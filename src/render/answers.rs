@@ -6,10 +6,11 @@ use std::collections::BTreeSet;
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    Links, Markdown, Subject, attempt_row, code, memory, messages, refusal, short_text, summary, templates, warning,
-    word, words,
+    Links, Markdown, Subject, attempt_row, code, explain, memory, messages, refusal, short_text, summary, templates,
+    warning, word, words,
 };
 use loopgate_core::{
+    PrNumber,
     commands::Verb,
     deciding::CommandReply,
     gate::{Considered, GateReport, GateStanding, WordOutcome},
@@ -26,7 +27,7 @@ const QUESTIONS: [(Verb, Answer); 6] = [
     (Verb::Help, |_| templates::render("help.md", context! {})),
     (Verb::Status, status),
     (Verb::History, history),
-    (Verb::Explain, explain),
+    (Verb::Explain, explain::answer),
     (Verb::Memory, searched),
     (Verb::LintConfig, lint),
 ];
@@ -85,36 +86,16 @@ fn history(subject: &Subject<'_>) -> String {
     let rows = attempts.iter().skip(hidden).map(|attempt| {
         context! { when => words::moment(attempt.at), ..attempt_row(attempt, &links) }
     });
-    let everything = summary::state_place(subject).how_to_read(subject.decision.next.pull_request);
+    let number = subject.decision.next.pull_request.map(PrNumber::get);
+    let everything = messages::plain("how_to_read", &summary::state_place(subject), context! { number });
     messages::markdown("history", &"table", context! { rows => rows.collect::<Vec<_>>(), everything }).into_string()
-}
-
-/// Why it stands where it stands: both walks, every rule, every gate and every word about it.
-fn explain(subject: &Subject<'_>) -> String {
-    let view = &subject.decision.view;
-    let mut said = vec![format!("- Stage {}: {}", view.stage.as_str(), hold(view.held_by.as_ref(), subject))];
-    if (view.stage, &view.held_by) != (view.evidence_stage, &view.evidence_held_by) {
-        let held = hold(view.evidence_held_by.as_ref(), subject);
-        said.push(format!("- Without gates {}: {held}", view.evidence_stage.as_str()));
-    }
-    said.push(format!(
-        "- Evaluation: phase {:?}, score {} of {} needed",
-        view.evaluation.phase, view.evaluation.score, view.evaluation.threshold
-    ));
-    said.extend(view.evaluation.rules.iter().take(40).map(|rule| format!("  - {}", rule_line(rule, 160))));
-    for gate in view.gates.iter().take(20) {
-        said.push(format!("- Gate {}: {}", gate.name, gate.status().as_str()));
-        let words = gate.considered.iter().rev().take(8);
-        said.extend(words.map(|word| format!("  - {}", considered(word, gate, subject))));
-    }
-    said.join("\n")
 }
 
 /// A rule with what it weighs and how it ended.
 pub(super) fn rule_line(rule: &RuleView, most: usize) -> Markdown {
     let (icon, outcome) = match &rule.outcome {
         RuleOutcome::Passed => ("✅", String::new()),
-        RuleOutcome::Failed(why) => ("❌", format!(": {}", short_text(&words::fix(why), most))),
+        RuleOutcome::Failed(why) => ("❌", format!(": {}", short_text(&messages::reason("rule", why), most))),
         RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
     };
     let severity = word("severity", &messages::variant_name(&rule.severity));
@@ -135,10 +116,7 @@ pub(super) fn considered(word: &Considered, gate: &GateReport, subject: &Subject
     match &word.outcome {
         WordOutcome::Counted => Markdown::ours(format!("{by} {did}: counts")),
         WordOutcome::Superseded => Markdown::ours(format!("{by} {did}: replaced by a newer word")),
-        WordOutcome::Refused(refused) => {
-            let links = Links::of(subject.snapshot);
-            refusal::line(word, refused, &refusal::Gate::of(gate, subject, &links))
-        }
+        WordOutcome::Refused(refused) => refusal::line(word, refused, gate, subject),
     }
 }
 

@@ -5,21 +5,19 @@
 use minijinja::context;
 use serde_json::{Value, json};
 
-use super::{messages, words};
+use super::{
+    messages::{self, reason},
+    words,
+};
 use loopgate_core::{
     attempts::{AttemptsEnd, Cause},
     deciding::Decision,
     escalation::{EscalationView, Question},
     state::{
-        Dispute, DisputeEnd, Settlement,
+        Dispute, DisputeEnd,
         history::{Escalated, Event, HistoryLine},
     },
 };
-
-/// What was recognised, by the cause itself.
-pub(super) fn cause_in_words(cause: &Cause) -> String {
-    messages::plain("cause", cause, context! {})
-}
 
 /// Whether the sentence adds to the cause's name and the failures beside it.
 pub(super) const fn says_more(cause: &Cause) -> bool {
@@ -43,7 +41,7 @@ pub fn history_lines(decision: &Decision) -> Vec<HistoryLine> {
     let cause = decision.view.escalation.as_ref().and_then(|escalation| escalation.cause.as_ref());
     for line in &mut lines {
         if let Event::Escalated(Escalated::PullRequest { pattern, .. }) = &mut line.event {
-            *pattern = cause.map(cause_in_words);
+            *pattern = cause.map(|cause| reason("cause", cause));
         }
     }
     lines
@@ -52,14 +50,9 @@ pub fn history_lines(decision: &Decision) -> Vec<HistoryLine> {
 /// What was recognised, or the trigger alone where nothing of it is known any more.
 pub(super) fn recognised(escalation: &EscalationView) -> String {
     match &escalation.cause {
-        Some(cause) => cause_in_words(cause),
+        Some(cause) => reason("cause", cause),
         None => words::trigger(escalation.trigger).to_owned(),
     }
-}
-
-/// The question to a person.
-pub(super) fn question(question: &Question) -> String {
-    messages::plain("question", question, context! {})
 }
 
 /// The answers that the question offers, in their order.
@@ -97,20 +90,16 @@ pub(super) fn subject(dispute: &Dispute) -> &str {
 /// "bob settled it: the test is right."
 pub(super) fn settled(dispute: &Dispute) -> String {
     match &dispute.end {
-        Some(DisputeEnd::Settled { outcome, by, .. }) => format!("{by} settled it: {}.", who_is_right(outcome)),
+        Some(DisputeEnd::Settled { outcome, by, .. }) => format!("{by} settled it: {}.", reason("settlement", outcome)),
         Some(DisputeEnd::Mended { .. }) => "A push fixed it and left the test as it was.".to_owned(),
         None => "It is not settled yet.".to_owned(),
     }
 }
 
-pub(super) fn who_is_right(outcome: &Settlement) -> String {
-    messages::plain("settlement", outcome, context! {})
-}
-
 /// What a fixer or author does next.
 pub(super) fn to_do(dispute: &Dispute) -> String {
     match &dispute.end {
-        Some(DisputeEnd::Settled { outcome, .. }) => messages::plain("settlement_to_do", outcome, context! {}),
+        Some(DisputeEnd::Settled { outcome, .. }) => reason("settlement_to_do", outcome),
         Some(DisputeEnd::Mended { .. }) | None => "Wait until it is settled.".to_owned(),
     }
 }
@@ -142,11 +131,11 @@ mod tests {
     #[test]
     fn what_is_rarely_recognised() {
         let end = |errors| Cause::MaxAttemptsReached { reason: AttemptsEnd::UsedUp { attempts: 3, errors } };
-        assert_eq!(cause_in_words(&end(2)), "3 failing attempts in a row, 2 different errors");
+        assert_eq!(reason("cause", &end(2)), "3 failing attempts in a row, 2 different errors");
         let unit = || [fixtures::check("unit")].into();
         let outage = Outage { since: fixtures::at(0), checks: unit(), unclear: unit() };
         assert_eq!(
-            cause_in_words(&Cause::ExternalDependencyDown { outage }),
+            reason("cause", &Cause::ExternalDependencyDown { outage }),
             "unit fails for reasons outside the code since 20 Nov 2026, 10:15 UTC; unit ended without a result \
              (cancelled, not started, or with evidence that was refused) since 20 Nov 2026, 10:15 UTC"
         );

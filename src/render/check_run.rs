@@ -5,7 +5,7 @@ use minijinja::{context, value::Serde};
 use serde::Serialize;
 
 use super::{
-    Brevity, GateCard, LIMIT, Links, Shown, Subject,
+    Brevity, GateCard, LIMIT, Links, Markdown, Shown, Subject,
     annotations::{CheckAnnotation, annotations},
     clip, code, explain, gate_card, line, messages, status, templates, verdict, warning, words,
 };
@@ -56,7 +56,8 @@ pub(super) fn verify(subject: &Subject<'_>) -> CheckRunText {
     let (annotations, not_annotated) = annotations(view);
     CheckRunText {
         title: title(layered(subject, OwnCheck::Verify, verify_title(subject))),
-        summary: status::check_summary(subject, not_annotated).unwrap_or_else(|| title(verify_title(subject))),
+        summary: status::with_document(subject, "check_run/verify.md", LIMIT, not_annotated)
+            .unwrap_or_else(|| title(verify_title(subject))),
         text: warning::configuration_text(&view.origin),
         annotations,
         actions: actions(subject.decision),
@@ -67,19 +68,22 @@ fn title(words: String) -> String {
     clip(&line(&words), TITLE).into_owned()
 }
 
+/// A check run with a title and a summary alone.
+fn summed_up(words: String, summary: Markdown) -> CheckRunText {
+    CheckRunText { title: title(words), summary: summary.into_string(), ..CheckRunText::default() }
+}
+
 /// What `loopgate / verify` says where work was given up because the server ended so many times during it.
 pub fn given_up(times: u32) -> CheckRunText {
-    let summary = messages::markdown("check_run", &"given_up", context! { times }).into_string();
-    let title = title("Not looked at any more: the server failed".to_owned());
-    CheckRunText { title, summary, ..CheckRunText::default() }
+    let summary = messages::markdown("check_run", &"given_up", context! { times });
+    summed_up("Not looked at any more: the server failed".to_owned(), summary)
 }
 
 /// A check run on a head that was left for another one, or for a base that was left.
 pub fn superseded(by: Option<Sha>, base: &str) -> CheckRunText {
-    let summary =
-        messages::markdown("check_run", &"superseded", context! { is_new_head => by.is_some() }).into_string();
     let now = by.map_or_else(|| format!("into {base}"), |head| head.short());
-    CheckRunText { title: title(format!("Superseded: now {now}")), summary, ..CheckRunText::default() }
+    let summary = messages::markdown("check_run", &"superseded", context! { is_new_head => by.is_some() });
+    summed_up(format!("Superseded: now {now}"), summary)
 }
 
 /// The status comment of a pull request from whose base a commit took the configuration away.
@@ -88,21 +92,15 @@ pub fn switched_off(branch: &str, by: Sha) -> String {
     messages::markdown("check_run", &"switched_off", model).into_string()
 }
 
-/// What another pull request on the same commit comes to, where branches share the names of their checks.
-pub struct SharedVerdict {
-    pub number: PrNumber,
-    pub branch: String,
-    pub plan: CheckRunPlan,
-}
-
-/// Says it above what the check run says of its own pull request.
-pub fn add_shared(text: &mut CheckRunText, shared: &SharedVerdict) {
-    let state = match shared.plan {
+/// Says above what the check run says of its own pull request what another one on the same commit comes to, where their
+/// branches share the names of their checks.
+pub fn add_shared(text: &mut CheckRunText, number: PrNumber, branch: &str, plan: CheckRunPlan) {
+    let state = match plan {
         CheckRunPlan::Completed(Conclusion::Success) => "✅ passes",
         CheckRunPlan::InProgress => "⏳ is not decided yet",
         CheckRunPlan::Completed(_) => "❌ does not pass",
     };
-    text.summary = format!("- #{} into {} {state}\n\n{}", shared.number, code(&shared.branch), text.summary);
+    text.summary = format!("- #{number} into {} {state}\n\n{}", code(branch), text.summary);
 }
 
 /// What the check says, or where its own part passes and a layer of the stack beneath does not, that.
@@ -286,9 +284,8 @@ fn text(
     };
     let unknown: Vec<String> = unknown.iter().take(20).map(Sha::short).collect();
     let model = context! { check, members => lines, unknown, good, bad, running };
-    let summary = messages::markdown("merge_group", &"summary", model.clone()).into_string();
-    let title = title(messages::plain("merge_group", &"title", model));
-    (plan, CheckRunText { title, summary, ..CheckRunText::default() })
+    let summary = messages::markdown("merge_group", &"summary", model.clone());
+    (plan, summed_up(messages::plain("merge_group", &"title", model), summary))
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@ use std::fmt::Write as _;
 
 use minijinja::{Value, context, value::Serde};
 
-use super::{Markdown, Shown, address, fence};
+use super::{Markdown, Shown, address, fence, model::QuotedOutput};
 use loopgate_core::{
     CheckName,
     deciding::Decision,
@@ -20,22 +20,13 @@ pub(super) const HEADING: &str = "Output of the job (written by the code under t
 /// Bytes of an error message that every surface shows whole.
 const WHOLE: usize = 500;
 
-/// An excerpt with the checks that it is of: jobs that print the same are shown once.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Excerpt {
-    /// `e1`, `e2`: what failures refer to.
-    pub id: String,
-    pub excerpt: LogExcerpt,
-    pub checks: Vec<CheckName>,
-}
-
 /// The excerpts of checks whose failures do not say all: where no cause is certain, or a tool's block is not shown whole.
-pub(super) fn excerpts(decision: &Decision) -> Vec<Excerpt> {
+pub(super) fn excerpts(decision: &Decision) -> Vec<QuotedOutput> {
     let view = &decision.view;
     if is_forgotten(&decision.next) {
         return Vec::new();
     }
-    let mut shown: Vec<Excerpt> = Vec::new();
+    let mut shown: Vec<QuotedOutput> = Vec::new();
     for check in &view.checks {
         let CheckStanding::Done(evidence) = &check.standing else { continue };
         let mut own = view.failures.iter().filter(|failure| failure.check == check.name).peekable();
@@ -48,7 +39,8 @@ pub(super) fn excerpts(decision: &Decision) -> Vec<Excerpt> {
                 Some(same) => shown[same].checks.push(check.name.clone()),
                 None if shown.len() < MOST_EXCERPTS => {
                     let id = format!("e{}", shown.len() + 1);
-                    shown.push(Excerpt { id, excerpt, checks: vec![check.name.clone()] });
+                    let excerpt = LogExcerpt { log: excerpt.log.as_deref().and_then(address), ..excerpt };
+                    shown.push(QuotedOutput { id, untrusted: true, excerpt, checks: vec![check.name.clone()] });
                 }
                 None => {}
             }
@@ -64,7 +56,7 @@ fn is_forgotten(state: &LoopState) -> bool {
 }
 
 /// The id of the excerpt that a check's failures refer to.
-pub(super) fn of_check(excerpts: &[Excerpt], check: &CheckName) -> Option<String> {
+pub(super) fn of_check(excerpts: &[QuotedOutput], check: &CheckName) -> Option<String> {
     excerpts.iter().find(|excerpt| excerpt.checks.contains(check)).map(|excerpt| excerpt.id.clone())
 }
 
@@ -78,12 +70,11 @@ pub(super) fn quoted(text: &str) -> String {
 
 /// The excerpts as `parts/excerpts.md` shows them, `most` of them.
 pub(super) fn cards(decision: &Decision, most: usize) -> Shown<Value> {
-    Shown::first(most, excerpts(decision), |Excerpt { excerpt, .. }| {
+    Shown::first(most, excerpts(decision), |QuotedOutput { excerpt, .. }| {
         let fenced = fence("text", &quoted(&excerpt.text)).into_string();
         // Cleaning took the breaks out of other bots' commands again.
         let lines: Vec<_> = fenced.lines().map(without_commands).collect();
-        let (lines, log) = (Markdown::ours(lines.join("\n")), excerpt.log.as_deref().and_then(address));
-        context! { lines, ..Serde(LogExcerpt { log, ..excerpt }) }
+        context! { lines => Markdown::ours(lines.join("\n")), ..Serde(excerpt) }
     })
 }
 

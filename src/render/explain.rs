@@ -7,11 +7,13 @@ use serde_json::{Value, json};
 
 use super::{
     Brevity, Document, GateCard, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table, code,
-    gate_card, line, messages, plain, steps, templates, verdict, warning, words,
+    gate_card, line, messages, steps, templates, verdict, warning, words,
 };
 use loopgate_core::{
-    deciding::CheckView,
-    gate::{Considered, GateReport, GateStanding, MatchReason, RuleEvidence, TriggerMatch, WordOutcome},
+    GateName,
+    deciding::{CheckView, Decision},
+    gate::{GateReport, MatchReason, RuleEvidence, TriggerMatch},
+    observed::Snapshot,
     state::AttemptDigest,
 };
 
@@ -20,37 +22,54 @@ const SCHEMA: &str = "loopgate.explain/v1";
 
 /// The text of `loopgate / gates`; `None` if no gate applies and no comment names one.
 pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
-    if !subject.decision.view.gates.iter().any(GateCard::is_worth_showing) {
+    let reports = subject.decision.view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
+    let mut shown: Vec<&GateReport> = reports.collect();
+    if shown.is_empty() {
         return None;
     }
-    let model = |brevity| context! { gates => explained(subject, brevity, |_| Vec::new()) };
+    // What stands in the way comes first.
+    shown.sort_by_key(|gate| !gate.is_closed());
+    let links = Links::of(subject.snapshot);
+    let model = |brevity: Brevity| {
+        let card = |gate: &&GateReport| GateCard::explained(gate, subject, &links, brevity);
+        context! { gates => Shown::first(brevity.of(100, 4), &shown, card) }
+    };
     templates::fitted("check_run/gates_explained.md", LIMIT, model)
 }
 
-/// `members` names those of the teams, where the one who asks has the right to read them.
-fn explained(subject: &Subject<'_>, brevity: Brevity, members: fn(&GateReport) -> Vec<String>) -> Shown<GateCard> {
+/// Gates with all that is known of them; what stands in the way comes first. `members` names those of the teams, if the
+/// reader has the right to know them.
+pub(super) fn gates(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> Vec<GateCard> {
     let links = Links::of(subject.snapshot);
-    let mut shown: Vec<_> =
-        subject.decision.view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate)).collect();
-    // What stands in the way comes first.
-    shown.sort_by_key(|gate| !gate.is_closed());
-    Shown::first(brevity.of(100, 4), shown, |gate| {
-        let is_open = matches!(gate.standing, GateStanding::Open);
-        let members = if is_open { members(gate) } else { Vec::new() };
-        GateCard { members, ..GateCard::explained(gate, subject, &links, brevity) }
-    })
+    let card = |report: &GateReport| {
+        let members = members(report);
+        GateCard { members, ..GateCard::explained(report, subject, &links, Brevity::NONE) }
+    };
+    let mut gates: Vec<GateCard> = subject.decision.view.gates.iter().map(card).collect();
+    gates.sort_by_key(|gate| !gate.closed);
+    gates
 }
 
-/// Why a pull request is where it is, and who can open its gates: Markdown.
+/// Why a pull request is where it is, and who can open its gates: Markdown. On the command line the one who asks may know
+/// who is in a team.
 pub fn page(subject: &Subject<'_>) -> String {
+    templates::render("explain.md", model(subject, words::members))
+}
+
+/// The answer to `/loop explain`: both walks, every rule, every gate and every word about it.
+pub(super) fn answer(subject: &Subject<'_>) -> String {
+    templates::render("explain_answer.md", model(subject, |_| Vec::new())).trim_end().to_owned()
+}
+
+fn model(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> minijinja::Value {
     let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
     let verdict = verdict::verdict(subject);
-    let quiet: Vec<&GateReport> = view.gates.iter().filter(|gate| !GateCard::is_worth_showing(gate)).collect();
+    let quiet: Vec<_> = view.gates.iter().filter(|gate| !GateCard::is_worth_showing(gate)).collect();
     let check = |check: &CheckView| {
         let outcome = check_table::outcome(check);
         Markdown::ours(format!("{} ({}): {outcome}", code(check.name.as_str()), check.kind.as_str()))
     };
-    let model = context! {
+    context! {
         icon => verdict.icon,
         verdict => verdict.words,
         stage_line => Markdown::ours(verdict::stage_line(view.stage)),
@@ -64,13 +83,11 @@ pub fn page(subject: &Subject<'_>) -> String {
         threshold => view.evaluation.threshold.to_string(),
         checks => Shown::first(200, &view.checks, check),
         rules => rules(subject),
-        // On the command line the one who asks has that right.
-        gates => explained(subject, Brevity::NONE, words::members),
+        gates => Serde(gates(subject, members)),
         quiet => gate_card::quiet(&quiet, &links),
         attempts => attempts(subject, &links),
         warnings => warnings(subject, &links),
-    };
-    templates::render("explain.md", model)
+    }
 }
 
 /// Each rule with what it weighs and how it ended.
@@ -89,67 +106,34 @@ fn attempts(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
     subject.decision.next.attempts.iter().rev().take(50).map(line).collect()
 }
 
-/// Markdown as plain texts, a line each.
-pub(super) fn plain_lines(items: &[Markdown]) -> Vec<String> {
-    items.iter().map(|item| plain(item.as_str())).collect()
-}
-
-/// The page for programs: `loopgate.explain/v1`.
+/// The page for programs: `loopgate.explain/v1`. Its texts are plain.
 pub fn document(subject: &Subject<'_>) -> Value {
     let (view, links, verdict) = (&subject.decision.view, Links::of(subject.snapshot), verdict::verdict(subject));
     json!({
         "schema": SCHEMA,
         "verdict": format!("{} {}", verdict.icon, verdict.words),
-        "next": plain_lines(&steps::next_steps(subject)),
+        "next": steps::next_steps(subject),
         "stage": view.stage,
-        "held_by": plain(answers::hold(view.held_by.as_ref(), subject).as_str()),
+        "held_by": answers::hold(view.held_by.as_ref(), subject),
         // How far it would come without gates.
         "evidence_stage": view.evidence_stage,
-        "evidence_held_by": plain(answers::hold(view.evidence_held_by.as_ref(), subject).as_str()),
-        "rules": plain_lines(&rules(subject)),
-        "gates": view.gates.iter().map(|report| gate_document(report, subject, &links)).collect::<Vec<_>>(),
-        "attempts": plain_lines(&attempts(subject, &links)),
-        "warnings": plain_lines(&warnings(subject, &links)),
+        "evidence_held_by": answers::hold(view.evidence_held_by.as_ref(), subject),
+        "rules": rules(subject),
+        "gates": gates(subject, words::members),
+        "attempts": attempts(subject, &links),
+        "warnings": warnings(subject, &links),
         "status": Document::of(subject),
     })
 }
 
-fn gate_document(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Value {
-    let card = GateCard::explained(report, subject, links, Brevity::NONE);
-    let word = |word: &Considered| {
-        json!({
-            "by": word.by, "at": word.at, "url": word.url, "word": word.word,
-            "outcome": match word.outcome {
-                WordOutcome::Counted => "counted",
-                WordOutcome::Superseded => "superseded",
-                WordOutcome::Refused(_) => "refused",
-            },
-            "said": plain(answers::considered(word, report, subject).as_str()),
-        })
-    };
-    json!({
-        "name": report.name,
-        "status": report.status(),
-        "holds": report.holds,
-        "closed": report.is_closed(),
-        "advisory": report.is_advisory,
-        "why": plain_lines(&card.why.items),
-        "who": words::approvers(report),
-        "members": words::members(report),
-        "how": card.how.map(|how| plain(how.as_str())),
-        "approvals": report.approvals.iter().map(|approval| &approval.by).collect::<Vec<_>>(),
-        "approvals_needed": report.needed,
-        "words": report.considered.iter().map(word).collect::<Vec<_>>(),
-        "notes": plain_lines(&card.notes.items),
-    })
-}
-
-/// `loopgate.gate_rules/v1`: what the rules and conditions of one gate found.
-pub(super) fn gate_rules(report: &GateReport, links: &Links) -> Value {
+/// `loopgate.gate_rules/v1`: what the rules and conditions of one gate found; `None` if there is no such gate.
+pub fn gate_rules(decision: &Decision, snapshot: &Snapshot, gate: &GateName) -> Option<Value> {
+    let report = decision.view.gates.iter().find(|report| report.name == *gate)?;
+    let links = Links::of(snapshot);
     let all = || report.matches.iter().chain(&report.suspects);
     let is_rule = |found: &&TriggerMatch| matches!(found.reason, MatchReason::Rule { .. });
-    let condition = |found: &TriggerMatch| plain(gate_card::reason(found, links).as_str());
-    json!({
+    let condition = |found: &TriggerMatch| gate_card::reason(found, &links);
+    Some(json!({
         "schema": "loopgate.gate_rules/v1",
         "gate": report.name,
         "applies": !report.matches.is_empty(),
@@ -159,7 +143,7 @@ pub(super) fn gate_rules(report: &GateReport, links: &Links) -> Value {
         "rules": all().filter_map(|found| rule(report, found)).collect::<Vec<_>>(),
         // What else opens the gate, in words: conditions of the configuration, labels, findings.
         "conditions": all().filter(|found| !is_rule(found)).map(condition).collect::<Vec<_>>(),
-    })
+    }))
 }
 
 /// A place that a rule found.
@@ -194,7 +178,7 @@ pub fn gate_rules_text(document: &Value) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::fixtures;
+    use crate::render::{fixtures, plain};
 
     #[test]
     fn a_closed_gate_is_explained_on_a_page() {
@@ -223,13 +207,18 @@ mod tests {
 #[cfg(test)]
 mod gate_rules_tests {
     use super::*;
-    use crate::render::fixtures::{gate, ruled, security_gate, snapshot};
-    use loopgate_core::stage::Stage;
+    use crate::render::fixtures::{self, gate, ruled, security_gate, snapshot};
+    use loopgate_core::{gate::GateStanding, stage::Stage};
 
     #[test]
     fn each_rule_says_its_line_and_how_to_turn_it_off() {
-        let links = Links::of(&snapshot());
-        let open = gate_rules_text(&gate_rules(&security_gate(GateStanding::Open), &links));
+        let text = |gate: GateReport| {
+            let mut decision = fixtures::first_failure();
+            decision.view.gates = vec![gate];
+            let name = decision.view.gates[0].name.clone();
+            gate_rules_text(&gate_rules(&decision, &snapshot(), &name).unwrap())
+        };
+        let open = text(security_gate(GateStanding::Open));
         insta::assert_snapshot!(open, @r"
         The gate security applies. Looked at 1 file, 1 changed line.
 
@@ -245,10 +234,9 @@ mod gate_rules_tests {
         ");
         let mut shut = gate("security", Stage::Validate, GateStanding::NotApplicable);
         shut.looked_at = (14, 310);
-        let text = gate_rules_text(&gate_rules(&shut, &links));
-        assert_eq!(text, "The gate security does not apply. 14 files, 310 changed lines: no rule.\n");
+        assert_eq!(text(shut.clone()), "The gate security does not apply. 14 files, 310 changed lines: no rule.\n");
         shut.suspects = vec![ruled("src/a.rs", Some(3), "session", "a session is handled", RuleEvidence::Path)];
-        let text = gate_rules_text(&gate_rules(&shut, &links));
+        let text = text(shut);
         assert!(text.contains("one suspect alone") && text.contains("src/a.rs:3"), "{text}");
     }
 }

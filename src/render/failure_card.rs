@@ -9,7 +9,7 @@ use std::{
 use minijinja::{Value, context};
 
 use super::{
-    Brevity, Links, Markdown, Shown, Subject, causes, clip, clip_lines, code, fence, place, short_text, words,
+    Brevity, Links, Markdown, Shown, Subject, causes, clip, clip_lines, code, fence, place, reason, short_text, words,
 };
 use loopgate_core::{
     CheckName,
@@ -213,7 +213,7 @@ fn todo(fact: &FeedbackFact, view: &View) -> Option<Value> {
         FeedbackFact::Failure(_) => return None,
         FeedbackFact::Rule { id, why, .. } => {
             let is_optional = matches!(view.evaluation.verdict, EvaluationVerdict::Passed(_));
-            let fix = format!("{}{}", if is_optional { "optional: " } else { "" }, words::fix(why));
+            let fix = format!("{}{}", if is_optional { "optional: " } else { "" }, reason("rule", why));
             (code(id.as_str()), short_text(&sentence(&fix), 400))
         }
         FeedbackFact::Settled(dispute) => {
@@ -245,7 +245,7 @@ fn line(item: &FeedbackFact) -> FeedbackLine {
         FeedbackFact::Rule { id, description, why } => (
             id.to_string(),
             format!("The rule “{description}” does not hold."),
-            sentence(&words::fix(why)),
+            sentence(&reason("rule", why)),
             "It counts in the score that the loop asks for.",
         ),
         FeedbackFact::Settled(dispute) => (

@@ -3,40 +3,89 @@
 use std::collections::BTreeSet;
 
 use minijinja::{Value, context};
+use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
     Brevity, Links, Markdown, Shown, Subject, address, answers, linked, messages, refusal, short_text, word, words,
 };
 use loopgate_core::{
-    GateName, Login,
-    gate::{Approval, GateReport, GateStanding, MatchReason, RuleEvidence, TriggerMatch},
+    GateName, Login, Timestamp,
+    gate::{Approval, Considered, GateReport, GateStanding, MatchReason, RuleEvidence, TriggerMatch, WordOutcome},
     observed::Lifecycle,
     policy::{ApproveBy, Policy, RuleTier},
+    stage::Stage,
+    state::GateStatus,
 };
 
 /// Places and words shown of one gate where it is explained.
 const MOST_PLACES: usize = 20;
 const MOST_WORDS: usize = 30;
 
-/// What `parts/gate.md` and `parts/gate_explained.md` show.
-#[derive(Clone, Debug, Serialize)]
+/// A gate as every surface shows it: in short in comments and check runs, with all that is known of it in
+/// `loopgate explain` and on the page of a loop.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
 pub struct GateCard {
-    pub icon: &'static str,
     pub name: String,
-    /// After the name: "holds VALIDATE → DOCUMENT."
+    #[schemars(with = "String")]
+    pub status: GateStatus,
+    /// The stage that it holds.
+    pub holds: Stage,
+    /// It stands in the way.
+    pub closed: bool,
+    pub advisory: bool,
+    pub icon: &'static str,
+    /// How it stands, after its name.
     pub state: Markdown,
-    /// Who does what to open it; none when nothing is to be done.
-    pub how: Option<Markdown>,
     /// Why it applies.
+    #[schemars(with = "Vec<Markdown>")]
     pub why: Shown<Markdown>,
-    /// Words that do not count.
-    pub refused: Shown<Markdown>,
-    pub notes: Shown<Markdown>,
-    /// Every word that was considered, the newest first; only where the gate is explained.
-    pub words: Shown<Markdown>,
-    /// The members of the teams, where only somebody with the right to know asked.
+    /// Who can open it.
+    pub who: String,
+    /// The members of the teams, if the reader has the right to know them.
     pub members: Vec<String>,
+    /// What they do to open it; `None` if nothing is to be done.
+    pub how: Option<Markdown>,
+    pub approvals: Vec<String>,
+    pub approvals_needed: u32,
+    /// Comments and reviews that do not count, and why.
+    #[schemars(with = "Vec<Markdown>")]
+    pub refused: Shown<Markdown>,
+    /// Every comment and review that was considered, the newest first; only where the gate is explained.
+    #[schemars(with = "Vec<GateWord>")]
+    pub words: Shown<GateWord>,
+    #[schemars(with = "Vec<Markdown>")]
+    pub notes: Shown<Markdown>,
+}
+
+/// What a person wrote about a gate, and whether it counts.
+#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
+pub struct GateWord {
+    pub by: String,
+    #[schemars(with = "Option<String>")]
+    pub at: Option<Timestamp>,
+    pub url: Option<String>,
+    pub word: String,
+    /// `counted`, `superseded` or `refused`.
+    pub outcome: &'static str,
+    pub said: Markdown,
+}
+
+impl GateWord {
+    fn new(word: &Considered, report: &GateReport, subject: &Subject<'_>) -> Self {
+        Self {
+            by: word.by.to_string(),
+            at: Some(word.at),
+            url: address(&word.url),
+            word: messages::variant_name(&word.word),
+            outcome: match word.outcome {
+                WordOutcome::Counted => "counted",
+                WordOutcome::Superseded => "superseded",
+                WordOutcome::Refused(_) => "refused",
+            },
+            said: answers::considered(word, report, subject),
+        }
+    }
 }
 
 /// How approvals of a gate are given, by the policy in force.
@@ -48,7 +97,6 @@ impl GateCard {
     pub fn new(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
         let pull = &subject.snapshot.pull_request;
         let by = approve_by(subject.policy, &report.name);
-        let gate = refusal::Gate::of(report, subject, links);
         let merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
         let (icon, state) = if merged && report.is_closed() {
             ("⚠️", Markdown::ours("was closed when this was merged."))
@@ -57,27 +105,31 @@ impl GateCard {
         };
         let undecided = matches!(report.standing, GateStanding::Open);
         Self {
-            icon,
             name: report.name.to_string(),
+            status: report.status(),
+            holds: report.holds,
+            closed: report.is_closed(),
+            advisory: report.is_advisory,
+            icon,
             state,
+            who: words::approvers(report),
             how: if merged { None } else { how(report, by) },
             why: if undecided { why(report, links, 4) } else { Shown::default() },
-            refused: if merged { Shown::default() } else { refusal::lines(&report.considered, &gate) },
+            refused: if merged { Shown::default() } else { refusal::lines(&report.considered, report, subject) },
             notes: if undecided { notes(report, links) } else { Shown::default() },
-            words: Shown::default(),
-            members: Vec::new(),
+            approvals: report.approvals.iter().map(|approval| approval.by.to_string()).collect(),
+            approvals_needed: report.needed,
+            ..Self::default()
         }
     }
 
-    /// With all that is known of it.
+    /// With all that is known of it, but for the members of teams.
     pub fn explained(report: &GateReport, subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Self {
         let words = report.considered.iter().rev();
         Self {
             why: why(report, links, brevity.of(MOST_PLACES, 0).max(4)),
             notes: notes(report, links),
-            words: Shown::first(brevity.of(MOST_WORDS, 0).max(3), words, |word| {
-                answers::considered(word, report, subject)
-            }),
+            words: Shown::first(brevity.of(MOST_WORDS, 0).max(3), words, |word| GateWord::new(word, report, subject)),
             ..Self::new(report, subject, links)
         }
     }

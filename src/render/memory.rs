@@ -6,10 +6,10 @@ use std::collections::BTreeSet;
 use minijinja::{context, value::Serde};
 use serde_json::{Value, json};
 
-use super::{Markdown, causes, clip, code, messages, short_text};
+use super::{Markdown, clip, code, messages, short_text};
 use loopgate_core::{
     PrNumber,
-    memory::{Card, MatchOutcome, Memory, MemoryMatch, Offers, Rate, Recurring, Settled, Tier, ToldFix},
+    memory::{Card, MatchOutcome, Memory, MemoryMatch, Recurring, Settled, Tier, ToldFix},
     verdict::FailureView,
 };
 
@@ -60,7 +60,7 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
         let pull = told.pull_request.map(PrNumber::get);
         say("fixed_by", context! { pull, last, commit => told.commit.short() })
     });
-    let change = found.told.as_ref().map(|told| Markdown::ours(change(told)));
+    let change = found.told.as_ref().map(|told| say("change", context! { told => Serde(told) }));
     let same_test = found.tier == Some(Tier::SameTest);
     let said = match (found.outcome, &found.told) {
         (MatchOutcome::Seen, _) if seen.is_empty() => String::new(),
@@ -84,23 +84,8 @@ fn say(part: &str, beside: minijinja::Value) -> Markdown {
 /// "olga settled in #12, where it was disputed, that the test is right"; names and words of others as `foreign` has them.
 pub(super) fn settled(word: &Settled, foreign: impl Fn(&str) -> String) -> String {
     let place = word.pull_request.map_or_else(|| "a local loop".to_owned(), |number| format!("#{number}"));
-    let (by, verdict) = (foreign(word.by.as_str()), foreign(&causes::who_is_right(&word.outcome)));
+    let (by, verdict) = (foreign(word.by.as_str()), foreign(&messages::reason("settlement", &word.outcome)));
     format!("{by} settled in {place}, where it was disputed, that {verdict}")
-}
-
-fn commit(told: &ToldFix) -> String {
-    let pull = told.pull_request.map(|number| format!(" (#{number})")).unwrap_or_default();
-    format!("{}{pull}", code(&told.commit.short()))
-}
-
-fn change(told: &ToldFix) -> String {
-    let place = super::links::place(&told.path, told.line);
-    format!(
-        "“{}” ({}, {})",
-        short_text(&told.description, 150),
-        short_text(&told.diff_summary, 40),
-        code(&clip(&place, 200))
-    )
 }
 
 /// What an escalation says of the memory: a line for each error of which it says something.
@@ -111,41 +96,24 @@ pub(super) fn summary<'a>(failures: impl Iterator<Item = &'a FailureView>) -> Ma
 
 /// What is known of a file that is edited, before anything failed.
 pub(super) fn known_here(told: &ToldFix) -> Markdown {
-    let cause = short_text(&told.cause, 150);
-    Markdown::ours(format!("{cause} {} fixed it: {}.", commit(told), change(told)).trim_start().to_owned())
+    say("known_here", context! { told => Serde(told) })
 }
 
 /// The answer to `/loop memory words`.
 pub(super) fn answer(words: &str, found: Option<&[ToldFix]>) -> Markdown {
-    let asked = short_text(words, 100);
-    Markdown::ours(match found {
-        None => format!("The debug memory could not be read for “{asked}”; it is asked again at the next look."),
-        Some([]) => format!("Nothing is remembered that fits “{asked}”."),
-        Some(found) => {
-            let lines = found.iter().map(|told| format!("\n- {}: {}", commit(told), change(told)));
-            format!("What fits “{asked}”:\n{}", lines.collect::<String>())
-        }
-    })
+    say("answer", context! { words, found => Serde(found) })
 }
 
 /// What a memory amounts to, for a terminal.
 pub fn memory_stats(memory: &Memory) -> String {
-    let Offers { shown, followed, all } = memory.offers;
     let model = context! {
         cards => memory.cards.len(),
         patterns => memory.cards.values().filter(|card| card.is_pattern()).count(),
         recurring => memory.recurring.len(),
         flaky => memory.recurring.values().filter(|seen| seen.flips > 0).count(),
-        shown => rate(shown),
-        followed => rate(followed),
-        all => rate(all),
+        offers => Serde(memory.offers),
     };
     messages::text("memory_stats.txt", model)
-}
-
-fn rate(rate: Rate) -> String {
-    let share = rate.share().map(|share| format!(" ({:.0} %)", share * 100.0)).unwrap_or_default();
-    format!("{} of {}{share}", rate.gone, rate.retries)
 }
 
 /// Cards for a terminal, each with the line at which its place stands now, where that is known.

@@ -45,17 +45,15 @@ pub(super) fn word(section: &str, variant: &str) -> &'static str {
     CATALOGUE.get(&format!("{section}/{variant}")).map_or("", String::as_str)
 }
 
-/// The words of a variant in which nothing is filled in, or of `else`.
-pub(super) fn word_or_else(section: &str, variant: &str) -> &'static str {
-    match word(section, variant) {
-        "" => word(section, "else"),
-        words => words,
-    }
-}
-
 /// The sentence about a variant as plain text: names from outside stand in it as they are, and who shows it makes it safe.
 pub(super) fn plain(section: &str, what: &impl Serialize, beside: Value) -> String {
     written(&PLAIN, section, Value::from(Serde(what)), beside)
+}
+
+/// The sentence about a variant in which nothing else is filled in: what a label says, why edits are refused, how a step of
+/// a local loop went wrong, which part of a fixer's budget is used up.
+pub fn reason(section: &str, what: &impl Serialize) -> String {
+    plain(section, what, context! {})
 }
 
 /// The sentence about a variant as Markdown.
@@ -115,6 +113,7 @@ fn with_entries(
     environment.add_filter("lost", |legs: Value| lost(&legs));
     environment.add_filter("word", |variant: String, section: String| word(&section, &variant));
     environment.add_filter("say", say);
+    environment.add_filter("happened", |line: Value| happened(&line));
     environment.set_loader(move |name| {
         let embedded = || templates::EMBEDDED.iter().find(|(text, _)| *text == name && name.ends_with(ending));
         Ok(CATALOGUE.get(name).map(String::as_str).or_else(|| embedded().map(|(_, source)| *source)))
@@ -140,6 +139,13 @@ fn lost(legs: &Value) -> String {
     let legs = legs.try_iter().into_iter().flatten();
     let told = legs.map(|leg| format!("{} {}", part(&leg, "name", "leg_name"), part(&leg, "end", "leg_end")));
     format!("{} without evidence", amounts::few(told, MOST_LEGS))
+}
+
+/// The one thing of a line of the history that people look for; empty for an event that a newer version wrote.
+pub(super) fn happened(line: &Value) -> String {
+    let event = line.get_attr("event").unwrap_or_default().to_string();
+    let payload = line.get_attr("payload").unwrap_or_default();
+    if word("event", &event).is_empty() { String::new() } else { plain("event", &event, payload) }
 }
 
 /// [`lost`] of jobs as they are.

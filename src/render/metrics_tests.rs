@@ -61,9 +61,9 @@ fn the_table_says_what_is_met_and_what_is_missed() {
     coverage_met_rate        50.0 %  > 90 %  missed  –       ·········▅  1 of 2 runs
 
     Green after, median  10 min
-    Waited for           checks 15 min, authors 2 h
-    Calls for a human    same_error 1, gate_timeout 2
-    Disputes             open 1, code 2
+    Waited for           authors 2 h, checks 15 min
+    Calls for a human    gate_timeout 2, same_error 1
+    Disputes             code 2, open 1
     Left merge queue     culprit 1, flake 2
     Saved as flaky       1 attempt
 

@@ -9,7 +9,6 @@ mod annotations;
 mod answers;
 mod base_tests;
 mod causes;
-mod changes;
 mod check_run;
 mod check_table;
 mod dashboard;
@@ -63,17 +62,15 @@ use self::{
     links::{Links, linked, place},
     messages::{markdown, variant_name, word},
     model::Document,
-    sanitize::{Markdown, address, block, clip, clip_lines, code, escape_html, fence, line, short_line, short_text},
+    sanitize::{Markdown, address, block, clip, clip_lines, code, fence, line, short_line, short_text},
     summary::attempt_row,
     templates::{Brevity, Shown},
-    terminal::Paint,
 };
 pub use annotations::{CheckAnnotation, annotation_commands, configuration_commands, defused, error_command, silenced};
 pub use answers::refused_command;
 pub use causes::{dispute_to_say, history_lines};
 pub use check_run::{
-    CheckAction, CheckRunText, GroupMember, SharedVerdict, VerifiedBy, add_shared, given_up, merge_group, superseded,
-    switched_off,
+    CheckAction, CheckRunText, GroupMember, VerifiedBy, add_shared, given_up, merge_group, superseded, switched_off,
 };
 pub use dashboard::{
     Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow, Filter, Frame,
@@ -81,23 +78,21 @@ pub use dashboard::{
     RecordedLoop, Repositories, STYLE, SavedState, TokenRow, TokensPage, Verdict as CheckVerdict, age, shortened,
     work_class,
 };
-pub use explain::{document as explanation, gate_rules_text, page as explain};
+pub use explain::{document as explanation, gate_rules, gate_rules_text, page as explain};
 pub use export::executable_feedback;
 pub use failure_card::feedback;
 pub use iteration::iteration_answer;
 pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats};
-pub use messages::text;
+pub use messages::{reason, text};
 pub use metrics::{metrics, metrics_csv, metrics_svg};
 pub use model::{
-    Currency, Ended, Feedback, FixTask, ReadFrom, Reading, Traces, Until, feedback_text, held_up_text, json_text,
-    waiting_text,
+    Currency, Ended, Feedback, FixTask, ReadFrom, Reading, Traces, Until, feedback_text, json_text, waiting_text,
 };
 pub use plain::{folded, plain};
 pub use posts::{Announcement, Dispatch};
 pub use reflex::{
-    FixMessage, loop_breach, loop_call, loop_call_of, loop_critique, loop_dispute, loop_exhausted, loop_fix_message,
-    loop_history, loop_iteration, loop_list, loop_plan, loop_refusal, loop_report, loop_status, loop_verdict,
-    status_word as loop_status_word,
+    loop_call, loop_call_of, loop_critique, loop_dispute, loop_fix_message, loop_history, loop_iteration, loop_list,
+    loop_plan, loop_report, loop_status, loop_verdict,
 };
 pub use sanitize::{block as plain_block, line as plain_line, percent_encoded};
 pub use status::{STATUS_MARKER, job_summary};
@@ -107,7 +102,7 @@ pub use terminal::{Colour, Detail, report as terminal_report};
 pub use tried::{Trial, Tried, trial, trial_page, tried, what_if};
 pub use verdict::Subject;
 pub use warning::{not_repeated, notes};
-pub use words::{label_description, moment};
+pub use words::moment;
 
 /// Every text of one pull request.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -156,16 +151,6 @@ pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Poli
         dispatch: decision.surface.fix.and_then(|fix| posts::dispatch(&subject, fix)),
         status_comment: status::comment(&subject),
     }
-}
-
-/// What the rules of one gate found; `None` if there is no such gate.
-pub fn gate_rules(
-    decision: &Decision,
-    snapshot: &Snapshot,
-    gate: &loopgate_core::GateName,
-) -> Option<serde_json::Value> {
-    let report = decision.view.gates.iter().find(|report| report.name == *gate)?;
-    Some(explain::gate_rules(report, &links::Links::of(snapshot)))
 }
 
 /// What stands between a head and ready, for the one who fixes it: `loopgate.feedback/v1`.

@@ -1,5 +1,6 @@
 //! Our Markdown as plain text, for terminals.
 
+use loopgate_core::untrusted::without_sequences;
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
 /// The text people read: links by their words, code between backticks, without escapes, entities and HTML.
@@ -32,7 +33,8 @@ pub fn folded(markdown: &str) -> String {
 
 /// The columns of a table, whose cells are parted by tabs, one below the other.
 pub(super) fn aligned(rows: &str) -> String {
-    let width = |cell: &str| cell.chars().count();
+    // Colours have no width.
+    let width = |cell: &str| without_sequences(cell, |_| false).chars().count();
     let mut widths: Vec<usize> = Vec::new();
     for (column, cell) in rows.lines().flat_map(|row| row.split('\t').enumerate()) {
         widths.resize(widths.len().max(column + 1), 0);

@@ -158,7 +158,7 @@ fn facts(decision: &Decision) -> Vec<String> {
         facts.extend(cause.first.failure.location().map(|(file, line)| links::place(file, line)));
     }
     let question = view.escalation.as_ref().map(|escalation| &escalation.question);
-    facts.extend(question.map(causes::question));
+    facts.extend(question.map(|question| reason("question", question)));
     facts.extend(question.into_iter().flat_map(causes::options));
     facts.retain(|fact| !fact.trim().is_empty());
     facts.into_iter().map(|fact| fact.trim_end_matches('.').to_owned()).collect()

@@ -236,7 +236,7 @@ pub(super) fn announcement(subject: &Subject<'_>) -> Option<Announcement> {
         url => pull_request.url.as_str(),
         why => causes::recognised(escalation),
         who => escalation.recipients.iter().map(words::recipient).collect::<Vec<_>>(),
-        question => causes::question(&escalation.question),
+        question => messages::reason("question", &escalation.question),
         options => causes::options(&escalation.question),
     };
     let (number, reason) = (pull_request.number, words::trigger(escalation.trigger));

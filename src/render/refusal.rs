@@ -4,37 +4,22 @@ use std::cmp::Reverse;
 
 use super::{Links, Markdown, Shown, Subject, address, approve_by, code, linked, messages, sanitize::text, words};
 use loopgate_core::{
-    GateName, Sha,
+    GateName,
     gate::{AnswerExtent, Considered, GateReport, PhraseProblem, Refusal, Word},
     policy::ApproveBy,
     state::WordSource,
 };
 use minijinja::context;
 
-/// What is needed to tell somebody how to do it right.
-pub struct Gate<'a> {
-    pub report: &'a GateReport,
-    pub approve_by: ApproveBy,
-    pub head: Sha,
-    pub links: &'a Links,
-}
-
-impl<'a> Gate<'a> {
-    pub fn of(report: &'a GateReport, subject: &Subject<'_>, links: &'a Links) -> Self {
-        let approve_by = approve_by(subject.policy, &report.name);
-        Self { report, approve_by, head: subject.snapshot.pull_request.head.sha, links }
-    }
-}
-
 /// The line under a gate about one word that does not count.
-pub fn line(word: &Considered, refusal: &Refusal, gate: &Gate<'_>) -> Markdown {
+pub fn line(word: &Considered, refusal: &Refusal, report: &GateReport, subject: &Subject<'_>) -> Markdown {
     let what = match word.source {
         WordSource::Comment(_) => "comment",
         WordSource::Review(_) => "review",
         WordSource::Inline(_) => "comment on the diff",
     };
     let (what, by) = (linked(Markdown::ours(what), address(&word.url)), words::person(&word.by));
-    Markdown::ours(format!("{by}’s {what} does not count: {}", sentence(word, refusal, &by, gate)))
+    Markdown::ours(format!("{by}’s {what} does not count: {}", sentence(word, refusal, report, subject)))
 }
 
 /// Lines of words that do not count which are shown of people who are no approvers.
@@ -44,7 +29,7 @@ const MOST_OF_APPROVERS: usize = 60;
 
 /// The lines about words that do not count: approvers first, then the newest. What somebody wrote several times is
 /// answered once.
-pub fn lines<'w>(words: impl IntoIterator<Item = &'w Considered>, gate: &Gate<'_>) -> Shown<Markdown> {
+pub fn lines(words: &[Considered], report: &GateReport, subject: &Subject<'_>) -> Shown<Markdown> {
     let mut folded: Vec<(&Considered, &Refusal, usize)> = Vec::new();
     for word in words {
         let Some(refusal) = word.refusal().filter(|_| word.answer == AnswerExtent::Sentence) else { continue };
@@ -61,7 +46,7 @@ pub fn lines<'w>(words: impl IntoIterator<Item = &'w Considered>, gate: &Gate<'_
     let approvers = folded.iter().filter(|(word, ..)| word.by_approver).count();
     let most = approvers.min(MOST_OF_APPROVERS) + MOST_LINES.saturating_sub(approvers);
     Shown::first(most, folded, |(word, refusal, times)| {
-        let line = line(word, refusal, gate);
+        let line = line(word, refusal, report, subject);
         match times {
             1 => line,
             times => Markdown::ours(format!("{line} (Written {times} times.)")),
@@ -86,12 +71,13 @@ fn exact(gate: &GateName, meant: Word) -> String {
 }
 
 /// Why, and what to do instead.
-fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>) -> Markdown {
-    let (name, head) = (&gate.report.name, gate.head.to_string());
+fn sentence(word: &Considered, refusal: &Refusal, report: &GateReport, subject: &Subject<'_>) -> Markdown {
+    let (name, head) = (&report.name, subject.snapshot.pull_request.head.sha);
+    let approve_by = approve_by(subject.policy, name);
     let meant_words = exact(name, word.meant);
     let words = code(&meant_words);
     // Saying no counts wherever it is said.
-    let again = match gate.approve_by {
+    let again = match approve_by {
         ApproveBy::Review if word.meant == Word::Approve => "approve in a review of the head commit".to_owned(),
         ApproveBy::CommentOrReview if word.meant == Word::Approve => {
             format!("comment {words} anew, or approve in a review")
@@ -105,8 +91,8 @@ fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>
     };
     // A link to what was pushed since, in brackets.
     let since = seen.and_then(|seen| {
-        let url = gate.links.since(seen)?;
-        Some(Markdown::ours(format!(" ([`{}…{}`]({url}))", seen.short(), gate.head.short())))
+        let url = Links::of(subject.snapshot).since(seen)?;
+        Some(Markdown::ours(format!(" ([`{}…{}`]({url}))", seen.short(), head.short())))
     });
     let nearest = match refusal {
         Refusal::Phrase(PhraseProblem::UnknownGate { nearest: Some(nearest), .. }) => exact(nearest, word.meant),
@@ -114,16 +100,16 @@ fn sentence(word: &Considered, refusal: &Refusal, by: &Markdown, gate: &Gate<'_>
     };
     let beside = context! {
         name => name.as_str(),
-        by => by.clone(),
-        approvers => text(&words::approvers(gate.report)),
+        by => words::person(&word.by),
+        approvers => text(&words::approvers(report)),
         again => Markdown::ours(again),
         meant => if word.meant == Word::Approve { "approve" } else { "no" },
         with_head => code(&format!("{name} approved {head}")),
         since,
         is_other => !word.by_approver,
-        takes_review_only => gate.approve_by == ApproveBy::Review,
+        takes_review_only => approve_by == ApproveBy::Review,
         nearest_words => nearest,
-        at => head,
+        at => head.to_string(),
         meant_words,
         words,
     };
@@ -141,10 +127,10 @@ mod tests {
 
     fn said(refusal: Refusal) -> String {
         let report = fixtures::gate("security", Stage::Validate, GateStanding::Open);
-        let links = Links::of(&fixtures::snapshot());
-        let gate = Gate { report: &report, approve_by: ApproveBy::Comment, head: fixtures::sha(0xa1), links: &links };
+        let (decision, snapshot) = (fixtures::first_failure(), fixtures::snapshot());
+        let subject = Subject { decision: &decision, snapshot: &snapshot, policy: &fixtures::policy() };
         let word = fixtures::considered("mallory", Word::Approve, WordOutcome::Refused(refusal.clone()));
-        line(&word, &refusal, &gate).into_string().replace("https://github.com/acme/widgets/pull/12#", "")
+        line(&word, &refusal, &report, &subject).into_string().replace("https://github.com/acme/widgets/pull/12#", "")
     }
 
     #[test]

@@ -11,13 +11,18 @@
 use std::{borrow::Cow, fmt};
 
 use loopgate_core::untrusted::{without_commands, without_sequences};
+use minijinja::value::{Value, serializing_for_value};
+use schemars::JsonSchema;
 use serde::{Serialize, Serializer};
+
+use super::plain::plain;
 
 /// Invisible, no line break, and not part of any token GitHub looks for.
 const JOINER: char = '\u{2060}';
 
 /// Markdown that is safe to put on a pull request as it stands: our own words, or text that was made safe.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, JsonSchema)]
+#[schemars(inline)]
 pub struct Markdown(String);
 
 impl Markdown {
@@ -45,10 +50,14 @@ impl fmt::Display for Markdown {
     }
 }
 
-/// Templates escape every string except those that arrive marked as safe, and this is the only type that does.
+/// Templates escape every string except those that arrive marked as safe, and this is the only type that does. A document
+/// for programs holds the plain text.
 impl Serialize for Markdown {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        minijinja::Value::from_safe_string(self.0.clone()).serialize(serializer)
+        if serializing_for_value() {
+            return Value::from_safe_string(self.0.clone()).serialize(serializer);
+        }
+        plain(&self.0).serialize(serializer)
     }
 }
 

@@ -5,18 +5,17 @@ use minijinja::{Value, context, value::Serde};
 
 use super::{
     Brevity, Document, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, base_tests,
-    causes, changes, check_table, code, escalation, excerpts, failure_card, fence, memory, messages, refusal,
-    sanitize::text, short_text, steps, summary, templates::fitted, tried, verdict, warning, words,
+    check_table, code, escalation, excerpts, failure_card, fence, memory, messages, refusal, sanitize::text,
+    short_text, steps, summary, templates::fitted, tried, verdict, warning, words,
 };
 use loopgate_core::{
-    Login,
     deciding::{CheckView, Decision, NextAction, View},
     evidence::MOST_EXCERPTS,
     memory::ToldFix,
     observed::Snapshot,
     policy::{Policy, Severity},
     state::{AttemptDigest, Skip},
-    verdict::{CheckStanding, RuleOutcome, RuleView},
+    verdict::{CheckStanding, RuleOutcome},
 };
 
 /// The hidden first line by which the comment is found again.
@@ -24,21 +23,22 @@ pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
 
 /// The whole comment, within GitHub's limit.
 pub(super) fn comment(subject: &Subject<'_>) -> String {
-    let shortest = || {
+    let limit = LIMIT - subject.policy.state.taken_of_comment();
+    with_document(subject, "status.md", limit, 0).unwrap_or_else(|| {
         let stands = verdict::verdict(subject);
         format!("{STATUS_MARKER}\n### {} {}\n", stands.icon, text(&stands.words))
-    };
-    let limit = LIMIT - subject.policy.state.taken_of_comment();
-    let document = Document::of(subject);
-    let model = |brevity| context! { machine => machine(&document, brevity), ..model(subject, brevity) };
-    fitted("status.md", limit, model).unwrap_or_else(shortest)
+    })
 }
 
-/// The summary of `loopgate / verify`; `None` if even the shortest is too long. `not_annotated` places have no annotation.
-pub(super) fn check_summary(subject: &Subject<'_>, not_annotated: usize) -> Option<String> {
-    let document = Document::of(subject);
-    fitted("check_run/verify.md", LIMIT, |brevity| {
-        context! { machine => machine(&document, brevity), not_annotated, ..model(subject, brevity) }
+/// A text with the document for programs; `None` if even the shortest is too long. `not_annotated` places have no
+/// annotation.
+pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not_annotated: usize) -> Option<String> {
+    let whole = Document::of(subject);
+    fitted(name, limit, |brevity| {
+        let mut document = whole.clone();
+        // It repeats what people read, so it is the first to be shortened.
+        while brevity.0 > 0 && document.shorten() {}
+        context! { machine => document.fenced(), not_annotated, ..model(subject, brevity) }
     })
 }
 
@@ -61,32 +61,11 @@ pub(super) fn artifact(subject: &Subject<'_>) -> String {
     let model = |brevity: Brevity| {
         context! {
             title => short_text(&subject.snapshot.pull_request.title, 200),
-            rules => rules.iter().take(brevity.of(RULES, 8)).map(rule).collect::<Vec<_>>(),
+            rules => rules.iter().take(brevity.of(RULES, 8)).map(|rule| answers::rule_line(rule, 200)).collect::<Vec<_>>(),
             ..model(subject, brevity)
         }
     };
     fitted("artifact.md", ARTIFACT_LIMIT, model).unwrap_or_else(|| verdict::verdict(subject).words)
-}
-
-fn rule(rule: &RuleView) -> Value {
-    context! {
-        id => rule.id.as_str(),
-        severity => messages::word("severity", &messages::variant_name(&rule.severity)),
-        weight => rule.weight,
-        outcome => Markdown::ours(match &rule.outcome {
-            RuleOutcome::Passed => "✅ passed",
-            // What to do about it stands above.
-            RuleOutcome::Failed(_) => "❌ failed",
-            RuleOutcome::Unknown => "➖ not known",
-        }),
-    }
-}
-
-/// The document for programs, in a fence. It repeats what people read, so it is the first to be shortened.
-fn machine(whole: &Document, brevity: Brevity) -> Markdown {
-    let mut document = whole.clone();
-    while brevity.0 > 0 && document.shorten() {}
-    document.fenced()
 }
 
 /// What all of these texts show. Open gates and checks are shortened last, since people wait for them.
@@ -108,7 +87,10 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     // Where it waits for capabilities, the verdict and the next step name them.
     let says_capabilities = matches!(decision.action, NextAction::WaitForPush { .. });
     let capabilities = Some(&view.capabilities).filter(|progress| progress.total > 0 && !says_capabilities);
-    let flags = view.flags.iter().map(|(trigger, cause)| (words::trigger(*trigger), causes::cause_in_words(cause)));
+    let flags = view.flags.iter().map(|(trigger, cause)| (words::trigger(*trigger), messages::reason("cause", cause)));
+    let author = &snapshot.pull_request.author.login;
+    let accepted = next.accepted_by();
+    let accepted = accepted.map(|(by, what)| context! { by => by.as_str(), is_author => by == author, what });
     context! {
         icon => stands.icon,
         verdict => stands.words,
@@ -120,7 +102,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         // Causes that stop nothing, each with what was recognised.
         flags => flags.collect::<Vec<_>>(),
         tampering => Shown::first(some(20), &view.tampering, |one| base_tests::weakened(one, snapshot)),
-        accepted => next.accepted_by().take(20).map(|(by, what)| accepted(by, what, snapshot)).collect::<Vec<_>>(),
+        accepted => accepted.take(20).collect::<Vec<_>>(),
         base_tests_head,
         base_tests => base_tests.unwrap_or_default().keep(some(10)),
         // What fixed errors in the edited files before.
@@ -130,8 +112,8 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         passed_head => check_table::passed_head(passed.len(), checks.len()),
         passed => Shown::first(most(100), passed, |check| check_table::row(check, &links)),
         checks => Shown::first(most(100), checks, |check| check_table::row(check, &links)),
-        coverage => changes::coverage_line(view, &links),
-        compare => view.compare.as_ref().and_then(changes::compare_line),
+        coverage => check_table::coverage_line(view, &links),
+        compare => view.compare.as_ref().and_then(check_table::compare_line),
         skips => Shown::first(some(30), skips(view), |skip| skip),
         failures => failure_card::cards(subject, &links, brevity),
         excerpts => excerpts::cards(decision, some(MOST_EXCERPTS)),
@@ -143,7 +125,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         unmatched => unmatched(subject).keep(some(60)),
         answers => Shown::first(some(10), answers::answers(subject), |answer| answer),
         warnings => Shown::first(some(30), &view.warnings, |warning| warning::sentence(warning, &links)),
-        iteration => Iteration::of(subject).map(|iteration| fence("text", &iteration.head().join("\n"))),
+        iteration => Iteration::of(subject).map(|iteration| fence("text", &iteration.head.join("\n"))),
         state_place => summary::state_place(subject).in_markdown(),
         head => links.commit(snapshot.pull_request.head.sha),
     }
@@ -156,17 +138,11 @@ fn known_here<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a ToldFix> {
     next.known_here.iter().flatten().filter(move |_| is_told)
 }
 
-/// "olga accepted that tests/a.py has 1 test fewer (test_sums)."
-fn accepted(by: &Login, what: &str, snapshot: &Snapshot) -> Value {
-    context! { by => by.as_str(), is_author => *by == snapshot.pull_request.author.login, what }
-}
-
 /// Words about approving that name no gate are explained by the gate that waits for one.
 pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     let view = &subject.decision.view;
     let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else { return Shown::default() };
-    let links = Links::of(subject.snapshot);
-    refusal::lines(&view.unmatched, &refusal::Gate::of(report, subject, &links))
+    refusal::lines(&view.unmatched, report, subject)
 }
 
 /// Skips that no check's line shows.
@@ -182,9 +158,11 @@ fn handoff(subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Value {
     let open = view.capabilities.current.iter().chain(&view.capabilities.remaining);
     let rules = view.evaluation.rules.iter().filter(|rule| rule.severity != Severity::Fail);
     let rules = rules.filter_map(|rule| match &rule.outcome {
-        RuleOutcome::Failed(why) => {
-            Some(Markdown::ours(format!("{}: {}", code(rule.id.as_str()), short_text(&words::fix(why), 200))))
-        }
+        RuleOutcome::Failed(why) => Some(Markdown::ours(format!(
+            "{}: {}",
+            code(rule.id.as_str()),
+            short_text(&messages::reason("rule", why), 200)
+        ))),
         RuleOutcome::Passed | RuleOutcome::Unknown => None,
     });
     let deferred = open.map(|name| short_text(name, 200)).chain(rules);

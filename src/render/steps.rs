@@ -19,18 +19,16 @@ use loopgate_core::{
 pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
     let mut steps = match &subject.decision.action {
         _ if subject.is_single() => Vec::new(),
-        NextAction::Complete => Vec::new(),
+        // Who opens a gate, and how, stands with the gate.
+        NextAction::Complete | NextAction::WaitForApproval { .. } | NextAction::WaitForReady => Vec::new(),
         NextAction::Stopped => stopped_steps(subject),
         NextAction::Retry { .. } => retry_steps(subject),
         NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => resume_steps(subject, *cause),
         NextAction::WaitForEvidence { missing } => evidence_steps(subject, missing),
         NextAction::WaitForRunApproval { .. } => vec![run_approval_step(subject)],
-        // Who opens it, and how, stands with the gate.
-        NextAction::WaitForApproval { .. } => Vec::new(),
         NextAction::WaitForPush { capability } => {
             vec![step("build_capability", context! { author => subject.author(), capability })]
         }
-        NextAction::WaitForReady => Vec::new(),
         NextAction::WaitForReview => vec![step("review", context! {})],
         NextAction::WaitForMerge if !subject.decision.surface.waits_for.is_empty() => Vec::new(),
         NextAction::WaitForMerge => vec![step("merge", context! {})],

@@ -3,32 +3,20 @@
 use minijinja::{Value, context, value::Serde};
 use serde::Serialize;
 
-use super::{Links, Markdown, Subject, messages, sanitize, short_text, words};
+use super::{Links, Markdown, Subject, messages, reflex::state_ref, sanitize, short_text, words};
 use loopgate_core::{
-    PrNumber, RuleId, Score,
     observed::Commit,
-    policy::{Phase, Severity, StateBackend},
+    policy::{Severity, StateBackend},
     state::{AttemptDigest, LoopState, VerificationResult},
     verdict::{Evaluation, EvaluationVerdict, FailureView, RuleFailure, RuleOutcome, RuleView},
 };
 
-/// What the summary says. Texts in it may come from outside; [`Iteration::lines`] makes them plain.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+/// What the summary says, without control characters.
+#[derive(Clone, Debug, PartialEq)]
 pub struct Iteration {
-    pub number: u32,
-    pub max: u32,
-    pub phase: Phase,
-    pub score: Score,
     pub passes: bool,
-    pub plan: Vec<String>,
-    /// SHA-256 over the head's tree id, in hex; the first 8 digits are shown.
-    pub hash: String,
-    /// Empty: the first version.
-    pub changed: Vec<String>,
-    pub failed: Vec<RuleId>,
-    pub warnings: Vec<RuleId>,
-    /// The ref that holds the state, if one does.
-    pub artifact: String,
+    /// Its lines without what is to be done, for texts that say it of each failure.
+    pub head: Vec<String>,
     /// Rule id and one-line fix.
     pub issues: Vec<(String, String)>,
 }
@@ -41,52 +29,45 @@ impl Iteration {
             return None;
         }
         let checks = next.prepared_checks.iter().map(ToString::to_string).collect::<Vec<_>>();
-        let plan = if next.plan.is_empty() { checks } else { next.plan.clone() };
-        let place = if subject.is_single() { "none is kept".to_owned() } else { state_place(subject).in_plain_words() };
-        Some(Self {
-            number: view.attempt,
+        let artifact = match subject.is_single() {
+            true => "none is kept".to_owned(),
+            false => messages::plain("state_place", &state_place(subject), context! { is_code => false }),
+        };
+        let beside = context! {
+            number => view.attempt,
             // A later streak counts on: 4/4 then, never 4/3.
-            max: next.max_iterations.max(view.attempt),
-            plan,
-            ..Self::new(next, &view.evaluation, &view.failures, (changed(subject), place))
-        })
+            max => next.max_iterations.max(view.attempt),
+            plan => if next.plan.is_empty() { checks } else { next.plan.clone() },
+            changed => changed(subject),
+            artifact,
+        };
+        Some(Self::new(next, &view.evaluation, &view.failures, beside))
     }
 
-    /// The iteration that a state is in: what changed, and where the state is kept, beside how it was evaluated.
-    pub(super) fn new(
-        state: &LoopState,
-        evaluation: &Evaluation,
-        failures: &[FailureView],
-        (changed, artifact): (Vec<String>, String),
-    ) -> Self {
-        Self {
-            number: state.iteration,
-            max: state.max_iterations,
-            phase: evaluation.phase,
-            score: evaluation.score,
-            passes: evaluation.passed(),
-            plan: state.plan.clone(),
-            hash: state.code_artifact.content_hash.clone(),
-            changed,
-            failed: evaluation.failed_rules(),
-            warnings: evaluation.warnings(),
-            artifact,
-            issues: issues(evaluation, failures),
-        }
+    /// The iteration that a state is in; `beside` has its `number`, `max`, `plan`, what `changed`, and `artifact`, where the
+    /// state is.
+    pub(super) fn new(state: &LoopState, evaluation: &Evaluation, failures: &[FailureView], beside: Value) -> Self {
+        let model = context! {
+            phase => format!("{:?}", evaluation.phase),
+            score => f64::from(evaluation.score),
+            passes => evaluation.passed(),
+            // SHA-256 over the head's tree id, in hex.
+            hash => state.code_artifact.content_hash.as_str(),
+            failed => Serde(evaluation.failed_rules()),
+            warnings => Serde(evaluation.warnings()),
+            ..beside
+        };
+        let head = messages::text("iteration.txt", model).lines().map(str::to_owned).collect();
+        Self { passes: evaluation.passed(), head, issues: issues(evaluation, failures) }
     }
 
     /// The summary's lines, without colour and without control characters.
     pub fn lines(&self) -> Vec<String> {
-        let mut lines = self.head();
+        let mut lines = self.head.clone();
         if !self.passes {
             lines.extend(self.issue_lines());
         }
         lines
-    }
-
-    /// The same without what is to be done, for texts that say it of each failure.
-    pub(super) fn head(&self) -> Vec<String> {
-        messages::text("iteration.txt", Serde(self).into()).lines().map(str::to_owned).collect()
     }
 
     /// What is short: rule and fix, a line each. The summary shows them on FAIL; on PASS they are warnings.
@@ -114,7 +95,7 @@ fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(String, Str
     let issue = |(rule, why): (&RuleView, &RuleFailure)| {
         let first = failures.iter().find(|failure| failure.check.as_str() == rule.id.as_str());
         let named = first.map(|failure| failure.told.action.clone()).filter(|action| !action.is_empty());
-        (rule.id.to_string(), named.unwrap_or_else(|| words::fix(why)))
+        (rule.id.to_string(), named.unwrap_or_else(|| messages::reason("rule", why)))
     };
     failed(evaluation).into_iter().map(issue).collect()
 }
@@ -131,33 +112,15 @@ pub(super) enum StatePlace {
 
 pub(super) fn state_place(subject: &Subject<'_>) -> StatePlace {
     match (subject.decision.next.pull_request, subject.policy.state) {
-        (None, _) => StatePlace::Ref(format!("refs/loopgate/task/{}", subject.decision.next.task_alias)),
-        (Some(number), StateBackend::Ref) => StatePlace::Ref(format!("refs/loopgate/pr/{number}")),
+        (None, _) | (_, StateBackend::Ref) => StatePlace::Ref(state_ref(&subject.decision.next)),
         (Some(_), StateBackend::Comment) => StatePlace::StatusComment,
         (Some(_), StateBackend::Artifact) => StatePlace::Artifact,
     }
 }
 
 impl StatePlace {
-    pub fn in_plain_words(&self) -> String {
-        messages::plain("state_place", self, context! { is_code => false })
-    }
-
     pub fn in_markdown(&self) -> Markdown {
         messages::markdown("state_place", self, context! { is_code => true })
-    }
-
-    /// The ref, for programs.
-    pub fn into_ref(self) -> Option<String> {
-        match self {
-            Self::Ref(name) => Some(name),
-            Self::StatusComment | Self::Artifact => None,
-        }
-    }
-
-    /// The command that shows everything that is kept of a run.
-    pub fn how_to_read(&self, number: Option<PrNumber>) -> String {
-        messages::plain("how_to_read", self, context! { number => number.map(PrNumber::get) })
     }
 }
 
@@ -256,14 +219,10 @@ mod tests {
 
     #[test]
     fn hostile_texts_stay_on_their_line() {
-        let mut iteration = {
-            let (decision, snapshot) = (fixtures::first_failure(), fixtures::snapshot());
-            let policy = fixtures::policy();
-            Iteration::of(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy }).unwrap()
-        };
-        let lines = iteration.lines().len();
-        iteration.changed = vec!["a\n\u{1b}[2Jb\nFailed: none".into()];
-        assert_eq!(iteration.lines().len(), lines);
+        let (mut decision, snapshot) = (fixtures::first_failure(), fixtures::snapshot());
+        let lines = summary(&decision, &snapshot).lines().count();
+        decision.next.plan = vec!["a\n\u{1b}[2Jb\nFailed: none".into()];
+        assert_eq!(summary(&decision, &snapshot).lines().count(), lines);
     }
 
     #[test]

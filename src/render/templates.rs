@@ -9,16 +9,16 @@
 use std::borrow::Cow;
 
 use minijinja::{
-    AutoEscape, Environment, Error, Output, State, UndefinedBehavior,
-    value::{Serde, Value, ValueKind},
+    AutoEscape, Environment, Error, Output, State, UndefinedBehavior, context,
+    value::{Serde, Value, ValueKind, serializing_for_value},
 };
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 
 use super::{
     Markdown, amounts,
     excerpts::quoted,
     messages::{MARKDOWN, rendered},
-    metrics, sanitize,
+    metrics, plain, sanitize, terminal,
 };
 use loopgate_core::{Timestamp, untrusted::quote};
 
@@ -57,7 +57,15 @@ pub(super) fn add_filters(environment: &mut Environment<'static>, show: fn(&str)
     environment.add_filter("plural", |n: usize, one: String, many: String| amounts::plural(n, &one, &many));
     environment.add_filter("times", amounts::times);
     environment.add_filter("duration", amounts::duration);
+    environment.add_filter("days", amounts::days);
     environment.add_filter("moment", |at: String| at.parse::<Timestamp>().map_or(at, amounts::moment));
+    environment.add_filter("date", |at: String, form: String| match at.parse::<Timestamp>() {
+        Ok(time) => time.format(&form).to_string(),
+        Err(_) => at,
+    });
+    environment.add_filter("paint", terminal::paint);
+    environment.add_filter("aligned", |rows: String| plain::aligned(&rows));
+    environment.add_filter("html", |text: String| sanitize::escape_html(&text));
     environment.add_filter("after", |attempts: u32| match attempts {
         0 => "Before any attempt could be judged".to_owned(),
         attempts => format!("After {}", amounts::count(attempts, "attempt")),
@@ -135,7 +143,7 @@ pub(super) fn fitted(name: &str, limit: usize, model: impl Fn(Brevity) -> Value)
 }
 
 /// A list of which only the beginning may be shown; `omitted` says how many are not.
-#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq)]
 pub struct Shown<T> {
     pub items: Vec<T>,
     pub omitted: usize,
@@ -154,6 +162,16 @@ impl<T> Shown<T> {
         self.omitted += self.items.len().saturating_sub(most);
         self.items.truncate(most);
         self
+    }
+}
+
+/// A document for programs holds the items alone.
+impl<T: Serialize> Serialize for Shown<T> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        if serializing_for_value() {
+            return context! { items => Serde(&self.items), omitted => self.omitted }.serialize(serializer);
+        }
+        self.items.serialize(serializer)
     }
 }
 

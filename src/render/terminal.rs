@@ -1,6 +1,6 @@
 //! The same facts for a terminal: plain lines, with colour where the terminal has it.
 
-use minijinja::{context, value::Serde};
+use minijinja::{Value, context, value::Serde};
 
 use super::{
     Iteration, Subject, block, check_table, clip, clip_lines,
@@ -22,22 +22,17 @@ pub enum Colour {
     On,
 }
 
-#[derive(Clone, Copy)]
-pub(super) enum Paint {
-    Red = 31,
-    Green = 32,
-    Yellow = 33,
-    Dim = 2,
-    Bold = 1,
-}
-
-impl Colour {
-    pub(super) fn paint(self, paint: Paint, words: &str) -> String {
-        match self {
-            Self::Off => words.to_owned(),
-            Self::On => format!("\u{1b}[{}m{words}\u{1b}[0m", paint as u8),
-        }
-    }
+/// A text in a colour, if colours are on.
+#[expect(clippy::needless_pass_by_value, reason = "as filters are called")]
+pub(super) fn paint(text: String, colour: String, is_on: bool) -> String {
+    let code = match colour.as_str() {
+        "red" => 31,
+        "green" => 32,
+        "yellow" => 33,
+        "dim" => 2,
+        _ => 1,
+    };
+    if is_on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text }
 }
 
 /// Causes of failures shown; the rest is counted.
@@ -58,7 +53,6 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, detail:
     let subject = Subject { decision, snapshot, policy };
     let view = &decision.view;
     let (causes, mut said) = (failure_card::causes(&view.failures), Said::new());
-    let failures = causes.iter().take(FAILURES).map(|cause| failure_lines(cause, &mut said, colour));
     let mut iteration = Iteration::of(&subject);
     if let Some(iteration) = &mut iteration {
         // Checks that fail stand above; here stands what is short beside them.
@@ -67,17 +61,18 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, detail:
     }
     let whole = iteration.iter().filter(|_| detail == Detail::Whole);
     let model = context! {
-        failures => failures.collect::<Vec<_>>(),
+        colour => colour == Colour::On,
+        failures => causes.iter().take(FAILURES).map(|cause| failure(cause, &mut said)).collect::<Vec<_>>(),
         open => OPEN,
         more => causes.len().saturating_sub(FAILURES),
-        checks => checks(&view.checks, colour),
-        mark => colour.paint(Paint::Yellow, "!"),
+        checks => view.checks.iter().map(check).collect::<Vec<_>>(),
         notes => warning::notes(decision, snapshot),
-        ends => view.checks.iter().flat_map(|check| last_words(check, &view.failures, colour)).collect::<Vec<_>>(),
+        ends => view.checks.iter().filter_map(|check| last_words(check, &view.failures)).collect::<Vec<_>>(),
         issues => iteration.iter().flat_map(Iteration::issue_lines).collect::<Vec<_>>(),
-        iteration => whole.flat_map(|it| iteration_lines(it, colour)).collect::<Vec<_>>(),
+        iteration => whole.flat_map(|iteration| iteration.head.clone()).collect::<Vec<_>>(),
+        passes => iteration.as_ref().is_some_and(|iteration| iteration.passes),
         distance => Serde(&view.distance),
-        outcome => colour.paint(Paint::Bold, &outcome(&subject)),
+        outcome => outcome(&subject),
     };
     messages::text("report.txt", model)
 }
@@ -94,67 +89,38 @@ fn outcome(subject: &Subject<'_>) -> String {
     format!("Passed: {}{tests}{}", words::count(ended.count(), "check"), verdict::with_warnings(&subject.decision.view))
 }
 
-/// The iteration summary with its head coloured.
-fn iteration_lines(iteration: &Iteration, colour: Colour) -> Vec<String> {
-    let mut lines = iteration.head();
-    let paint = if iteration.passes { Paint::Green } else { Paint::Red };
-    if let Some(head) = lines.first_mut() {
-        *head = colour.paint(paint, head);
-    }
-    lines
-}
-
-/// One aligned line per check.
-fn checks(checks: &[CheckView], colour: Colour) -> Vec<String> {
-    let width = checks.iter().map(|check| check.name.as_str().len()).max().unwrap_or(0);
-    let kind_width = checks.iter().map(|check| check.kind.as_str().len()).max().unwrap_or(0);
-    let aligned = |check: &CheckView| {
-        let (mark, words) = standing(check);
-        let paint = match mark {
-            "✓" => Paint::Green,
-            "✗" => Paint::Red,
-            _ => Paint::Yellow,
-        };
-        let mut shown = format!(
-            "{} {:width$}  {}  {words}",
-            colour.paint(paint, mark),
-            check.name.as_str(),
-            // Padded before it is painted: colour codes have no width on the screen, but they have one here.
-            colour.paint(Paint::Dim, &format!("{:kind_width$}", check.kind.as_str())),
-        );
-        if let Some(evidence) = words::evidence(check) {
-            if let Some(results) = &evidence.results {
-                shown.push_str(&format!("  {}", check_table::tests(results)));
-            } else if evidence.has_unread_tests() {
-                shown.push_str("  no per-test results read");
-            }
-            if evidence.duration_ms > 0 {
-                shown.push_str(&format!("  {}", colour.paint(Paint::Dim, &words::duration(evidence.duration_ms))));
-            }
-        }
-        shown
+/// The line of a check.
+fn check(check: &CheckView) -> Value {
+    let evidence = words::evidence(check);
+    let (mark, standing) = standing(check);
+    let tests = match evidence {
+        Some(CheckEvidence { results: Some(results), .. }) => format!("  {}", check_table::tests(results)),
+        Some(evidence) if evidence.has_unread_tests() => "  no per-test results read".to_owned(),
+        _ => String::new(),
     };
-    checks.iter().map(aligned).collect()
+    context! {
+        mark,
+        name => check.name.as_str(),
+        kind => check.kind.as_str(),
+        ended => format!("{standing}{tests}"),
+        duration => evidence.map(|evidence| evidence.duration_ms).filter(|ms| *ms > 0).map(words::duration),
+    }
 }
 
 /// Lines of output shown for a check if nothing else shows why it did not pass.
 const LAST_WORDS: usize = 8;
 
 /// The end of the output of a check that ran out of time, or that failed and names no failure.
-fn last_words(check: &CheckView, failures: &[FailureView], colour: Colour) -> Vec<String> {
-    let Some(evidence) = words::evidence(check) else { return Vec::new() };
+fn last_words(check: &CheckView, failures: &[FailureView]) -> Option<Value> {
+    let evidence = words::evidence(check)?;
     let is_told = evidence.outcome != Outcome::TimedOut && failures.iter().any(|failure| failure.check == check.name);
     if is_told || !evidence.outcome.is_failure() {
-        return Vec::new();
+        return None;
     }
     let log = if evidence.log_tail.trim().is_empty() { &evidence.log_head } else { &evidence.log_tail };
     let said: Vec<&str> = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_WORDS).collect();
-    let name = colour.paint(Paint::Bold, check.name.as_str());
-    if said.is_empty() {
-        return vec![String::new(), format!("{name} printed nothing.")];
-    }
-    let said = said.into_iter().rev().map(|text| format!("    {}", clip(&line(text), 200)));
-    [String::new(), format!("The output of {name} ended with:")].into_iter().chain(said).collect()
+    let lines = said.into_iter().rev().map(|text| clip(&line(text), 200).into_owned());
+    Some(context! { name => check.name.as_str(), lines => lines.collect::<Vec<_>>() })
 }
 
 /// Sign and words of how a check stands.
@@ -182,20 +148,20 @@ fn ended(evidence: &CheckEvidence) -> (&'static str, String) {
     (mark, format!("{}{because}", word("outcome", evidence.outcome.as_str())))
 }
 
-fn failure_lines<'a>(cause: &Cause<'a>, said: &mut Said<'a>, colour: Colour) -> Vec<String> {
+fn failure<'a>(cause: &Cause<'a>, said: &mut Said<'a>) -> Value {
     let view = cause.first;
-    let name = clip(&line(&failure_card::title(view)), 160).into_owned();
     let place = view.failure.location().map(|(file, number)| line(&place(file, number)));
-    let at = place.map(|place| format!(" at {place}")).unwrap_or_default();
-    let blame = words::blame(view.blame).map(|blame| format!(" ({blame})")).unwrap_or_default();
-    let id = colour.paint(Paint::Dim, &view.cause.to_string());
-    let mut lines =
-        vec![format!("{} {}{at}{blame}  {id}", colour.paint(Paint::Red, "✗"), colour.paint(Paint::Bold, &name))];
     let message = clip_lines(&block(&failure_card::message(view)), 8);
-    lines.extend(message.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("    {line}")));
-    lines.extend(failure_card::told_lines(view, said).map(|line| format!("  {line}")));
-    lines.extend(cause.others(str::to_owned).map(|others| format!("  {}", clip(&line(&others), 300))));
-    lines
+    let message = message.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("    {line}"));
+    let told = failure_card::told_lines(view, said).map(|line| format!("  {line}"));
+    let others = cause.others(str::to_owned).map(|others| format!("  {}", clip(&line(&others), 300)));
+    context! {
+        name => clip(&line(&failure_card::title(view)), 160),
+        place,
+        blame => words::blame(view.blame),
+        id => view.cause.to_string(),
+        lines => message.chain(told).chain(others).collect::<Vec<_>>(),
+    }
 }
 
 #[cfg(test)]

@@ -7,16 +7,16 @@ use minijinja::{context, value::Serde};
 use serde::{Deserialize, Serialize};
 
 use super::{
-    GateCard, Links, Markdown, Subject, causes::recognised, clip, code, dashboard, escalation::card_question, line,
-    messages, plain, short_text, words,
+    GateCard, Links, Markdown, Subject, causes::recognised, clip, dashboard, escalation::card_question, line, messages,
+    plain,
 };
 use loopgate_core::{
     PrNumber,
     gate::{GateReport, MatchReason},
     observed::{Lifecycle, Review, Snapshot, Standing},
     policy::RuleTier,
-    replay::{Judged, Mean, PastPullRequest, Unknown, Waited, WhatIf},
-    state::{AttemptDigest, AuthorKind, Changes, ProposedConfiguration, VerificationResult},
+    replay::{Judged, PastPullRequest, Waited, WhatIf},
+    state::{AttemptDigest, AuthorKind, ProposedConfiguration, VerificationResult},
 };
 
 /// Reasons and words shown of one gate.
@@ -244,190 +244,33 @@ impl Trial {
 
     /// What stands above everything, a sentence each.
     fn summary(&self) -> Vec<String> {
-        let model = context! { trial => Serde(self), waited => self.waits(&self.waited) };
-        messages::text("try_summary.txt", model).lines().map(str::to_owned).collect()
-    }
-
-    fn waits(&self, waited: &Waited) -> String {
-        let parts = [("for checks", waited.ci), ("for their authors", waited.author), ("for people", waited.people)];
-        let parts = parts.map(|(whom, seconds)| format!("{} {whom}", long(seconds)));
-        words::and(&parts)
-    }
-
-    /// Rules that open their gate too often, by gate.
-    fn suspects(&self) -> BTreeMap<&str, Vec<&str>> {
-        let mut suspects: BTreeMap<&str, Vec<&str>> = BTreeMap::new();
-        for (gate, rules) in &self.rules {
-            for (rule, _) in rules.iter().filter(|(_, used)| used.consider_suspects) {
-                suspects.entry(gate).or_default().push(rule);
-            }
-        }
-        suspects
-    }
-
-    /// What must be known to read it.
-    fn limits() -> Vec<&'static str> {
-        messages::word("try", "limits").lines().collect()
+        messages::text("try_summary.txt", context! { trial => Serde(self) }).lines().map(str::to_owned).collect()
     }
 }
 
 /// For a terminal.
 pub fn trial(trial: &Trial) -> String {
-    let model = context! {
-        trial => Serde(trial),
-        summary => trial.summary(),
-        suspects => Serde(trial.suspects()),
-        limits => Trial::limits(),
-    };
-    messages::text("try.txt", model)
+    let has_suspects = trial.rules.values().flat_map(BTreeMap::values).any(|used| used.consider_suspects);
+    messages::text("try.txt", context! { trial => Serde(trial), summary => trial.summary(), has_suspects })
 }
 
 /// As a page that needs nothing else: no script, no picture from elsewhere.
 pub fn trial_page(trial: &Trial) -> String {
-    let total = |waited: &Waited| waited.ci + waited.author + waited.people;
-    let longest = trial.pull_requests.iter().map(|one| total(&one.waited)).max().unwrap_or(0).max(1);
-    let bar = |one: &Tried| {
-        let Waited { ci, author, people } = one.waited;
-        let wide = |seconds: i64| seconds.saturating_mul(1000) / longest;
-        // Where each of the three begins and how wide it is, in thousandths of the longest.
-        let parts = [(0, wide(ci)), (wide(ci), wide(author)), (wide(ci) + wide(author), wide(people))];
-        context! { parts => Serde(parts), words => trial.waits(&one.waited), ..Serde(one) }
-    };
-    let model = context! {
-        trial => Serde(trial),
-        summary => trial.summary(),
-        limits => Trial::limits(),
-        bars => trial.pull_requests.iter().map(bar).collect::<Vec<_>>(),
-    };
-    dashboard::page("try.html", model)
+    let total = |one: &Tried| one.waited.ci + one.waited.author + one.waited.people;
+    let longest = trial.pull_requests.iter().map(total).max().unwrap_or(0).max(1);
+    dashboard::page("try.html", context! { trial => Serde(trial), summary => trial.summary(), longest })
 }
-
-/// Seconds, in the two largest units.
-fn long(seconds: i64) -> String {
-    let (days, hours, minutes) = (seconds / 86_400, seconds / 3600 % 24, seconds / 60 % 60);
-    match (days, hours) {
-        (0, 0) => format!("{minutes} min"),
-        (0, _) => format!("{hours} h {minutes} min"),
-        _ => format!("{days} d {hours} h"),
-    }
-}
-
-/// Pull requests that are named; of more, how many there are is enough.
-const NAMED: usize = 8;
 
 /// The differences, and what is not known.
 pub fn what_if(found: &WhatIf) -> String {
-    let changes = |(name, changes): (String, &Changes)| format!("{name}: {}", changed(changes));
-    let gates = found.gates.iter().map(|(gate, all)| changes((format!("Gate {gate}"), all)));
-    let calls = found.calls.iter();
-    let calls = calls.map(|(trigger, all)| changes((format!("Calls for a human, {}", trigger.as_str()), all)));
-    let unknown = found.unknown.iter().map(|(what, runs)| format!("{} ({})", unknown(what), named(runs)));
-    let model = context! {
-        found => Serde(found),
-        changes => gates.chain(calls).collect::<Vec<_>>(),
-        means => vec![
-            vec!["First attempt that passes".to_owned(), mean(found.attempts_was), mean(found.attempts_would)],
-            vec!["Score of an attempt".to_owned(), mean(found.scores_was), mean(found.scores_would)],
-        ],
-        unknown => unknown.collect::<Vec<_>>(),
-    };
-    messages::text("what_if.txt", model)
+    let means = [
+        ("First attempt that passes", found.attempts_was.value(), found.attempts_would.value()),
+        ("Score of an attempt", found.scores_was.value(), found.scores_would.value()),
+    ];
+    messages::text("what_if.txt", context! { found => Serde(found), means => Serde(means) })
 }
 
 /// What the last pull requests would have come to under the configuration that a pull request proposes.
 pub(super) fn proposed(tried: &ProposedConfiguration) -> Markdown {
-    let said = |what: String, changes: &Changes| format!("{what} {}", short_text(&changed(changes), 300));
-    let gates = tried.gates.iter().map(|(gate, changes)| said(format!("gate {}:", code(gate.as_str())), changes));
-    let calls = tried.calls.iter();
-    let calls = calls.map(|(trigger, changes)| said(format!("calls for {}:", code(trigger.as_str())), changes));
-    let mut said: Vec<String> = gates.chain(calls).take(20).collect();
-    if said.is_empty() {
-        said.push("the same gates open, and the same people are called".to_owned());
-    }
-    let pull_requests = words::count(tried.runs, "pull request");
-    Markdown::ours(format!("{pull_requests} of the last 30 days under this file: {}.", said.join("; ")))
-}
-
-/// `12 more (#41, #44, …), 3 fewer (#7)`
-fn changed(changes: &Changes) -> String {
-    let side =
-        |runs: &[String], word: &str| (!runs.is_empty()).then(|| format!("{} {word} ({})", runs.len(), named(runs)));
-    let sides = [side(&changes.more, "more"), side(&changes.fewer, "fewer")];
-    sides.into_iter().flatten().collect::<Vec<_>>().join(", ")
-}
-
-fn named(runs: &[String]) -> String {
-    let mut names: Vec<String> = runs.iter().take(NAMED).map(|run| line(run)).collect();
-    if runs.len() > NAMED {
-        names.push(format!("and {} more", runs.len() - NAMED));
-    }
-    names.join(", ")
-}
-
-fn mean(mean: Mean) -> String {
-    mean.value().map_or_else(|| "–".to_owned(), |value| format!("{value:.2}"))
-}
-
-fn unknown(what: &Unknown) -> String {
-    match what {
-        Unknown::Check(check) => format!("the check {}, of which there is no evidence", line(check.as_str())),
-        Unknown::Unread(what) => format!("{}, which could not be read", line(what)),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn checks_that_brought_no_attempt_are_not_called_absent() {
-        for (checked, in_text, on_page) in [
-            (true, "(alice, closed, checks without a verdict)", "Its checks ended without a verdict."),
-            (false, "(alice, closed, no checks)", "No checks are known."),
-        ] {
-            let tried = serde_json::json!({
-                "number": 7, "title": "feat: sign in", "url": "https://github.com/acme/widgets/pull/7",
-                "author": "alice", "author_kind": "person", "merged": false, "checked": checked, "attempts": [],
-                "same_error": 0, "gates": [], "gates_of_all": [], "calls": [], "unknown": [],
-                "waited": { "ci": 0, "author": 0, "people": 0 },
-            });
-            let one = Trial::new("acme/widgets".to_owned(), vec![serde_json::from_value(tried).unwrap()]);
-            let (text, page) = (trial(&one), trial_page(&one));
-            assert!(text.contains(in_text) && page.contains(on_page), "{text}{page}");
-        }
-    }
-}
-
-#[cfg(test)]
-mod what_if_tests {
-    use super::*;
-    use loopgate_core::{metrics::CheckUse, policy::Trigger};
-
-    #[test]
-    fn the_differences_come_first_and_what_is_not_known_is_said() {
-        let runs = |numbers: std::ops::Range<u32>| numbers.map(|number| format!("#{number}")).collect::<Vec<_>>();
-        let told = WhatIf {
-            runs: 30,
-            gates: [("security".parse().unwrap(), Changes { more: runs(41..53), fewer: vec!["#7".into()] })].into(),
-            calls: [(Trigger::SameError, Changes { more: Vec::new(), fewer: runs(3..6) })].into(),
-            dropped_checks: [("scan".parse().unwrap(), CheckUse { runs: 12, total_ms: 90_000, ..CheckUse::default() })]
-                .into(),
-            unknown: [(Unknown::Check("fuzz".parse().unwrap()), runs(1..31))].into(),
-            ..WhatIf::default()
-        };
-        insta::assert_snapshot!(what_if(&told), @r"
-        30 pull requests under this configuration:
-
-        Gate security: 12 more (#41, #42, #43, #44, #45, #46, #47, #48, and 4 more), 1 fewer (#7)
-        Calls for a human, same_error: 3 fewer (#3, #4, #5)
-        First attempt that passes, mean: – → –
-        Score of an attempt, mean: – → –
-        Check scan is gone: it ran 12 times, failed never, 1 min 30 s in all
-
-        Not known: the check fuzz, of which there is no evidence (#1, #2, #3, #4, #5, #6, #7, #8, and 22 more)
-        Gates are decided by what the last head changes, and by the rights that people have now.
-        Not known either: approvals that nobody was asked for, how long gates would have waited, failures of the base, what services and fixers did.
-        ");
-        assert!(what_if(&WhatIf::default()).contains("The same gates open"));
-    }
+    messages::markdown("proposed", &"line", Serde(tried).into())
 }

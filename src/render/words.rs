@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
-pub use super::amounts::{and, count, duration, few, moment, or, plural, span, times};
-use super::{Markdown, code, messages, sanitize::text, short_text, word};
+pub use super::amounts::{and, count, days, duration, few, moment, or, plural, span, times};
+use super::{Markdown, messages, sanitize::text, short_text, word};
 use loopgate_core::{
     CheckName, Login, TeamSlug,
-    deciding::{CheckView, LabelMeaning, NextAction, Part, View},
+    deciding::{CheckView, NextAction, Part, View},
     escalation::fix_request::Whom,
     evidence::{CheckEvidence, Outcome},
     failure::Blame,
@@ -14,7 +14,7 @@ use loopgate_core::{
     observed::Permission,
     policy::{DispatchFixer, Fixer, Policy, Recipient, Trigger},
     state::RejectedIn,
-    verdict::{CheckStanding, RuleFailure, SkipCause, gather::OnBase},
+    verdict::{CheckStanding, SkipCause, gather::OnBase},
 };
 use minijinja::context;
 
@@ -31,11 +31,6 @@ pub fn sentence(raw: &str, most: usize) -> Markdown {
 /// Names of checks as plain words.
 pub fn checks(names: &[CheckName]) -> String {
     few(names, 4)
-}
-
-/// Names of checks as code.
-pub fn checks_code(names: &[CheckName]) -> Markdown {
-    Markdown::ours(few(names.iter().map(|name| code(name.as_str())), 6))
 }
 
 /// An account's name, never as a mention.
@@ -60,18 +55,6 @@ pub fn outcome(outcome: Outcome) -> String {
 
 pub fn permission(permission: Permission) -> &'static str {
     word("permission", permission.as_str())
-}
-
-/// What a label says, in the list of a repository's labels. GitHub takes at most 100 characters; the name of a gate has
-/// at most 40.
-pub fn label_description(meaning: &LabelMeaning) -> String {
-    messages::plain("label", meaning, context! {})
-}
-
-/// What to do about a rule that does not hold, as one clause. Names from outside stand in it as they are; who shows it
-/// makes it safe.
-pub fn fix(why: &RuleFailure) -> String {
-    messages::plain("rule", why, context! {})
 }
 
 /// Why a skipped job is waited for: "test was skipped: build of the same run failed or was cancelled".
@@ -182,7 +165,7 @@ mod tests {
     use super::*;
     use loopgate_core::{
         observed::Conclusion,
-        verdict::{LegEnd, LegName, LostLeg, coverage::MissingTests},
+        verdict::{LegEnd, LegName, LostLeg, RuleFailure, coverage::MissingTests},
     };
     use messages::lost_jobs as lost;
 
@@ -227,7 +210,10 @@ mod tests {
     fn what_rarely_fails() {
         let missing = |broken: &[&str], gone| {
             let named = broken.iter().map(ToString::to_string).collect();
-            fix(&RuleFailure::RequiredTest(MissingTests::OfBase { broken: broken.len(), named, gone }))
+            messages::reason(
+                "rule",
+                &RuleFailure::RequiredTest(MissingTests::OfBase { broken: broken.len(), named, gone }),
+            )
         };
         assert_eq!(missing(&["a"], 0), "make the tests pass that pass on the base: 1 of them fails, `a`");
         assert_eq!(missing(&[], 1), "bring back the 1 test that the base has and this change has not");
@@ -238,16 +224,16 @@ mod tests {
         );
         let proof = MissingTests::Proof { reason: "tests/round.rs passes on the base too.".to_owned() };
         assert_eq!(
-            fix(&RuleFailure::RequiredTest(proof)),
+            messages::reason("rule", &RuleFailure::RequiredTest(proof)),
             "add a test that fails without the fix and passes with it: tests/round.rs passes on the base too"
         );
         let uncovered = [1, 2, 3, 4].map(|line| format!("a.rs:{line}")).to_vec();
         assert_eq!(
-            fix(&RuleFailure::ChangedCoverage { percent: 99.96, least: 100.0, uncovered }),
+            messages::reason("rule", &RuleFailure::ChangedCoverage { percent: 99.96, least: 100.0, uncovered }),
             "99.9 % of the changed lines are covered; add tests until it is 100 %: a.rs:1, a.rs:2, a.rs:3 and 1 more place"
         );
         assert_eq!(
-            fix(&RuleFailure::CoverageLost { head: 80.1, base: 80.3 }),
+            messages::reason("rule", &RuleFailure::CoverageLost { head: 80.1, base: 80.3 }),
             "80.1 % of all lines are covered and 80.3 % on the base; cover what lost its tests"
         );
     }

@@ -92,12 +92,12 @@ async fn the_dashboard_shows_what_the_pull_requests_show() {
     let address = format!("/{repo}/pull/{}", login.number);
     let shown = page(&world, &format!("{address}.json")).await;
     let words = &shown["gates"][0]["words"][0];
-    assert_eq!((&words["by"], &words["counted"]), (&"mallory".into(), &false.into()), "{shown}");
+    assert_eq!((&words["by"], &words["outcome"]), (&"mallory".into(), &"refused".into()), "{shown}");
     assert!(
         shown["verdict"].as_str().is_some_and(|verdict| verdict.contains("security is not approved yet")),
         "{shown}"
     );
-    let before = shown["saved"][0]["permalink"].as_str().expect("a permalink").to_owned();
+    let before = format!("{address}?at={}", shown["saved"][0]["sha"].as_str().expect("a saved state"));
 
     world.person("bob").says(&login, "security approved").await;
     let now = page(&world, &format!("{address}.json")).await;
@@ -114,7 +114,7 @@ async fn the_dashboard_shows_what_the_pull_requests_show() {
 
     let shown = page(&world, &format!("/{repo}/pull/{}.json", count.number)).await;
     assert_eq!(shown["attempts"][0]["passed"], false, "{shown}");
-    assert!(shown["failures"][0]["problem"].as_str().is_some_and(|told| told.contains("3600")), "{shown}");
+    assert!(shown["failures"][0]["message"].as_str().is_some_and(|message| message.contains("3600")), "{shown}");
     assert!(shown["attempts"][0]["feedback"][0].is_string(), "{shown}");
 
     world.person("olga").merges(&done).await;

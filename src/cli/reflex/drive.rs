@@ -14,7 +14,7 @@ use super::{
 use crate::{
     cli::{CliError, output},
     refs::{LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore, loop_subject},
-    render::{loop_breach, loop_call, loop_critique, loop_plan},
+    render::{loop_call, loop_critique, loop_plan, reason},
     runner::{self, Extent, Head, Interrupt},
 };
 use loopgate_core::{
@@ -214,7 +214,7 @@ impl<'g> Session<'g> {
     pub(super) async fn save_or_break(&mut self, turn: Result<Turn, Breach>) -> Result<Progress, CliError> {
         match turn {
             Ok(turn) => self.save(turn, None).await,
-            Err(breach) => self.break_off(loop_breach(&breach)).await,
+            Err(breach) => self.break_off(reason("breach", &breach)).await,
         }
     }
 

@@ -14,7 +14,7 @@ use crate::{
         working_tree::{self, Shown},
     },
     refs::{MemoryNotes, MemoryStore, attempt_document},
-    render::{self, feedback, loop_breach, loop_call_of, loop_critique},
+    render::{self, feedback, loop_call_of, loop_critique},
     runner::{self, Extent, Plan},
 };
 use loopgate_core::{
@@ -96,7 +96,7 @@ impl Session<'_> {
         let now = Utc::now();
         let turn = match Turn::on(&self.state, now).evaluated(found, &checked.checks, &checked.edited, policy) {
             Ok(turn) => turn,
-            Err(breach) => return self.break_off(loop_breach(&breach)).await,
+            Err(breach) => return self.break_off(render::reason("breach", &breach)).await,
         };
         let fix = self.reflex().fixes.last().filter(|fix| fix.iteration + 1 == self.state.iteration);
         let attempt = match &decision.attempt {

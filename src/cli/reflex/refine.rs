@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION},
-    render::{FixMessage, loop_call, loop_exhausted, loop_fix_message, loop_refusal, refused_command},
+    render::{loop_call, loop_fix_message, reason, refused_command},
     runner::{self, CommandLine, Edits, FixerEnd, FixerReport, Head, Plan},
 };
 use loopgate_core::{
@@ -115,7 +115,7 @@ impl Session<'_> {
         let left = match reflex::time_left(&policy.fixer.budget, &spent) {
             Ok(left) => left,
             Err(exhausted) => {
-                return self.call_a_person(Trigger::BudgetExhausted, vec![loop_exhausted(&exhausted)]).await;
+                return self.call_a_person(Trigger::BudgetExhausted, vec![reason("exhausted", &exhausted)]).await;
             }
         };
         let wait = backoff(policy.retry.backoff, spent.calls, &policy.retry.external_retry.commands());
@@ -225,17 +225,8 @@ impl Session<'_> {
         {
             described.push_str(&format!("; outside the failing scope: {}", few(outside)));
         }
-        let message = loop_fix_message(
-            &view,
-            &FixMessage {
-                description: report.description.as_deref(),
-                cause: report.cause.as_deref(),
-                change: &described,
-                attempt: self.state.iteration,
-                max_attempts: self.state.max_iterations,
-                run_id: &self.state.run_id,
-            },
-        );
+        let said = (report.description.as_deref(), report.cause.as_deref());
+        let message = loop_fix_message(&view, &self.state, said, &described);
         match verdict {
             EditVerdict::Nothing => {
                 self.put_aside(edits, "")?;
@@ -249,7 +240,7 @@ impl Session<'_> {
                 let diff = self.workspace.worktree.diff(edits.before(), edits.tree)?;
                 self.put_aside(edits, &message)?;
                 let mut notes: Vec<String> =
-                    refusals.iter().take(20).map(|refusal| plain(&loop_refusal(refusal))).collect();
+                    refusals.iter().take(20).map(|refusal| plain(&reason("edit_refusal", refusal))).collect();
                 notes
                     .push(format!("Nothing of it was committed. It is put aside: git show {}", aside_ref(&self.alias)));
                 let cause = Trigger::Tampering;

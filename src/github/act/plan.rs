@@ -7,7 +7,7 @@ use crate::{
         ObservedSurface,
         marker::{Digest, Marker},
     },
-    render::{Announcement, CheckRunText, Rendered, label_description},
+    render::{Announcement, CheckRunText, Rendered, reason},
 };
 use loopgate_core::{
     deciding::{CheckRunPlan, LabelWish, Post, StatusCommentWish, Surface},
@@ -102,7 +102,7 @@ fn labels(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     for (name, wish) in &wished.labels {
         match (wish, on(name)) {
             (LabelWish::Present { color, meaning }, None) => {
-                let (color, description) = (color.clone(), label_description(meaning));
+                let (color, description) = (color.clone(), reason("label", meaning));
                 effects.push(Effect::CreateLabel { name: name.clone(), color, description });
                 missing.push(name.clone());
             }

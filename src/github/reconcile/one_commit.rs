@@ -11,7 +11,7 @@ use crate::{
         storage::Storage,
     },
     refs::{RefsError, Save},
-    render::{self, Rendered, SharedVerdict},
+    render::{self, Rendered},
 };
 use loopgate_core::{
     Sha,
@@ -48,7 +48,7 @@ impl Turn<'_> {
             for (number, branch, theirs) in &others {
                 let Some(theirs) = shown(theirs, check) else { continue };
                 *plan = (*plan).max_by_severity(theirs);
-                render::add_shared(text, &SharedVerdict { number: *number, branch: branch.clone(), plan: theirs });
+                render::add_shared(text, *number, branch, theirs);
             }
         }
         Ok(())

@@ -5,20 +5,17 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::overview::{OpenLoop, age, short};
+use super::overview::{ListedLoop, OpenLoop, short};
 use crate::render::{
-    Brevity, Document, GateCard, Links, Subject, address, answers, block, clip, explain, line, links, loop_status_word,
-    loop_verdict, model, plain, reflex::happened, steps, verdict::verdict, words,
+    Document, GateCard, Links, Markdown, Shown, Subject, address, block, explain, gate_card::GateWord, loop_verdict,
+    model::Failure, plain, sanitize::text, steps, verdict::verdict,
 };
 use loopgate_core::{
-    PrNumber, RepoName, Score, Sha, Timestamp,
+    GateName, PrNumber, RepoName, Score, Sha, Timestamp,
+    deciding::Part,
     failure::FeedbackLine,
-    gate::{Considered, GateReport, WordOutcome},
     stage::Stage,
-    state::{
-        AttemptDigest, GateState, GateStatus, LoopState, VerificationResult,
-        history::{EventStatus, HistoryLine},
-    },
+    state::{AttemptDigest, GateState, GateStatus, LoopState, VerificationResult, history::HistoryLine},
 };
 
 /// Items shown of each list.
@@ -39,10 +36,12 @@ pub struct RecordedLoop {
     pub saved: Vec<SavedState>,
 }
 
-/// A commit of the state ref.
-#[derive(Debug, Clone)]
+/// A commit of the state ref. The page as it stood then has the loop's address and `?at=` with its id.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
 pub struct SavedState {
+    #[schemars(with = "String")]
     pub sha: Sha,
+    #[schemars(with = "String")]
     pub at: Timestamp,
     pub subject: String,
 }
@@ -76,13 +75,13 @@ pub struct LoopPage {
     /// Its page here, as it stands now.
     pub page: String,
     /// The saved state that is shown; none: as it stands now.
-    pub at: Option<SavedRow>,
+    pub at: Option<SavedState>,
     /// What is not shown, and why.
     pub note: Option<String>,
     pub verdict: String,
-    /// Who acts next; none where a saved state does not say.
-    pub acts: Option<Acts>,
-    pub next: Vec<String>,
+    /// The loop in the list of those that somebody acts on; none where a saved state is shown, or nobody acts.
+    pub acts: Option<Box<ListedLoop>>,
+    pub next: Vec<Markdown>,
     pub head_sha: String,
     pub stage: Stage,
     pub status: String,
@@ -91,75 +90,28 @@ pub struct LoopPage {
     #[schemars(with = "Option<f64>")]
     pub score: Option<Score>,
     /// Gates in the way first.
-    pub gates: Vec<Gate>,
+    pub gates: Vec<GateCard>,
+    /// As the feedback document has them.
     pub failures: Vec<Failure>,
-    pub rules: Vec<String>,
-    pub warnings: Vec<String>,
+    pub rules: Vec<Markdown>,
+    pub warnings: Vec<Markdown>,
     /// The newest first.
     pub attempts: Vec<Attempt>,
+    /// The lines of the history, the newest first.
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub timeline: Vec<HistoryLine>,
     /// The newest first.
-    pub timeline: Vec<Moment>,
-    /// The newest first.
-    pub saved: Vec<SavedRow>,
+    pub saved: Vec<SavedState>,
     /// The report as it was saved.
     pub report: Option<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Acts {
-    pub who: Vec<String>,
-    pub action: String,
-    pub action_url: String,
-    pub waits: String,
-}
-
-#[derive(Clone, Debug, Serialize, JsonSchema)]
-pub struct SavedRow {
-    pub sha: String,
-    pub at: String,
-    pub subject: String,
-    /// The page as it stood then; this address stays.
-    pub permalink: String,
-}
-
-#[derive(Debug, Default, Serialize, JsonSchema)]
-pub struct Gate {
-    pub name: String,
-    pub status: String,
-    /// It stands in the way.
-    pub closed: bool,
-    pub why: Vec<String>,
-    pub who: String,
-    pub how: Option<String>,
-    /// Every word that was considered, and whether it counts.
-    pub words: Vec<Word>,
-    pub notes: Vec<String>,
-}
-
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Word {
-    pub by: String,
-    pub at: String,
-    pub url: Option<String>,
-    pub counted: bool,
-    pub said: String,
-}
-
-#[derive(Clone, Debug, Default, Serialize, JsonSchema)]
-pub struct Failure {
-    pub check: String,
-    pub test: Option<String>,
-    pub place: Option<String>,
-    pub problem: String,
-    pub action: String,
-    pub reproduce: Option<String>,
 }
 
 #[derive(Debug, Serialize, JsonSchema)]
 pub struct Attempt {
     pub number: u32,
     pub head_sha: String,
-    pub at: String,
+    #[schemars(with = "String")]
+    pub at: Timestamp,
     pub passed: bool,
     /// It weakens tests or thresholds.
     pub weakened: bool,
@@ -174,193 +126,125 @@ pub struct Attempt {
 impl LoopPage {
     /// As it stands now, with what is recorded of it.
     pub fn now(subject: &Subject<'_>, recorded: Option<&RecordedLoop>, now: Timestamp) -> Self {
-        let (open, document, stands) = (OpenLoop::of(subject), Document::of(subject), verdict(subject));
-        let links = Links::of(subject.snapshot);
-        let reports = subject.decision.view.gates.iter();
-        let mut gates: Vec<Gate> = reports.map(|report| Gate::explained(report, subject, &links)).collect();
-        gates.sort_by_key(|gate| !gate.closed);
-        let pull = &subject.snapshot.pull_request;
-        let base = Self::of_state(&subject.decision.next, recorded, pull.number, &subject.snapshot.repository);
+        let (open, stands, links) = (OpenLoop::of(subject), verdict(subject), Links::of(subject.snapshot));
+        let (pull, repository) = (&subject.snapshot.pull_request, &subject.snapshot.repository);
+        let base = Self::of_state(&subject.decision.next, recorded, pull.number, repository);
         Self {
-            title: open.title,
-            acts: document.who_acts.is_some().then(|| Acts {
-                who: open.who,
-                action: open.action,
-                action_url: open.action_url,
-                waits: age(open.since, now),
-            }),
+            title: open.title.clone(),
             url: address(&pull.url),
             verdict: format!("{} {}", stands.icon, stands.words),
-            next: explain::plain_lines(&steps::next_steps(subject)),
+            next: steps::next_steps(subject),
             stage: open.stage,
             attempt: open.attempt,
             max_attempts: open.max_attempts,
             score: Some(open.score),
-            gates,
-            failures: document.failures.iter().map(Failure::of).collect(),
-            rules: explain::plain_lines(&explain::rules(subject)),
-            warnings: explain::plain_lines(&explain::warnings(subject, &links)),
+            // Who is in a team is for its members to see.
+            gates: explain::gates(subject, |_| Vec::new()),
+            failures: Document::of(subject).failures,
+            rules: explain::rules(subject),
+            warnings: explain::warnings(subject, &links),
+            acts: (open.part != Part::Nobody).then(|| Box::new(ListedLoop::new(repository, pull.number, open, now))),
             ..base
         }
     }
 
     /// As it stood at a saved state.
     pub fn then(recorded: &RecordedLoop, number: PrNumber, repository: &RepoName) -> Self {
-        let page = Self::of_state(&recorded.state, Some(recorded), number, repository);
-        let at = page.saved.iter().find(|saved| saved.sha == recorded.commit.to_string()).cloned();
-        let at = at.unwrap_or_else(|| SavedRow {
-            sha: recorded.commit.to_string(),
-            at: words::moment(recorded.state.updated_at),
+        let at = recorded.saved.iter().find(|saved| saved.sha == recorded.commit).cloned();
+        let at = at.unwrap_or_else(|| SavedState {
+            sha: recorded.commit,
+            at: recorded.state.updated_at,
             subject: String::new(),
-            permalink: format!("{}?at={}", page.page, recorded.commit),
         });
-        Self { at: Some(at), report: Some(block(&plain(&recorded.report))), ..page }
+        Self {
+            at: Some(at),
+            report: Some(block(&plain(&recorded.report))),
+            ..Self::of_state(&recorded.state, Some(recorded), number, repository)
+        }
     }
 
     /// What the state holds.
     fn of_state(state: &LoopState, recorded: Option<&RecordedLoop>, number: PrNumber, repository: &RepoName) -> Self {
-        let page = format!("/{repository}/pull/{number}");
-        let saved = |saved: &SavedState| SavedRow {
-            sha: saved.sha.to_string(),
-            at: words::moment(saved.at),
-            subject: short(&saved.subject),
-            permalink: format!("{page}?at={}", saved.sha),
+        let attempt = |digest: &AttemptDigest| {
+            Attempt::new(digest, recorded.and_then(|recorded| recorded.attempts.get(&digest.number)))
         };
-        let nothing = BTreeMap::new();
-        let notes = recorded.map_or(&nothing, |recorded| &recorded.attempts);
-        let attempts: Vec<Attempt> = state.attempts.iter().rev().take(MOST).map(|it| Attempt::of(it, notes)).collect();
-        let mut gates: Vec<Gate> = state.gates.iter().map(|(name, gate)| Gate::kept(name.as_str(), gate)).collect();
+        let attempts: Vec<Attempt> = state.attempts.iter().rev().take(MOST).map(attempt).collect();
+        let mut gates: Vec<GateCard> = state.gates.iter().map(saved_gate).collect();
         gates.sort_by_key(|gate| !gate.closed);
-        let failures = attempts.first().filter(|attempt| !attempt.passed);
+        let failures = attempts.first().filter(|attempt| !attempt.passed).map(|attempt| attempt.failures.clone());
+        let timeline = recorded.map(|recorded| recorded.history.iter().rev().take(MOST).cloned().collect());
         Self {
             schema: "loopgate.loop/v1",
             repository: repository.to_string(),
             number: number.get(),
             title: short(&state.title),
+            page: format!("/{repository}/pull/{number}"),
             verdict: short(&loop_verdict(state)),
             head_sha: state.head_sha.to_string(),
             stage: state.state,
-            status: loop_status_word(state.status).to_owned(),
+            status: state.status.as_str().replace("in_progress", "running"),
             attempt: state.iteration,
             max_attempts: state.max_iterations,
             score: state.last_score,
             gates,
-            failures: failures.map(|attempt| attempt.failures.clone()).unwrap_or_default(),
+            failures: failures.unwrap_or_default(),
             attempts,
-            timeline: recorded.map(|recorded| moments(&recorded.history, MOST)).unwrap_or_default(),
-            saved: recorded.map(|recorded| recorded.saved.iter().map(saved).collect()).unwrap_or_default(),
-            page,
+            timeline: timeline.unwrap_or_default(),
+            saved: recorded.map(|recorded| recorded.saved.clone()).unwrap_or_default(),
             ..Self::default()
-        }
-    }
-}
-
-impl Failure {
-    fn of(failure: &model::Failure) -> Self {
-        let plain = |text: &Option<String>| text.as_deref().map(line);
-        Self {
-            check: plain(&failure.check).unwrap_or_default(),
-            test: plain(&failure.test),
-            place: failure.place.as_ref().map(|place| links::place(&line(&place.file), place.line)),
-            problem: plain(&failure.cause).or_else(|| plain(&failure.message)).unwrap_or_default(),
-            action: plain(&failure.r#do).unwrap_or_default(),
-            reproduce: plain(&failure.reproduce),
         }
     }
 }
 
 impl Attempt {
-    fn of(digest: &AttemptDigest, notes: &BTreeMap<u32, AttemptNotes>) -> Self {
+    fn new(digest: &AttemptDigest, notes: Option<&AttemptNotes>) -> Self {
         let failure = |analysis: &Analysis| Failure {
-            check: line(&analysis.check),
-            test: analysis.test_name.as_deref().map(line),
-            problem: line(&analysis.root_cause),
-            action: line(&analysis.fix_strategy),
+            check: Some(analysis.check.clone()),
+            test: analysis.test_name.clone(),
+            cause: Some(analysis.root_cause.clone()),
+            r#do: Some(analysis.fix_strategy.clone()),
             ..Failure::default()
         };
-        let nothing = AttemptNotes::default();
-        let notes = notes.get(&digest.number).unwrap_or(&nothing);
+        let (feedback, analysis) = notes.map_or((&[][..], &[][..]), |notes| (&notes.feedback, &notes.analysis));
         Self {
             number: digest.number,
             head_sha: digest.head_sha.to_string(),
-            at: words::moment(digest.at),
+            at: digest.at,
             passed: digest.result == VerificationResult::Pass,
             weakened: digest.weakened,
             score: digest.score,
-            summary: line(&digest.summary),
+            summary: digest.summary.clone(),
             failed_rules: digest.failed_rules.iter().map(ToString::to_string).collect(),
-            failures: notes.analysis.iter().map(failure).collect(),
-            feedback: notes.feedback.iter().map(|said| line(&said.to_string())).collect(),
+            failures: analysis.iter().map(failure).collect(),
+            feedback: feedback.iter().map(ToString::to_string).collect(),
         }
     }
 }
 
-impl Gate {
-    fn explained(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
-        let card = GateCard::explained(report, subject, links, Brevity::NONE);
-        let word = |word: &Considered| Word {
-            by: word.by.to_string(),
-            at: words::moment(word.at),
-            url: address(&word.url),
-            counted: matches!(word.outcome, WordOutcome::Counted),
-            said: plain(answers::considered(word, report, subject).as_str()),
-        };
-        Self {
-            name: card.name,
-            status: report.status().as_str().replace('_', " "),
-            closed: report.is_closed(),
-            why: explain::plain_lines(&card.why.items),
-            who: words::approvers(report),
-            how: card.how.map(|how| plain(how.as_str())),
-            words: report.considered.iter().map(word).collect(),
-            notes: explain::plain_lines(&card.notes.items),
-        }
+/// A gate as a saved state keeps it: who opened it, and who was against it.
+fn saved_gate((name, gate): (&GateName, &GateState)) -> GateCard {
+    let approved = gate.approved_by.iter().flatten().map(|by| GateWord {
+        by: by.to_string(),
+        at: gate.approved_at,
+        url: gate.evidence_url.as_deref().and_then(address),
+        word: "approve".to_owned(),
+        outcome: "counted",
+        said: text(&format!("{by} approved it.")),
+    });
+    let objected = gate.objections.iter().map(|objection| GateWord {
+        by: objection.by.to_string(),
+        at: Some(objection.at),
+        url: address(&objection.url),
+        word: "reject".to_owned(),
+        outcome: "counted",
+        said: text(&objection.words),
+    });
+    GateCard {
+        name: name.to_string(),
+        status: gate.status,
+        closed: matches!(gate.status, GateStatus::Pending | GateStatus::Requested | GateStatus::Rejected),
+        words: Shown::first(MOST, approved.chain(objected), |word| word),
+        notes: Shown::first(1, gate.notes.as_deref(), text),
+        ..GateCard::default()
     }
-
-    /// As a saved state keeps it: who opened it, and who was against it.
-    fn kept(name: &str, gate: &GateState) -> Self {
-        let approved = gate.approved_by.iter().flatten().map(|by| Word {
-            by: by.to_string(),
-            at: gate.approved_at.map(words::moment).unwrap_or_default(),
-            url: gate.evidence_url.as_deref().and_then(address),
-            counted: true,
-            said: format!("{by} approved it."),
-        });
-        let objected = gate.objections.iter().map(|no| Word {
-            by: no.by.to_string(),
-            at: words::moment(no.at),
-            url: address(&no.url),
-            counted: true,
-            said: line(&no.words),
-        });
-        Self {
-            name: name.to_owned(),
-            status: gate.status.as_str().replace('_', " "),
-            closed: matches!(gate.status, GateStatus::Pending | GateStatus::Requested | GateStatus::Rejected),
-            words: approved.chain(objected).collect(),
-            notes: gate.notes.as_deref().map(line).into_iter().collect(),
-            ..Self::default()
-        }
-    }
-}
-
-/// Something that happened.
-#[derive(Debug, Serialize, JsonSchema)]
-pub struct Moment {
-    pub at: String,
-    pub event: String,
-    pub what: String,
-    /// Whether it went well.
-    pub ok: bool,
-}
-
-/// What happened last, the newest first.
-fn moments(history: &[HistoryLine], most: usize) -> Vec<Moment> {
-    let moment = |entry: &HistoryLine| Moment {
-        at: words::moment(entry.ts),
-        event: line(&entry.event.name()).replace('_', " "),
-        what: clip(&line(&happened(&entry.event)), 300).into_owned(),
-        ok: entry.status == EventStatus::Ok,
-    };
-    history.iter().rev().take(most).map(moment).collect()
 }

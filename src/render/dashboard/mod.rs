@@ -4,25 +4,31 @@
 mod loop_page;
 mod operations;
 mod overview;
-mod repository;
 
-use std::sync::LazyLock;
+use std::{cmp::Reverse, sync::LazyLock};
 
 use minijinja::{
-    AutoEscape, Environment, UndefinedBehavior, context,
+    AutoEscape, Environment, HtmlEscape, UndefinedBehavior, context, escape_formatter,
     value::{Serde, Value},
 };
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{templates::EMBEDDED, word};
+use super::{
+    Colour, block, json_text, memory_stats, messages::happened, metrics, metrics_svg, short_line, templates::EMBEDDED,
+    word, words,
+};
 pub use loop_page::{LoopPage, RecordedLoop, SavedState};
+use loopgate_core::{
+    RepoName, Timestamp,
+    memory::{Card, Memory, Recurring},
+    metrics::Report,
+};
 pub use operations::{
     Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow, Operations, Queue,
     Verdict, work_class,
 };
 pub use overview::{Filter, ListedLoop, OpenLoop, Overview, Repositories, age, shortened};
-pub use repository::{MemoryPage, MetricsPage};
 
 /// The one style sheet of all pages.
 pub const STYLE: &str = include_str!("../../../config/templates/dashboard/style.css");
@@ -48,15 +54,16 @@ pub enum Frame {
 pub trait Page: Serialize + JsonSchema {
     /// As HTML, by its template in `config/templates/dashboard/`.
     fn html(&self, frame: &Frame) -> String {
-        let document = Value::from(Serde(self));
-        let schema = document.get_attr("schema").unwrap_or_default().to_string();
+        // As programs get it: its texts are plain.
+        let document = serde_json::to_value(self).unwrap_or_default();
+        let schema = document["schema"].as_str().unwrap_or_default();
         let name = schema.trim_start_matches("loopgate.").trim_end_matches("/v1");
-        page(&format!("dashboard/{name}.html"), context! { frame => Serde(frame), ..document })
+        page(&format!("dashboard/{name}.html"), context! { frame => Serde(frame), ..Serde(&document) })
     }
 
-    /// As JSON.
+    /// As JSON, in which nothing is hidden.
     fn json(&self) -> String {
-        serde_json::to_string(self).unwrap_or_else(|error| format!("\"{error}\""))
+        json_text(&serde_json::to_value(self).unwrap_or_default())
     }
 }
 
@@ -74,7 +81,17 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut pages = Environment::new();
     pages.set_undefined_behavior(UndefinedBehavior::Strict);
     pages.set_auto_escape_callback(|_| AutoEscape::Html);
+    // What is printed may come from outside, with characters that nobody sees.
+    pages.set_formatter(|out, state, value| match value.as_str().filter(|_| !value.is_safe()) {
+        Some(text) => Ok(out.write_str(&escaped(text))?),
+        None => escape_formatter(out, state, value),
+    });
     pages.add_filter("prose", prose);
+    pages.add_filter("moment", |at: String| at.parse::<Timestamp>().map_or(at, words::moment));
+    pages.add_filter("happened", |line: Value| short_line(&happened(&line), 300));
+    pages.add_filter("days", words::days);
+    pages.add_filter("word", |variant: String, section: String| word(&section, &variant));
+    pages.add_filter("short", |text: String| overview::short(&text));
     for &(name, source) in EMBEDDED.iter().filter(|(name, _)| name.ends_with(".html")) {
         pages.add_template(name, source).expect("embedded templates parse: a test renders each of them");
     }
@@ -91,7 +108,7 @@ fn prose(text: String) -> Value {
 }
 
 fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;").replace('"', "&quot;")
+    HtmlEscape(&block(text)).to_string()
 }
 
 /// A page that there is not, or that cannot be shown now.
@@ -115,24 +132,16 @@ impl Notice {
         Self::new("Not now", overview::short(reason))
     }
 
-    /// It was asked for by a name that a stranger may have registered.
-    pub fn foreign_name() -> Self {
-        Self::new("Not by this name", word("notice", "foreign_name"))
-    }
-
-    /// Only people who signed in see the pages.
-    pub fn sign_in() -> Self {
-        Self::new("Loopgate", word("notice", "sign_in"))
+    /// Only people who signed in see the pages (`sign_in`); a page was asked for by a name that a stranger may have
+    /// registered (`foreign_name`); a form was sent from elsewhere, or from a page older than this server's start
+    /// (`foreign_form`).
+    pub fn refused(why: &str) -> Self {
+        Self::new(word("notice_title", why), word("notice", why))
     }
 
     /// GitHub answered who it is, and that they may see nothing here; or it did not answer.
     pub fn not_signed_in(error: &str) -> Self {
         Self::new("Not signed in", error)
-    }
-
-    /// A form was sent from elsewhere, or from a page older than this server's start.
-    pub fn foreign_form() -> Self {
-        Self::new("Not done", word("notice", "foreign_form"))
     }
 
     /// A person has as many tokens as one may have.
@@ -162,6 +171,63 @@ pub struct TokenRow {
     /// None where it was never used.
     pub last_used: Option<String>,
     pub ends: String,
+}
+
+/// Cards shown.
+const MOST_CARDS: usize = 100;
+
+/// What the runs of a repository come to.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MetricsPage {
+    pub schema: &'static str,
+    pub repository: String,
+    /// As `loopgate metrics --json`.
+    pub report: serde_json::Value,
+    /// The chart, an SVG picture.
+    pub chart: String,
+    /// The same as text.
+    pub text: String,
+}
+
+impl MetricsPage {
+    pub fn of(repository: &RepoName, report: &Report) -> Self {
+        let repository = repository.to_string();
+        Self {
+            schema: "loopgate.metrics-page/v1",
+            report: serde_json::to_value(report).unwrap_or_default(),
+            chart: metrics_svg(&repository, report),
+            text: metrics(&repository, report, Colour::Off),
+            repository,
+        }
+    }
+}
+
+/// What is remembered of a repository's failures.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct MemoryPage {
+    pub schema: &'static str,
+    pub repository: String,
+    /// How much is remembered, and whether telling it helps.
+    pub stats: String,
+    /// Known fixes, as the memory keeps them; those that worked in most runs first.
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub cards: Vec<Card>,
+    /// Flaky tests first, then failures without a known fix.
+    #[schemars(with = "Vec<serde_json::Value>")]
+    pub recurring: Vec<Recurring>,
+}
+
+impl MemoryPage {
+    pub fn of(repository: &RepoName, memory: &Memory) -> Self {
+        let mut cards: Vec<Card> = memory.cards.values().cloned().collect();
+        cards.sort_by_key(|card| Reverse(card.mended_in.len()));
+        cards.truncate(MOST_CARDS);
+        let mut recurring: Vec<Recurring> = memory.unmended("").into_iter().cloned().collect();
+        recurring.sort_by_key(|failure| Reverse((failure.flips, failure.occurrences)));
+        recurring.truncate(MOST_CARDS);
+        let (repository, stats) = (repository.to_string(), block(&memory_stats(memory)));
+        Self { schema: "loopgate.memory-page/v1", repository, stats, cards, recurring }
+    }
 }
 
 #[cfg(test)]

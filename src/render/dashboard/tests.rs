@@ -89,7 +89,7 @@ fn every_page_is_written_and_escapes_what_it_prints() {
     let token = TokenRow { id: text(), name: text(), made: text(), last_used: None, ends: text() };
     let tokens = TokensPage { schema: "loopgate.tokens/v1", address: text(), made: Some(text()), tokens: vec![token] };
     pages.push(tokens.html(&visitor));
-    pages.push(Notice::sign_in().html(&Frame::Stranger));
+    pages.push(Notice::refused("sign_in").html(&Frame::Stranger));
     let (message, remedy) = (HOSTILE.to_owned(), Some(HOSTILE.to_owned()));
     let (outcome, link) = (DoctorOutcome::Warning, Some("javascript:alert(1)".to_owned()));
     let found = Diagnosis::new(Some(now()), &[DoctorLine { check: "clock", outcome, message, remedy, link }]);
@@ -129,7 +129,7 @@ fn a_test_with_a_known_fix_is_not_listed_without_one() {
     }
     let page = MemoryPage::of(&"acme/widgets".parse().unwrap(), &memory);
     let listed: Vec<_> = page.recurring.iter().map(|row| row.test.as_str()).collect();
-    assert_eq!((page.cards[0].name.as_str(), listed), ("fixed", vec!["flaky", "open"]));
+    assert_eq!((page.cards[0].test.as_deref(), listed), (Some("fixed"), vec!["flaky", "open"]));
 }
 
 #[test]

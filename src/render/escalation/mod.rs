@@ -11,7 +11,7 @@ use std::io::Cursor;
 use minijinja::{Value, context};
 
 use self::variables::{DETAILS, variables};
-use super::{LIMIT, Markdown, Subject, causes, code, line, short_text, templates, word, words};
+use super::{LIMIT, Markdown, Subject, causes, code, line, reason, short_text, templates, word, words};
 use loopgate_core::{
     deciding::Post,
     escalation::{EscalationView, Question},
@@ -36,15 +36,15 @@ pub(super) fn card_question(escalation: &EscalationView) -> Markdown {
 
 /// What was recognised, where the failures, the tampering and the name of the cause do not say it.
 fn said_apart(escalation: &EscalationView) -> Option<String> {
-    let said = escalation.cause.as_ref().filter(|cause| causes::says_more(cause)).map(causes::cause_in_words)?;
-    Some(short_text(&said, 500).into_string())
+    let said = escalation.cause.as_ref().filter(|cause| causes::says_more(cause))?;
+    Some(short_text(&reason("cause", said), 500).into_string())
 }
 
 /// What is asked of a person: the question, or, of a run as a whole, what its cause calls for.
 fn asked(escalation: &EscalationView) -> Markdown {
     match &escalation.question {
         Question::OfRun { .. } => Markdown::ours(word("human_action", escalation.trigger.as_str())),
-        question => short_text(&causes::question(question), 800),
+        question => short_text(&reason("question", question), 800),
     }
 }
 

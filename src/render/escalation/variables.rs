@@ -1,12 +1,12 @@
 //! Every text an escalation template may name, computed in one place.
 
-use minijinja::{Value, context};
+use minijinja::{Value, context, value::Serde};
 
 use super::{asked, options, said_apart};
 use crate::render::{
-    Links, Markdown, Shown, Subject, attempt_row, base_tests, causes, check_table, clip, clip_lines, code,
+    Links, Markdown, Shown, Subject, attempt_row, base_tests, check_table, clip, clip_lines, code,
     failure_card::{self, Cause, explained, title},
-    fence, markdown, memory,
+    fence, markdown, memory, reason,
     sanitize::text,
     short_text,
     steps::resume_steps,
@@ -54,21 +54,23 @@ pub(super) fn variables(subject: &Subject<'_>, escalation: &EscalationView, deta
     let shown = causes.get(..detail.failures).unwrap_or(&causes);
     let (first, further) = shown.split_at(shown.len().min(ANALYSED));
     let weakened = Shown::first(10, &view.tampering, |one| base_tests::weakened(one, snapshot));
+    let rows = Shown::first(40, &view.checks, |check| check_table::row(check, &links));
     let trigger = words::trigger(escalation.trigger);
-    let recognised = escalation.cause.as_ref().map(|cause| short_text(&causes::cause_in_words(cause), 500));
+    let recognised = escalation.cause.as_ref().map(|cause| short_text(&reason("cause", cause), 500));
     let best = escalation.best.as_ref().map(|(attempt, sha, score)| {
         Markdown::ours(format!("attempt {attempt} at {} (score {score})", links.commit(*sha)))
     });
     context! {
         file_path => code(places(subject).next().unwrap_or("unknown")),
-        attempt_count => attempt_count(subject, escalation),
+        // The failing attempts of this streak.
+        attempt_count => next.failures.count.clamp(1, view.max_attempts.max(1)),
         max_attempts => view.max_attempts,
         failure_summary => failure_summary(subject, &causes, shown.len(), &links),
         // The causes of the failures, and how the change weakens what checks it.
         root_cause_analysis => markdown("escalation", &"analysis", context! { causes => root_causes(first), weakened }),
         fix_attempts => section(ReportSection::FixAttempts, numbered(&fixes(subject, escalation))),
         trigger => code(escalation.trigger.as_str()),
-        reason => reason(escalation),
+        reason => blocked_because(escalation),
         last_failure => last_failure(subject, escalation, &links),
         retry_attempts => next.failures.count,
         max_retries => next.failures.max_retries,
@@ -76,12 +78,12 @@ pub(super) fn variables(subject: &Subject<'_>, escalation: &EscalationView, deta
         time_in_failure => time_in_failure(subject, escalation),
         retry_history => retry_history(escalation, &links),
         pattern_detected => recognised.unwrap_or_default(),
-        question => question(escalation),
+        question => markdown("escalation", &"question", context! { asked => asked(escalation), options => options(escalation) }),
         human_action_needed => Markdown::ours(word("human_action", escalation.trigger.as_str())),
         resume_steps => numbered(&resume_steps(subject, escalation.trigger)),
         mentions => mentions(subject, escalation),
         original_code => section(ReportSection::OriginalCode, diff_excerpt(subject, escalation.trigger, detail)),
-        all_test_results => section(ReportSection::AllTestResults, test_results(subject, &links)),
+        all_test_results => section(ReportSection::AllTestResults, markdown("escalation", &"results", context! { rows })),
         failure_analyses => section(ReportSection::FailureAnalyses, root_causes(further)),
         debug_memory_summary => section(
             ReportSection::DebugMemorySummary,
@@ -102,17 +104,6 @@ fn places<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
     failing.map(|(file, _)| file).chain(subject.decision.next.code_artifact.path.as_deref())
 }
 
-/// The failing attempts of the newest streak that has any, at least 1 and at most the limit.
-fn attempt_count(subject: &Subject<'_>, escalation: &EscalationView) -> u32 {
-    let failed = escalation.history.iter().filter(|attempt| attempt.result == VerificationResult::Fail);
-    let failed: Vec<u32> = failed.map(|attempt| attempt.number).collect();
-    let newest = failed.iter().max().copied().unwrap_or(0);
-    let begins = subject.decision.next.resumes.iter().map(|resume| resume.after_attempt);
-    let begin = begins.filter(|begin| *begin < newest).max().unwrap_or(0);
-    let attempts = failed.iter().filter(|number| **number > begin).count();
-    u32::try_from(attempts).unwrap_or(u32::MAX).clamp(1, subject.decision.view.max_attempts.max(1))
-}
-
 fn failure_summary(subject: &Subject<'_>, causes: &[Cause<'_>], shown: usize, links: &Links) -> Markdown {
     let told = causes.iter().take(shown).map(|cause| failure_line(cause, links).into_string());
     let mut lines: Vec<String> = told.collect();
@@ -124,11 +115,8 @@ fn failure_summary(subject: &Subject<'_>, causes: &[Cause<'_>], shown: usize, li
         let view = &subject.decision.view;
         let is_awaited =
             |check: &CheckView| matches!(check.standing, CheckStanding::Running { .. } | CheckStanding::Missing);
-        lines.push(match words::failing(view).as_slice() {
-            [] if view.checks.iter().any(is_awaited) => "CI has not finished.".to_owned(),
-            [] => "No check fails.".to_owned(),
-            failing => format!("{} failed without naming a test.", words::checks_code(failing)),
-        });
+        let awaited = view.checks.iter().any(is_awaited);
+        return markdown("escalation", &"unnamed", context! { failing => Serde(words::failing(view)), awaited });
     }
     Markdown::ours(lines.join("\n"))
 }
@@ -220,7 +208,7 @@ fn numbered(items: &[String]) -> Markdown {
     if lines.is_empty() { Markdown::ours("none") } else { Markdown::ours(lines.join("\n")) }
 }
 
-fn reason(escalation: &EscalationView) -> Markdown {
+fn blocked_because(escalation: &EscalationView) -> Markdown {
     let also = words::and(escalation.also.iter().map(|trigger| words::trigger(*trigger)));
     let also = if also.is_empty() { also } else { format!(" (also: {also})") };
     let apart = said_apart(escalation).map(|said| format!(": {said}")).unwrap_or_default();
@@ -246,21 +234,9 @@ fn time_in_failure(subject: &Subject<'_>, escalation: &EscalationView) -> String
 
 /// The attempts as a table, where there were several; what was tried in each stands above it.
 fn retry_history(escalation: &EscalationView, links: &Links) -> Markdown {
-    if escalation.history.len() < 2 {
-        return Markdown::default();
-    }
     let hidden = escalation.history.len().saturating_sub(15);
     let rows: Vec<_> = escalation.history.iter().skip(hidden).map(|attempt| attempt_row(attempt, links)).collect();
     markdown("escalation", &"attempts", context! { hidden, rows })
-}
-
-fn question(escalation: &EscalationView) -> Markdown {
-    let mut said = asked(escalation).into_string();
-    let options: Vec<String> = options(escalation).iter().map(ToString::to_string).collect();
-    if !options.is_empty() {
-        said.push_str(&format!("\n\n{}", numbered(&options)));
-    }
-    Markdown::ours(said)
 }
 
 /// The patch of the file the failures point at, else of the file with most changes. Of a change that weakens tests, the
@@ -285,14 +261,6 @@ fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdo
         return Markdown::default();
     };
     Markdown::ours(format!("{}\n\n{}", code(path), fence("diff", &clip_lines(patch, detail.lines.min(DIFF)))))
-}
-
-fn test_results(subject: &Subject<'_>, links: &Links) -> Markdown {
-    let rows = Shown::first(40, &subject.decision.view.checks, |check| check_table::row(check, links));
-    if rows.items.is_empty() {
-        return Markdown::default();
-    }
-    markdown("escalation", &"results", context! { rows })
 }
 
 fn traces(causes: &[Cause<'_>], detail: Detail) -> Markdown {
@@ -327,24 +295,20 @@ fn context_lines(subject: &Subject<'_>, links: &Links) -> Markdown {
 fn mentions(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown {
     let mut who: Vec<String> = Vec::new();
     for recipient in &escalation.recipients {
-        match recipient {
-            Recipient::User(login) => who.push(format!("@{login}")),
-            Recipient::Team(team) => who.push(format!("@{team}")),
-            Recipient::GateApprovers(name) => {
-                let known = subject.gate(name).map(|gate| &gate.eligible);
-                let known = known.filter(|eligible| !eligible.teams.is_empty() || !eligible.people.is_empty());
-                if let Some(eligible) = known {
-                    who.extend(eligible.teams.keys().map(|team| format!("@{team}")));
-                    who.extend(eligible.people.iter().map(|login| format!("@{login}")));
-                } else if let Some(gate) = subject.policy.gates.get(name) {
-                    // Approvers are not looked up for a gate that is not open: then the configuration's names stand.
-                    who.extend(gate.approvers.teams.iter().map(|team| format!("@{team}")));
-                    who.extend(gate.approvers.users.iter().map(|login| format!("@{login}")));
-                }
-            }
+        let Recipient::GateApprovers(name) = recipient else {
+            who.push(words::recipient(recipient));
+            continue;
+        };
+        let known = subject.gate(name).map(|gate| &gate.eligible);
+        if let Some(eligible) = known.filter(|known| !known.teams.is_empty() || !known.people.is_empty()) {
+            who.extend(eligible.teams.keys().map(ToString::to_string));
+            who.extend(eligible.people.iter().map(ToString::to_string));
+        } else if let Some(gate) = subject.policy.gates.get(name) {
+            // Approvers are not looked up for a gate that is not open: then the configuration's names stand.
+            who.extend(gate.approvers.teams.iter().map(ToString::to_string));
+            who.extend(gate.approvers.users.iter().map(ToString::to_string));
         }
     }
     who.dedup();
-    who.truncate(20);
-    Markdown::ours(who.join(" "))
+    Markdown::ours(who.iter().take(20).map(|name| format!("@{name}")).collect::<Vec<_>>().join(" "))
 }

@@ -3,12 +3,13 @@
 
 use std::collections::BTreeMap;
 
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use super::Ended;
 use loopgate_core::{
-    Login, PrNumber, RepoName, Score, Sha, Timestamp,
+    CheckName, Login, PrNumber, RepoName, Score, Sha, Timestamp,
     deciding::DecisionWord,
     evidence::LogExcerpt,
     failure::{Excerpt, FeedbackLine},
@@ -109,7 +110,7 @@ pub struct Gate {
     pub approved_by: Vec<Login>,
 }
 
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 pub struct Failure {
     pub id: String,
@@ -151,6 +152,7 @@ pub struct Failure {
     pub settled: Option<String>,
     /// What the tool traced: for fixers alone, who have no page to read it on.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[schemars(skip)]
     pub trace: Option<Excerpt>,
 }
 
@@ -164,13 +166,17 @@ pub struct QuotedOutput {
     pub untrusted: bool,
     #[serde(flatten)]
     pub excerpt: LogExcerpt,
+    /// The checks that it is of: jobs that print the same are shown once.
+    #[serde(skip)]
+    pub checks: Vec<CheckName>,
 }
 
 /// A change between two attempts of which the earlier had this failure.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Tried {
     /// The attempt that it led to.
     pub attempt: u32,
+    #[schemars(with = "Option<String>")]
     pub head_sha: Option<Sha>,
     /// What a fixer said of it, and its size.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -187,7 +193,7 @@ pub struct Links {
     pub report: Option<String>,
 }
 
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize, JsonSchema)]
 pub struct Place {
     pub file: String,
     pub line: Option<u32>,

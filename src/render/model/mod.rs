@@ -2,21 +2,38 @@
 //! the status comment's last section, what a fixer is given, here or elsewhere, and what readers find again.
 
 mod document;
-mod facts;
 mod reading;
 
-use std::{borrow::Cow, collections::BTreeMap};
+use std::collections::{BTreeMap, BTreeSet};
 
-use serde_json::json;
+use serde::{Serialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 
-use self::document::{Actor, Links};
+use self::document::{Actor, Attempt, Gate, Links, Place, Tried};
 pub use self::{
-    document::{Document, Failure},
-    reading::{Currency, Ended, Feedback, ReadFrom, Reading, Traces, Until, feedback_text, held_up_text, waiting_text},
+    document::{Document, Failure, QuotedOutput},
+    reading::{Currency, Ended, Feedback, ReadFrom, Reading, Traces, Until, feedback_text, waiting_text},
 };
 
-use super::{Markdown, Subject, address, excerpts, failure_card::causes, summary};
-use loopgate_core::{evidence::MOST_EXCERPTS, failure::Excerpt, state::Task};
+use super::{
+    Markdown, Subject, address, approve_by, clip, excerpts,
+    failure_card::{Cause, causes, explained},
+    memory,
+    summary::{self, StatePlace},
+    variant_name, word, words,
+};
+use loopgate_core::{
+    FailureId, RuleId,
+    deciding::{self, CheckView, Part},
+    evidence::{Compare, MOST_EXCERPTS},
+    failure::{Blame, Excerpt},
+    gate::{EligibleApprovers, GateReport, GateStanding},
+    observed::{Account, AccountKind},
+    policy::{ApproveBy, Policy},
+    state::{AttemptDigest, LoopState, Task},
+    untrusted::without_secrets,
+    verdict::{Evaluation, EvaluationVerdict},
+};
 
 /// `schema` of the document.
 const FEEDBACK_SCHEMA: &str = "loopgate.feedback/v1";
@@ -44,15 +61,6 @@ const RULES_OF_A_FIXER: [&str; 2] = [
 ];
 const NO_EDITS: &str = "do not edit tests to make them pass";
 
-/// The JSON of the last fenced block of a text of ours. An edit of the comment on GitHub's page changes its line ends.
-fn folded(markdown: &str) -> Option<Cow<'_, str>> {
-    if markdown.contains('\r') {
-        return folded(&markdown.replace("\r\n", "\n")).map(|json| Cow::Owned(json.into_owned()));
-    }
-    let (_, rest) = markdown.rsplit_once("```json\n")?;
-    rest.split_once("\n```").map(|(document, _)| Cow::Borrowed(document))
-}
-
 /// What a local loop's fixer gets beside what failed.
 #[derive(Debug)]
 pub struct FixTask<'a> {
@@ -78,29 +86,32 @@ impl Document {
             head_sha: pull.head.sha,
             r#final: !decision.action.awaits_evidence(),
             decision: decision.action.word(),
-            action: facts::bounded(&json!(decision.action), 200, 20).unwrap_or_default(),
-            who_acts: facts::who_acts(subject),
+            action: bounded(&json!(decision.action), 200, 20).unwrap_or_default(),
+            who_acts: who_acts(subject),
             status: Some(decision.next.status),
             stage: Some(view.stage),
             attempt: Some(view.attempt),
             max_attempts: Some(view.max_attempts),
             score: Some(view.evaluation.score),
-            evaluation: Some(facts::evaluation(&view.evaluation)),
-            checks: first(100, "checks", &mut omitted, &view.checks, facts::check),
-            gates: first(40, "gates", &mut omitted, &view.gates, |report| facts::gate(report, subject)),
-            capabilities: facts::bounded(&view.capabilities, 200, 20),
-            failures: first(10, "failures", &mut omitted, &causes, |cause| facts::failure(cause, subject, &excerpts)),
+            evaluation: Some(evaluation(&view.evaluation)),
+            checks: first(100, "checks", &mut omitted, &view.checks, check),
+            gates: first(40, "gates", &mut omitted, &view.gates, |report| gate(report, subject)),
+            capabilities: bounded(&view.capabilities, 200, 20),
+            failures: first(10, "failures", &mut omitted, &causes, |cause| failure(cause, subject, &excerpts)),
             more_failures: 0,
-            excerpts: first(MOST_EXCERPTS, "excerpts", &mut omitted, &excerpts, facts::excerpt),
+            excerpts: first(MOST_EXCERPTS, "excerpts", &mut omitted, &excerpts, QuotedOutput::clone),
             feedback: first(10, "feedback", &mut omitted, others, |line| {
-                facts::bounded(line, 500, 0).unwrap_or_else(|| line.clone())
+                bounded(line, 500, 0).unwrap_or_else(|| line.clone())
             }),
             rules: RULES.map(str::to_owned).to_vec(),
-            compare: view.compare.as_ref().map(facts::compare),
-            attempts: decision.next.attempts.iter().rev().take(10).rev().map(facts::attempt).collect(),
+            compare: view.compare.as_ref().map(compare),
+            attempts: decision.next.attempts.iter().rev().take(10).rev().map(attempt).collect(),
             distance_to_success: view.distance.clone(),
-            links: Links { status: address(&pull.url), report: view.checks.iter().rev().find_map(facts::page) },
-            state_ref: summary::state_place(subject).into_ref(),
+            links: Links { status: address(&pull.url), report: view.checks.iter().rev().find_map(page) },
+            state_ref: match summary::state_place(subject) {
+                StatePlace::Ref(name) => Some(name),
+                StatePlace::StatusComment | StatePlace::Artifact => None,
+            },
             omitted,
             working_tree: None,
             ended: None,
@@ -161,7 +172,9 @@ impl Document {
     /// escapes, so three backticks always close it and nothing in it can pass for a marker or hide.
     pub fn fenced(&self) -> Markdown {
         let json = serde_json::to_string_pretty(self).unwrap_or_else(|error| format!("\"{error}\""));
-        Markdown::ours(format!("```json\n{}\n```", escape(&json)))
+        // Only strings can hold these characters, so a JSON escape is right wherever they stand.
+        let json = escape_where(&json, |c| matches!(c, '`' | '<' | '>') || is_hidden(c));
+        Markdown::ours(format!("```json\n{json}\n```"))
     }
 }
 
@@ -192,13 +205,8 @@ fn halve<T>(name: &str, omitted: &mut BTreeMap<String, usize>, items: &mut Vec<T
     rest > 0
 }
 
-/// Only strings can hold these characters, so a JSON escape is right wherever they stand.
-fn escape(json: &str) -> String {
-    escape_where(json, |c| matches!(c, '`' | '<' | '>') || is_hidden(c))
-}
-
 /// A document on one line, in which nothing is hidden.
-pub fn json_text(document: &serde_json::Value) -> String {
+pub fn json_text(document: &Value) -> String {
     escape_invisible(&document.to_string())
 }
 
@@ -223,6 +231,186 @@ fn escape_where(json: &str, hides: impl Fn(char) -> bool) -> String {
     out
 }
 
+/// Something of the decision whose texts have at most so many characters, and whose lists so many items.
+fn bounded<T: Serialize + DeserializeOwned>(whole: &T, characters: usize, items: usize) -> Option<T> {
+    fn bound(value: Value, (characters, most): (usize, usize)) -> Value {
+        let bound = |value| bound(value, (characters, most));
+        match value {
+            Value::String(text) => short(&text, characters).into(),
+            Value::Array(items) => items.into_iter().take(most).map(bound).collect(),
+            Value::Object(fields) => fields.into_iter().map(|(name, value)| (name, bound(value))).collect(),
+            other => other,
+        }
+    }
+    serde_json::from_value(bound(serde_json::to_value(whole).ok()?, (characters, items))).ok()
+}
+
+fn evaluation(evaluation: &Evaluation) -> Value {
+    let is_decided = evaluation.verdict != EvaluationVerdict::Undecided;
+    let first = |rules: Vec<RuleId>| rules.into_iter().take(50).collect::<Vec<_>>();
+    json!({
+        "phase": evaluation.phase,
+        "threshold": evaluation.threshold,
+        "progress": evaluation.progress,
+        "passed": is_decided.then(|| evaluation.passed()),
+        "failed_rules": first(evaluation.failed_rules()),
+        "warnings": first(evaluation.warnings()),
+    })
+}
+
+fn check(view: &CheckView) -> Value {
+    let evidence = words::evidence(view);
+    let tests = evidence.and_then(|evidence| evidence.results).map(|it| {
+        json!({
+            "total": it.total, "passed": it.passed, "failed": it.failed, "errors": it.errors, "skipped": it.skipped,
+            "flaky": it.flaky,
+        })
+    });
+    json!({
+        "name": view.name,
+        "kind": view.kind,
+        "outcome": evidence.map_or_else(|| variant_name(&view.standing), |it| it.outcome.as_str().to_owned()),
+        "blame": view.blame.map(Blame::as_str),
+        "tests": tests,
+        "duration_ms": evidence.map(|evidence| evidence.duration_ms),
+        "url": page(view),
+    })
+}
+
+/// The page of what a check reported.
+fn page(view: &CheckView) -> Option<String> {
+    words::evidence(view)?.url.as_deref().and_then(address)
+}
+
+fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
+    let by = approve_by(subject.policy, &report.name);
+    Gate {
+        name: report.name.to_string(),
+        status: report.status(),
+        holds: Some(report.holds),
+        advisory: report.is_advisory,
+        // "comment_or_review" is two ways.
+        approve_by: variant_name(&by).split("_or_").map(str::to_owned).collect(),
+        who: who(&report.eligible),
+        needed: report.needed,
+        write: (by != ApproveBy::Review).then(|| format!("{} approved", report.name)),
+        approved_by: match &report.standing {
+            GateStanding::Approved { by } => by.iter().take(20).map(|approval| approval.by.clone()).collect(),
+            _ => Vec::new(),
+        },
+    }
+}
+
+fn who(eligible: &EligibleApprovers) -> Vec<String> {
+    let people = eligible.people.iter().take(20).map(ToString::to_string);
+    let teams = eligible.teams.keys().take(20).map(ToString::to_string);
+    people.chain(teams).chain(eligible.permission.map(|level| words::permission(level).to_owned())).collect()
+}
+
+/// Who acts next, and how.
+fn who_acts(subject: &Subject<'_>) -> Option<Actor> {
+    let account = &subject.snapshot.pull_request.author;
+    let who = deciding::who_acts(subject.decision, &subject.snapshot.pull_request, subject.policy)?;
+    // A verified working tree has no pull request.
+    let is_open = subject.decision.next.pull_request.is_some();
+    let (kind, login) = match who.part {
+        Part::Nobody => return None,
+        Part::Author | Part::Agent if is_open => (kind_of(account, subject.policy), Some(account.login.clone())),
+        part => (word("actor", part.as_str()), None),
+    };
+    let action = words::deed(who.part, &subject.decision.action).to_owned();
+    Some(Actor { kind: kind.to_owned(), login, action, since: who.since })
+}
+
+/// What an account is, by its login first: agents act as people, too.
+fn kind_of(account: &Account, policy: &Policy) -> &'static str {
+    match account.kind {
+        _ if policy.coding_agents.contains(&account.login) => "agent",
+        AccountKind::Bot => "bot",
+        AccountKind::User | AccountKind::Organization | AccountKind::Other => "person",
+    }
+}
+
+fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[QuotedOutput]) -> Failure {
+    let (view, known) = (cause.first, subject.decision.view.compare.as_ref());
+    let (failure, told) = (&view.failure, &view.told);
+    let test = failure.test_name.as_deref();
+    let [expected, actual] = failure.shown_sides();
+    let is_known = known.is_some_and(|compare| test.is_some_and(|test| compare.still.contains(test)));
+    Failure {
+        id: view.cause.to_string(),
+        check: Some(view.check.to_string()),
+        test: test.map(|name| short(name, 300)),
+        new: view.blame == Blame::PrCode && !is_known,
+        regression: view.regressed,
+        also: cause.others.len(),
+        place: failure.location().map(|(file, line)| Place { file: short(file, 500), line }),
+        message: Some(short(&failure.reported(), 500)),
+        expected: expected.map(|value| short(&value, 500)),
+        actual: actual.map(|value| short(&value, 500)),
+        cause: explained(view).map(|cause| short(cause, 500)),
+        category: Some(view.analysis.category.as_str().to_owned()),
+        confidence: Some(view.analysis.confidence.as_f64()),
+        blame: Some(view.blame.as_str().to_owned()),
+        r#do: said(&told.action).filter(|_| !view.repeats_sides),
+        why: said(&told.reason).filter(|_| !view.repeats_sides),
+        reproduce: told.reproduce.as_deref().map(|command| short(command, 500)),
+        excerpt: excerpts::of_check(excerpts, &view.check),
+        tried: tried(view.cause, &subject.decision.next),
+        memory: memory::for_fixer(view),
+        settled: view
+            .memory
+            .iter()
+            .find_map(|found| Some(short(&memory::settled(found.settled.as_ref()?, str::to_owned), 500))),
+        ..Failure::default()
+    }
+}
+
+fn said(text: &str) -> Option<String> {
+    (!text.is_empty()).then(|| short(&without_secrets(text), 500))
+}
+
+/// The changes that followed an attempt with this failure, the newest five.
+fn tried(failure: FailureId, state: &LoopState) -> Vec<Tried> {
+    let has = |attempt: &AttemptDigest| attempt.fingerprints.iter().any(|known| FailureId::from(*known) == failure);
+    let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
+    let said = |attempt: &AttemptDigest| {
+        let fix = fixes.clone().find(|fix| fix.head_sha == attempt.head_sha)?;
+        Some(short(&format!("{} ({})", fix.description, fix.diff_summary), 300))
+    };
+    let pairs = state.attempts.windows(2).filter_map(|pair| match pair {
+        [before, after] if has(before) => Some(Tried {
+            attempt: after.number,
+            head_sha: Some(after.head_sha),
+            change: said(after),
+            outcome: if has(after) { "same" } else { "came_back" }.to_owned(),
+        }),
+        _ => None,
+    });
+    let all: Vec<Tried> = pairs.collect();
+    let old = all.len().saturating_sub(5);
+    all.into_iter().skip(old).collect()
+}
+
+fn compare(Compare { new, still, fixed, flaky, .. }: &Compare) -> Value {
+    let names = |names: &BTreeSet<String>| names.iter().take(10).map(|name| short(name, 200)).collect::<Vec<_>>();
+    json!({ "new": names(new), "still": names(still), "fixed": names(fixed), "flaky": names(flaky) })
+}
+
+fn attempt(digest: &AttemptDigest) -> Attempt {
+    Attempt {
+        attempt: digest.number,
+        head_sha: digest.head_sha,
+        result: digest.result,
+        score: digest.score,
+        summary: short(&digest.summary, 300),
+    }
+}
+
+fn short(words: &str, most: usize) -> String {
+    clip(words, most).into_owned()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -241,7 +429,7 @@ mod tests {
         let fenced = status(&decision).fenced().into_string();
         let json = fenced.strip_prefix("```json\n").and_then(|rest| rest.strip_suffix("\n```")).unwrap();
         assert!(!json.contains('`') && !json.contains('<') && !json.contains('\u{202e}'));
-        let parsed: serde_json::Value = serde_json::from_str(json).unwrap();
+        let parsed: Value = serde_json::from_str(json).unwrap();
         assert_eq!(parsed["schema"], FEEDBACK_SCHEMA);
         assert_eq!(parsed["failures"][0]["message"], nasty, "nothing is lost");
     }
@@ -256,7 +444,7 @@ mod tests {
             let text =
                 Document::for_fixer(&subject, &FixTask { task: &task, critique: &[], report: "git show".into() });
             assert!(text.len() <= PACKET, "{}", text.len());
-            serde_json::from_str::<serde_json::Value>(&text).unwrap()
+            serde_json::from_str::<Value>(&text).unwrap()
         };
         decision.view.failures.truncate(1);
         decision.view.failures[0].failure.stack_trace = Some((1..=60).map(|n| format!("at {n}\n")).collect());

@@ -93,9 +93,12 @@ impl Feedback {
         Self::of(serde_json::from_str(text).ok()?)
     }
 
-    /// The document folded in a text of ours, Markdown.
+    /// The document in the last fenced block of a text of ours. An edit of the comment on GitHub's page changes its line
+    /// ends.
     pub fn within(markdown: &str) -> Option<Self> {
-        Self::parse(&super::folded(markdown)?)
+        let markdown = markdown.replace("\r\n", "\n");
+        let (_, rest) = markdown.rsplit_once("```json\n")?;
+        Self::parse(rest.split_once("\n```")?.0)
     }
 
     fn of(written: Value) -> Option<Self> {
@@ -301,11 +304,6 @@ pub fn waiting_text(reading: &Reading) -> String {
         currency => messages::variant_name(&currency),
     };
     format!("waiting {} on {}", word("awaited", &what), subject(&reading.feedback.document))
-}
-
-/// Why GitHub does not answer yet.
-pub fn held_up_text(error: &impl std::fmt::Display, until: Option<Timestamp>) -> String {
-    format!("{error}; {}", if until.is_some() { "waiting for that" } else { "asking again" })
 }
 
 /// `acme/widgets#12 at 1a2b3c4d`.

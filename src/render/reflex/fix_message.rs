@@ -1,30 +1,24 @@
 //! The message of a fix's commit.
 
-use loopgate_core::deciding::View;
+use loopgate_core::{deciding::View, state::LoopState};
 
-use crate::render::sanitize::clip;
-
-/// What the commit of a fix says.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct FixMessage<'a> {
-    /// What the fixer says it did, in one line; none: the fix strategy.
-    pub description: Option<&'a str>,
-    /// What the fixer says was the cause.
-    pub cause: Option<&'a str>,
-    /// `+5/-2 in src/a.rs`.
-    pub change: &'a str,
-    pub attempt: u32,
-    pub max_attempts: u32,
-    pub run_id: &'a str,
-}
+use crate::render::short_line;
 
 /// Characters of a subject.
 const SUBJECT: usize = 72;
 /// Columns of the body.
 const COLUMNS: usize = 72;
+/// Characters of a paragraph.
+const PARAGRAPH: usize = 600;
 
-/// The message of a fix's commit: `fix(<scope>): …`, then Error, Cause, Fix and Attempt.
-pub fn loop_fix_message(view: &View, said: &FixMessage<'_>) -> String {
+/// The message of a fix's commit: `fix(<scope>): …`, then Error, Cause, Fix and Attempt. The fixer may have said in one
+/// line what it did, and what was the cause; `change` is as `+5/-2 in src/a.rs`.
+pub fn loop_fix_message(
+    view: &View,
+    state: &LoopState,
+    (description, cause): (Option<&str>, Option<&str>),
+    change: &str,
+) -> String {
     let first = view.failures.first();
     let error = first.map_or_else(
         || match view.evaluation.failed_rules().as_slice() {
@@ -37,25 +31,25 @@ pub fn loop_fix_message(view: &View, said: &FixMessage<'_>) -> String {
         },
     );
     let strategy = first.map_or_else(String::new, |view| view.told.action.clone());
-    let what = said.description.filter(|text| !text.trim().is_empty());
+    let what = description.filter(|text| !text.trim().is_empty());
     // Without the fixer's own words: which rule it answers.
     let answer = first.map_or("answer the critique", |first| first.told.action.as_str());
-    let cause = said.cause.map(str::to_owned).or_else(|| first.map(|view| view.told.problem.clone()));
+    let cause = cause.map(str::to_owned).or_else(|| first.map(|view| view.told.problem.clone()));
     let subject = format!("fix({}): {}", scope_of(view), begin_low(what.unwrap_or(answer)));
     let fix = match what {
-        Some(what) => format!("{} ({})", one_line(what), said.change),
-        None if strategy.is_empty() => said.change.to_owned(),
-        None => format!("{} ({})", one_line(&strategy), said.change),
+        Some(what) => format!("{} ({})", short_line(what, PARAGRAPH), change),
+        None if strategy.is_empty() => change.to_owned(),
+        None => format!("{} ({})", short_line(&strategy, PARAGRAPH), change),
     };
     format!(
         "{}\n\n{}\n{}\n{}\nAttempt {}/{}\n\nLoopgate-Run: {}\n",
-        headline(&one_line(&subject)),
+        headline(&short_line(&subject, PARAGRAPH)),
         wrapped("Error: ", &error),
         wrapped("Cause: ", &cause.unwrap_or_else(|| "not known".to_owned())),
         wrapped("Fix: ", &fix),
-        said.attempt,
-        said.max_attempts,
-        said.run_id,
+        state.iteration,
+        state.max_iterations,
+        state.run_id,
     )
 }
 
@@ -85,11 +79,6 @@ fn begin_low(text: &str) -> String {
     }
 }
 
-fn one_line(text: &str) -> String {
-    let plain = text.split(|c: char| c.is_control() || c.is_whitespace()).filter(|word| !word.is_empty());
-    clip(&plain.collect::<Vec<_>>().join(" "), 600).into_owned()
-}
-
 /// A subject that fits: cut where a part of the sentence ends, else between two words.
 fn headline(text: &str) -> String {
     if text.chars().count() <= SUBJECT {
@@ -107,7 +96,7 @@ fn headline(text: &str) -> String {
 /// A paragraph, its further lines set in.
 fn wrapped(label: &str, text: &str) -> String {
     let mut lines = vec![label.to_owned()];
-    for word in one_line(text).split(' ') {
+    for word in short_line(text, PARAGRAPH).split(' ') {
         let last = lines.last_mut().expect("begun with one");
         if last.chars().count() + word.chars().count() >= COLUMNS && !last.ends_with(": ") && !last.trim().is_empty() {
             lines.push(format!("  {word} "));
@@ -122,24 +111,19 @@ fn wrapped(label: &str, text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use loopgate_core::{deciding::decide, fixtures, state::LoopState};
+    use loopgate_core::{deciding::decide, fixtures};
 
     #[test]
     fn a_commit_tells_error_cause_fix_and_attempt() {
         let mut snapshot = fixtures::snapshot();
         snapshot.evidence = vec![fixtures::evidence(fixtures::sha(1), &["rounds_up"], &[])];
         let policy = fixtures::policy();
-        let state = LoopState::begin(&snapshot, &policy, fixtures::start());
+        let mut state = LoopState::begin(&snapshot, &policy, fixtures::start());
+        state.max_iterations = 4;
+        state.run_id = "round-20261120-100000".to_owned();
         let view = decide(&snapshot, &state, &policy, fixtures::start()).view;
-        let said = FixMessage {
-            description: Some("Round half away from zero.\nAs the tests ask for"),
-            cause: None,
-            change: "+1/-1 in src/lib.rs",
-            attempt: 1,
-            max_attempts: 4,
-            run_id: "round-20261120-100000",
-        };
-        let message = loop_fix_message(&view, &said);
+        let written = |description| loop_fix_message(&view, &state, (description, None), "+1/-1 in src/lib.rs");
+        let message = written(Some("Round half away from zero.\nAs the tests ask for"));
         let lines: Vec<&str> = message.lines().collect();
         assert_eq!(lines[0], "fix(unit): round half away from zero. As the tests ask for");
         assert_eq!(lines[2], "Error: unit: rounds_up — assertion failed in rounds_up");
@@ -152,8 +136,7 @@ mod tests {
             "Loopgate-Run: round-20261120-100000",
         ];
         assert!(message.trim_end().ends_with(&end.join("\n")), "{message}");
-        let silent = FixMessage { description: None, ..said };
-        assert!(loop_fix_message(&view, &silent).lines().next().is_some_and(|subject| subject.chars().count() <= 72));
+        assert!(written(None).lines().next().is_some_and(|subject| subject.chars().count() <= 72));
     }
 
     #[test]

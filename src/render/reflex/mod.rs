@@ -2,57 +2,43 @@
 //! columns of `status` and `list`, the history, and the whole report.
 
 mod fix_message;
-mod report;
 #[cfg(test)]
 mod tests;
 
-pub(super) use self::report::{happened, table};
-pub use self::{
-    fix_message::{FixMessage, loop_fix_message},
-    report::{loop_history, loop_list, loop_report, loop_status},
-};
-use minijinja::context;
+use minijinja::{context, value::Serde};
+
+pub use self::fix_message::loop_fix_message;
 
 use super::{
-    Iteration, causes, line,
-    messages::{self, word_or_else},
+    Colour, Iteration, causes, line, memory_lines,
+    messages::{self, reason},
     place,
     summary::failed,
     word, words,
 };
 use loopgate_core::{
-    Timestamp,
     deciding::{Decision, View},
     escalation::Question,
     policy::Trigger,
-    reflex::{Ask, Breach, CritiqueItem, EditRefusal, Exhausted, FixRecord, LoopCall},
-    state::{Dispute, LoopState, RunStatus, StopReason},
+    reflex::{Ask, CritiqueItem, FixRecord, LoopCall},
+    state::{Dispute, LoopState, RunStatus, StopReason, history::HistoryLine},
     text::one_line,
     verdict::{Evaluation, FailureView},
 };
-
-/// What `list` and `status` call a status.
-pub const fn status_word(status: RunStatus) -> &'static str {
-    match status {
-        RunStatus::InProgress => "running",
-        other => other.as_str(),
-    }
-}
-
-fn time(at: Timestamp) -> String {
-    at.format("%Y-%m-%d %H:%M:%S").to_string()
-}
-
-fn score(state: &LoopState) -> String {
-    state.evaluation.as_ref().map_or_else(|| "–".to_owned(), |evaluation| evaluation.score.to_string())
-}
 
 /// The summary of the iteration a loop has just evaluated.
 pub fn loop_iteration(state: &LoopState, evaluation: &Evaluation, failures: &[FailureView]) -> Iteration {
     let described =
         |fix: &FixRecord| format!("{} ({} in {})", fix.subject, fix.diff_summary, words::few(&fix.files_modified, 3));
-    let changed = last_fix(state).map(described).into_iter().collect();
-    Iteration::new(state, evaluation, failures, (changed, state_ref(state)))
+    let changed: Vec<String> = last_fix(state).map(described).into_iter().collect();
+    let beside = context! {
+        number => state.iteration,
+        max => state.max_iterations,
+        plan => state.plan.clone(),
+        changed,
+        artifact => state_ref(state),
+    };
+    Iteration::new(state, evaluation, failures, beside)
 }
 
 /// The fix that led to the iteration a loop is in.
@@ -60,7 +46,8 @@ fn last_fix(state: &LoopState) -> Option<&FixRecord> {
     state.reflex.as_ref()?.fixes.last().filter(|fix| fix.iteration + 1 == state.iteration)
 }
 
-fn state_ref(state: &LoopState) -> String {
+/// The ref that holds a run.
+pub(super) fn state_ref(state: &LoopState) -> String {
     match state.pull_request {
         Some(number) => format!("refs/loopgate/pr/{number}"),
         None => format!("refs/loopgate/task/{}", state.task_alias),
@@ -129,7 +116,7 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
     for (rule, why) in failed(&view.evaluation) {
         let failures = view.failures.iter().filter(|failure| failure.check.as_str() == rule.id.as_str());
         // What to do about a failure may not be known.
-        let (usual, before) = (bounded(&words::fix(why)), items.len());
+        let (usual, before) = (bounded(&reason("rule", why)), items.len());
         items.extend(failures.take(PER_RULE).map(|view| {
             let failure = &view.failure;
             let place = failure.location().map(|(file, line)| format!("{}: ", place(file, line))).unwrap_or_default();
@@ -161,7 +148,7 @@ pub fn loop_call_of(decision: &Decision) -> Option<LoopCall> {
     if escalation.trigger == Trigger::Tampering {
         return Some(loop_call(Trigger::Tampering, notes));
     }
-    let question = causes::question(&escalation.question);
+    let question = reason("question", &escalation.question);
     Some(LoopCall { notes, ask: Ask { question, options: causes::options(&escalation.question) } })
 }
 
@@ -169,27 +156,51 @@ pub fn loop_call_of(decision: &Decision) -> Option<LoopCall> {
 pub fn loop_dispute(dispute: &Dispute, failures: &[FailureView]) -> LoopCall {
     let question = Question::disputed(dispute.clone(), failures);
     let options = causes::options_by(&question, "loopgate loop resume --settle");
-    LoopCall { notes: Vec::new(), ask: Ask { question: causes::question(&question), options } }
+    LoopCall { notes: Vec::new(), ask: Ask { question: reason("question", &question), options } }
 }
 
 /// A call by something else than an evaluation: refused edits, no edits, nothing to spend. `notes` tell what it is.
 pub fn loop_call(cause: Trigger, notes: Vec<String>) -> LoopCall {
-    let question = word_or_else("question_of_local_loop", cause.as_str()).to_owned();
-    let ask = Ask { question, options: causes::lines(word_or_else("answers_of_local_loop", cause.as_str())) };
+    let said = |part: &str| messages::plain("call_of_local_loop", &part, context! { about => cause.as_str() });
+    let ask = Ask { question: said("question"), options: causes::lines(&said("answers")) };
     LoopCall { notes, ask }
 }
 
-/// Which part of the fixer's budget is used up, as a note of a call.
-pub fn loop_exhausted(exhausted: &Exhausted) -> String {
-    messages::plain("exhausted", exhausted, context! {})
+/// `status`: one loop with everything in its columns.
+pub fn loop_status(state: &LoopState) -> String {
+    messages::text("loop_list.txt", context! { whole => true, states => Serde([state]), active => None::<&str> })
 }
 
-/// Why edits are refused.
-pub fn loop_refusal(refusal: &EditRefusal) -> String {
-    messages::plain("edit_refusal", refusal, context! {})
+/// `list`: all loops, and below them which is active where more than one goes on.
+pub fn loop_list(states: &[LoopState], active: Option<&str>) -> String {
+    let going = states.iter().filter(|state| matches!(state.status, RunStatus::InProgress | RunStatus::Escalated));
+    let active = active.filter(|_| going.count() > 1);
+    messages::text("loop_list.txt", context! { whole => false, states => Serde(states), active })
 }
 
-/// How a step went wrong.
-pub fn loop_breach(breach: &Breach) -> String {
-    messages::plain("breach", breach, context! {})
+/// `history`: one line for each event.
+pub fn loop_history(lines: &[HistoryLine]) -> String {
+    messages::text("loop_history.txt", context! { lines => Serde(lines) })
+}
+
+/// The whole report: every iteration, what is left, and what only a person can decide.
+pub fn loop_report(state: &LoopState, colour: Colour) -> String {
+    let reflex = state.reflex.as_ref();
+    let distance = reflex.and_then(|reflex| reflex.distance_to_success.as_ref());
+    let also = state.blocked.iter().flat_map(|blocked| &blocked.also).map(|trigger| words::trigger(*trigger));
+    let remembered = state.attempts.last().and_then(|last| last.memory_matches.as_ref());
+    let model = context! {
+        colour => colour == Colour::On,
+        verdict => loop_verdict(state),
+        is_commit => state.branch.len() >= 7 && state.branch.chars().all(|c| c.is_ascii_hexdigit()),
+        reflex => Serde(reflex),
+        state_ref => state_ref(state),
+        before => memory_lines(remembered.into_iter().flatten()),
+        distance => Serde(distance.filter(|_| state.status != RunStatus::InProgress)),
+        asks => reflex.is_some() && matches!(state.status, RunStatus::Escalated | RunStatus::Aborted),
+        cause => cause(state),
+        also => also.collect::<Vec<_>>(),
+        state => Serde(state),
+    };
+    messages::text("loop_report.txt", model)
 }

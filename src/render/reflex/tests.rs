@@ -8,7 +8,7 @@ use loopgate_core::{
     observed::CodeType,
     policy::Phase,
     reflex::{Ask, FixMaker, Major, ReflexState, Senior, Settings, Spent},
-    state::{AttemptDigest, Blocked, EvaluationSummary, VerificationResult},
+    state::{AttemptDigest, Blocked, EvaluationSummary, RunStatus, VerificationResult},
 };
 
 fn settings() -> Settings {

@@ -114,7 +114,7 @@ pub(super) async fn doctor(State(admin): State<Arc<Admin>>, reply: Reply) -> Res
 /// Examines again.
 pub(super) async fn examine(State(admin): State<Arc<Admin>>, reply: Reply, form: String) -> Response {
     if !is_ours(&admin, &form) {
-        return reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form());
+        return reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form"));
     }
     if let Some(doctor) = &admin.doctor {
         doctor.ask();
@@ -125,7 +125,7 @@ pub(super) async fn examine(State(admin): State<Arc<Admin>>, reply: Reply, form:
 /// Tries the dead letter again that the form names; all of them where its `id` is empty.
 pub(super) async fn replay(State(admin): State<Arc<Admin>>, reply: Reply, form: String) -> Response {
     let Some(id) = field(&form, "id").filter(|_| is_ours(&admin, &form)) else {
-        return reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form());
+        return reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form"));
     };
     let which = if id.is_empty() { Replay::All } else { Replay::Id(id) };
     match replayed(&admin, &which).await {

@@ -70,7 +70,7 @@ impl<S: Sync> FromRequestParts<S> for Reply {
         if !reply.reader.is_operator() || is_ours_alone(text(&HOST)) {
             Ok(reply)
         } else {
-            Err(reply.with(StatusCode::MISDIRECTED_REQUEST, &Notice::foreign_name()))
+            Err(reply.with(StatusCode::MISDIRECTED_REQUEST, &Notice::refused("foreign_name")))
         }
     }
 }

@@ -78,7 +78,7 @@ async fn make(State((admin, visitors)): State<Tokens>, reply: Reply, headers: He
     let made = async {
         let (owner, login, of_page) = owner(&reply)?;
         if !visitors.is_ours(&headers, &form, of_page) {
-            return Ok(reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form()));
+            return Ok(reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form")));
         }
         let name = field(&form, "name").unwrap_or_default().trim().chars().take(NAME).collect();
         let (chance, now) = ([nonce(), nonce(), nonce()].concat(), admin.services.clock.now());
@@ -99,7 +99,7 @@ async fn revoke(State((admin, visitors)): State<Tokens>, reply: Reply, headers: 
     let revoked = async {
         let (owner, _, of_page) = owner(&reply)?;
         let Some(id) = field(&form, "id").filter(|_| visitors.is_ours(&headers, &form, of_page)) else {
-            return Ok(reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form()));
+            return Ok(reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form")));
         };
         let change = TokenChange::Revoke(owner, TokenDigest(id));
         admin.services.inbox.apply(Change::Tokens(change)).await?;

@@ -239,7 +239,7 @@ pub(super) async fn admit(State(visitors): State<Arc<Visitors>>, request: Reques
     match visitors.reader(&parts.headers).await {
         Ok(reader) if reader.visitor.is_none() => {
             let status = if parts.uri.path() == "/" { StatusCode::OK } else { StatusCode::UNAUTHORIZED };
-            reply.with(status, &Notice::sign_in())
+            reply.with(status, &Notice::refused("sign_in"))
         }
         Ok(reader) => {
             parts.extensions.insert(reader);
@@ -280,7 +280,7 @@ async fn finish(
 async fn end(State(visitors): State<Arc<Visitors>>, reply: Reply, headers: HeaderMap, form: String) -> Response {
     if let Some((id, session)) = visitors.session(&headers) {
         if !visitors.is_ours(&headers, &form, &session.form_token) {
-            return reply.with(StatusCode::FORBIDDEN, &Notice::foreign_form());
+            return reply.with(StatusCode::FORBIDDEN, &Notice::refused("foreign_form"));
         }
         visitors.sessions.lock().remove(&id);
     }
