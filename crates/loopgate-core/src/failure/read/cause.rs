@@ -116,7 +116,8 @@ mod tests {
             let failure =
                 Failure { test_name: Some("loads".to_owned()), error_message: text.to_owned(), ..Failure::default() };
             let reading = Reading::of(&failure);
-            let found = reading.own_frame().map(|frame| frame.file.as_str());
+            let own = reading.frames.iter().find(|frame| frame.origin.in_repository());
+            let found = own.map(|frame| frame.file.as_str());
             let said = reading.message.lines().next().unwrap_or_default();
             assert_eq!((reading.class.as_deref(), said, found), (class, message, file), "{text}");
             assert!(reading.message.contains(outer), "{text}: {}", reading.message);
