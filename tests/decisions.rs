@@ -9,7 +9,8 @@ const HEAD: &str = "\
 <!-- Written by `UPDATE_DOCS=1 cargo test --test decisions`. Do not edit: rename the test. -->
 # What Loopgate decides
 
-Each row is a test: its name says what is decided, and its file holds the cases. `core/` is `crates/loopgate-core/src/`.
+Each row is a test: its name says what is decided, and its file holds the cases; a row without one is in the file of the row
+above. `core/` is `crates/loopgate-core/src/`.
 ";
 
 /// Headings, and the files or folders whose tests stand below them.
@@ -104,8 +105,9 @@ fn table() -> String {
         let texts: Vec<String> = files.iter().map(|file| text_of(file)).collect();
         let stories: BTreeSet<&str> = texts.iter().flat_map(|text| played(text)).collect();
         for (file, text) in files.iter().zip(&texts) {
+            let mut place = format!(" `{file}`");
             for name in tests_in(text, &stories).into_iter().filter(|name| name.split('_').count() >= WORDS) {
-                writeln!(table, "{} | `{file}`", sentence(name)).expect("a string takes all");
+                writeln!(table, "{} |{}", sentence(name), std::mem::take(&mut place)).expect("a string takes all");
             }
         }
     }

@@ -41,7 +41,18 @@ pub fn attempt_document(
     let coverage =
         record.coverage.as_ref().map(|coverage| ChangedCoverage { files: Default::default(), ..coverage.clone() });
     let applied = record.fix_applied.as_ref().map(|fix| AppliedFix { hunks: vec![], ..fix.clone() });
-    let fix_applied = fix.map(|fix| json!(fix)).or_else(|| applied.map(|fix| json!(fix)));
+    let fix_applied = |fix: &FixRecord| {
+        json!({
+            "description": fix.description,
+            "diff_summary": fix.diff_summary,
+            "files_modified": fix.files_modified,
+            "by": fix.by,
+            "head_sha": fix.head_sha,
+            "outside_scope": fix.outside_scope,
+            "cost_usd": fix.cost_usd,
+        })
+    };
+    let fix_applied = fix.map(fix_applied).or_else(|| applied.map(|fix| json!(fix)));
     let whole = |items: usize, characters: usize| {
         let cut = |mut value: Value| {
             shorten(&mut value, items, characters);

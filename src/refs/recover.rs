@@ -255,10 +255,16 @@ impl fmt::Display for Damaged {
                 f.write_str("kept the attempts, dropped skips, resumes and when heads were first seen")
             }
             Basis::New if lines.is_empty() => f.write_str("nothing of it could be saved, so a new run was begun"),
-            Basis::New if *is_of_local_loop => f.write_str(
-                "; its limit, thresholds and checks are those of its beginning where they were recorded, else those of the \
-                 configuration",
-            ),
+            // By what a local loop is measured whose criteria had to be rebuilt.
+            Basis::New if *is_of_local_loop => f.write_str(match self.begun() {
+                Some(LocalLoopStarted { confirmed: Some(_), .. }) => {
+                    "; its limit, thresholds and checks are those that were confirmed when it began"
+                }
+                Some(LocalLoopStarted { confirmed: None, .. }) => {
+                    "; its limit is that of its beginning, its thresholds and checks are those of the configuration"
+                }
+                None => "; its limit, thresholds and checks are those of the configuration",
+            }),
             Basis::New => Ok(()),
         }
     }

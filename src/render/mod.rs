@@ -7,7 +7,6 @@
 mod amounts;
 mod annotations;
 mod answers;
-mod base_tests;
 mod causes;
 mod check_run;
 mod check_table;
@@ -44,6 +43,7 @@ mod templates;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod tests_of_base;
 mod tried;
 mod verdict;
 mod warning;

@@ -4,13 +4,13 @@ use minijinja::{Value, context, value::Serde};
 
 use super::{asked, options, said_apart};
 use crate::render::{
-    Links, Markdown, Shown, Subject, attempt_row, base_tests, check_table, clip, clip_lines, code,
+    Links, Markdown, Shown, Subject, attempt_row, check_table, clip, clip_lines, code,
     failure_card::{self, Cause, explained, title},
     fence, markdown, memory, reason,
     sanitize::text,
     short_text,
     steps::resume_steps,
-    summary, word, words,
+    summary, tests_of_base, word, words,
 };
 use loopgate_core::{
     Sha,
@@ -53,7 +53,7 @@ pub(super) fn variables(subject: &Subject<'_>, escalation: &EscalationView, deta
     let causes = failure_card::causes(&view.failures);
     let shown = causes.get(..detail.failures).unwrap_or(&causes);
     let (first, further) = shown.split_at(shown.len().min(ANALYSED));
-    let weakened = Shown::first(10, &view.tampering, |one| base_tests::weakened(one, snapshot));
+    let weakened = Shown::first(10, &view.tampering, |one| tests_of_base::weakened(one, snapshot));
     let rows = Shown::first(40, &view.checks, |check| check_table::row(check, &links));
     let trigger = words::trigger(escalation.trigger);
     let recognised = escalation.cause.as_ref().map(|cause| short_text(&reason("cause", cause), 500));
