@@ -275,7 +275,7 @@ impl<R: Reconciler> Shared<R> {
         let key = &start.key;
         match self.services.store.load(key).await {
             Ok(Some(loaded)) => {
-                // Every line that is logged within carries where the work came from and whom it concerns.
+                // Every line that is logged within names the delivery and the pull request of the work.
                 let span = tracing::info_span!(
                     "reconcile",
                     delivery = loaded.origin.delivery,

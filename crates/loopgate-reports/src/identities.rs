@@ -73,7 +73,7 @@ impl Identities {
         Self { slots: Vec::new(), used: 0, max_slots, left_out: 0 }
     }
 
-    /// Records how a test ended in a suite of the report. In the last suite that is told apart nothing is a rerun.
+    /// Records how a test ended in a suite of the report. In the last suite that is distinguished nothing is a rerun.
     ///
     /// Where a suite names each test once, a name that comes again is the same test, and what stands last of it counts (pytest
     /// writes a teardown as a case of its own). Otherwise it is another test, unless a failing one passes at last.

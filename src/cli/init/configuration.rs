@@ -93,7 +93,7 @@ fn quoted(value: &str) -> String {
     format!("'{}'", value.replace('\'', "''"))
 }
 
-/// What the Action does where nothing is said.
+/// The Action's defaults.
 const APPROVALS: u64 = 2;
 /// People that a gate can ask for.
 const MOST_APPROVALS: u64 = 20;

@@ -81,7 +81,7 @@ static PAGES: LazyLock<Environment<'static>> = LazyLock::new(|| {
     let mut pages = Environment::new();
     pages.set_undefined_behavior(UndefinedBehavior::Strict);
     pages.set_auto_escape_callback(|_| AutoEscape::Html);
-    // What is printed may come from outside, with characters that nobody sees.
+    // What is printed may come from outside, with invisible characters.
     pages.set_formatter(|out, state, value| match value.as_str().filter(|_| !value.is_safe()) {
         Some(text) => Ok(out.write_str(&escaped(text))?),
         None => escape_formatter(out, state, value),

@@ -102,7 +102,7 @@ pub(super) const LINES: [&[WorkClass]; 2] =
 const PEOPLE: usize = 0;
 
 impl Lane {
-    /// A lane that comes after all that have waited since then, so that what comes and goes starves nobody.
+    /// A lane that comes after all that have waited since then, so that lanes that come and go starve no other.
     pub fn joining(turns: u64) -> Self {
         Self { last_turn: [turns; LINES.len()], ..Self::default() }
     }

@@ -146,7 +146,7 @@ fn in_manifest(
     let named = match change {
         ManifestChange::Dependency => {
             return match manifests::added_dependencies(reading.file, reading.patch.as_ref()) {
-                // That a file is unreadable as a whole is said once.
+                // A file that is unreadable as a whole is one problem.
                 None => Vec::from_iter((!reading.is_unreadable).then_some((None, None))),
                 Some(names) => {
                     names.into_iter().map(|(line, name)| (Some(line), Some(RuleEvidence::Named(name)))).collect()
