@@ -10,6 +10,8 @@
 
 #[macro_use]
 mod words;
+#[macro_use]
+pub mod expressions;
 
 mod letters;
 

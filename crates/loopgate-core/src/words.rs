@@ -1,10 +1,4 @@
-//! Types that documents know by a text: enumerations whose variants each have a word, and newtypes. And the expressions by
-//! which texts are read.
-
-use std::{ops::Deref, sync::LazyLock};
-
-use regex::Regex;
-use serde::{Deserialize, Deserializer, de};
+//! Types that documents know by a text: enumerations whose variants each have a word, and newtypes.
 
 /// Makes an enumeration that serde and people know by the same words: each stands beside its variant, once.
 #[macro_export]
@@ -62,48 +56,10 @@ macro_rules! serde_as_text {
     };
 }
 
-/// A constant regular expression, compiled at its first use. A test that passes the line compiles it.
-macro_rules! pattern {
-    ($text:expr) => {{
-        static PATTERN: std::sync::LazyLock<regex::Regex> =
-            std::sync::LazyLock::new(|| regex::Regex::new($text).expect("a constant that a test compiles"));
-        &*PATTERN
-    }};
-}
-
 /// What a file of the folder `data` says, which is part of the program. A test reads each.
 macro_rules! data {
     ($file:literal) => {
         toml::from_str(include_str!(concat!(env!("CARGO_MANIFEST_DIR"), "/data/", $file)))
             .expect("a file of this crate that a test reads")
     };
-}
-
-/// A regular expression that is written in a data file. It is compiled when it is first used, because a process uses few
-/// of the hundreds there are. Tests compile each of them.
-#[derive(Debug)]
-pub struct Pattern(LazyLock<Regex, Box<dyn FnOnce() -> Regex + Send>>);
-
-impl Deref for Pattern {
-    type Target = Regex;
-
-    fn deref(&self) -> &Regex {
-        &self.0
-    }
-}
-
-impl<'de> Deserialize<'de> for Pattern {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        let text = String::deserialize(deserializer)?;
-        if cfg!(test) {
-            Regex::new(&text).map_err(de::Error::custom)?;
-        }
-        let compile = move || Regex::new(&text).expect("the tests have compiled each pattern of the data files");
-        Ok(Self(LazyLock::new(Box::new(compile))))
-    }
-}
-
-/// The text of the first group that takes part in a match.
-pub(crate) fn first_group<'a>(found: &regex::Captures<'a>) -> Option<&'a str> {
-    found.iter().skip(1).flatten().next().map(|group| group.as_str())
 }

@@ -18,7 +18,7 @@ macro_rules! patterns {
     ($($(#[$doc:meta])* $name:ident = $pattern:expr;)*) => {$(
         $(#[$doc])*
         static $name: std::sync::LazyLock<regex::Regex> =
-            std::sync::LazyLock::new(|| regex::Regex::new($pattern).expect("a constant"));
+            std::sync::LazyLock::new(|| loopgate_core::expressions::compile($pattern));
     )*};
 }
 

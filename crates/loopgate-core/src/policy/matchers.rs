@@ -12,7 +12,7 @@ use schemars::json_schema;
 use serde::{Deserialize, Deserializer, de::Error};
 
 use super::{NonEmpty, shorten};
-use crate::{ids::PatternName, schema_of};
+use crate::{expressions, ids::PatternName, schema_of};
 
 /// Largest automaton of one regular expression, in bytes.
 const PATTERN_SIZE: usize = 1 << 20;
@@ -137,7 +137,10 @@ impl Pattern {
     /// # Errors
     /// When the text is not a regular expression, or one that compiles to more than 1 MiB.
     pub fn parse(text: &str) -> Result<Self, regex::Error> {
-        let regex = Lazy(Arc::new((text.to_owned(), OnceLock::from(compile(text)?))));
+        let regex = Lazy(Arc::new((
+            text.to_owned(),
+            OnceLock::from(RegexBuilder::new(text).size_limit(PATTERN_SIZE).build()?),
+        )));
         Ok(Self { name: None, regex })
     }
 
@@ -162,16 +165,12 @@ impl Pattern {
 
     pub fn matches(&self, text: &str) -> bool {
         let (source, regex) = &*self.regex.0;
-        regex.get_or_init(|| compile(source).expect("constants are compiled by tests")).is_match(text)
+        regex.get_or_init(|| expressions::compile(source)).is_match(text)
     }
 
     pub fn as_str(&self) -> &str {
         &self.regex.0.0
     }
-}
-
-fn compile(text: &str) -> Result<Regex, regex::Error> {
-    RegexBuilder::new(text).size_limit(PATTERN_SIZE).build()
 }
 
 /// A glob becomes an automaton that grows with it.

@@ -16,7 +16,7 @@ pub(crate) use table::{FrameLine, LANGUAGES, Runner, Tool};
 use table::{Language, PathNames};
 pub use test_syntax::TestSyntax;
 
-pub use crate::words::Pattern;
+pub use crate::expressions::Pattern;
 
 words! {
     /// What kind of file a path is.

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 
 use super::table::LANGUAGES;
-use crate::words::{Pattern, first_group};
+use crate::expressions::{Pattern, first_group};
 
 /// A row `test_syntax` of `data/languages.toml`, which says what its keys mean. Patterns are tried on one line without its
 /// comments.

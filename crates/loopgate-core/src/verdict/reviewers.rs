@@ -15,6 +15,7 @@ use serde::Deserialize;
 use super::gather::{CheckView, HeadEvidence};
 use crate::{
     evidence::{CheckEvidence, CheckKind, ErrorType, Failure, FindingSeverity, Outcome, SourceLocation},
+    expressions::compile,
     failure, gate,
     ids::{CheckName, FailureId, UserId},
     observed::{
@@ -169,7 +170,7 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| data!("reviewers.toml"));
 static SEVERITY: LazyLock<Regex> = LazyLock::new(|| {
     let words = TABLE.severity.values().flatten().map(|word| regex::escape(word)).collect::<Vec<_>>().join("|");
     let pattern = format!(r"(?i)\A({words})(?: (?:severity|priority|issue|badge))?[ \t]*(?:[*_|\]):\n]|\z)");
-    Regex::new(&pattern).expect("words of a file that a test reads")
+    compile(&pattern)
 });
 
 /// Comments, folded parts, tags and the marks of alerts.

@@ -25,14 +25,13 @@ pub struct Chosen {
 
 /// Chooses the lines that say most, each with those around it, in their order.
 pub fn choose(lines: &[Cow<'_, str>], green: Option<&GreenLog>) -> Chosen {
-    let lines: Vec<&str> = lines.iter().map(|line| cut(line)).collect();
-    let kinds: Vec<u64> = lines.iter().map(|line| salience::kind(line)).collect();
-    let mut scores = salience::scores(&lines, &kinds, green);
+    let kinds: Vec<u64> = lines.iter().map(|line| salience::kind(cut(line))).collect();
+    let mut scores = salience::scores(lines, &kinds, green);
     let best =
         (0..lines.len()).filter(|at| !lines[*at].starts_with("##[")).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));
     let best = best.filter(|at| scores[*at] >= LEAST);
     let candidates: Vec<usize> = (0..lines.len()).filter(|at| scores[*at] >= LEAST).collect();
-    let mut kept = Kept { lines: &lines, shown: BTreeSet::new(), bytes: 0, picked: 0 };
+    let mut kept = Kept { lines, shown: BTreeSet::new(), bytes: 0, picked: 0 };
     loop {
         let left = candidates.iter().copied().filter(|at| scores[*at] >= LEAST);
         let leading = left.max_by(|a, b| scores[*a].total_cmp(&scores[*b]).then(b.cmp(a)));
@@ -45,7 +44,7 @@ pub fn choose(lines: &[Cow<'_, str>], green: Option<&GreenLog>) -> Chosen {
 }
 
 struct Kept<'t> {
-    lines: &'t [&'t str],
+    lines: &'t [Cow<'t, str>],
     shown: BTreeSet<usize>,
     bytes: usize,
     /// Lines that were chosen; each may stand behind a gap.
@@ -74,11 +73,12 @@ impl Kept<'_> {
     }
 
     fn fits(&self, at: usize, more: usize) -> bool {
-        self.shown.len() + self.picked + 1 < MOST_LINES && self.bytes + self.lines[at].len() + 1 + more <= MOST_BYTES
+        self.shown.len() + self.picked + 1 < MOST_LINES
+            && self.bytes + cut(&self.lines[at]).len() + 1 + more <= MOST_BYTES
     }
 
     fn show(&mut self, at: usize) {
-        self.bytes += self.lines[at].len() + 1;
+        self.bytes += cut(&self.lines[at]).len() + 1;
         self.shown.insert(at);
     }
 
@@ -91,7 +91,7 @@ impl Kept<'_> {
                 0 => {}
                 gap => text.push_str(&format!("[… {gap} lines]\n")),
             }
-            text.push_str(self.lines[at]);
+            text.push_str(cut(&self.lines[at]));
             text.push('\n');
             next = at + 1;
         }

@@ -21,7 +21,6 @@ use std::{
 use loopgate_core::{
     evidence::{ErrorType, Failure, LogExcerpt},
     failure,
-    untrusted::without_hidden,
 };
 
 pub use kept::{Keeping, Kept};
@@ -30,12 +29,12 @@ pub use steps::{Bounds, Failing, JobStep};
 
 use super::{ReadOptions, Report, read};
 use excerpt::{Chosen, choose};
-use labels::{Labels, without_time};
+use labels::Labels;
 use steps::{StepLines, cut, output_start};
 
 /// Lines shown of the step that ran when a job was cancelled or ran out of time.
 const LAST_LINES: usize = 40;
-/// Bytes at the end of a step in which the error is looked for if no tool's block reports it.
+/// Bytes at the end of a step, or from its best line on, in which the error is looked for if no tool's block reports it.
 const READ_END: usize = 16 * 1024;
 
 /// Lines of a message that begins with the line that says most.
@@ -73,20 +72,19 @@ impl Job<'_> {
         let text = kept.into_text();
         let step = cut(&text, bounds.as_ref());
         let failing = Failing::among(self.steps);
-        let lines: Vec<Cow<'_, str>> = step.lines.iter().map(|line| plain(line)).collect();
         let output = output_start(&step.lines);
         // A step that was cut off has not reported what failed.
         let has_failed = failing.is_none_or(|failing| failing.has_failed);
         let is_of_runner = step.is_of_runner || !self.steps.is_empty();
         let report = (is_of_runner && has_failed)
-            .then(|| read("log of the job", step.tool_text(&lines[output..]).as_bytes(), options));
-        let shown = if has_failed { choose(&lines, green) } else { last_lines(&lines) };
+            .then(|| read("log of the job", Joined::new(step.tool_lines(&step.lines[output..])), options));
+        let shown = if has_failed { choose(&step.lines, green) } else { last_lines(&step.lines) };
         let name = match failing {
             Some(failing) => self.steps.get(failing.index).map(|step| &*step.name),
             None => step.header,
         };
         let best = shown.best.and_then(|best| best.checked_sub(output));
-        let failure = has_failed.then(|| step.failure(&lines[output..], best)).flatten();
+        let failure = has_failed.then(|| step.failure(&step.lines[output..], best)).flatten();
         let excerpt = LogExcerpt {
             job: step.job.filter(|_| self.steps.is_empty()).unwrap_or(self.name).to_owned(),
             step: name.map(str::to_owned),
@@ -111,12 +109,13 @@ pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) ->
 impl StepLines<'_> {
     /// What the tools of the step wrote: without labels, and without the runner's words. An action's own errors are its
     /// words about the workflow.
-    fn tool_text(&self, lines: &[Cow<'_, str>]) -> String {
+    fn tool_lines<'l>(&self, lines: &'l [Cow<'_, str>]) -> Vec<&'l str> {
         let runner = if self.is_of_action() { "##[error]" } else { "##[error]Process completed with exit code " };
         let lines = lines.iter().map(|line| &**line).filter(|line| !line.starts_with(runner));
-        let lines: Vec<&str> = lines.map(unmarked).collect();
+        let mut lines: Vec<&str> = lines.map(unmarked).collect();
         let labels = Labels::of(&lines);
-        lines.iter().flat_map(|line| [labels.strip(line), "\n"]).collect()
+        lines.iter_mut().for_each(|line| *line = labels.strip(line));
+        lines
     }
 
     /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the output;
@@ -130,16 +129,17 @@ impl StepLines<'_> {
                 ..Failure::default()
             });
         }
-        let text = self.tool_text(lines);
-        let end = &text[text.ceil_char_boundary(text.len().saturating_sub(READ_END))..];
-        let read = failure::read_failure(end);
+        let printed = self.tool_lines(lines);
+        let end = &printed[printed.len() - within_read_end(printed.iter().rev())..];
+        let read = failure::read_failure(&end.join("\n"));
         let says_why = read.test_name.is_some()
             || read.source.is_some()
             || read.expected.is_some()
             || read.error_type != ErrorType::Other
             || read.error_message.lines().next().is_some_and(failure::tells_of_failure);
         let from_best = |best: usize| {
-            let read = failure::read_failure(&self.tool_text(&lines[best..]));
+            let from_best = self.tool_lines(&lines[best..]);
+            let read = failure::read_failure(&from_best[..within_read_end(from_best.iter())].join("\n"));
             let message = read.error_message.lines().take(MESSAGE_LINES).collect::<Vec<_>>().join("\n");
             Failure { error_message: message, ..read }
         };
@@ -148,17 +148,41 @@ impl StepLines<'_> {
     }
 }
 
+/// How many of these lines have at most [`READ_END`] bytes together.
+fn within_read_end<'t>(lines: impl Iterator<Item = &'t &'t str>) -> usize {
+    let mut room = READ_END;
+    lines.take_while(|line| room.checked_sub(line.len() + 1).map(|left| room = left).is_some()).count()
+}
+
+/// Lines that are read as one text without being copied into one.
+struct Joined<'t, P> {
+    pieces: P,
+    piece: &'t [u8],
+}
+
+impl<'t> Joined<'t, ()> {
+    fn new(lines: Vec<&'t str>) -> Joined<'t, impl Iterator<Item = &'t [u8]>> {
+        Joined { pieces: lines.into_iter().flat_map(|line| [line.as_bytes(), b"\n"]), piece: b"" }
+    }
+}
+
+impl<'t, P: Iterator<Item = &'t [u8]>> Read for Joined<'t, P> {
+    fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
+        let mut filled = 0;
+        while filled < into.len() {
+            if self.piece.is_empty() {
+                let Some(next) = self.pieces.next() else { break };
+                self.piece = next;
+            }
+            filled += self.piece.read(&mut into[filled..])?;
+        }
+        Ok(filled)
+    }
+}
+
 /// A line of a tool that names its place, without the mark of the runner that took it for an annotation.
 fn unmarked(line: &str) -> &str {
     line.strip_prefix("##[error]").filter(|line| salience::names_place(line)).unwrap_or(line)
-}
-
-/// A line without what hides and without the time in front of it.
-fn plain(line: &str) -> Cow<'_, str> {
-    match without_hidden(line) {
-        Cow::Borrowed(line) => Cow::Borrowed(without_time(line)),
-        Cow::Owned(line) => Cow::Owned(without_time(&line).to_owned()),
-    }
 }
 
 fn last_lines(lines: &[Cow<'_, str>]) -> Chosen {

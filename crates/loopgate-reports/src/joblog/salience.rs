@@ -1,13 +1,14 @@
 //! How much a line of a failing step says of the failure.
 
 use std::{
+    borrow::Cow,
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
 };
 
 use loopgate_core::{failure::without_stamp, untrusted::cut};
 
-use super::plain;
+use super::steps::plain;
 
 /// Lines of a green log that are remembered.
 const GREEN_LINES: usize = 50_000;
@@ -74,22 +75,22 @@ patterns! {
 }
 
 /// Scores the lines of a step, whose kinds are given; the last is the runner's own word on how it ended.
-pub fn scores(lines: &[&str], kinds: &[u64], green: Option<&GreenLog>) -> Vec<f32> {
+pub fn scores(lines: &[Cow<'_, str>], kinds: &[u64], green: Option<&GreenLog>) -> Vec<f32> {
     let mut counts: HashMap<u64, u32> = HashMap::new();
     kinds.iter().for_each(|kind| *counts.entry(*kind).or_default() += 1);
     let mut first_of: HashSet<u64> = HashSet::new();
     let repeated = repeated_marks(lines);
-    let score = |(at, (line, kind)): (usize, (&&str, &u64))| {
+    let score = |(at, (line, kind)): (usize, (&Cow<'_, str>, &u64))| {
         if line.trim().is_empty() || line.starts_with("##[endgroup]") || line.starts_with("##[group]") {
             return 0.0;
         }
-        let mut score = by_words(&line[repeated[at]..]);
+        let mut score = by_words(&line[usize::from(repeated[at])..]);
         // The end of a step says how it ended.
         score += 5.0 * 0.5_f32.powf((lines.len() - 1 - at) as f32 / 10.0);
         let again = counts.get(kind).copied().unwrap_or(1) as f32;
         score -= if first_of.insert(*kind) { again.log2() * 0.7 } else { again.log2() * 1.5 }.min(8.0);
         match green {
-            Some(green) if green.0.contains(&shape(line)) => score - 5.0,
+            Some(green) if green.0.contains(&shape(cut(line))) => score - 5.0,
             Some(_) => score + 3.0,
             None => score,
         }
@@ -99,28 +100,25 @@ pub fn scores(lines: &[&str], kinds: &[u64], green: Option<&GreenLog>) -> Vec<f3
 
 /// Of each line the length of the mark by which its tool labels every line of a report (`npm error`, `[ERROR]`): the first
 /// line of a report says by it that something is wrong, the others repeat it.
-fn repeated_marks(lines: &[&str]) -> Vec<usize> {
-    let marks: Vec<Option<usize>> = lines.iter().map(|line| mark(line)).collect();
-    let mark_of = |at: usize| marks[at].map(|end| &lines[at][..end]);
-    let mut repeated = vec![0; lines.len()];
+fn repeated_marks(lines: &[Cow<'_, str>]) -> Vec<u8> {
+    let mut marks: Vec<u8> = lines.iter().map(|line| mark(line)).collect();
     let mut from = 0;
     while from < lines.len() {
-        let run = (from..lines.len()).take_while(|at| mark_of(*at) == mark_of(from)).count();
-        if run >= MARKED_LINES && marks[from].is_some() {
-            for at in from + 1..from + run {
-                repeated[at] = marks[at].unwrap_or_default();
-            }
-        }
+        let mark = &lines[from][..usize::from(marks[from])];
+        let is_same = |at: &usize| lines[*at][..usize::from(marks[*at])] == *mark;
+        let run = (from..lines.len()).take_while(is_same).count();
+        let first_repeated = if run >= MARKED_LINES { from + 1 } else { from + run };
+        marks[from..first_repeated].fill(0);
         from += run;
     }
-    repeated
+    marks
 }
 
-/// The end of the first word, or of the first two, that says that something is wrong.
-fn mark(line: &str) -> Option<usize> {
+/// The end of the first word, or of the first two, that says that something is wrong; 0 if none does.
+fn mark(line: &str) -> u8 {
     let line = &line[..line.floor_char_boundary(60)];
     let ends = line.match_indices(' ').map(|(at, _)| at).chain([line.len()]);
-    ends.take(2).find(|end| WRONG.is_match(&line[..*end]))
+    ends.take(2).find(|end| WRONG.is_match(&line[..*end])).map_or(0, |end| end as u8)
 }
 
 /// Whether a line names a place in a file.

@@ -1,6 +1,10 @@
 //! Which part of a job's log is the step that failed.
 
-use loopgate_core::{Timestamp, observed::Conclusion};
+use std::borrow::Cow;
+
+use loopgate_core::{Timestamp, failure::without_stamp, observed::Conclusion, untrusted::without_hidden};
+
+use super::labels::without_time;
 
 /// A step of a job, as GitHub's API gives it.
 #[derive(Clone, Debug, PartialEq)]
@@ -96,8 +100,9 @@ pub struct StepLines<'t> {
     pub header: Option<&'t str>,
     /// The job's name, if the log shows it.
     pub job: Option<&'t str>,
-    /// What the step ran, then what it printed, up to the runner's last word about it.
-    pub lines: Vec<&'t str>,
+    /// What the step ran, then what it printed, up to the runner's last word about it: without what hides and without the
+    /// time in front of a line.
+    pub lines: Vec<Cow<'t, str>>,
     /// Whether the runner itself wrote this log; else it is what a command printed.
     pub is_of_runner: bool,
 }
@@ -117,45 +122,59 @@ impl StepLines<'_> {
 /// leave them.
 pub fn cut<'t>(text: &'t str, bounds: Option<&Bounds>) -> StepLines<'t> {
     let stamped: Vec<&str> = text.lines().collect();
-    let lines: Vec<&str> = stamped.iter().map(|line| loopgate_core::failure::without_stamp(line)).collect();
-    let job = lines.iter().find_map(|line| line.strip_prefix("Complete job name: "));
-    let is_of_runner = lines.iter().any(|line| line.starts_with(HEADER) || line.starts_with(EXIT));
+    let job = stamped.iter().find_map(|line| without_stamp(line).strip_prefix("Complete job name: "));
+    let is_of_runner = stamped.iter().any(|line| begins(line, HEADER) || begins(line, EXIT));
     let (start, end) = match bounds {
-        Some(bounds) => within_seconds(&stamped, &lines, bounds),
-        None => by_groups(&lines),
+        Some(bounds) => within_seconds(&stamped, bounds),
+        None => by_groups(&stamped),
     };
-    let header = lines[start..end].first().and_then(|line| line.strip_prefix("##[group]"));
-    StepLines { header, job, lines: lines[start..end].to_vec(), is_of_runner }
+    let step = &stamped[start..end];
+    let header = step.first().and_then(|line| without_stamp(line).strip_prefix("##[group]"));
+    let lines = step.iter().map(|line| plain(without_stamp(line))).collect();
+    StepLines { header, job, lines, is_of_runner }
+}
+
+/// Whether a line has this mark behind its stamp.
+fn begins(line: &str, mark: &str) -> bool {
+    without_stamp(line).starts_with(mark)
+}
+
+/// A line without what hides and without the time in front of it.
+pub fn plain(line: &str) -> Cow<'_, str> {
+    match without_hidden(line) {
+        Cow::Borrowed(line) => Cow::Borrowed(without_time(line)),
+        Cow::Owned(line) => Cow::Owned(without_time(&line).to_owned()),
+    }
 }
 
 /// By the groups alone: from the last header in front of the last error of the runner to that error.
 fn by_groups(lines: &[&str]) -> (usize, usize) {
-    let last = |mark: &str| lines.iter().rposition(|line| line.starts_with(mark));
+    let last = |mark: &str| lines.iter().rposition(|line| begins(line, mark));
     let Some(end) = last(EXIT).or_else(|| last(ERROR).filter(|_| last(HEADER).is_some())) else {
         return (0, lines.len());
     };
-    let start = lines[..end].iter().rposition(|line| line.starts_with(HEADER)).unwrap_or(0);
+    let start = lines[..end].iter().rposition(|line| begins(line, HEADER)).unwrap_or(0);
     (start, end + 1)
 }
 
 /// Inside the seconds of a step: other steps' lines can only stand in its first and its last second.
-fn within_seconds(stamped: &[&str], lines: &[&str], bounds: &Bounds) -> (usize, usize) {
-    let second = |at: usize| stamp(stamped[at].as_bytes()).map(|second| second - bounds.ahead.unwrap_or(0));
-    let is_header = |at: &usize| lines[*at].starts_with(HEADER);
+fn within_seconds(lines: &[&str], bounds: &Bounds) -> (usize, usize) {
+    let second = |at: usize| stamp(lines[at].as_bytes()).map(|second| second - bounds.ahead.unwrap_or(0));
+    let is_header = |at: &usize| begins(lines[*at], HEADER);
     let headers = (0..lines.len()).filter(is_header);
     // Of the headers in the first second, those of the steps that began in it before this one are passed over.
     let mut first = headers.clone().take_while(|at| second(*at).is_none_or(|second| second <= bounds.first + 1));
     let start = first.nth(bounds.before).unwrap_or(0);
     let is_over = |at: &usize| second(*at).is_some_and(|second| second >= bounds.last);
-    let is_next = |at: &usize| lines[*at].starts_with(HEADER) || lines[*at].starts_with("Post job cleanup");
+    let is_next = |at: &usize| begins(lines[*at], HEADER) || begins(lines[*at], "Post job cleanup");
     let end = (start + 1..lines.len()).filter(is_over).find(is_next).unwrap_or(lines.len());
-    let said = lines[start..end].iter().rposition(|line| line.starts_with(EXIT));
+    let said = lines[start..end].iter().rposition(|line| begins(line, EXIT));
     let ended = said.map(|at| start + at).filter(is_over);
     (start, ended.map_or(end, |at| at + 1))
 }
 
 /// Where in the lines of a step its own output begins: behind the group that shows what is run.
-pub fn output_start(lines: &[&str]) -> usize {
+pub fn output_start(lines: &[Cow<'_, str>]) -> usize {
     match lines.first() {
         Some(first) if first.starts_with(HEADER) => {
             lines.iter().position(|line| *line == GROUP_END).map_or(0, |end| end + 1)

@@ -5,7 +5,8 @@ use std::sync::LazyLock;
 use super::fingerprint;
 use crate::{
     evidence::Failure,
-    failure::read::{Changes, Frame, Patterns, Reading, paths, text},
+    expressions::Patterns,
+    failure::read::{Changes, Frame, Reading, paths, text},
     source_files::is_test,
 };
 

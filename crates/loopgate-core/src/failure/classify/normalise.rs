@@ -6,6 +6,7 @@ use regex::{Captures, Regex};
 
 use crate::{
     evidence::ErrorType,
+    expressions::compile,
     failure::read::{Reading, paths, text},
 };
 
@@ -63,7 +64,7 @@ pub(in crate::failure) enum Quotes {
 }
 
 static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(concat!(
+    compile(concat!(
         r"(?P<noise>(?-u:\b)[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}(?-u:\b)",
         // ISO 8601, RFC 2822 and JavaScript's own dates, times of day
         r"|(?-u:\b)[0-9]{4}[-/][0-9]{2}[-/][0-9]{2}(?:[T ][0-9]{2}:[0-9]{2}(?::[0-9]{2}(?:[.,][0-9]+)?)?)?(?:Z|[+-][0-9]{2}:?[0-9]{2})?(?-u:\b)",
@@ -78,7 +79,6 @@ static TOKEN: LazyLock<Regex> = LazyLock::new(|| {
         r"|(?P<word>[A-Za-z_][A-Za-z0-9_]*(?:'[a-z]{1,2}(?-u:\b))?)",
         r"|(?P<single>'(?:[^'\\\n]|\\.)*')",
     ))
-    .expect("a constant that a test compiles")
 });
 
 /// `text` without what differs between runs: `#` stands for numbers and the like, `"` for quoted values.

@@ -11,7 +11,8 @@ use serde::Deserialize;
 use super::conclusion::Conclusion;
 use crate::{
     evidence::{CheckEvidence, Confidence, ErrorType, Failure, RetryClass, RootCauseCategory},
-    failure::read::{Patterns, Reading, is_source_excerpt, text},
+    expressions::Patterns,
+    failure::read::{Reading, is_source_excerpt, text},
 };
 
 /// What kind of failure the table is asked about, and up to which kind a row speaks of it.

@@ -2,7 +2,7 @@
 
 use std::sync::LazyLock;
 
-use super::patterns::Patterns;
+use crate::expressions::Patterns;
 
 /// How a line begins a further error of a chain: its cause, or above which of two causes the other stands.
 static MARKS: LazyLock<Patterns> = LazyLock::new(|| {

@@ -4,8 +4,11 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::{patterns::Patterns, text};
-use crate::evidence::ErrorType::{self, AssertionError, RuntimeError};
+use super::text;
+use crate::{
+    evidence::ErrorType::{self, AssertionError, RuntimeError},
+    expressions::Patterns,
+};
 
 /// `data/headlines.toml`.
 #[derive(Deserialize)]

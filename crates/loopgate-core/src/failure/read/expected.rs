@@ -4,8 +4,11 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-use super::{difference::difference, error_type, labelled::labelled, patterns::Patterns, text, value};
-use crate::evidence::{ErrorType, Failure};
+use super::{difference::difference, error_type, labelled::labelled, text, value};
+use crate::{
+    evidence::{ErrorType, Failure},
+    expressions::Patterns,
+};
 
 /// Both sides of an assertion.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -5,10 +5,9 @@ use std::sync::LazyLock;
 use super::{
     cause,
     error_type::{Forms, type_of},
-    patterns::Patterns,
     stack, text,
 };
-use crate::evidence::ErrorType;
+use crate::{evidence::ErrorType, expressions::Patterns};
 
 /// Most lines of a message that belong to its headline.
 const MAX_LINES: usize = 16;

@@ -9,7 +9,6 @@ mod expected;
 mod labelled;
 mod message;
 pub(super) mod paths;
-mod patterns;
 mod reading;
 mod stack;
 pub(super) mod text;
@@ -23,6 +22,5 @@ pub use text::{Excerpt, tells_of_failure, without_stamp};
 
 pub(super) use expected::Sides;
 pub(super) use message::is_source_excerpt;
-pub(super) use patterns::Patterns;
 pub(super) use reading::Reading;
 pub(super) use stack::is_trace_line;

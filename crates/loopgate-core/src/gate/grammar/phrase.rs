@@ -13,6 +13,7 @@ use regex::Regex;
 
 use super::Intent;
 use crate::{
+    expressions::compile,
     gate::report::PhraseProblem,
     ids::{GateName, Login, Sha},
 };
@@ -78,7 +79,7 @@ pub(super) fn read(line: &str, vocabulary: Vocabulary<'_>) -> Result<Option<Inte
         let verdict = format!("(?i-u:(?<approves>approved)|(?<rejects>{rejects})|approval{blank}+revoked)");
         let line = format!("(?:(?<bot>@{word}){blank}+)?(?<gate>{word}){blank}+{verdict}");
         let end = format!("(?:{blank}+(?<commit>[0-9a-fA-F]{{7,40}}))?{blank}*(?<end>[.!]|{emoji})?");
-        Regex::new(&format!(r"\A{line}{end}\z")).expect("a constant that the tests compile")
+        compile(&format!(r"\A{line}{end}\z"))
     });
     let Some(found) = FORM.captures(line.trim_matches(BLANKS)) else { return Ok(None) };
     if found.name("bot").is_some_and(|bot| !vocabulary.is_bot(bot.as_str())) {

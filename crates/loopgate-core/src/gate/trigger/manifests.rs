@@ -11,9 +11,9 @@ use serde::Deserialize;
 
 use super::reading::{ChangedLine, FileReading, has_no_change};
 use crate::{
+    expressions::first_group,
     observed::{AccountKind, ChangedFile, DiffHunk, DiffLine, FileStatus, LineChange, Patch, PullRequest},
     source_files::{FileKind, Pattern, kind},
-    words::first_group,
 };
 
 /// The whole file.

@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
     evidence::{CheckEvidence, ProofVerdict, RegressionTrial, TestId, TestState},
+    expressions::first_group,
     observed::{BaseEvidence, ChangedFile, ChangedFiles, FileStatus},
     policy::{CoveragePolicy, RequiredTest},
     source_files::{TestSyntax, is_test},
-    words::first_group,
 };
 
 /// What is missing of a required sort of tests.

@@ -9,9 +9,9 @@ use super::{
     source::{CodeLine, missing, sides_of_patch},
 };
 use crate::{
+    expressions::first_group,
     observed::{ChangedFile, FileStatus, Patch},
     source_files::{Pattern, TestSyntax, belongs_to_tests, file_name, is_test, language_of},
-    words::first_group,
 };
 
 /// Lines between a finding and what suppresses it.

@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 
 use super::{Change, QUOTED, words};
 use crate::{
+    expressions::first_group,
     observed::{ChangedFile, DiffLine, FileStatus, LineChange, Patch},
     source_files::{Syntax, TestSyntax},
-    words::first_group,
 };
 
 /// Characters of a line that are read: a longer one is generated, or hostile.

@@ -2,8 +2,9 @@
 
 use std::sync::LazyLock;
 
+use loopgate_core::expressions::Patterns;
 use loopgate_core::{evidence::TestFramework, source_files::Pattern};
-use regex::{Captures, Regex, RegexSet};
+use regex::Captures;
 use serde::Deserialize;
 
 /// Makes the list of files.
@@ -139,22 +140,21 @@ pub(super) struct Row {
     pub tool: usize,
     pub within: Option<Section>,
     pub means: Means,
-    pattern: Regex,
 }
 
 struct Table {
     tools: Vec<Tool>,
     rows: Vec<Row>,
-    set: RegexSet,
+    /// The expressions of the rows.
+    patterns: Patterns,
 }
 
 static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let tools: Vec<Tool> = FILES.iter().map(|(_, text)| toml::from_str(text).expect(PROOF)).collect();
     let fields = || tools.iter().enumerate().flat_map(|(tool, file)| file.row.iter().map(move |row| (tool, row)));
-    // Unicode's word boundaries and classes would cost the automaton; tools write their own words in ASCII.
-    let set = RegexSet::new(fields().map(|(_, row)| &row.pattern)).expect(PROOF);
+    let patterns = Patterns::new(fields().map(|(_, row)| &row.pattern));
     let rows = fields().map(|(tool, row)| Row::new(tool, row)).collect();
-    Table { rows, set, tools }
+    Table { rows, patterns, tools }
 });
 
 impl Row {
@@ -162,12 +162,7 @@ impl Row {
         let whose =
             fields.of.as_ref().map_or(tool, |name| FILES.iter().position(|(file, _)| file == name).expect(PROOF));
         let section = fields.section.map(|part| Means::Section((tool, part)));
-        Self {
-            tool,
-            within: fields.within.map(|part| (whose, part)),
-            means: section.or(fields.means).expect(PROOF),
-            pattern: Regex::new(&fields.pattern).expect(PROOF),
-        }
+        Self { tool, within: fields.within.map(|part| (whose, part)), means: section.or(fields.means).expect(PROOF) }
     }
 
     pub fn tool(&self) -> &'static Tool {
@@ -195,8 +190,8 @@ impl Found<'_> {
 
 /// The first row that matches a line and counts by `counts`.
 pub(super) fn first<'t>(line: &'t str, counts: impl Fn(&Row) -> bool) -> Option<Found<'t>> {
-    let row = TABLE.set.matches(line).into_iter().map(|at| &TABLE.rows[at]).find(|row| counts(row))?;
-    Some(Found { row, captures: row.pattern.captures(line)? })
+    let at = TABLE.patterns.matching(line).into_iter().find(|at| counts(&TABLE.rows[*at]))?;
+    Some(Found { row: &TABLE.rows[at], captures: TABLE.patterns.captures(at, line)? })
 }
 
 #[cfg(test)]

@@ -12,11 +12,11 @@ use super::{
     cause,
     changes::Changes,
     paths::{self, FrameOrigin},
-    patterns::Patterns,
     text,
 };
 use crate::{
     evidence::SourceLocation,
+    expressions::Patterns,
     source_files::{FrameLine, LANGUAGES, is_code, is_test, language_of},
 };
 
