@@ -31,14 +31,17 @@ pub struct Labels<'t>(HashMap<&'t str, usize>);
 
 impl<'t> Labels<'t> {
     /// Learns them from the lines themselves.
-    pub fn of(lines: &[&'t str]) -> Self {
+    pub fn of(lines: impl Iterator<Item = &'t str>) -> Self {
         let mut labels: HashMap<&str, usize> = HashMap::new();
-        for label in lines.iter().filter_map(|line| label(line)) {
-            *labels.entry(label).or_default() += 1;
+        let mut with_text = 0;
+        for line in lines {
+            with_text += usize::from(!line.trim().is_empty());
+            if let Some(label) = label(line) {
+                *labels.entry(label).or_default() += 1;
+            }
         }
         labels.retain(|_, count| *count >= FEW);
         let with_label: usize = labels.values().sum();
-        let with_text = lines.iter().filter(|line| !line.trim().is_empty()).count();
         if with_label as f64 >= with_text as f64 * SHARE { Self(labels) } else { Self::default() }
     }
 
@@ -83,7 +86,7 @@ mod tests {
     #[test]
     fn labels_are_learnt_from_many_lines_that_share_them() {
         let turbo = ["@shop/api:test: FAIL a.test.ts", "@shop/api:test: ", "@shop/api:test:   expected 3", "done"];
-        let labels = Labels::of(&turbo);
+        let labels = Labels::of(turbo.into_iter());
         assert_eq!(turbo.map(|line| labels.strip(line)), ["FAIL a.test.ts", "", "  expected 3", "done"]);
         for own in [
             ["a.py:3: error: x", "a.py:4: error: y", "a.py:5: error: z"],
@@ -91,7 +94,7 @@ mod tests {
             ["[INFO] x", "[INFO] y", "[INFO] z"],
             ["3 | let a", "4 | let b", "5 | let c"],
         ] {
-            let labels = Labels::of(&own);
+            let labels = Labels::of(own.into_iter());
             assert_eq!(own.map(|line| labels.strip(line)), own);
         }
     }

@@ -77,7 +77,7 @@ impl Job<'_> {
         let has_failed = failing.is_none_or(|failing| failing.has_failed);
         let is_of_runner = step.is_of_runner || !self.steps.is_empty();
         let report = (is_of_runner && has_failed)
-            .then(|| read("log of the job", Joined::new(step.tool_lines(&step.lines[output..])), options));
+            .then(|| read("log of the job", joined(step.tool_lines(&step.lines[output..])), options));
         let shown = if has_failed { choose(&step.lines, green) } else { last_lines(&step.lines) };
         let name = match failing {
             Some(failing) => self.steps.get(failing.index).map(|step| &*step.name),
@@ -109,13 +109,11 @@ pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) ->
 impl StepLines<'_> {
     /// What the tools of the step wrote: without labels, and without the runner's words. An action's own errors are its
     /// words about the workflow.
-    fn tool_lines<'l>(&self, lines: &'l [Cow<'_, str>]) -> Vec<&'l str> {
+    fn tool_lines<'l>(&self, lines: &'l [Cow<'_, str>]) -> impl DoubleEndedIterator<Item = &'l str> {
         let runner = if self.is_of_action() { "##[error]" } else { "##[error]Process completed with exit code " };
-        let lines = lines.iter().map(|line| &**line).filter(|line| !line.starts_with(runner));
-        let mut lines: Vec<&str> = lines.map(unmarked).collect();
-        let labels = Labels::of(&lines);
-        lines.iter_mut().for_each(|line| *line = labels.strip(line));
-        lines
+        let lines = lines.iter().filter(move |line| !line.starts_with(runner)).map(|line| unmarked(line));
+        let labels = Labels::of(lines.clone());
+        lines.map(move |line| labels.strip(line))
     }
 
     /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the output;
@@ -129,8 +127,8 @@ impl StepLines<'_> {
                 ..Failure::default()
             });
         }
-        let printed = self.tool_lines(lines);
-        let end = &printed[printed.len() - within_read_end(printed.iter().rev())..];
+        let mut end = first_lines(self.tool_lines(lines).rev());
+        end.reverse();
         let read = failure::read_failure(&end.join("\n"));
         let says_why = read.test_name.is_some()
             || read.source.is_some()
@@ -138,8 +136,7 @@ impl StepLines<'_> {
             || read.error_type != ErrorType::Other
             || read.error_message.lines().next().is_some_and(failure::tells_of_failure);
         let from_best = |best: usize| {
-            let from_best = self.tool_lines(&lines[best..]);
-            let read = failure::read_failure(&from_best[..within_read_end(from_best.iter())].join("\n"));
+            let read = failure::read_failure(&first_lines(self.tool_lines(&lines[best..])).join("\n"));
             let message = read.error_message.lines().take(MESSAGE_LINES).collect::<Vec<_>>().join("\n");
             Failure { error_message: message, ..read }
         };
@@ -148,10 +145,10 @@ impl StepLines<'_> {
     }
 }
 
-/// How many of these lines have at most [`READ_END`] bytes together.
-fn within_read_end<'t>(lines: impl Iterator<Item = &'t &'t str>) -> usize {
+/// The first of these lines, which have at most [`READ_END`] bytes together.
+fn first_lines<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
     let mut room = READ_END;
-    lines.take_while(|line| room.checked_sub(line.len() + 1).map(|left| room = left).is_some()).count()
+    lines.take_while(|line| room.checked_sub(line.len() + 1).map(|left| room = left).is_some()).collect()
 }
 
 /// Lines that are read as one text without being copied into one.
@@ -160,10 +157,8 @@ struct Joined<'t, P> {
     piece: &'t [u8],
 }
 
-impl<'t> Joined<'t, ()> {
-    fn new(lines: Vec<&'t str>) -> Joined<'t, impl Iterator<Item = &'t [u8]>> {
-        Joined { pieces: lines.into_iter().flat_map(|line| [line.as_bytes(), b"\n"]), piece: b"" }
-    }
+fn joined<'t>(lines: impl Iterator<Item = &'t str>) -> impl Read {
+    Joined { pieces: lines.flat_map(|line| [line.as_bytes(), b"\n"]), piece: b"" }
 }
 
 impl<'t, P: Iterator<Item = &'t [u8]>> Read for Joined<'t, P> {

@@ -121,7 +121,8 @@ impl StepLines<'_> {
 /// Cuts the failing step out of a log. `bounds` are those that the text was kept within: groups refine them and never
 /// leave them.
 pub fn cut<'t>(text: &'t str, bounds: Option<&Bounds>) -> StepLines<'t> {
-    let stamped: Vec<&str> = text.lines().collect();
+    let mut stamped = Vec::with_capacity(memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1);
+    stamped.extend(text.lines());
     let job = stamped.iter().find_map(|line| without_stamp(line).strip_prefix("Complete job name: "));
     let is_of_runner = stamped.iter().any(|line| begins(line, HEADER) || begins(line, EXIT));
     let (start, end) = match bounds {
