@@ -124,7 +124,9 @@ async fn carry_out<G: ListObjects>(
     let memory = store.load().await?;
     match command {
         Command::Query(query) => {
-            return show_cards(&unplaced(query.cards(&memory)), &query.seen(&memory));
+            let found = memory.search(&query.words.join(" "));
+            let cards = found.into_iter().filter(|card| query.fits(card)).collect();
+            return show_cards(&unplaced(cards), &query.seen(&memory));
         }
         Command::Patterns => {
             let patterns: Vec<&Card> = memory.cards.values().filter(|card| card.is_pattern()).collect();
@@ -132,9 +134,17 @@ async fn carry_out<G: ListObjects>(
             let document = json!({ "schema": "loopgate.memory-patterns/v1", "patterns": document });
             return output::show(&document, || render::memory_cards(patterns.iter().map(|card| (*card, None))));
         }
-        Command::Stats => return output::show(&stats(&memory), || render::memory_stats(&memory)),
+        Command::Stats => {
+            return output::show(&render::memory_stats_document(&memory), || render::memory_stats(&memory));
+        }
         Command::Advise { files, diff } => {
-            let files = if files.is_empty() { changed(diff.as_deref())? } else { files.clone() };
+            let mut files = files.clone();
+            if files.is_empty() {
+                let (_, changes) = working_tree::changes(Path::new("."), diff.as_deref())?;
+                let unknown = || CliError::bad_data("there is no base to compare with: name one with --diff");
+                let changes = changes.ok_or_else(unknown)?;
+                files.extend(changes.files.known().iter().map(|file| file.path.clone()));
+            }
             let cards = memory.of_files(&files);
             let cards = here.map_or_else(|| unplaced(cards.clone()), |here| placed(&here.root, &cards));
             return show_cards(&cards, &[]);
@@ -173,10 +183,6 @@ async fn carry_out<G: ListObjects>(
 }
 
 impl QueryArguments {
-    fn cards<'m>(&self, memory: &'m Memory) -> Vec<&'m Card> {
-        memory.search(&self.words.join(" ")).into_iter().filter(|card| self.fits(card)).collect()
-    }
-
     fn fits(&self, card: &Card) -> bool {
         let is_file = |file: &String| card.fix.files_modified.contains(file);
         let is_error = |error: &String| card.error_type.as_str().eq_ignore_ascii_case(error);
@@ -236,30 +242,9 @@ fn show_cards(cards: &[(&Card, Option<u32>)], seen: &[&Recurring]) -> CommandRes
     })
 }
 
-fn stats(memory: &Memory) -> serde_json::Value {
-    json!({
-        "schema": "loopgate.memory-stats/v1",
-        "cards": memory.cards.len(),
-        "patterns": memory.cards.values().filter(|card| card.is_pattern()).count(),
-        "recurring": memory.recurring.values().filter(|seen| seen.occurrences > 0).count(),
-        "flaky": memory.recurring.values().filter(|seen| seen.flips > 0).count(),
-        "weeks": memory.weeks,
-        "offers": memory.offers,
-    })
-}
-
-/// The paths that the working tree changes.
-fn changed(base: Option<&str>) -> Result<Vec<String>, CliError> {
-    let (_, changes) = working_tree::changes(Path::new("."), base)?;
-    let changes =
-        changes.ok_or_else(|| CliError::bad_data("there is no base to compare with: name one with --diff"))?;
-    Ok(changes.files.known().iter().map(|file| file.path.clone()).collect())
-}
-
 async fn exported<G: ListObjects>(store: &MemoryStore<'_, G>) -> Result<String, CliError> {
-    let lines = store.lines().await?;
     let mut text = String::new();
-    for line in lines {
+    for line in store.lines().await? {
         text.push_str(&line.to_json()?);
         text.push('\n');
     }

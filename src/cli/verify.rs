@@ -23,7 +23,7 @@ use super::{
 };
 use crate::{
     refs::LocalRepository,
-    render::{self, Detail, Feedback},
+    render::{self, Feedback},
     runner::{self, Changes, Checkout, Interrupt, Plan, Ran, Trial},
 };
 use loopgate_core::{
@@ -31,7 +31,7 @@ use loopgate_core::{
     deciding::{Decision, DecisionWord, decide},
     evidence::{CheckEvidence, CheckKind, Evidence, EvidenceExtent, Outcome},
     failure,
-    observed::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
+    observed::{ChangedFiles, PullRequest, Snapshot},
     policy::{CheckSource, Policy, RequiredTest},
     state::LoopState,
     verdict::{coverage, gather},
@@ -121,7 +121,12 @@ pub(super) async fn verify(
     });
     let checkout = checkout.map_err(CliError::bad_data)?;
     let changed = changes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    let mut policy = policy(arguments, &checkout.root)?;
+    // Gates aside, and only the checks that can be run here.
+    let (mut policy, detected) = working_tree::policy(&checkout.root, arguments.config.as_deref())?;
+    if let Some((is_unconfigured, detected)) = detected {
+        progress::tell_detected(is_unconfigured, &detected);
+    }
+    policy.gates.clear();
     let named: BTreeSet<CheckName> = arguments.checks.iter().cloned().collect();
     let only = Some(&named).filter(|named| !named.is_empty());
     let plan = Plan::new(&policy.verify.checks, only, checkout.root.clone(), arguments.jobs);
@@ -137,7 +142,12 @@ pub(super) async fn verify(
             checkout.root.display()
         )));
     }
-    let base_evidence = arguments.base_evidence.as_deref().map(read_base).transpose()?;
+    let mut base_evidence = None;
+    if let Some(path) = &arguments.base_evidence {
+        let evidence: Evidence = serde_json::from_str(&output::read_text(path)?)
+            .map_err(|error| CliError::bad_data(format!("{} is no evidence of a base: {error}", path.display())))?;
+        base_evidence = Some(gather::base(evidence.head_sha, vec![evidence]));
+    }
     let directory = checkout.root.join(&arguments.evidence);
     // However this process ends, what is left does not look like the evidence of something that did.
     let mut evidence = unfinished(&checkout, &plan, changed.1.as_ref());
@@ -169,16 +179,6 @@ pub(super) async fn verify(
     let feedback = tree.into_iter().fold(feedback, Feedback::of_tree);
     output::write(&directory.join(feedback::FILE), &feedback.written())?;
     Ok(Some(Verified { snapshot, policy, evidence, decision, path, feedback }))
-}
-
-/// The configuration in force here: gates aside, and only the checks that can be run here.
-fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, CliError> {
-    let (mut policy, detected) = working_tree::policy(root, arguments.config.as_deref())?;
-    if let Some((is_unconfigured, detected)) = detected {
-        progress::tell_detected(is_unconfigured, &detected);
-    }
-    policy.gates.clear();
-    Ok(policy)
 }
 
 /// Whether the type of this change asks for the proof that a fix's tests tell the fix from its absence.
@@ -245,13 +245,6 @@ async fn execute(
     }
 }
 
-fn read_base(path: &Path) -> Result<BaseEvidence, CliError> {
-    let text = output::read_text(path)?;
-    let evidence: Evidence = serde_json::from_str(&text)
-        .map_err(|error| CliError::bad_data(format!("{} is no evidence of a base: {error}", path.display())))?;
-    Ok(gather::base(evidence.head_sha, vec![evidence]))
-}
-
 /// The evidence of checks none of which has run yet.
 fn unfinished(checkout: &Checkout, plan: &Plan, changes: Option<&Changes>) -> Evidence {
     let run = ActionsRun::current();
@@ -271,19 +264,16 @@ fn unfinished(checkout: &Checkout, plan: &Plan, changes: Option<&Changes>) -> Ev
 fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, CliError> {
     let path = directory.join("evidence.json");
     let text = serde_json::to_string_pretty(evidence).map_err(CliError::bad_data)?;
-    make_folder(directory)
-        .and_then(|()| std::fs::write(&path, text + "\n"))
-        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))?;
+    let write = || {
+        // A folder that we make is one git need not see. One that was there before belongs to somebody, and stays as it is.
+        if !directory.exists() {
+            std::fs::create_dir_all(directory)?;
+            std::fs::write(directory.join(".gitignore"), "*\n")?;
+        }
+        std::fs::write(&path, text + "\n")
+    };
+    write().map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))?;
     Ok(path)
-}
-
-/// A folder that we make is one git need not see. One that was there before belongs to somebody, and stays as it is.
-fn make_folder(directory: &Path) -> std::io::Result<()> {
-    if directory.exists() {
-        return Ok(());
-    }
-    std::fs::create_dir_all(directory)?;
-    std::fs::write(directory.join(".gitignore"), "*\n")
 }
 
 /// The pull request there is or may be: in the Action with its title and text, elsewhere named after the branch.
@@ -343,11 +333,8 @@ fn report(verified: &Verified) -> Result<(), CliError> {
     match output::format() {
         Format::Github => output::text(render::annotation_commands(view)),
         Format::Human => {
-            let detail = match output::loudness() {
-                Loudness::Verbose => Detail::Whole,
-                Loudness::Quiet | Loudness::Usual => Detail::Usual,
-            };
-            let text = render::terminal_report(decision, snapshot, policy, detail, output::colour());
+            let is_whole = output::loudness() == Loudness::Verbose;
+            let text = render::terminal_report(decision, snapshot, policy, is_whole, output::colour());
             output::text(if actions::is_here() { actions::silenced(&text) } else { text });
             output::line(format_args!("Report: {}", report.display()));
             output::line(format_args!("Evidence: {}", path.display()));

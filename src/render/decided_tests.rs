@@ -25,7 +25,7 @@ macro_rules! shown {
 /// The call for a human, and causes that are only flagged.
 fn calls(story: &Story) -> String {
     let decision = story.last.as_ref().unwrap();
-    let rendered = pull_request(decision, &story.snapshot, &story.policy);
+    let rendered = pull_request(decision, &story.snapshot, &story.policy, None);
     let called = rendered.announcement.map_or_else(
         || "Nobody is called.\n".to_owned(),
         |call| {

@@ -103,6 +103,12 @@ fn facts_of(demo_world: &DemoWorld, played: &Played, elapsed: Duration) -> Resul
     let accepted = deliveries.iter().filter(|delivery| delivery.accepted()).count();
     let requests = github.request_counts();
     let records = files.into_iter().flatten().filter(|(path, _)| path.starts_with("attempts/"));
+    let attempt = |record: Value| {
+        json!({
+            "number": record["attempt"], "head_sha": record["head_sha"], "decision": record["decision"],
+            "score": record["score"], "failed_rules": record["failed_rules"],
+        })
+    };
     let attempts = records.map(|(_, text)| serde_json::from_str(text).map(attempt)).collect::<Result<Vec<_>, _>>()?;
     let gates = state.iter().flat_map(|state| &state.gates);
     let gates = gates.filter(|(_, gate)| gate.status != GateStatus::NotApplicable).map(|(name, gate)| {
@@ -126,14 +132,6 @@ fn facts_of(demo_world: &DemoWorld, played: &Played, elapsed: Duration) -> Resul
         "api_requests": { "total": requests.total, "not_modified": requests.not_modified },
         "elapsed_ms": u64::try_from(elapsed.as_millis()).unwrap_or(u64::MAX),
     }))
-}
-
-/// The fields of an attempt's record that the demo prints.
-fn attempt(record: Value) -> Value {
-    json!({
-        "number": record["attempt"], "head_sha": record["head_sha"], "decision": record["decision"],
-        "score": record["score"], "failed_rules": record["failed_rules"],
-    })
 }
 
 /// Between two things that people do, this much time passes in the story.

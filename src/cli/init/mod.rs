@@ -98,12 +98,6 @@ impl ActionReference {
         let path = self.0.split('@').next().unwrap_or_default();
         path.match_indices('/').nth(1).map_or(path, |(at, _)| &path[..at])
     }
-
-    /// Whether it names a commit, which never changes. The owner of a tag or a branch can move it.
-    fn is_pinned(&self) -> bool {
-        let reference = self.0.rsplit('@').next().unwrap_or_default();
-        reference.len() == 40 && reference.chars().all(|c| c.is_ascii_hexdigit())
-    }
 }
 
 /// A file to write.
@@ -354,10 +348,15 @@ fn next_steps(
 ) -> Vec<String> {
     let action = arguments.action();
     let is_named = |action: &&ActionReference| files.iter().any(|(file, _)| file.text.contains(&action.0));
+    // A commit never changes. The owner of a tag or a branch can move it.
+    let moves = |action: &&ActionReference| {
+        let reference = action.0.rsplit('@').next().unwrap_or_default();
+        reference.len() != 40 || !reference.chars().all(|c| c.is_ascii_hexdigit())
+    };
     let tests = |kind: CheckKind| kind.is_of_tests() || kind == CheckKind::Coverage;
     let is_tested = ci.followed.iter().any(|job| tests(job.kind));
     let model = context! {
-        tag => action.as_ref().filter(is_named).filter(|action| !action.is_pinned()).map(|action| &action.0),
+        tag => action.as_ref().filter(is_named).filter(moves).map(|action| &action.0),
         agents => arguments.agents,
         install => agents::install(action.as_ref()),
         copilot => agents::COPILOT,

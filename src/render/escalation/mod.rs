@@ -63,17 +63,13 @@ pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &
     let budget = LIMIT - marker.len() - 1;
     let note = match own.map(|source| render_own(source, subject, escalation, budget)) {
         Some(Ok(report)) => return format!("{marker}\n{report}"),
-        Some(Err(problem)) => Some(problem),
-        None => None,
-    };
-    let note = note.map(|problem| {
-        format!(
+        Some(Err(problem)) => format!(
             "\n> The template {} was not used: {}. This is the built-in one.\n",
             code(&subject.policy.escalation.template),
             short_text(&problem, 300)
-        )
-    });
-    let note = note.unwrap_or_default();
+        ),
+        None => String::new(),
+    };
     let built_in = |detail| templates::render("escalation.md", variables(subject, escalation, detail));
     let mut reports = DETAILS.into_iter().map(built_in);
     let report = reports.find(|report| report.len() + note.len() <= budget);

@@ -47,14 +47,15 @@ pub(super) fn variables(subject: &Subject<'_>, escalation: &EscalationView, deta
     let (view, next, snapshot) = (&subject.decision.view, &subject.decision.next, subject.snapshot);
     let links = Links::of(snapshot);
     let section = |wanted: ReportSection, text: Markdown| {
-        let included = subject.policy.escalation.include_in_report.contains(&wanted);
-        if included { text } else { Markdown::default() }
+        if subject.policy.escalation.include_in_report.contains(&wanted) { text } else { Markdown::default() }
     };
     let causes = failure_card::causes(&view.failures);
     let shown = causes.get(..detail.failures).unwrap_or(&causes);
     let (first, further) = shown.split_at(shown.len().min(ANALYSED));
     let weakened = Shown::first(10, &view.tampering, |one| tests_of_base::weakened(one, snapshot));
     let rows = Shown::first(40, &view.checks, |check| check_table::row(check, &links));
+    let hidden = escalation.history.len().saturating_sub(15);
+    let attempts: Vec<_> = escalation.history.iter().skip(hidden).map(|attempt| attempt_row(attempt, &links)).collect();
     let trigger = words::trigger(escalation.trigger);
     let recognised = escalation.cause.as_ref().map(|cause| short_text(&reason("cause", cause), 500));
     let best = escalation.best.as_ref().map(|(attempt, sha, score)| {
@@ -76,7 +77,8 @@ pub(super) fn variables(subject: &Subject<'_>, escalation: &EscalationView, deta
         max_retries => next.failures.max_retries,
         stage => view.stage.as_str(),
         time_in_failure => time_in_failure(subject, escalation),
-        retry_history => retry_history(escalation, &links),
+        // The attempts as a table, where there were several; what was tried in each stands above it.
+        retry_history => markdown("escalation", &"attempts", context! { hidden, rows => attempts }),
         pattern_detected => recognised.unwrap_or_default(),
         question => markdown("escalation", &"question", context! { asked => asked(escalation), options => options(escalation) }),
         human_action_needed => Markdown::ours(word("human_action", escalation.trigger.as_str())),
@@ -217,12 +219,10 @@ fn blocked_because(escalation: &EscalationView) -> Markdown {
 
 /// Which attempt it was; what failed stands at the top.
 fn last_failure(subject: &Subject<'_>, escalation: &EscalationView, links: &Links) -> Markdown {
-    let last = escalation.history.iter().rev().find(|attempt| attempt.result == VerificationResult::Fail);
-    let told = |last: &AttemptDigest| {
-        let since = time_in_failure(subject, escalation);
-        format!("attempt {} at {}; failing for {since}", last.number, links.commit(last.head_sha))
-    };
-    Markdown::ours(last.map_or_else(|| "none".to_owned(), told))
+    let last = escalation.history.iter().rfind(|attempt| attempt.result == VerificationResult::Fail);
+    let Some(AttemptDigest { number, head_sha, .. }) = last else { return Markdown::ours("none") };
+    let since = time_in_failure(subject, escalation);
+    Markdown::ours(format!("attempt {number} at {}; failing for {since}", links.commit(*head_sha)))
 }
 
 /// Since the first failing attempt after the last one that passed.
@@ -230,13 +230,6 @@ fn time_in_failure(subject: &Subject<'_>, escalation: &EscalationView) -> String
     let failing = escalation.history.iter().rev().take_while(|attempt| attempt.result == VerificationResult::Fail);
     let since = failing.last().map_or(subject.decision.next.created_at, |attempt| attempt.at);
     words::span(u64::try_from((escalation.since - since).num_milliseconds()).unwrap_or(0))
-}
-
-/// The attempts as a table, where there were several; what was tried in each stands above it.
-fn retry_history(escalation: &EscalationView, links: &Links) -> Markdown {
-    let hidden = escalation.history.len().saturating_sub(15);
-    let rows: Vec<_> = escalation.history.iter().skip(hidden).map(|attempt| attempt_row(attempt, links)).collect();
-    markdown("escalation", &"attempts", context! { hidden, rows })
 }
 
 /// The patch of the file the failures point at, else of the file with most changes. Of a change that weakens tests, the
