@@ -70,14 +70,17 @@ pub async fn run(agent: Agent) -> CommandResult {
     let folder = input.cwd.or_else(|| input.workspace_roots.into_iter().next());
     let folder = folder.or_else(|| std::env::current_dir().ok()).filter(|_| !was_ended);
     if let Some(reason) = held(folder).await {
-        // What makes the agent go on, in its own format.
-        let answer = match agent {
-            Agent::ClaudeCode | Agent::Codex => json!({ "decision": "block", "reason": reason }),
-            Agent::Cursor => json!({ "followup_message": reason }),
-        };
-        output::document(&answer.to_string());
+        output::document(&answer(agent, &reason).to_string());
     }
     Ok(exit::OK)
+}
+
+/// What makes the agent go on, in its own format.
+fn answer(agent: Agent, reason: &str) -> Value {
+    match agent {
+        Agent::ClaudeCode | Agent::Codex => json!({ "decision": "block", "reason": reason }),
+        Agent::Cursor => json!({ "followup_message": reason }),
+    }
 }
 
 /// Why the agent is to go on; none where it may stop.

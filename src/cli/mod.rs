@@ -43,7 +43,7 @@ use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use loopgate_core::RepoName;
-use output::{ColourChoice, Format, Loudness, PrintOptions};
+use output::{Format, GlobalOptions};
 
 /// `1.0.0 (commit 0123456789ab, x86_64-unknown-linux-gnu)`; see `build.rs`.
 const VERSION: &str =
@@ -53,25 +53,8 @@ const VERSION: &str =
 #[derive(Debug, Parser)]
 #[command(name = "loopgate", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
 struct Cli {
-    /// How results are printed
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
-    format: Format,
-
-    /// Work as if started in this directory
-    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
-    directory: Option<PathBuf>,
-
-    /// Tell nothing but results and errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    quiet: bool,
-
-    /// Show what checks print while they run
-    #[arg(short, long, global = true)]
-    verbose: bool,
-
-    /// When results are coloured
-    #[arg(long = "color", global = true, value_enum, default_value_t, value_name = "WHEN")]
-    colour: ColourChoice,
+    #[command(flatten)]
+    options: GlobalOptions,
 
     #[command(subcommand)]
     command: Command,
@@ -206,7 +189,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
         }
     };
-    let annotates = cli.format == Format::Github || actions::is_here();
+    let annotates = cli.options.format == Format::Github || actions::is_here();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CliError::unavailable(format!("no threads to run on: {error}")));
     let ended = runtime.and_then(|runtime| {
@@ -229,21 +212,16 @@ pub fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> CommandResult {
-    let loudness = match (cli.quiet, cli.verbose) {
-        (true, _) => Loudness::Quiet,
-        (_, true) => Loudness::Verbose,
-        (false, false) => Loudness::Usual,
-    };
     // What speaks a protocol on standard output prints nothing for people there.
-    let format = if matches!(cli.command, Command::Mcp) { Format::Json } else { cli.format };
-    let _ = output::PRINT_OPTIONS.set(PrintOptions { format, loudness, colour: cli.colour });
+    let format = if matches!(cli.command, Command::Mcp) { Format::Json } else { cli.options.format };
+    let _ = output::OPTIONS.set(GlobalOptions { format, ..cli.options.clone() });
     if format == Format::Github && !matches!(cli.command, Command::Verify(_) | Command::CheckConfig(_)) {
         return Err(CliError::usage("`--format github` is known to verify and check-config alone"));
     }
     if actions::is_here() {
         actions::hide_from_checks();
     }
-    if let Some(directory) = &cli.directory {
+    if let Some(directory) = &cli.options.directory {
         let refused = |error| CliError::usage(format!("{} cannot be worked in: {error}", directory.display()));
         std::env::set_current_dir(directory).map_err(refused)?;
     }

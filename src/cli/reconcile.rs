@@ -101,8 +101,7 @@ struct Run<'a> {
 impl Run<'_> {
     async fn go(self) -> Result<ReconcileReport, CliError> {
         let client = self.github.client(None);
-        let event = self.arguments.event.clone();
-        let mut report = ReconcileReport { schema: "loopgate.reconcile/v1", event, ..ReconcileReport::default() };
+        let mut report = ReconcileReport::new(&self.arguments.event);
         let (targets, mut hints) = match self.routed(&client).await? {
             InWorkflow::Look { targets, hints } => (targets, hints),
             InWorkflow::Irrelevant(why) => {
@@ -337,6 +336,10 @@ fn looked(repository: &RepoName, number: PrNumber, ended: Ended) -> Value {
 }
 
 impl ReconcileReport {
+    fn new(event: &str) -> Self {
+        Self { schema: "loopgate.reconcile/v1", event: event.to_owned(), ..Self::default() }
+    }
+
     fn failed(&self) -> bool {
         self.merge_groups.iter().chain(&self.pull_requests).any(|row| row["result"] == "failed")
     }

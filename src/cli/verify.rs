@@ -17,7 +17,7 @@ use super::{
     exit,
     exit::FailOn,
     feedback, output,
-    output::{Format, Loudness},
+    output::Format,
     progress,
     working_tree::{self, CONFIGURATION, Shown},
 };
@@ -333,7 +333,7 @@ fn report(verified: &Verified) -> Result<(), CliError> {
     match output::format() {
         Format::Github => output::text(render::annotation_commands(view)),
         Format::Human => {
-            let is_whole = output::loudness() == Loudness::Verbose;
+            let is_whole = output::options().verbose;
             let text = render::terminal_report(decision, snapshot, policy, is_whole, output::colour());
             output::text(if actions::is_here() { actions::silenced(&text) } else { text });
             output::line(format_args!("Report: {}", report.display()));

@@ -297,11 +297,11 @@ mod merge_group_tests {
 
     #[test]
     fn a_group_is_as_good_as_its_worst_member() {
-        use VerifiedBy::{Group, PullRequest};
-        let good = member(12, &[], SUCCESS, Group);
-        let own = member(13, &[], SUCCESS, PullRequest);
-        let waits = member(14, &["security", "deploy"], CheckRunPlan::InProgress, Group);
-        let silent = member(15, &[], CheckRunPlan::InProgress, PullRequest);
+        let (group, pull_request) = (true, false);
+        let good = member(12, &[], SUCCESS, group);
+        let own = member(13, &[], SUCCESS, pull_request);
+        let waits = member(14, &["security", "deploy"], CheckRunPlan::InProgress, group);
+        let silent = member(15, &[], CheckRunPlan::InProgress, pull_request);
         let groups = [
             said(&[good.clone(), own], &[]),
             said(&[good.clone(), waits], &[]),

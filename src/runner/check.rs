@@ -266,10 +266,7 @@ impl Gathered<'_> {
             return;
         }
         let options = ReadOptions { keep: 0, ..ReadOptions::default() };
-        let (directory, started) = (self.job.directory, self.started);
-        let is_fresh = |path: &PathBuf| path.is_file() && is_newer(path, started);
-        let first = |names: &&[&str]| names.iter().map(|name| directory.join(name)).find(is_fresh);
-        for path in USUAL_COVERAGE.iter().filter_map(first) {
+        for path in usual_coverage(self.job.directory, |path| is_newer(path, self.started)) {
             let mut report = loopgate_reports::read_file(&path, &options);
             if report.is_whole && report.coverage.is_some() {
                 self.add_coverage(&path, report.coverage.take());
@@ -374,6 +371,12 @@ const USUAL_COVERAGE: [&[&str]; 9] = [
     &["coverage.out", "cover.out", "coverage.txt"],
     &["build/logs/clover.xml", "clover.xml"],
 ];
+
+/// Coverage reports in the usual places below a directory that a predicate takes for fresh.
+fn usual_coverage(directory: &Path, is_fresh: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
+    let is_there = |path: &PathBuf| path.is_file() && is_fresh(path);
+    USUAL_COVERAGE.iter().filter_map(|names| names.iter().map(|name| directory.join(name)).find(is_there)).collect()
+}
 
 #[cfg(test)]
 mod tests {

@@ -141,7 +141,7 @@ mod tests {
             ("fix(a): short", "fix(a): short"),
             (
                 "fix(sums): handle a zero divisor before this line, and decide there what the result is",
-                "fix(sums): handle a zero divisor before this line",
+                "fix(sums): handle a zero divisor before this line, and decide there…",
             ),
             (
                 "fix(a): one, two or more words that nobody has put a comma into for all their length",
