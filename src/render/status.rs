@@ -33,12 +33,14 @@ pub(super) fn comment(subject: &Subject<'_>) -> String {
 /// A text with the document for programs; `None` if even the shortest is too long. `not_annotated` places have no
 /// annotation.
 pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not_annotated: usize) -> Option<String> {
-    let whole = Document::of(subject);
+    // Both take time to make, and are the same at every length.
+    let (whole, answers) = (Document::of(subject), Vec::from_iter(answers::answers(subject)));
     fitted(name, limit, |brevity| {
         let mut document = whole.clone();
         // It repeats what people read, so it is the first to be shortened.
         while brevity.0 > 0 && document.shorten() {}
-        context! { machine => document.fenced(), not_annotated, ..model(subject, brevity) }
+        let answers = Shown::first(brevity.of(10, 2), &answers, Value::clone);
+        context! { machine => document.fenced(), not_annotated, answers, ..model(subject, brevity) }
     })
 }
 
@@ -127,7 +129,6 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         capabilities => Serde(capabilities),
         replies => Shown::first(some(20), view.replies.iter().rev(), answers::line),
         unmatched => unmatched(subject).keep(some(60)),
-        answers => Shown::first(some(10), answers::answers(subject), |answer| answer),
         warnings => Shown::first(some(30), &view.warnings, |warning| warning::sentence(warning, &links)),
         iteration => Iteration::of(subject).map(|iteration| fence("text", &iteration.head.join("\n"))),
         state_place => summary::state_place(subject).in_markdown(),

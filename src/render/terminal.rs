@@ -119,7 +119,16 @@ fn last_words(check: &CheckView, failures: &[FailureView]) -> Option<Value> {
 fn standing(check: &CheckView) -> (&'static str, String) {
     let name = messages::variant_name(&check.standing);
     let beside = match &check.standing {
-        CheckStanding::Done(evidence) => return ended(evidence),
+        CheckStanding::Done(evidence) => {
+            let mark = match evidence.outcome {
+                Outcome::Passed => "✓",
+                outcome if outcome.is_failure() => "✗",
+                _ => "-",
+            };
+            let because = evidence.skipped_because.as_deref().filter(|_| evidence.outcome == Outcome::Skipped);
+            let because = because.map(|because| format!(": {}", line(because))).unwrap_or_default();
+            return (mark, format!("{}{because}", word("outcome", evidence.outcome.as_str())));
+        }
         CheckStanding::AwaitsRelease { job, cause, .. } => return ("…", line(&words::skipped_job(job, cause))),
         CheckStanding::Skipped { by, reason } => format!(" by {by}: {}", line(reason)),
         CheckStanding::Lost { legs } => format!(": {}", line(&messages::lost_jobs(legs))),
@@ -127,17 +136,6 @@ fn standing(check: &CheckView) -> (&'static str, String) {
         _ => String::new(),
     };
     (word("standing_mark", &name), format!("{}{beside}", word("standing", &name)))
-}
-
-fn ended(evidence: &CheckEvidence) -> (&'static str, String) {
-    let mark = match evidence.outcome {
-        Outcome::Passed => "✓",
-        outcome if outcome.is_failure() => "✗",
-        _ => "-",
-    };
-    let because = evidence.skipped_because.as_deref().filter(|_| evidence.outcome == Outcome::Skipped);
-    let because = because.map(|because| format!(": {}", line(because))).unwrap_or_default();
-    (mark, format!("{}{because}", word("outcome", evidence.outcome.as_str())))
 }
 
 fn failure<'a>(cause: &Cause<'a>, said: &mut Said<'a>) -> Value {

@@ -242,16 +242,12 @@ impl Reading {
         document.ended.is_some() || document.r#final && self.currency == Currency::Current
     }
 
-    /// Whether a check of the head has failed through the change itself.
-    pub fn fails_for_certain(&self) -> bool {
-        let own = Some(Blame::PrCode.as_str());
-        self.currency == Currency::Current
-            && self.feedback.document.failures.iter().any(|one| one.blame.as_deref() == own)
-    }
-
     /// Whether what is waited for has come.
     pub fn reaches(&self, until: Until) -> bool {
-        self.is_final() || until == Until::FirstCertain && self.fails_for_certain()
+        // A check of the head may have failed through the change itself.
+        let own = Some(Blame::PrCode.as_str());
+        let is_certain = || self.feedback.document.failures.iter().any(|one| one.blame.as_deref() == own);
+        self.is_final() || until == Until::FirstCertain && self.currency == Currency::Current && is_certain()
     }
 
     /// What was decided; while it is not final, to wait.
