@@ -25,7 +25,7 @@ use loopgate_reports::{
 };
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum InspectCommand {
     /// What test, lint and coverage reports say: totals for each file and overall, failures with their place
     Report {
         /// The reports, in any of the formats that are read; recognised by content
@@ -67,22 +67,22 @@ pub enum Command {
     },
 }
 
-pub async fn run(command: &Command) -> CommandResult {
+pub async fn run(command: &InspectCommand) -> CommandResult {
     match command {
-        Command::Report { files } => match files.iter().find(|file| !file.exists() || file.is_dir()) {
+        InspectCommand::Report { files } => match files.iter().find(|file| !file.exists() || file.is_dir()) {
             Some(file) => Err(CliError::bad_data(format!("{} is no file", file.display()))),
             None => output::show_as_yaml(&loopgate_reports::inspect(files)),
         },
-        Command::Comment { file, gates, bot } => {
+        InspectCommand::Comment { file, gates, bot } => {
             let gates: BTreeSet<GateName> = match gates.as_slice() {
                 [] => config::presets().gates.into_keys().collect(),
                 named => named.iter().cloned().collect(),
             };
             output::show_as_yaml(&gate::inspect(&output::read_text(file)?, bot, &gates))
         }
-        Command::State { what } => state(what.as_deref()).await,
-        Command::Config { file, organisation } => settings(file, organisation.as_deref()),
-        Command::Failure { file } => explain(file),
+        InspectCommand::State { what } => state(what.as_deref()).await,
+        InspectCommand::Config { file, organisation } => settings(file, organisation.as_deref()),
+        InspectCommand::Failure { file } => explain(file),
     }
 }
 

@@ -22,16 +22,16 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct MemoryArguments {
     /// The repository on GitHub, instead of the one here
     #[arg(long, value_name = "OWNER/REPO", global = true)]
     repository: Option<RepoName>,
     #[command(subcommand)]
-    command: Command,
+    command: MemoryCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum MemoryCommand {
     /// Failures that are known, and what fixed them
     Query(QueryArguments),
     /// Fixes that worked in two runs or more
@@ -99,7 +99,7 @@ struct QueryArguments {
     since: Option<NaiveDate>,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &MemoryArguments) -> CommandResult {
     let here = Checkout::around(Path::new(".")).ok();
     let configured = here.as_ref().and_then(|checkout| working_tree::policy(&checkout.root, None).ok());
     let days = configured.map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory).retention_days;
@@ -118,26 +118,26 @@ async fn carry_out<G: ListObjects>(
     objects: &G,
     retention: Retention,
     here: Option<&Checkout>,
-    command: &Command,
+    command: &MemoryCommand,
 ) -> CommandResult {
     let store = &MemoryStore::new(objects, retention, Utc::now());
     let memory = store.load().await?;
     match command {
-        Command::Query(query) => {
+        MemoryCommand::Query(query) => {
             let found = memory.search(&query.words.join(" "));
             let cards = found.into_iter().filter(|card| query.fits(card)).collect();
             return show_cards(&unplaced(cards), &query.seen(&memory));
         }
-        Command::Patterns => {
+        MemoryCommand::Patterns => {
             let patterns: Vec<&Card> = memory.cards.values().filter(|card| card.is_pattern()).collect();
             let document: Vec<Value> = patterns.iter().map(|card| card.pattern()).collect();
             let document = json!({ "schema": "loopgate.memory-patterns/v1", "patterns": document });
             return output::show(&document, || render::memory_cards(patterns.iter().map(|card| (*card, None))));
         }
-        Command::Stats => {
+        MemoryCommand::Stats => {
             return output::show(&render::memory_stats_document(&memory), || render::memory_stats(&memory));
         }
-        Command::Advise { files, diff } => {
+        MemoryCommand::Advise { files, diff } => {
             let mut files = files.clone();
             if files.is_empty() {
                 let (_, changes) = working_tree::changes(Path::new("."), diff.as_deref())?;
@@ -149,26 +149,26 @@ async fn carry_out<G: ListObjects>(
             let cards = here.map_or_else(|| unplaced(cards.clone()), |here| placed(&here.root, &cards));
             return show_cards(&cards, &[]);
         }
-        Command::Forget { id } => {
+        MemoryCommand::Forget { id } => {
             let lines = store.forget(*id).await?;
             output::note_line(format!(
                 "forgotten in {lines} lines; GitHub may keep what nothing points at for a while"
             ));
         }
-        Command::WontFix { id } => {
+        MemoryCommand::WontFix { id } => {
             if !store.give_up(*id).await? {
                 return Err(CliError::bad_data(format!("no failure {id} is remembered")));
             }
         }
-        Command::Clear { yes, archive } => clear(store, *yes, archive.as_deref()).await?,
-        Command::Export { file } => {
+        MemoryCommand::Clear { yes, archive } => clear(store, *yes, archive.as_deref()).await?,
+        MemoryCommand::Export { file } => {
             let text = exported(store).await?;
             match file {
                 Some(file) => output::write(file, &text)?,
                 None => output::text(text),
             }
         }
-        Command::Import { file } => {
+        MemoryCommand::Import { file } => {
             let text = output::read_text(file)?;
             let lines = MemoryLine::read_all(&text);
             let (count, of) = (lines.len(), text.lines().filter(|line| !line.trim().is_empty()).count());

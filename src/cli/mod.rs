@@ -63,10 +63,10 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the configured checks here, evaluate them, and write the evidence
-    Verify(verify::Arguments),
+    Verify(verify::VerifyArguments),
     /// Work on a task here until it passes: run the checks, call the fixer, again
     #[command(subcommand)]
-    Loop(reflex::Command),
+    Loop(reflex::LoopCommand),
     /// Decide one iteration: YAML in, YAML out
     Decide {
         /// The document to decide; - reads standard input
@@ -74,7 +74,7 @@ enum Command {
         file: PathBuf,
     },
     /// Register Loopgate as a GitHub App, with the help of your browser
-    Setup(setup::Arguments),
+    Setup(setup::SetupArguments),
     /// Find out what keeps Loopgate from working, on GitHub and here, and what to do about it
     Doctor {
         /// A repository to examine too
@@ -82,9 +82,9 @@ enum Command {
         repository: Option<RepoName>,
     },
     /// Receive webhooks and look after the pull requests of every installation
-    Serve(serve::Arguments),
+    Serve(serve::ServeArguments),
     /// Look after the pull requests that a workflow's event concerns, without a server
-    Reconcile(reconcile::Arguments),
+    Reconcile(reconcile::ReconcileArguments),
     /// Ask a running server whether it is alive; for container health checks
     Health {
         /// The server's webhook address; an unspecified host is asked on the loopback
@@ -96,11 +96,11 @@ enum Command {
     /// Ask a running server to reconcile pull requests whose webhooks were lost
     Resync(operate::ResyncArguments),
     /// Write a configuration for the project here, and the workflows that run it
-    Init(init::Arguments),
+    Init(init::InitArguments),
     /// Check a configuration file and say where it is wrong
-    CheckConfig(check_config::Arguments),
+    CheckConfig(check_config::CheckConfigArguments),
     /// What keeps a pull request, or the working tree, from being ready; for its fixer
-    Feedback(feedback::Arguments),
+    Feedback(feedback::FeedbackArguments),
     /// Answer the stop hook of a coding agent: may it end its turn?
     AgentStop {
         /// The agent whose hook it is
@@ -108,31 +108,31 @@ enum Command {
         agent: agent_stop::Agent,
     },
     /// Say that a failure is not yours to fix, for a person to settle
-    Dispute(dispute::Arguments),
+    Dispute(dispute::DisputeArguments),
     /// Settle a dispute on a pull request: the test is right, the code is, or neither
     Settle(dispute::SettleArguments),
     /// Answer programs that speak the Model Context Protocol, on standard input and output
     Mcp,
     /// Check offline, by its signed statement, whether a merge rests on what was tested and approved
-    VerifyMerge(verify_merge::Arguments),
+    VerifyMerge(verify_merge::VerifyMergeArguments),
     /// Why is a pull request where it is, and who can open its gates?
-    Explain(explain::Arguments),
+    Explain(explain::ExplainArguments),
     /// What runs come to: attempts, escalations, coverage, time, against the targets
-    Metrics(metrics::Arguments),
+    Metrics(metrics::MetricsArguments),
     /// Tell what Loopgate would have done on a repository's last pull requests; nothing is written there
-    Try(try_history::Arguments),
+    Try(try_history::TryArguments),
     /// What would have differed under another configuration?
-    WhatIf(what_if::Arguments),
+    WhatIf(what_if::WhatIfArguments),
     /// Write a recorded run in the shape of another tool's documents
-    Export(export::Arguments),
+    Export(export::ExportArguments),
     /// What failed before in a repository, and what fixed it
-    Memory(memory::Arguments),
+    Memory(memory::MemoryArguments),
     /// What does Loopgate understand by this?
     #[command(subcommand)]
-    Inspect(inspect::Command),
+    Inspect(inspect::InspectCommand),
     /// Watch a pull request's whole life on a simulated GitHub, without an account
     #[cfg(feature = "demo")]
-    Demo(demo::Arguments),
+    Demo(demo::DemoArguments),
     /// Print a completion script for a shell
     Completions {
         /// The shell to complete in

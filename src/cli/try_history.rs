@@ -19,7 +19,7 @@ use loopgate_core::{RepoName, Timestamp, observed::ExternalCheck, policy::Policy
 const FORM: &str = "4";
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct TryArguments {
     /// The repository on GitHub
     #[arg(value_name = "OWNER/REPO")]
     repository: RepoName,
@@ -37,7 +37,7 @@ pub struct Arguments {
     html: Option<PathBuf>,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &TryArguments) -> CommandResult {
     let (name, text) = match &arguments.config {
         Some(file) => output::read_named(file)?,
         None => ("presets".to_owned(), "version: 1\n".to_owned()),
@@ -67,7 +67,7 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
 
 /// What was tried, and why it ended early.
 async fn read(
-    arguments: &Arguments,
+    arguments: &TryArguments,
     policy: impl Fn(&[ExternalCheck]) -> Policy,
     kept: &TryCache,
 ) -> Result<(Vec<Tried>, Option<String>), CliError> {

@@ -19,12 +19,12 @@ use super::{
     feedback, output,
     output::Format,
     progress,
-    working_tree::{self, CONFIGURATION, Shown},
+    working_tree::{self, CONFIGURATION, ShownCommits},
 };
 use crate::{
     refs::LocalRepository,
     render::{self, Feedback},
-    runner::{self, Changes, Checkout, Interrupt, Plan, Ran, Trial},
+    runner::{self, Changes, Checkout, Interrupt, Plan, Ran, TestTrial},
 };
 use loopgate_core::{
     CheckName, Sha, Timestamp,
@@ -38,7 +38,7 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct VerifyArguments {
     /// Run only these checks, and what they need
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     checks: Vec<CheckName>,
@@ -69,7 +69,7 @@ pub struct Arguments {
     fail_on: Option<FailOn>,
 }
 
-impl Arguments {
+impl VerifyArguments {
     /// These checks alone, or all if there are none, against this base; the rest as on a command line that says nothing
     /// of it.
     pub(super) fn of(checks: Vec<CheckName>, base: Option<String>) -> Result<Self, CliError> {
@@ -92,7 +92,7 @@ pub(super) struct Verified {
 /// The report for people, beside the evidence.
 const REPORT: &str = "report.md";
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &VerifyArguments) -> CommandResult {
     let Some(verified) = verify(arguments, runner::asked_to_stop()).await? else {
         output::note_line("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
@@ -110,7 +110,7 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
 
 /// Runs the checks, decides, and writes everything down; none where it was stopped.
 pub(super) async fn verify(
-    arguments: &Arguments,
+    arguments: &VerifyArguments,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Option<Verified>, CliError> {
     let here = std::env::current_dir()?;
@@ -202,7 +202,7 @@ async fn ask_analyzer(command: &str, root: &Path, files: &ChangedFiles, ran: &mu
 
 /// Runs the checks, and the tests of the change beside them, into their evidence, which is whole unless it was stopped.
 async fn execute(
-    arguments: &Arguments,
+    arguments: &VerifyArguments,
     plan: &Plan,
     checkout: &Checkout,
     (base, changes): &(Option<String>, Option<Changes>),
@@ -224,7 +224,7 @@ async fn execute(
             CheckSource::Command(command) if check.kind == CheckKind::Test => Some((name, command)),
             CheckSource::Command(_) | CheckSource::External(_) | CheckSource::Reviewer(_) => None,
         });
-        let trial = Trial { root: &checkout.root, base: changes.merge_base, files, checks: checks.collect() };
+        let trial = TestTrial { root: &checkout.root, base: changes.merge_base, files, checks: checks.collect() };
         if asks_for_proof(checkout, changes, base.as_deref(), policy) {
             output::note_line("running the tests of this change on the base and on the head");
             evidence.regression_proof = Some(runner::prove(&trial, interrupt.clone()).await);
@@ -278,7 +278,7 @@ fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, CliError> {
 
 /// The pull request there is or may be: in the Action with its title and text, elsewhere named after the branch.
 fn pull_request(checkout: &Checkout, base: Option<&str>, base_sha: Sha, at: Timestamp) -> PullRequest {
-    let shown = Shown { head: checkout.head, tree: checkout.tree, base: base_sha };
+    let shown = ShownCommits { head: checkout.head, tree: checkout.tree, base: base_sha };
     let words = ActionsRun::current().and_then(|run| run.words);
     let (title, body) = words.unwrap_or_else(|| (working_tree::branch(checkout), String::new()));
     PullRequest { body, ..working_tree::pull_request(checkout, shown, base, title, at) }

@@ -23,7 +23,7 @@ use loopgate_core::{RepoName, policy::Policy, replay::WhatIf};
 const MOST: usize = 100;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct WhatIfArguments {
     /// The repository on GitHub [default: that of the remote `origin`]
     #[arg(value_name = "OWNER/REPO")]
     repository: Option<RepoName>,
@@ -35,7 +35,7 @@ pub struct Arguments {
     since: TimeDelta,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &WhatIfArguments) -> CommandResult {
     let (name, text) = output::read_named(&arguments.config)?;
     let policy = config::parse(&name, &text).map_err(CliError::bad_data)?;
     let named = arguments.repository.as_ref();

@@ -151,7 +151,7 @@ pub(super) fn branch(checkout: &Checkout) -> String {
 
 /// The commits that are shown.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shown {
+pub(super) struct ShownCommits {
     pub head: Sha,
     pub tree: Sha,
     pub base: Sha,
@@ -160,7 +160,7 @@ pub(super) struct Shown {
 /// The pull request there is or may be.
 pub(super) fn pull_request(
     checkout: &Checkout,
-    shown: Shown,
+    shown: ShownCommits,
     base_branch: Option<&str>,
     title: String,
     created_at: Timestamp,

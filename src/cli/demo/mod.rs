@@ -41,7 +41,7 @@ use loopgate_core::{
 use loopgate_simulator::{Config, PullState, Role, Simulator};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct DemoArguments {
     /// Play it without pauses [default: where the output is no terminal]
     #[arg(long)]
     fast: bool,
@@ -56,7 +56,7 @@ pub struct Arguments {
 }
 
 /// Plays the story. The exit code is 0 only if it ended as planned.
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &DemoArguments) -> CommandResult {
     let json = arguments.json || output::format() == Format::Json;
     if json && arguments.serve {
         return Err(CliError::usage("--serve is for people: it has no JSON"));
@@ -152,7 +152,7 @@ impl DemoWorld {
     /// With the address of GitHub's pages, where there are any.
     pub async fn open(pages_url: Option<String>) -> Result<Self, CliError> {
         let github = Simulator::start(Config { pace: PACE, pages_url, ..Config::default() }).await?;
-        let repo = github.create_repo("acme/widgets", story::REPOSITORY)?;
+        let repo = story::repository(&github)?;
         let team = github.admin().add_team("acme/Security", &["bob"])?;
         github.admin().grant_team(&team, &repo, Role::Write)?;
         github.admin().add_user(AGENT)?;
