@@ -72,7 +72,7 @@ async fn cpu_of_a_large_pull_request() {
     let now = world.clock.now();
     let decision = loopgate_core::deciding::decide(snapshot, &state, policy, now);
     let decide = mean(|| drop(black_box(loopgate_core::deciding::decide(black_box(snapshot), &state, policy, now))));
-    let render = mean(|| drop(black_box(render::pull_request(black_box(&decision), snapshot, policy))));
+    let render = mean(|| drop(black_box(render::pull_request(black_box(&decision), snapshot, policy, None))));
     println!(
         "decide {:.2} ms, render {:.2} ms, both {:.2} ms (budget 2)",
         decide * 1e3,

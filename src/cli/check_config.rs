@@ -19,7 +19,7 @@ use crate::{
 use loopgate_core::RepoName;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct CheckConfigArguments {
     /// The file to check; - reads standard input [default: .github/loopgate.yml]
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
@@ -31,7 +31,7 @@ pub struct Arguments {
     repository: Option<RepoName>,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &CheckConfigArguments) -> CommandResult {
     let named = arguments.repository.as_ref();
     let (name, repository, found) = if arguments.online || named.is_some() {
         let repository = working_tree::repository(named, "name it with --repository OWNER/REPO")?;
@@ -57,12 +57,12 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
 }
 
 /// The file that is named, else the one here; its name and text.
-fn own(arguments: &Arguments) -> Result<(String, String), CliError> {
+fn own(arguments: &CheckConfigArguments) -> Result<(String, String), CliError> {
     output::read_named(arguments.file.as_deref().unwrap_or(Path::new(working_tree::CONFIGURATION)))
 }
 
 /// Checks the file by itself first: errors in the file are reported without the network.
-async fn online(arguments: &Arguments, repository: &RepoName) -> Result<(String, OnlineFindings), CliError> {
+async fn online(arguments: &CheckConfigArguments, repository: &RepoName) -> Result<(String, OnlineFindings), CliError> {
     let own = match (&arguments.file, &arguments.repository) {
         (None, Some(_)) => None,
         _ => Some(self::own(arguments)?),

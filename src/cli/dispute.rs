@@ -20,7 +20,7 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct DisputeArguments {
     /// The failure's id, as the feedback has it
     #[arg(value_name = "FAILURE")]
     failure: FailureId,
@@ -69,8 +69,8 @@ pub(super) enum HandedIn {
     },
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
-    let Arguments { failure, kind, reason, .. } = arguments;
+pub async fn run(arguments: &DisputeArguments) -> CommandResult {
+    let DisputeArguments { failure, kind, reason, .. } = arguments;
     let dispute = FixerDispute { failure: *failure, kind: *kind, reason: reason.clone() };
     let handed_in = match &arguments.pull_request {
         Some(of) => on_pull_request(&Online::from_environment()?, of, &dispute).await?,

@@ -14,7 +14,7 @@ use crate::{
 use loopgate_core::{GateName, policy::StateBackend, state::history::Event};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ExplainArguments {
     /// The pull request
     #[arg(value_name = "OWNER/REPO#N")]
     pull_request: PullRequest,
@@ -23,7 +23,7 @@ pub struct Arguments {
     gate: Option<GateName>,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &ExplainArguments) -> CommandResult {
     let looked = look(&arguments.pull_request).await?;
     let (decision, snapshot, policy) = (&looked.decision, &looked.snapshot, &looked.policy);
     let is_unknown = decision.events.iter().any(|line| matches!(line.event, Event::RunStarted(_)));

@@ -15,7 +15,7 @@ use crate::{
 use loopgate_core::{PrNumber, RepoName, state::LoopState};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ExportArguments {
     /// The shape of the document: the executable feedback schema, version 1, one workflow with its attempts
     #[arg(long = "schema", value_parser = ["executable-feedback"], default_value = "executable-feedback", value_name = "SHAPE")]
     _schema: String,
@@ -38,7 +38,7 @@ fn recorded_run(text: &str) -> Result<(Option<RepoName>, Vec<RefName>), String> 
     }
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &ExportArguments) -> CommandResult {
     let (repository, names) = &arguments.run;
     let (state, attempts) = match RunSource::open(repository.as_ref()).await? {
         RunSource::OnGithub(objects) => recorded(&objects, names).await?,

@@ -22,7 +22,7 @@ use loopgate_core::Sha;
 pub(super) const FILE: &str = "feedback.json";
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct FeedbackArguments {
     /// The pull request [default: the last `loopgate verify` here]
     #[arg(value_name = "OWNER/REPO#N")]
     pull_request: Option<PullRequest>,
@@ -54,7 +54,7 @@ fn time(text: &str) -> Result<TimeDelta, String> {
     time.ok_or_else(|| "write a number with its unit, s, m or h, at most 24h: 30m".to_owned())
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &FeedbackArguments) -> CommandResult {
     let reading = match &arguments.pull_request {
         None => here(&std::env::current_dir()?, &arguments.evidence)?,
         Some(of) => {

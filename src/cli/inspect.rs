@@ -6,7 +6,6 @@ use std::{
 };
 
 use clap::Subcommand;
-use serde::Serialize;
 use serde_json::json;
 
 use super::{CliError, CommandResult, output};
@@ -17,10 +16,7 @@ use crate::{
     render,
 };
 use loopgate_core::{
-    GateName, Login,
-    evidence::LogExcerpt,
-    failure::{self, FailureInspection},
-    gate,
+    GateName, Login, failure, gate,
     state::{LOOP_STATE_SCHEMA, LoopState},
 };
 use loopgate_reports::{
@@ -29,7 +25,7 @@ use loopgate_reports::{
 };
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum InspectCommand {
     /// What test, lint and coverage reports say: totals for each file and overall, failures with their place
     Report {
         /// The reports, in any of the formats that are read; recognised by content
@@ -71,27 +67,23 @@ pub enum Command {
     },
 }
 
-pub async fn run(command: &Command) -> CommandResult {
+pub async fn run(command: &InspectCommand) -> CommandResult {
     match command {
-        Command::Report { files } => report(files),
-        Command::Comment { file, gates, bot } => {
+        InspectCommand::Report { files } => match files.iter().find(|file| !file.exists() || file.is_dir()) {
+            Some(file) => Err(CliError::bad_data(format!("{} is no file", file.display()))),
+            None => output::show_as_yaml(&loopgate_reports::inspect(files)),
+        },
+        InspectCommand::Comment { file, gates, bot } => {
             let gates: BTreeSet<GateName> = match gates.as_slice() {
                 [] => config::presets().gates.into_keys().collect(),
                 named => named.iter().cloned().collect(),
             };
             output::show_as_yaml(&gate::inspect(&output::read_text(file)?, bot, &gates))
         }
-        Command::State { what } => state(what.as_deref()).await,
-        Command::Config { file, organisation } => settings(file, organisation.as_deref()),
-        Command::Failure { file } => explain(file),
+        InspectCommand::State { what } => state(what.as_deref()).await,
+        InspectCommand::Config { file, organisation } => settings(file, organisation.as_deref()),
+        InspectCommand::Failure { file } => explain(file),
     }
-}
-
-fn report(files: &[PathBuf]) -> CommandResult {
-    if let Some(file) = files.iter().find(|file| !file.exists() || file.is_dir()) {
-        return Err(CliError::bad_data(format!("{} is no file", file.display())));
-    }
-    output::show_as_yaml(&loopgate_reports::inspect(files))
 }
 
 /// What is in force, one setting a line. A file that is not there counts as none: then the defaults are in force.
@@ -126,15 +118,10 @@ fn explain(file: &Path) -> CommandResult {
     // One failure: a log may hold several, and no field of one may come from another.
     let failures = log.report.unwrap_or(report).failures.into_iter();
     let failure = failures.chain(log.failure).next().unwrap_or_default();
-    output::show_as_yaml(&Inspected { inspection: failure::inspect_failure(failure), excerpt: log.excerpt })
-}
-
-/// A failure as it is understood, and the lines that are shown of it.
-#[derive(Serialize)]
-struct Inspected {
-    #[serde(flatten)]
-    inspection: FailureInspection,
-    excerpt: LogExcerpt,
+    // The failure as it is understood, and the lines that are shown of it.
+    let mut inspected = json!(failure::inspect_failure(failure));
+    inspected["excerpt"] = json!(log.excerpt);
+    output::show_as_yaml(&inspected)
 }
 
 /// Bytes of a state that are read; larger ones were not written by us.
@@ -148,7 +135,10 @@ async fn state(what: Option<&str>) -> CommandResult {
         }
         what => from_ref(what).await?,
     };
-    let text = unpacked(&text).unwrap_or(text);
+    // It may be packed in a status comment's text, or in one file of the artifact. Of several comments the last counts.
+    let in_comment = |line| refs::packed_state(github::state_apart(line).1?);
+    let unpacked = text.lines().rev().find_map(in_comment).or_else(|| refs::packed_state(text.trim()));
+    let text = unpacked.unwrap_or(text);
     let state: LoopState = serde_json::from_str(&text)
         .map_err(|error| CliError::bad_data(format!("{place} holds no loop state that can be read: {error}")))?;
     if state.schema != LOOP_STATE_SCHEMA {
@@ -159,12 +149,6 @@ async fn state(what: Option<&str>) -> CommandResult {
     }
     // The document as it is written: unknown fields of newer writers included.
     output::show(&state, || render::loop_report(&state, output::colour()))
-}
-
-/// The state in a status comment's text, or in one file of the artifact. Of several comments the last that holds one.
-fn unpacked(text: &str) -> Option<String> {
-    let in_comment = |line| refs::packed_state(github::state_apart(line).1?);
-    text.lines().rev().find_map(in_comment).or_else(|| refs::packed_state(text.trim()))
 }
 
 /// `loop-state.json` in the tree of a ref.

@@ -75,7 +75,7 @@ impl Session {
         let guard = Arc::clone(&self.verifying).lock_owned().await;
         let interrupt = self.interrupt.clone();
         let stop = async move { interrupt.run_until_cancelled(stop).await.unwrap_or_default() };
-        let arguments = verify::Arguments::of(input.checks, input.base)?;
+        let arguments = verify::VerifyArguments::of(input.checks, input.base)?;
         let verified = tokio::task::spawn_blocking(move || {
             let verified = Handle::current().block_on(verify::verify(&arguments, stop));
             drop(guard);

@@ -22,16 +22,16 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct MemoryArguments {
     /// The repository on GitHub, instead of the one here
     #[arg(long, value_name = "OWNER/REPO", global = true)]
     repository: Option<RepoName>,
     #[command(subcommand)]
-    command: Command,
+    command: MemoryCommand,
 }
 
 #[derive(Debug, Subcommand)]
-enum Command {
+enum MemoryCommand {
     /// Failures that are known, and what fixed them
     Query(QueryArguments),
     /// Fixes that worked in two runs or more
@@ -99,7 +99,7 @@ struct QueryArguments {
     since: Option<NaiveDate>,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &MemoryArguments) -> CommandResult {
     let here = Checkout::around(Path::new(".")).ok();
     let configured = here.as_ref().and_then(|checkout| working_tree::policy(&checkout.root, None).ok());
     let days = configured.map_or_else(MemoryPolicy::default, |(policy, _)| policy.memory).retention_days;
@@ -118,47 +118,57 @@ async fn carry_out<G: ListObjects>(
     objects: &G,
     retention: Retention,
     here: Option<&Checkout>,
-    command: &Command,
+    command: &MemoryCommand,
 ) -> CommandResult {
     let store = &MemoryStore::new(objects, retention, Utc::now());
     let memory = store.load().await?;
     match command {
-        Command::Query(query) => {
-            return show_cards(&unplaced(query.cards(&memory)), &query.seen(&memory));
+        MemoryCommand::Query(query) => {
+            let found = memory.search(&query.words.join(" "));
+            let cards = found.into_iter().filter(|card| query.fits(card)).collect();
+            return show_cards(&unplaced(cards), &query.seen(&memory));
         }
-        Command::Patterns => {
+        MemoryCommand::Patterns => {
             let patterns: Vec<&Card> = memory.cards.values().filter(|card| card.is_pattern()).collect();
             let document: Vec<Value> = patterns.iter().map(|card| card.pattern()).collect();
             let document = json!({ "schema": "loopgate.memory-patterns/v1", "patterns": document });
             return output::show(&document, || render::memory_cards(patterns.iter().map(|card| (*card, None))));
         }
-        Command::Stats => return output::show(&stats(&memory), || render::memory_stats(&memory)),
-        Command::Advise { files, diff } => {
-            let files = if files.is_empty() { changed(diff.as_deref())? } else { files.clone() };
+        MemoryCommand::Stats => {
+            return output::show(&render::memory_stats_document(&memory), || render::memory_stats(&memory));
+        }
+        MemoryCommand::Advise { files, diff } => {
+            let mut files = files.clone();
+            if files.is_empty() {
+                let (_, changes) = working_tree::changes(Path::new("."), diff.as_deref())?;
+                let unknown = || CliError::bad_data("there is no base to compare with: name one with --diff");
+                let changes = changes.ok_or_else(unknown)?;
+                files.extend(changes.files.known().iter().map(|file| file.path.clone()));
+            }
             let cards = memory.of_files(&files);
             let cards = here.map_or_else(|| unplaced(cards.clone()), |here| placed(&here.root, &cards));
             return show_cards(&cards, &[]);
         }
-        Command::Forget { id } => {
+        MemoryCommand::Forget { id } => {
             let lines = store.forget(*id).await?;
             output::note_line(format!(
                 "forgotten in {lines} lines; GitHub may keep what nothing points at for a while"
             ));
         }
-        Command::WontFix { id } => {
+        MemoryCommand::WontFix { id } => {
             if !store.give_up(*id).await? {
                 return Err(CliError::bad_data(format!("no failure {id} is remembered")));
             }
         }
-        Command::Clear { yes, archive } => clear(store, *yes, archive.as_deref()).await?,
-        Command::Export { file } => {
+        MemoryCommand::Clear { yes, archive } => clear(store, *yes, archive.as_deref()).await?,
+        MemoryCommand::Export { file } => {
             let text = exported(store).await?;
             match file {
                 Some(file) => output::write(file, &text)?,
                 None => output::text(text),
             }
         }
-        Command::Import { file } => {
+        MemoryCommand::Import { file } => {
             let text = output::read_text(file)?;
             let lines = MemoryLine::read_all(&text);
             let (count, of) = (lines.len(), text.lines().filter(|line| !line.trim().is_empty()).count());
@@ -173,10 +183,6 @@ async fn carry_out<G: ListObjects>(
 }
 
 impl QueryArguments {
-    fn cards<'m>(&self, memory: &'m Memory) -> Vec<&'m Card> {
-        memory.search(&self.words.join(" ")).into_iter().filter(|card| self.fits(card)).collect()
-    }
-
     fn fits(&self, card: &Card) -> bool {
         let is_file = |file: &String| card.fix.files_modified.contains(file);
         let is_error = |error: &String| card.error_type.as_str().eq_ignore_ascii_case(error);
@@ -236,30 +242,9 @@ fn show_cards(cards: &[(&Card, Option<u32>)], seen: &[&Recurring]) -> CommandRes
     })
 }
 
-fn stats(memory: &Memory) -> serde_json::Value {
-    json!({
-        "schema": "loopgate.memory-stats/v1",
-        "cards": memory.cards.len(),
-        "patterns": memory.cards.values().filter(|card| card.is_pattern()).count(),
-        "recurring": memory.recurring.values().filter(|seen| seen.occurrences > 0).count(),
-        "flaky": memory.recurring.values().filter(|seen| seen.flips > 0).count(),
-        "weeks": memory.weeks,
-        "offers": memory.offers,
-    })
-}
-
-/// The paths that the working tree changes.
-fn changed(base: Option<&str>) -> Result<Vec<String>, CliError> {
-    let (_, changes) = working_tree::changes(Path::new("."), base)?;
-    let changes =
-        changes.ok_or_else(|| CliError::bad_data("there is no base to compare with: name one with --diff"))?;
-    Ok(changes.files.known().iter().map(|file| file.path.clone()).collect())
-}
-
 async fn exported<G: ListObjects>(store: &MemoryStore<'_, G>) -> Result<String, CliError> {
-    let lines = store.lines().await?;
     let mut text = String::new();
-    for line in lines {
+    for line in store.lines().await? {
         text.push_str(&line.to_json()?);
         text.push('\n');
     }

@@ -22,7 +22,7 @@ use loopgate_core::{
 const MOST_OPEN: usize = 200;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct MetricsArguments {
     /// The repository on GitHub [default: the one here]
     #[arg(value_name = "OWNER/REPO")]
     repository: Option<RepoName>,
@@ -40,7 +40,7 @@ pub struct Arguments {
     svg: bool,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &MetricsArguments) -> CommandResult {
     let window = Window::back(SystemClock.now(), arguments.since);
     let lines = match RunSource::open(arguments.repository.as_ref()).await? {
         RunSource::OnGithub(objects) => lines(&objects, window).await?,

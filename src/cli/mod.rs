@@ -43,7 +43,7 @@ use clap::{CommandFactory, FromArgMatches as _, Parser, Subcommand};
 use clap_complete::Shell;
 
 use loopgate_core::RepoName;
-use output::{ColourChoice, Format, Loudness, PrintOptions};
+use output::{Format, GlobalOptions};
 
 /// `1.0.0 (commit 0123456789ab, x86_64-unknown-linux-gnu)`; see `build.rs`.
 const VERSION: &str =
@@ -53,25 +53,8 @@ const VERSION: &str =
 #[derive(Debug, Parser)]
 #[command(name = "loopgate", version = VERSION, arg_required_else_help = true, max_term_width = 100)]
 struct Cli {
-    /// How results are printed
-    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
-    format: Format,
-
-    /// Work as if started in this directory
-    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
-    directory: Option<PathBuf>,
-
-    /// Tell nothing but results and errors
-    #[arg(short, long, global = true, conflicts_with = "verbose")]
-    quiet: bool,
-
-    /// Show what checks print while they run
-    #[arg(short, long, global = true)]
-    verbose: bool,
-
-    /// When results are coloured
-    #[arg(long = "color", global = true, value_enum, default_value_t, value_name = "WHEN")]
-    colour: ColourChoice,
+    #[command(flatten)]
+    options: GlobalOptions,
 
     #[command(subcommand)]
     command: Command,
@@ -80,10 +63,10 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     /// Run the configured checks here, evaluate them, and write the evidence
-    Verify(verify::Arguments),
+    Verify(verify::VerifyArguments),
     /// Work on a task here until it passes: run the checks, call the fixer, again
     #[command(subcommand)]
-    Loop(reflex::Command),
+    Loop(reflex::LoopCommand),
     /// Decide one iteration: YAML in, YAML out
     Decide {
         /// The document to decide; - reads standard input
@@ -91,7 +74,7 @@ enum Command {
         file: PathBuf,
     },
     /// Register Loopgate as a GitHub App, with the help of your browser
-    Setup(setup::Arguments),
+    Setup(setup::SetupArguments),
     /// Find out what keeps Loopgate from working, on GitHub and here, and what to do about it
     Doctor {
         /// A repository to examine too
@@ -99,9 +82,9 @@ enum Command {
         repository: Option<RepoName>,
     },
     /// Receive webhooks and look after the pull requests of every installation
-    Serve(serve::Arguments),
+    Serve(serve::ServeArguments),
     /// Look after the pull requests that a workflow's event concerns, without a server
-    Reconcile(reconcile::Arguments),
+    Reconcile(reconcile::ReconcileArguments),
     /// Ask a running server whether it is alive; for container health checks
     Health {
         /// The server's webhook address; an unspecified host is asked on the loopback
@@ -113,11 +96,11 @@ enum Command {
     /// Ask a running server to reconcile pull requests whose webhooks were lost
     Resync(operate::ResyncArguments),
     /// Write a configuration for the project here, and the workflows that run it
-    Init(init::Arguments),
+    Init(init::InitArguments),
     /// Check a configuration file and say where it is wrong
-    CheckConfig(check_config::Arguments),
+    CheckConfig(check_config::CheckConfigArguments),
     /// What keeps a pull request, or the working tree, from being ready; for its fixer
-    Feedback(feedback::Arguments),
+    Feedback(feedback::FeedbackArguments),
     /// Answer the stop hook of a coding agent: may it end its turn?
     AgentStop {
         /// The agent whose hook it is
@@ -125,31 +108,31 @@ enum Command {
         agent: agent_stop::Agent,
     },
     /// Say that a failure is not yours to fix, for a person to settle
-    Dispute(dispute::Arguments),
+    Dispute(dispute::DisputeArguments),
     /// Settle a dispute on a pull request: the test is right, the code is, or neither
     Settle(dispute::SettleArguments),
     /// Answer programs that speak the Model Context Protocol, on standard input and output
     Mcp,
     /// Check offline, by its signed statement, whether a merge rests on what was tested and approved
-    VerifyMerge(verify_merge::Arguments),
+    VerifyMerge(verify_merge::VerifyMergeArguments),
     /// Why is a pull request where it is, and who can open its gates?
-    Explain(explain::Arguments),
+    Explain(explain::ExplainArguments),
     /// What runs come to: attempts, escalations, coverage, time, against the targets
-    Metrics(metrics::Arguments),
+    Metrics(metrics::MetricsArguments),
     /// Tell what Loopgate would have done on a repository's last pull requests; nothing is written there
-    Try(try_history::Arguments),
+    Try(try_history::TryArguments),
     /// What would have differed under another configuration?
-    WhatIf(what_if::Arguments),
+    WhatIf(what_if::WhatIfArguments),
     /// Write a recorded run in the shape of another tool's documents
-    Export(export::Arguments),
+    Export(export::ExportArguments),
     /// What failed before in a repository, and what fixed it
-    Memory(memory::Arguments),
+    Memory(memory::MemoryArguments),
     /// What does Loopgate understand by this?
     #[command(subcommand)]
-    Inspect(inspect::Command),
+    Inspect(inspect::InspectCommand),
     /// Watch a pull request's whole life on a simulated GitHub, without an account
     #[cfg(feature = "demo")]
-    Demo(demo::Arguments),
+    Demo(demo::DemoArguments),
     /// Print a completion script for a shell
     Completions {
         /// The shell to complete in
@@ -206,7 +189,7 @@ pub fn main() -> ExitCode {
             return ExitCode::from(if error.use_stderr() { exit::USAGE } else { exit::OK });
         }
     };
-    let annotates = cli.format == Format::Github || actions::is_here();
+    let annotates = cli.options.format == Format::Github || actions::is_here();
     let runtime = tokio::runtime::Builder::new_multi_thread().enable_all().build();
     let runtime = runtime.map_err(|error| CliError::unavailable(format!("no threads to run on: {error}")));
     let ended = runtime.and_then(|runtime| {
@@ -229,21 +212,16 @@ pub fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> CommandResult {
-    let loudness = match (cli.quiet, cli.verbose) {
-        (true, _) => Loudness::Quiet,
-        (_, true) => Loudness::Verbose,
-        (false, false) => Loudness::Usual,
-    };
     // What speaks a protocol on standard output prints nothing for people there.
-    let format = if matches!(cli.command, Command::Mcp) { Format::Json } else { cli.format };
-    let _ = output::PRINT_OPTIONS.set(PrintOptions { format, loudness, colour: cli.colour });
+    let format = if matches!(cli.command, Command::Mcp) { Format::Json } else { cli.options.format };
+    let _ = output::OPTIONS.set(GlobalOptions { format, ..cli.options.clone() });
     if format == Format::Github && !matches!(cli.command, Command::Verify(_) | Command::CheckConfig(_)) {
         return Err(CliError::usage("`--format github` is known to verify and check-config alone"));
     }
     if actions::is_here() {
         actions::hide_from_checks();
     }
-    if let Some(directory) = &cli.directory {
+    if let Some(directory) = &cli.options.directory {
         let refused = |error| CliError::usage(format!("{} cannot be worked in: {error}", directory.display()));
         std::env::set_current_dir(directory).map_err(refused)?;
     }

@@ -98,7 +98,10 @@ pub fn dead_letters(arguments: &DeadLetterArguments) -> CommandResult {
             let answer = ask(address, "GET", "/dead-letters", "")?;
             show(&answer, "dead_letters", |letters: Vec<DeadLetter>| match letters.as_slice() {
                 [] => vec!["No dead letters.".to_owned()],
-                letters => letters.iter().map(told).collect(),
+                letters => Vec::from_iter(letters.iter().map(|DeadLetter { id, failures, reason, died_at }| {
+                    let died = died_at.format("%Y-%m-%d %H:%M UTC");
+                    format!("{id}  given up {died} after {failures} failures: {reason}")
+                })),
             })
         }
         Some(DeadLetterCommand::Replay(ReplayArguments { id, reason, .. })) => {
@@ -115,10 +118,6 @@ pub fn dead_letters(arguments: &DeadLetterArguments) -> CommandResult {
             })
         }
     }
-}
-
-fn told(DeadLetter { id, failures, reason, died_at }: &DeadLetter) -> String {
-    format!("{id}  given up {} after {failures} failures: {reason}", died_at.format("%Y-%m-%d %H:%M UTC"))
 }
 
 pub fn resync(arguments: &ResyncArguments) -> CommandResult {

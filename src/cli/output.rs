@@ -6,11 +6,11 @@
 use std::{
     fmt::Display,
     io::{self, BufRead, ErrorKind, IsTerminal, Read, Write},
-    path::Path,
+    path::{Path, PathBuf},
     sync::OnceLock,
 };
 
-use clap::ValueEnum;
+use clap::{Args, ValueEnum};
 use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
@@ -29,17 +29,6 @@ pub enum Format {
     Github,
 }
 
-/// How much is printed beside the results.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Loudness {
-    /// Nothing but errors.
-    Quiet,
-    #[default]
-    Usual,
-    /// What checks print, too.
-    Verbose,
-}
-
 /// When results are coloured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
 pub enum ColourChoice {
@@ -52,27 +41,40 @@ pub enum ColourChoice {
     Never,
 }
 
-/// What the command line says about printing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct PrintOptions {
+// The options of every command. A doc comment would become the description of the program.
+#[derive(Clone, Debug, Default, Args)]
+pub struct GlobalOptions {
+    /// How results are printed
+    #[arg(long, global = true, value_enum, default_value_t, value_name = "FORMAT")]
     pub format: Format,
-    pub loudness: Loudness,
+
+    /// Work as if started in this directory
+    #[arg(short = 'C', long = "directory", global = true, value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+
+    /// Tell nothing but results and errors
+    #[arg(short, long, global = true, conflicts_with = "verbose")]
+    pub quiet: bool,
+
+    /// Show what checks print while they run
+    #[arg(short, long, global = true)]
+    pub verbose: bool,
+
+    /// When results are coloured
+    #[arg(long = "color", global = true, value_enum, default_value_t, value_name = "WHEN")]
     pub colour: ColourChoice,
 }
 
 /// Set once, before anything is printed.
-pub static PRINT_OPTIONS: OnceLock<PrintOptions> = OnceLock::new();
+pub static OPTIONS: OnceLock<GlobalOptions> = OnceLock::new();
 
-fn print_options() -> PrintOptions {
-    PRINT_OPTIONS.get().copied().unwrap_or_default()
+/// What the command line says about printing.
+pub fn options() -> &'static GlobalOptions {
+    OPTIONS.get_or_init(GlobalOptions::default)
 }
 
 pub fn format() -> Format {
-    print_options().format
-}
-
-pub fn loudness() -> Loudness {
-    print_options().loudness
+    options().format
 }
 
 /// Prints one result: the document for programs, or its words for people, which end their last line if need be. A
@@ -120,7 +122,7 @@ pub fn note_line(text: impl Display) {
 
 /// Prints progress that brings its own line ends.
 pub fn note_text(text: impl Display) {
-    if loudness() != Loudness::Quiet {
+    if !options().quiet {
         // A failed write loses progress and no result.
         let _ = io::stderr().lock().write_fmt(format_args!("{text}"));
     }
@@ -170,7 +172,7 @@ pub fn document(json: &str) {
 
 /// Whether results are coloured. Where nothing was said: on a terminal, and never against `NO_COLOR` (no-color.org).
 pub fn colour() -> Colour {
-    let is_on = match print_options().colour {
+    let is_on = match options().colour {
         ColourChoice::Always => true,
         ColourChoice::Never => false,
         ColourChoice::Auto => {

@@ -10,13 +10,10 @@ use std::{
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use minijinja::context;
 
-use super::{
-    actions,
-    output::{self, Loudness},
-};
+use super::{actions, output};
 use crate::{
     render,
-    runner::{Detected, Observer, Project},
+    runner::{CheckEvent, Detected, Observer, Project},
 };
 use loopgate_core::{
     CheckName,
@@ -50,101 +47,79 @@ pub fn tell_detected(is_unconfigured: bool, detected: &Detected) {
 }
 
 /// The people who watch the checks here.
-pub fn observer() -> Arc<dyn Observer> {
-    let loudness = output::loudness();
+pub fn observer() -> Observer {
+    let options = output::options();
     if actions::is_here() {
-        Arc::new(Lines { are_grouped: true })
-    } else if loudness == Loudness::Usual && std::io::stderr().is_terminal() {
-        Arc::new(Bars::default())
+        lines(true)
+    } else if !options.quiet && !options.verbose && std::io::stderr().is_terminal() {
+        bars()
     } else {
-        Arc::new(Lines { are_grouped: false })
+        lines(false)
     }
 }
 
 /// One spinning line for each running check.
-#[derive(Default)]
-struct Bars {
-    all: MultiProgress,
-    bars: Mutex<BTreeMap<CheckName, ProgressBar>>,
-}
-
-impl Observer for Bars {
-    fn started(&self, check: &CheckName) {
-        let bar = self.all.add(ProgressBar::new_spinner());
-        if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix:12} {elapsed:>5} {wide_msg:.dim}") {
-            bar.set_style(style);
+fn bars() -> Observer {
+    let (all, bars) = (MultiProgress::new(), Mutex::new(BTreeMap::<CheckName, ProgressBar>::new()));
+    Arc::new(move |check, event| {
+        let mut bars = bars.lock().unwrap_or_else(PoisonError::into_inner);
+        // Without a terminal there is no reader of what is printed.
+        let print = |line: String| drop(all.println(line));
+        match event {
+            CheckEvent::Started => {
+                let bar = all.add(ProgressBar::new_spinner());
+                if let Ok(style) = ProgressStyle::with_template("{spinner} {prefix:12} {elapsed:>5} {wide_msg:.dim}") {
+                    bar.set_style(style);
+                }
+                bar.set_prefix(check.to_string());
+                bar.enable_steady_tick(Duration::from_millis(120));
+                bars.insert(check.clone(), bar);
+            }
+            CheckEvent::Output(bytes) => {
+                let text = String::from_utf8_lossy(bytes);
+                let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
+                let plain: String = last.chars().filter(|c| !c.is_control()).take(200).collect();
+                bars.get(check).into_iter().for_each(|bar| bar.set_message(plain.clone()));
+            }
+            CheckEvent::Repeating(nth, wait) => print(repeating(check, nth, wait)),
+            CheckEvent::Ended(evidence) => {
+                bars.remove(check).iter().for_each(ProgressBar::finish_and_clear);
+                print(ended(evidence));
+            }
+            CheckEvent::Again(_) => {}
         }
-        bar.set_prefix(check.to_string());
-        bar.enable_steady_tick(Duration::from_millis(120));
-        self.bars.lock().unwrap_or_else(PoisonError::into_inner).insert(check.clone(), bar);
-    }
-
-    fn output(&self, check: &CheckName, bytes: &[u8]) {
-        let text = String::from_utf8_lossy(bytes);
-        let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-        let plain: String = last.chars().filter(|c| !c.is_control()).take(200).collect();
-        if let Some(bar) = self.bars.lock().unwrap_or_else(PoisonError::into_inner).get(check) {
-            bar.set_message(plain);
-        }
-    }
-
-    fn repeating(&self, check: &CheckName, nth: u32, wait: Duration) {
-        // Without a terminal there is no reader.
-        let _ = self.all.println(repeating(check, nth, wait));
-    }
-
-    fn ended(&self, evidence: &CheckEvidence) {
-        let bar = self.bars.lock().unwrap_or_else(PoisonError::into_inner).remove(&evidence.name);
-        bar.iter().for_each(ProgressBar::finish_and_clear);
-        // Without a terminal there is no reader.
-        let _ = self.all.println(ended(evidence));
-    }
+    })
 }
 
 /// A line when a check starts, and one when it ends; between them what it prints, if that was asked for. In the log of a
 /// workflow's step: the whole log of each check in a group that can be folded open.
-struct Lines {
-    are_grouped: bool,
-}
-
-impl Observer for Lines {
-    fn started(&self, check: &CheckName) {
-        if !self.are_grouped {
-            output::note_line(format_args!("{check} …"));
-        }
-    }
-
-    fn output(&self, check: &CheckName, bytes: &[u8]) {
-        if !self.are_grouped && output::loudness() == Loudness::Verbose {
+fn lines(are_grouped: bool) -> Observer {
+    Arc::new(move |check, event| match event {
+        CheckEvent::Started if !are_grouped => output::note_line(format_args!("{check} …")),
+        CheckEvent::Output(bytes) if !are_grouped && output::options().verbose => {
             let text = render::defused(&String::from_utf8_lossy(bytes));
             let lines: String = text.lines().map(|line| format!("{check} │ {line}\n")).collect();
             output::note_text(lines);
         }
-    }
-
-    fn again(&self, check: &CheckName, tests: usize) {
-        let failing = if tests == 1 { "the failing test".to_owned() } else { format!("the {tests} failing tests") };
-        output::note_line(format_args!("{check}: running {failing} once more"));
-    }
-
-    fn repeating(&self, check: &CheckName, nth: u32, wait: Duration) {
-        output::note_line(repeating(check, nth, wait));
-    }
-
-    fn ended(&self, evidence: &CheckEvidence) {
-        if !self.are_grouped {
-            return output::note_line(ended(evidence));
+        CheckEvent::Again(1) => output::note_line(format_args!("{check}: running the failing test once more")),
+        CheckEvent::Again(tests) => {
+            output::note_line(format_args!("{check}: running the {tests} failing tests once more"))
         }
-        // One lock, so that two groups never mix.
-        let mut out = std::io::stderr().lock();
-        let cut = match evidence.log_cut_bytes {
-            0 => String::new(),
-            bytes => format!("\n … {bytes} bytes cut …\n"),
-        };
-        let log = format!("{}{cut}{}", evidence.log_head, evidence.log_tail);
-        let shown = if log.is_empty() { log } else { actions::silenced(&log) };
-        let _ = write!(out, "::group::{}\n{shown}::endgroup::\n", render::defused(&ended(evidence)));
-    }
+        CheckEvent::Repeating(nth, wait) => output::note_line(repeating(check, nth, wait)),
+        CheckEvent::Ended(evidence) if !are_grouped => output::note_line(ended(evidence)),
+        CheckEvent::Ended(evidence) => {
+            // One lock, so that two groups never mix.
+            let mut out = std::io::stderr().lock();
+            let cut = match evidence.log_cut_bytes {
+                0 => String::new(),
+                bytes => format!("\n … {bytes} bytes cut …\n"),
+            };
+            let log = format!("{}{cut}{}", evidence.log_head, evidence.log_tail);
+            let shown = if log.is_empty() { log } else { actions::silenced(&log) };
+            let _ = write!(out, "::group::{}\n{shown}::endgroup::\n", render::defused(&ended(evidence)));
+        }
+        CheckEvent::Started | CheckEvent::Output(_) => {}
+    })
 }
 
 fn repeating(check: &CheckName, nth: u32, wait: Duration) -> String {

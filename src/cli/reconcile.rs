@@ -42,7 +42,7 @@ const ENDED_LATELY: TimeDelta = TimeDelta::hours(1);
 const MOST_LOOKS: u32 = 4;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ReconcileArguments {
     /// What happened
     #[arg(long, env = "GITHUB_EVENT_NAME", value_name = "NAME")]
     event: String,
@@ -72,7 +72,7 @@ pub struct Arguments {
     most_requests: u64,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &ReconcileArguments) -> CommandResult {
     let unset =
         || CliError::bad_data("GITHUB_TOKEN is not set: give the step `env: GITHUB_TOKEN: ${{ github.token }}`");
     let token = set_here("GITHUB_TOKEN").ok_or_else(unset)?;
@@ -93,7 +93,7 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
 
 /// One run of the job.
 struct Run<'a> {
-    arguments: &'a Arguments,
+    arguments: &'a ReconcileArguments,
     github: Github,
     app: AppSlug,
 }

@@ -29,7 +29,7 @@ const INTRODUCTION: Duration = Duration::from_secs(5);
 const REREAD_EVERY: Duration = Duration::from_secs(10);
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct ServeArguments {
     /// Where webhooks are received; overrides LOOPGATE_LISTEN
     #[arg(long, value_name = "ADDRESS")]
     listen: Option<SocketAddr>,
@@ -44,7 +44,7 @@ pub struct Arguments {
     poll: bool,
 }
 
-pub async fn run(arguments: Arguments) -> CommandResult {
+pub async fn run(arguments: ServeArguments) -> CommandResult {
     let flag = |name: &str| match name {
         "LOOPGATE_LISTEN" => arguments.listen.map(|address| address.to_string()),
         "LOOPGATE_ADMIN_LISTEN" => arguments.admin_listen.map(|address| address.to_string()),

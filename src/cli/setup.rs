@@ -30,7 +30,7 @@ const ASK_EVERY: Duration = Duration::from_secs(2);
 const SENT_WITHIN: Duration = Duration::from_secs(5);
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct SetupArguments {
     /// The organisation that will own the App; otherwise the account that presses the button
     #[arg(long, value_name = "ORG")]
     organization: Option<Login>,
@@ -73,7 +73,7 @@ impl ArrivalArguments {
     }
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &SetupArguments) -> CommandResult {
     if !arguments.listen.ip().is_loopback() {
         return Err(CliError::usage("--listen takes an address of the loopback: the page hands out an App's key"));
     }
@@ -101,7 +101,7 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
     tell(&app, &progress, &arguments.arrival.arrival())
 }
 
-impl Arguments {
+impl SetupArguments {
     /// What is wanted; a name that was made up before stays.
     fn wish(&self, before: Option<Stage>) -> Result<AppWish, CliError> {
         let name = match (&self.name, &self.organization, before) {
@@ -117,7 +117,7 @@ impl Arguments {
 }
 
 /// Serves the page, and waits until the credentials are on disk.
-async fn register(arguments: &Arguments, before: Option<Stage>) -> Result<(RegisteredApp, ServedPages), CliError> {
+async fn register(arguments: &SetupArguments, before: Option<Stage>) -> Result<(RegisteredApp, ServedPages), CliError> {
     let wish = arguments.wish(before)?;
     let (listener, address) = bind(&arguments.listen.to_string()).await?;
     let served = ServedPages::begin(&arguments.data_dir, wish, &format!("http://{address}"), listener)?;

@@ -10,7 +10,7 @@ use sha2::{Digest as _, Sha256};
 use super::{CliError, CommandResult, exit, online::Online, output};
 use crate::{
     config,
-    github::{Error, ListedPull, Observer},
+    github::{Client, Error, ListedPull, Observer},
     render::{self, Trial, Tried},
 };
 use loopgate_core::{RepoName, Timestamp, observed::ExternalCheck, policy::Policy};
@@ -19,7 +19,7 @@ use loopgate_core::{RepoName, Timestamp, observed::ExternalCheck, policy::Policy
 const FORM: &str = "4";
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct TryArguments {
     /// The repository on GitHub
     #[arg(value_name = "OWNER/REPO")]
     repository: RepoName,
@@ -37,7 +37,7 @@ pub struct Arguments {
     html: Option<PathBuf>,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &TryArguments) -> CommandResult {
     let (name, text) = match &arguments.config {
         Some(file) => output::read_named(file)?,
         None => ("presets".to_owned(), "version: 1\n".to_owned()),
@@ -67,16 +67,12 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
 
 /// What was tried, and why it ended early.
 async fn read(
-    arguments: &Arguments,
+    arguments: &TryArguments,
     policy: impl Fn(&[ExternalCheck]) -> Policy,
     kept: &TryCache,
 ) -> Result<(Vec<Tried>, Option<String>), CliError> {
     let repository = &arguments.repository;
-    let online = Online::as_anybody()?;
-    let client = online.client(repository).await?;
-    let observer = Observer::new(online.github);
-    let listed = observer.changed_last(client.repo(repository), "closed", arguments.last.into()).await;
-    let listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
+    let (client, observer, listed) = changed_last(repository, "closed", arguments.last.into()).await?;
     Ok(read_each(&listed, async |one| {
         if let Some(known) = kept.read(one) {
             return Ok(known);
@@ -87,6 +83,20 @@ async fn read(
         Ok(tried)
     })
     .await)
+}
+
+/// The pull requests of a repository that changed last, with what reads more of them.
+pub(super) async fn changed_last(
+    repository: &RepoName,
+    state: &str,
+    most: usize,
+) -> Result<(Client, Observer, Vec<ListedPull>), CliError> {
+    let online = Online::as_anybody()?;
+    let client = online.client(repository).await?;
+    let observer = Observer::new(online.github);
+    let listed = observer.changed_last(client.repo(repository), state, most).await;
+    let listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
+    Ok((client, observer, listed))
 }
 
 /// Reads pull requests one after another, beside a progress bar; with what ended it early, and what to do about that.
@@ -113,7 +123,7 @@ pub(super) async fn read_each<T>(
 }
 
 /// An error of GitHub's, and what to do about it.
-pub(super) fn with_remedy(error: &Error) -> String {
+fn with_remedy(error: &Error) -> String {
     let remedy = match error {
         Error::Unauthorized { .. } => {
             "GITHUB_TOKEN is wrong or has expired: set another, or none for a public repository"

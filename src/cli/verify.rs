@@ -17,28 +17,28 @@ use super::{
     exit,
     exit::FailOn,
     feedback, output,
-    output::{Format, Loudness},
+    output::Format,
     progress,
-    working_tree::{self, CONFIGURATION, Shown},
+    working_tree::{self, CONFIGURATION, ShownCommits},
 };
 use crate::{
     refs::LocalRepository,
-    render::{self, Detail, Feedback},
-    runner::{self, Changes, Checkout, Interrupt, Plan, Ran, Trial},
+    render::{self, Feedback},
+    runner::{self, Changes, Checkout, Interrupt, Plan, Ran, TestTrial},
 };
 use loopgate_core::{
     CheckName, Sha, Timestamp,
     deciding::{Decision, DecisionWord, decide},
     evidence::{CheckEvidence, CheckKind, Evidence, EvidenceExtent, Outcome},
     failure,
-    observed::{BaseEvidence, ChangedFiles, PullRequest, Snapshot},
+    observed::{ChangedFiles, PullRequest, Snapshot},
     policy::{CheckSource, Policy, RequiredTest},
     state::LoopState,
     verdict::{coverage, gather},
 };
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct VerifyArguments {
     /// Run only these checks, and what they need
     #[arg(long, value_delimiter = ',', value_name = "NAMES")]
     checks: Vec<CheckName>,
@@ -69,7 +69,7 @@ pub struct Arguments {
     fail_on: Option<FailOn>,
 }
 
-impl Arguments {
+impl VerifyArguments {
     /// These checks alone, or all if there are none, against this base; the rest as on a command line that says nothing
     /// of it.
     pub(super) fn of(checks: Vec<CheckName>, base: Option<String>) -> Result<Self, CliError> {
@@ -92,7 +92,7 @@ pub(super) struct Verified {
 /// The report for people, beside the evidence.
 const REPORT: &str = "report.md";
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &VerifyArguments) -> CommandResult {
     let Some(verified) = verify(arguments, runner::asked_to_stop()).await? else {
         output::note_line("interrupted: what was running has been ended");
         return Ok(exit::INTERRUPTED);
@@ -110,7 +110,7 @@ pub async fn run(arguments: &Arguments) -> CommandResult {
 
 /// Runs the checks, decides, and writes everything down; none where it was stopped.
 pub(super) async fn verify(
-    arguments: &Arguments,
+    arguments: &VerifyArguments,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<Option<Verified>, CliError> {
     let here = std::env::current_dir()?;
@@ -121,7 +121,12 @@ pub(super) async fn verify(
     });
     let checkout = checkout.map_err(CliError::bad_data)?;
     let changed = changes.unwrap_or_else(|panic| std::panic::resume_unwind(panic))?;
-    let mut policy = policy(arguments, &checkout.root)?;
+    // Gates aside, and only the checks that can be run here.
+    let (mut policy, detected) = working_tree::policy(&checkout.root, arguments.config.as_deref())?;
+    if let Some((is_unconfigured, detected)) = detected {
+        progress::tell_detected(is_unconfigured, &detected);
+    }
+    policy.gates.clear();
     let named: BTreeSet<CheckName> = arguments.checks.iter().cloned().collect();
     let only = Some(&named).filter(|named| !named.is_empty());
     let plan = Plan::new(&policy.verify.checks, only, checkout.root.clone(), arguments.jobs);
@@ -137,7 +142,12 @@ pub(super) async fn verify(
             checkout.root.display()
         )));
     }
-    let base_evidence = arguments.base_evidence.as_deref().map(read_base).transpose()?;
+    let mut base_evidence = None;
+    if let Some(path) = &arguments.base_evidence {
+        let evidence: Evidence = serde_json::from_str(&output::read_text(path)?)
+            .map_err(|error| CliError::bad_data(format!("{} is no evidence of a base: {error}", path.display())))?;
+        base_evidence = Some(gather::base(evidence.head_sha, vec![evidence]));
+    }
     let directory = checkout.root.join(&arguments.evidence);
     // However this process ends, what is left does not look like the evidence of something that did.
     let mut evidence = unfinished(&checkout, &plan, changed.1.as_ref());
@@ -171,16 +181,6 @@ pub(super) async fn verify(
     Ok(Some(Verified { snapshot, policy, evidence, decision, path, feedback }))
 }
 
-/// The configuration in force here: gates aside, and only the checks that can be run here.
-fn policy(arguments: &Arguments, root: &Path) -> Result<Policy, CliError> {
-    let (mut policy, detected) = working_tree::policy(root, arguments.config.as_deref())?;
-    if let Some((is_unconfigured, detected)) = detected {
-        progress::tell_detected(is_unconfigured, &detected);
-    }
-    policy.gates.clear();
-    Ok(policy)
-}
-
 /// Whether the type of this change asks for the proof that a fix's tests tell the fix from its absence.
 fn asks_for_proof(checkout: &Checkout, changes: &Changes, base: Option<&str>, policy: &Policy) -> bool {
     let pull_request = pull_request(checkout, base, changes.merge_base, Utc::now());
@@ -202,7 +202,7 @@ async fn ask_analyzer(command: &str, root: &Path, files: &ChangedFiles, ran: &mu
 
 /// Runs the checks, and the tests of the change beside them, into their evidence, which is whole unless it was stopped.
 async fn execute(
-    arguments: &Arguments,
+    arguments: &VerifyArguments,
     plan: &Plan,
     checkout: &Checkout,
     (base, changes): &(Option<String>, Option<Changes>),
@@ -224,7 +224,7 @@ async fn execute(
             CheckSource::Command(command) if check.kind == CheckKind::Test => Some((name, command)),
             CheckSource::Command(_) | CheckSource::External(_) | CheckSource::Reviewer(_) => None,
         });
-        let trial = Trial { root: &checkout.root, base: changes.merge_base, files, checks: checks.collect() };
+        let trial = TestTrial { root: &checkout.root, base: changes.merge_base, files, checks: checks.collect() };
         if asks_for_proof(checkout, changes, base.as_deref(), policy) {
             output::note_line("running the tests of this change on the base and on the head");
             evidence.regression_proof = Some(runner::prove(&trial, interrupt.clone()).await);
@@ -243,13 +243,6 @@ async fn execute(
     if !interrupt.is_cancelled() {
         evidence.extent = EvidenceExtent::Whole;
     }
-}
-
-fn read_base(path: &Path) -> Result<BaseEvidence, CliError> {
-    let text = output::read_text(path)?;
-    let evidence: Evidence = serde_json::from_str(&text)
-        .map_err(|error| CliError::bad_data(format!("{} is no evidence of a base: {error}", path.display())))?;
-    Ok(gather::base(evidence.head_sha, vec![evidence]))
 }
 
 /// The evidence of checks none of which has run yet.
@@ -271,24 +264,21 @@ fn unfinished(checkout: &Checkout, plan: &Plan, changes: Option<&Changes>) -> Ev
 fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, CliError> {
     let path = directory.join("evidence.json");
     let text = serde_json::to_string_pretty(evidence).map_err(CliError::bad_data)?;
-    make_folder(directory)
-        .and_then(|()| std::fs::write(&path, text + "\n"))
-        .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))?;
+    let write = || {
+        // A folder that we make is one git need not see. One that was there before belongs to somebody, and stays as it is.
+        if !directory.exists() {
+            std::fs::create_dir_all(directory)?;
+            std::fs::write(directory.join(".gitignore"), "*\n")?;
+        }
+        std::fs::write(&path, text + "\n")
+    };
+    write().map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))?;
     Ok(path)
-}
-
-/// A folder that we make is one git need not see. One that was there before belongs to somebody, and stays as it is.
-fn make_folder(directory: &Path) -> std::io::Result<()> {
-    if directory.exists() {
-        return Ok(());
-    }
-    std::fs::create_dir_all(directory)?;
-    std::fs::write(directory.join(".gitignore"), "*\n")
 }
 
 /// The pull request there is or may be: in the Action with its title and text, elsewhere named after the branch.
 fn pull_request(checkout: &Checkout, base: Option<&str>, base_sha: Sha, at: Timestamp) -> PullRequest {
-    let shown = Shown { head: checkout.head, tree: checkout.tree, base: base_sha };
+    let shown = ShownCommits { head: checkout.head, tree: checkout.tree, base: base_sha };
     let words = ActionsRun::current().and_then(|run| run.words);
     let (title, body) = words.unwrap_or_else(|| (working_tree::branch(checkout), String::new()));
     PullRequest { body, ..working_tree::pull_request(checkout, shown, base, title, at) }
@@ -343,11 +333,8 @@ fn report(verified: &Verified) -> Result<(), CliError> {
     match output::format() {
         Format::Github => output::text(render::annotation_commands(view)),
         Format::Human => {
-            let detail = match output::loudness() {
-                Loudness::Verbose => Detail::Whole,
-                Loudness::Quiet | Loudness::Usual => Detail::Usual,
-            };
-            let text = render::terminal_report(decision, snapshot, policy, detail, output::colour());
+            let is_whole = output::options().verbose;
+            let text = render::terminal_report(decision, snapshot, policy, is_whole, output::colour());
             output::text(if actions::is_here() { actions::silenced(&text) } else { text });
             output::line(format_args!("Report: {}", report.display()));
             output::line(format_args!("Evidence: {}", path.display()));

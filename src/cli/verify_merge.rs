@@ -22,7 +22,7 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct VerifyMergeArguments {
     /// The merge commit
     #[arg(value_name = "SHA")]
     merge: String,
@@ -52,7 +52,7 @@ struct Found {
     checks: Vec<CheckEvidence>,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &VerifyMergeArguments) -> CommandResult {
     // A server signs for many repositories, and a commit can be in several of them.
     let origin = || Checkout::around(Path::new(".")).ok()?.repository;
     let unnamed = || CliError::bad_data("name the repository: --repository OWNER/REPO (there is no remote origin)");

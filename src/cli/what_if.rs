@@ -7,14 +7,14 @@ use clap::Args;
 
 use super::{
     CliError, CommandResult, exit,
-    online::{Online, since},
+    online::since,
     output,
-    try_history::{read_each, with_remedy},
+    try_history::{changed_last, read_each},
     working_tree,
 };
 use crate::{
     config,
-    github::{Clock as _, Observer, SystemClock},
+    github::{Clock as _, SystemClock},
     render,
 };
 use loopgate_core::{RepoName, policy::Policy, replay::WhatIf};
@@ -23,7 +23,7 @@ use loopgate_core::{RepoName, policy::Policy, replay::WhatIf};
 const MOST: usize = 100;
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct WhatIfArguments {
     /// The repository on GitHub [default: that of the remote `origin`]
     #[arg(value_name = "OWNER/REPO")]
     repository: Option<RepoName>,
@@ -35,7 +35,7 @@ pub struct Arguments {
     since: TimeDelta,
 }
 
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &WhatIfArguments) -> CommandResult {
     let (name, text) = output::read_named(&arguments.config)?;
     let policy = config::parse(&name, &text).map_err(CliError::bad_data)?;
     let named = arguments.repository.as_ref();
@@ -54,11 +54,7 @@ async fn compare(
     since: TimeDelta,
     policy: &Policy,
 ) -> Result<(WhatIf, Option<String>), CliError> {
-    let online = Online::as_anybody()?;
-    let client = online.client(repository).await?;
-    let observer = Observer::new(online.github);
-    let listed = observer.changed_last(client.repo(repository), "all", MOST).await;
-    let mut listed = listed.map_err(|error| CliError::unavailable(with_remedy(&error)))?;
+    let (client, observer, mut listed) = changed_last(repository, "all", MOST).await?;
     let from = SystemClock.now() - since;
     let is_all = listed.len() < MOST || listed.last().is_some_and(|oldest| oldest.updated_at < from);
     listed.retain(|one| one.updated_at >= from);

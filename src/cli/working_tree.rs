@@ -17,7 +17,7 @@ use crate::{
 use loopgate_core::{
     AppId, Login, PrNumber, RepoName, Sha, Timestamp, UserId,
     deciding::{Decision, MemoryAnswers},
-    evidence::{CheckEvidence, EVIDENCE_SCHEMA, Environment, Evidence, EvidenceExtent},
+    evidence::{CheckEvidence, EVIDENCE_SCHEMA, Evidence},
     memory::Retention,
     observed::{
         Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Head, Lifecycle, PullRequest, Readiness,
@@ -151,7 +151,7 @@ pub(super) fn branch(checkout: &Checkout) -> String {
 
 /// The commits that are shown.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Shown {
+pub(super) struct ShownCommits {
     pub head: Sha,
     pub tree: Sha,
     pub base: Sha,
@@ -160,7 +160,7 @@ pub(super) struct Shown {
 /// The pull request there is or may be.
 pub(super) fn pull_request(
     checkout: &Checkout,
-    shown: Shown,
+    shown: ShownCommits,
     base_branch: Option<&str>,
     title: String,
     created_at: Timestamp,
@@ -215,25 +215,9 @@ pub(super) fn snapshot(
 
 /// The evidence of these checks about a commit, and nothing beside it.
 pub(super) fn evidence(repository: RepoName, head_sha: Sha, tree: Sha, checks: Vec<CheckEvidence>) -> Evidence {
-    let now = Utc::now();
-    Evidence {
-        schema: EVIDENCE_SCHEMA.to_owned(),
-        repository,
-        head_sha,
-        tree_hash: loopgate_core::evidence::tree_hash(tree),
-        base_sha: None,
-        pull_request: None,
-        workflow: None,
-        environment: Environment::default(),
-        started_at: now,
-        ended_at: now,
-        checks,
-        coverage: None,
-        regression_proof: None,
-        base_tests: Vec::new(),
-        burn_in: Vec::new(),
-        extent: EvidenceExtent::Whole,
-    }
+    let (schema, tree_hash, now) = (EVIDENCE_SCHEMA.to_owned(), loopgate_core::evidence::tree_hash(tree), Utc::now());
+    let (started_at, ended_at) = (now, now);
+    Evidence { schema, repository, head_sha, tree_hash, started_at, ended_at, checks, ..Evidence::default() }
 }
 
 fn account(login: &str) -> Account {

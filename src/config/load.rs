@@ -153,18 +153,14 @@ impl<'a> Layers<'a> {
             Layer::Repository => self.repository,
         };
         let source = source.unwrap_or(Source::new("", ""));
-        let hint = problem.hint.as_ref().map(words_of);
+        let hint = problem.hint.as_ref().map(|hint| match hint {
+            Hint::Said(words) => words.clone(),
+            Hint::Misplaced { key, known } => match schema::home_of(key) {
+                Some(path) => format!("did you mean `{path}`?"),
+                None => suggest::among(key, known),
+            },
+        });
         source.error(place.line as usize, place.column as usize, problem.message(&path), hint)
-    }
-}
-
-fn words_of(hint: &Hint) -> String {
-    match hint {
-        Hint::Said(words) => words.clone(),
-        Hint::Misplaced { key, known } => match schema::home_of(key) {
-            Some(path) => format!("did you mean `{path}`?"),
-            None => suggest::among(key, known),
-        },
     }
 }
 

@@ -15,13 +15,12 @@ use super::{
 
 /// The schema as pretty-printed JSON with a final line break: `config/loopgate.schema.json`.
 pub fn schema() -> String {
-    let mut text = serde_json::to_string_pretty(&value()).expect("a schema is made of strings, numbers and maps");
+    let mut text = serde_json::to_string_pretty(&*SCHEMA).expect("a schema is made of strings, numbers and maps");
     text.push('\n');
     text
 }
 
-/// The schema as a value.
-fn value() -> Value {
+static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     // Draft 7 is what the YAML language servers of editors understand.
     let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<File>();
     let mut schema = schema.to_value();
@@ -31,7 +30,7 @@ fn value() -> Value {
         root.insert("title".to_owned(), json!("Loopgate configuration"));
     }
     schema
-}
+});
 
 /// Leaves out what Rust's types say and people need not read: that a key which may be left out may also be `null`. Adds
 /// that a list may be written as its only item.
@@ -137,8 +136,6 @@ fn without_null(map: &mut Map<String, Value>) {
         }
     }
 }
-
-static SCHEMA: LazyLock<Value> = LazyLock::new(value);
 
 /// Deeper there are only conditions within conditions.
 const MAX_DEPTH: usize = 5;

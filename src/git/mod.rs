@@ -11,7 +11,7 @@ use std::{
     ffi::OsStr,
     io::{self, Read, Write as _},
     path::Path,
-    process::{ChildStdin, Command, ExitStatus, Stdio},
+    process::{Command, ExitStatus, Stdio},
     thread,
 };
 
@@ -69,10 +69,9 @@ impl GitCommand {
     /// Git with these arguments, in a directory.
     pub fn new(directory: &Path, arguments: &[&str]) -> Self {
         let mut command = Command::new("git");
-        let foreign = std::env::vars_os().map(|(name, _)| name).filter(|name| is_foreign(name));
-        foreign.for_each(|name| {
+        for (name, _) in std::env::vars_os().filter(|(name, _)| is_foreign(name)) {
             command.env_remove(name);
-        });
+        }
         command.env("LC_ALL", "C").env("GIT_TERMINAL_PROMPT", "0");
         command.arg("--no-pager");
         for setting in SETTINGS {
@@ -118,7 +117,10 @@ impl GitCommand {
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // All three at once: git may fill one pipe while it waits on another.
         let (printed, said) = thread::scope(|scope| {
-            scope.spawn(|| feed(stdin, input.as_deref()));
+            scope.spawn(|| {
+                // A command that ends before it has read everything says why itself.
+                stdin.zip(input).map(|(mut stdin, input)| stdin.write_all(&input))
+            });
             let said = scope.spawn(|| beginning(stderr, MOST_SAID));
             let printed = read_up_to(stdout, most_output);
             if matches!(printed, Ok(None)) {
@@ -195,13 +197,6 @@ pub fn in_own_group(command: &mut Command) {
     {
         const CREATE_NEW_PROCESS_GROUP: u32 = 0x200;
         std::os::windows::process::CommandExt::creation_flags(command, CREATE_NEW_PROCESS_GROUP);
-    }
-}
-
-fn feed(stdin: Option<ChildStdin>, input: Option<&[u8]>) {
-    if let (Some(mut stdin), Some(input)) = (stdin, input) {
-        // A command that ends before it has read everything says why itself.
-        let _ = stdin.write_all(input);
     }
 }
 

@@ -14,7 +14,7 @@ use super::{
     webhook::Target,
     wire::{GitCommit, ListedCommit},
 };
-use crate::render::{self, GroupMember, Rendered, VerifiedBy};
+use crate::render::{self, GroupMember, Rendered};
 use loopgate_core::{
     self, InstallationId, PrNumber, RepoName, Sha, Timestamp,
     deciding::{CheckRunPlan, Decision, Surface},
@@ -119,7 +119,7 @@ impl Reconcile {
         };
         let unknown: Vec<Sha> = unnamed.iter().filter(|commit| !is_known(commit)).map(|commit| commit.sha).collect();
         let [(verify, verify_text), (gates, gates_text)] = render::merge_group(&members, &unknown);
-        let texts = Rendered::of_check_runs(verify_text, gates_text);
+        let texts = Rendered { verify: verify_text, gates: gates_text, ..Rendered::default() };
         // Of ours there are check runs on the group's commit, and nothing else to compare with.
         let check_runs = self.observer.own_check_runs(client.repo(&group.repository), group.head).await?;
         let mut pull_request = first.pull_request.clone();
@@ -160,9 +160,8 @@ impl Reconcile {
             state.skips.clone_from(&decision.next.skips);
             loopgate_core::deciding::decide(&on_group, &state, &policy, now)
         });
-        let verified_by = if tested.is_some() { VerifiedBy::Group } else { VerifiedBy::PullRequest };
         let verify = tested.as_ref().unwrap_or(decision).surface.verify.unwrap_or(CheckRunPlan::InProgress);
-        Ok((GroupMember { number: snapshot.pull_request.number, closed, verify, verified_by }, tested))
+        Ok((GroupMember { number: snapshot.pull_request.number, closed, verify, is_tested: tested.is_some() }, tested))
     }
 }
 

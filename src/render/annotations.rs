@@ -45,30 +45,21 @@ pub fn annotations(view: &View) -> (Vec<CheckAnnotation>, usize) {
     let failures = view.failures.iter().filter(|one| places.insert((one.cause, one.failure.location())));
     let failures = failures.filter_map(failure);
     let uncovered = view.coverage.iter().flat_map(|coverage| &coverage.uncovered).filter_map(|range| uncovered(range));
-    let mut all: Vec<CheckAnnotation> = failures.chain(uncovered).collect();
+    // What leaves the repository has no place on GitHub's page.
+    let mut all: Vec<CheckAnnotation> =
+        failures.chain(uncovered).filter(|it| path_in_address(&it.path).is_some()).collect();
     all.sort_by_key(|annotation| std::cmp::Reverse(annotation.level));
     let left_out = all.len().saturating_sub(MOST);
     all.truncate(MOST);
     (all, left_out)
 }
 
-/// An annotation; `None` for a path that leaves the repository.
-fn annotation(
-    path: &str,
-    (start_line, end_line): (u32, u32),
-    level: AnnotationLevel,
-    title: String,
-    message: String,
-) -> Option<CheckAnnotation> {
-    path_in_address(path)?;
-    Some(CheckAnnotation { path: path.to_owned(), start_line, end_line, level, title, message })
-}
-
 fn failure(view: &FailureView) -> Option<CheckAnnotation> {
     let (path, line) = view.failure.location()?;
-    let line = line.unwrap_or(1).max(1);
+    let (path, line) = (path.to_owned(), line.unwrap_or(1).max(1));
     let level = if view.blame == Blame::PrCode { AnnotationLevel::Failure } else { AnnotationLevel::Warning };
-    annotation(path, (line, line), level, title(view), message(view))
+    let (title, message) = (title(view), message(view));
+    Some(CheckAnnotation { path, start_line: line, end_line: line, level, title, message })
 }
 
 /// The check, the test where there is one, and the failure's id.
@@ -86,10 +77,11 @@ fn message(view: &FailureView) -> String {
 }
 
 fn uncovered(range: &str) -> Option<CheckAnnotation> {
-    let (path, first, last) = parse_range(range)?;
-    let what = if first == last { "This added line is" } else { "These added lines are" };
-    let message = format!("{what} not executed by any test.");
-    annotation(path, (first, last), AnnotationLevel::Notice, "not covered by tests".to_owned(), message)
+    let (path, start_line, end_line) = parse_range(range)?;
+    let what = if start_line == end_line { "This added line is" } else { "These added lines are" };
+    let (title, message) = ("not covered by tests".to_owned(), format!("{what} not executed by any test."));
+    let (path, level) = (path.to_owned(), AnnotationLevel::Notice);
+    Some(CheckAnnotation { path, start_line, end_line, level, title, message })
 }
 
 /// `src/a.rs:10-12` or `src/a.rs:10`.

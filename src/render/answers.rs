@@ -20,10 +20,8 @@ use loopgate_core::{
     verdict::{RuleOutcome, RuleView},
 };
 
-type Answer = fn(&Subject<'_>) -> String;
-
 /// The commands that ask, and what answers them.
-const QUESTIONS: [(Verb, Answer); 6] = [
+const QUESTIONS: [(Verb, fn(&Subject<'_>) -> String); 6] = [
     (Verb::Help, |_| templates::render("help.md", context! {})),
     (Verb::Status, status),
     (Verb::History, history),
@@ -121,11 +119,10 @@ pub(super) fn considered(word: &Considered, gate: &GateReport, subject: &Subject
 }
 
 fn lint(subject: &Subject<'_>) -> String {
-    let policy = subject.policy;
-    if let Some(note) = warning::configuration_note(&subject.decision.view.origin) {
+    let (policy, origin) = (subject.policy, &subject.decision.view.origin);
+    if let Some(note) = warning::configuration_note(origin) {
         return note.into_string();
     }
-    let origin = &subject.decision.view.origin;
     let commit = match origin {
         PolicyOrigin::Base { commit } => Some(code(&commit.short())),
         _ => None,

@@ -49,10 +49,8 @@ pub fn history_lines(decision: &Decision) -> Vec<HistoryLine> {
 
 /// What was recognised, or the trigger alone where nothing of it is known any more.
 pub(super) fn recognised(escalation: &EscalationView) -> String {
-    match &escalation.cause {
-        Some(cause) => reason("cause", cause),
-        None => words::trigger(escalation.trigger).to_owned(),
-    }
+    let trigger = || words::trigger(escalation.trigger).to_owned();
+    escalation.cause.as_ref().map_or_else(trigger, |cause| reason("cause", cause))
 }
 
 /// The answers that the question offers, in their order.

@@ -190,8 +190,7 @@ pub(super) fn gates(subject: &Subject<'_>) -> CheckRunText {
         title: title(layered(subject, OwnCheck::Gates, gates_title(&view.gates))),
         summary: gates_summary(subject),
         text: warning::configuration_text(&view.origin).or_else(|| explain::gates_text(subject)),
-        annotations: Vec::new(),
-        actions: Vec::new(),
+        ..CheckRunText::default()
     }
 }
 
@@ -234,27 +233,18 @@ pub struct GroupMember {
     /// Gates that are closed now.
     pub closed: Vec<GateName>,
     pub verify: CheckRunPlan,
-    pub verified_by: VerifiedBy,
-}
-
-/// Whose evidence verifies a member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum VerifiedBy {
-    /// The group's commit has been tested itself.
-    Group,
-    /// It has not, so the pull request's own head counts.
-    PullRequest,
+    /// The group's commit has been tested itself; else the pull request's own head counts.
+    pub is_tested: bool,
 }
 
 /// The texts of `loopgate / verify` and `loopgate / gates`, and how each ends. `unknown` are commits of the group
 /// whose pull request is not known.
 pub fn merge_group(members: &[GroupMember], unknown: &[Sha]) -> [(CheckRunPlan, CheckRunText); 2] {
-    let verified = |member: &GroupMember| match (member.verify, member.verified_by) {
+    let verified = |member: &GroupMember| match (member.verify, member.is_tested) {
         (CheckRunPlan::Completed(Conclusion::Success), _) => "good",
-        (CheckRunPlan::InProgress, VerifiedBy::Group) => "running",
+        (CheckRunPlan::InProgress, true) => "running",
         // Nothing more will come for this group: a queue must not wait for it.
-        (CheckRunPlan::InProgress, VerifiedBy::PullRequest) | (CheckRunPlan::Completed(_), _) => "bad",
+        (CheckRunPlan::InProgress, false) | (CheckRunPlan::Completed(_), _) => "bad",
     };
     let gated = |member: &GroupMember| if member.closed.is_empty() { "good" } else { "bad" };
     [text("verify", members, verified, unknown), text("gates", members, gated, unknown)]
@@ -272,8 +262,8 @@ fn text(
         members.iter().filter(|member| state(member) == wanted).map(|member| format!("#{}", member.number)).collect()
     };
     let line = |member: &GroupMember| {
-        let GroupMember { number, closed, verified_by, .. } = member;
-        context! { number => number.get(), state => state(member), verified_by => Serde(verified_by), closed => Serde(closed) }
+        let GroupMember { number, closed, is_tested, .. } = member;
+        context! { number => number.get(), state => state(member), is_tested, closed => Serde(closed) }
     };
     let lines: Vec<_> = members.iter().map(line).collect();
     let (good, bad, running) = (of_state("good"), of_state("bad"), of_state("running"));
@@ -294,9 +284,9 @@ mod merge_group_tests {
 
     const SUCCESS: CheckRunPlan = CheckRunPlan::Completed(Conclusion::Success);
 
-    fn member(number: u64, closed: &[&str], verify: CheckRunPlan, verified_by: VerifiedBy) -> GroupMember {
+    fn member(number: u64, closed: &[&str], verify: CheckRunPlan, is_tested: bool) -> GroupMember {
         let closed = closed.iter().map(|gate| gate.parse().unwrap()).collect();
-        GroupMember { number: PrNumber::new(number), closed, verify, verified_by }
+        GroupMember { number: PrNumber::new(number), closed, verify, is_tested }
     }
 
     fn said(members: &[GroupMember], unknown: &[Sha]) -> String {
@@ -307,11 +297,11 @@ mod merge_group_tests {
 
     #[test]
     fn a_group_is_as_good_as_its_worst_member() {
-        use VerifiedBy::{Group, PullRequest};
-        let good = member(12, &[], SUCCESS, Group);
-        let own = member(13, &[], SUCCESS, PullRequest);
-        let waits = member(14, &["security", "deploy"], CheckRunPlan::InProgress, Group);
-        let silent = member(15, &[], CheckRunPlan::InProgress, PullRequest);
+        let (group, pull_request) = (true, false);
+        let good = member(12, &[], SUCCESS, group);
+        let own = member(13, &[], SUCCESS, pull_request);
+        let waits = member(14, &["security", "deploy"], CheckRunPlan::InProgress, group);
+        let silent = member(15, &[], CheckRunPlan::InProgress, pull_request);
         let groups = [
             said(&[good.clone(), own], &[]),
             said(&[good.clone(), waits], &[]),

@@ -18,11 +18,6 @@ pub fn passes(check: &CheckView) -> bool {
     matches!(&check.standing, CheckStanding::Done(evidence) if evidence.outcome == Outcome::Passed && is_read(evidence))
 }
 
-/// `3 checks passed`, `2 other checks passed`.
-pub fn passed_head(passed: usize, others: usize) -> String {
-    format!("{} passed", words::count(passed, if others == 0 { "check" } else { "other check" }))
-}
-
 /// What `parts/check.md` shows.
 pub fn row(check: &CheckView, links: &Links) -> Value {
     let evidence = words::evidence(check);

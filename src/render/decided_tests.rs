@@ -25,7 +25,7 @@ macro_rules! shown {
 /// The call for a human, and causes that are only flagged.
 fn calls(story: &Story) -> String {
     let decision = story.last.as_ref().unwrap();
-    let rendered = pull_request(decision, &story.snapshot, &story.policy);
+    let rendered = pull_request(decision, &story.snapshot, &story.policy, None);
     let called = rendered.announcement.map_or_else(
         || "Nobody is called.\n".to_owned(),
         |call| {
@@ -77,8 +77,7 @@ fn a_rule_that_no_check_stands_for_is_named_with_what_to_do() {
         files.retain(|file| file.path == "src/lib.rs");
     }
     story.push(1, &[], &["a"]);
-    let told =
-        terminal_report(story.last.as_ref().unwrap(), &story.snapshot, &story.policy, Detail::Usual, Colour::Off);
+    let told = terminal_report(story.last.as_ref().unwrap(), &story.snapshot, &story.policy, false, Colour::Off);
     let says = |line: &str| told.lines().any(|told| told == line);
     assert!(says("tests_added: add or change a test that covers the changed code"), "{told}");
     assert!(told.lines().last().is_some_and(|last| last.contains("failed: tests_added")), "{told}");

@@ -6,10 +6,9 @@ use minijinja::{Value, context, value::Serde};
 
 use super::{Markdown, Shown, address, fence, model::QuotedOutput};
 use loopgate_core::{
-    CheckName,
     deciding::Decision,
     evidence::{LogExcerpt, MOST_EXCERPTS},
-    state::{AnswerOutcome, LoopState},
+    state::AnswerOutcome,
     untrusted::without_commands,
     verdict::CheckStanding,
 };
@@ -23,7 +22,10 @@ const WHOLE: usize = 500;
 /// The excerpts of checks whose failures do not say all: where no cause is certain, or a tool's block is not shown whole.
 pub(super) fn excerpts(decision: &Decision) -> Vec<QuotedOutput> {
     let view = &decision.view;
-    if is_forgotten(&decision.next) {
+    // Somebody may have taken the quoted lines of this head back.
+    let mut answers = decision.next.answered.iter().flat_map(|answered| &answered.answers);
+    let head = decision.next.head_sha;
+    if answers.any(|answer| answer.outcome == AnswerOutcome::ExcerptForgotten && answer.head_sha == head) {
         return Vec::new();
     }
     let mut shown: Vec<QuotedOutput> = Vec::new();
@@ -47,17 +49,6 @@ pub(super) fn excerpts(decision: &Decision) -> Vec<QuotedOutput> {
         }
     }
     shown
-}
-
-/// Whether somebody took the quoted lines of this head back.
-fn is_forgotten(state: &LoopState) -> bool {
-    let mut answers = state.answered.iter().flat_map(|answered| &answered.answers);
-    answers.any(|answer| answer.outcome == AnswerOutcome::ExcerptForgotten && answer.head_sha == state.head_sha)
-}
-
-/// The id of the excerpt that a check's failures refer to.
-pub(super) fn of_check(excerpts: &[QuotedOutput], check: &CheckName) -> Option<String> {
-    excerpts.iter().find(|excerpt| excerpt.checks.contains(check)).map(|excerpt| excerpt.id.clone())
 }
 
 /// The lines, each with what shows that it is quoted in front of it.
@@ -124,7 +115,7 @@ mod tests {
     }
 
     fn page(decision: &Decision) -> String {
-        crate::render::pull_request(decision, &fixtures::snapshot(), &fixtures::policy()).status_comment
+        crate::render::pull_request(decision, &fixtures::snapshot(), &fixtures::policy(), None).status_comment
     }
 
     #[test]

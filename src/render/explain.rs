@@ -30,9 +30,9 @@ pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
     // What stands in the way comes first.
     shown.sort_by_key(|gate| !gate.is_closed());
     let links = Links::of(subject.snapshot);
+    let cards: Vec<GateCard> = shown.iter().map(|gate| GateCard::explained(gate, subject, &links)).collect();
     let model = |brevity: Brevity| {
-        let card = |gate: &&GateReport| GateCard::explained(gate, subject, &links, brevity);
-        context! { gates => Shown::first(brevity.of(100, 4), &shown, card) }
+        context! { gates => Shown::first(brevity.of(100, 4), &cards, |card| card.clone().shortened(brevity)) }
     };
     templates::fitted("check_run/gates_explained.md", LIMIT, model)
 }
@@ -41,10 +41,8 @@ pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
 /// reader has the right to know them.
 pub(super) fn gates(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> Vec<GateCard> {
     let links = Links::of(subject.snapshot);
-    let card = |report: &GateReport| {
-        let members = members(report);
-        GateCard { members, ..GateCard::explained(report, subject, &links, Brevity::NONE) }
-    };
+    let card =
+        |report: &GateReport| GateCard { members: members(report), ..GateCard::explained(report, subject, &links) };
     let mut gates: Vec<GateCard> = subject.decision.view.gates.iter().map(card).collect();
     gates.sort_by_key(|gate| !gate.closed);
     gates

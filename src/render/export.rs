@@ -21,10 +21,7 @@ pub fn executable_feedback(state: &LoopState, attempts: &[Value]) -> Value {
         "agent": agent(state, &mut notes),
         "code_artifact": code_artifact(state, &mut notes),
         "execution_config": execution_config(state, attempts, &mut notes),
-        "retry_policy": picked(
-            &snake_case(&state.retry_policy),
-            &["max_attempts", "backoff", "escalation_on_max", "abort_on_regression"],
-        ),
+        "retry_policy": fields_of_state(&state.retry_policy, "max_attempts backoff escalation_on_max abort_on_regression"),
         "loop_state": loop_state(state, attempts, &mut notes),
         "debug_memory_ref": format!(".aiwg/ralph/debug-memory/{}.json", state.run_id),
         "timestamps": {
@@ -125,8 +122,8 @@ fn execution(attempt: &Value) -> Value {
     let failures = checks.flat_map(|check| {
         let listed = check["failures"].as_array().into_iter().flatten();
         listed.map(|failure| {
-            let fields = ["test_name", "test_file", "error_type", "error_message", "stack_trace", "line_number"];
-            let mut failure = picked(failure, &fields);
+            let names = "test_name test_file error_type error_message stack_trace line_number";
+            let mut failure = picked(failure, names);
             if failure["test_name"].is_null() {
                 failure["test_name"] = check["name"].clone();
             }
@@ -142,14 +139,19 @@ fn execution(attempt: &Value) -> Value {
         "code_hash": attempt["tree_hash"],
         "test_results": test_results(attempt),
         "failures": failures.collect::<Vec<_>>(),
-        "analysis": analysis.is_object().then(|| picked(analysis, &["root_cause", "fix_strategy", "confidence"])),
-        "fix_applied": fix.is_object().then(|| picked(fix, &["description", "diff_summary", "files_modified"])),
+        "analysis": analysis.is_object().then(|| picked(analysis, "root_cause fix_strategy confidence")),
+        "fix_applied": fix.is_object().then(|| picked(fix, "description diff_summary files_modified")),
     })
 }
 
+/// These fields of what a state holds, by their names in documents for programs, with blanks between them.
+pub fn fields_of_state(of: &impl Serialize, names: &str) -> Value {
+    picked(&snake_case(of), names)
+}
+
 /// These fields of a document.
-fn picked(from: &Value, fields: &[&str]) -> Value {
-    fields.iter().map(|&field| (field.to_owned(), from[field].clone())).collect::<Map<_, _>>().into()
+fn picked(from: &Value, names: &str) -> Value {
+    names.split_whitespace().map(|name| (name.to_owned(), from[name].clone())).collect::<Map<_, _>>().into()
 }
 
 /// The results of all tests of an attempt together. A test check that failed without counting tests is one error.

@@ -209,17 +209,14 @@ fn trace(failure: &Failure) -> Option<Markdown> {
 
 /// What no card says: a rule's one thing to do, a person's words. A rule that holds nothing up is optional.
 fn todo(fact: &FeedbackFact, view: &View) -> Option<Value> {
+    let FeedbackLine { location, problem, action, .. } = line(fact);
     let (whence, what) = match fact {
         FeedbackFact::Failure(_) => return None,
-        FeedbackFact::Rule { id, why, .. } => {
-            let is_optional = matches!(view.evaluation.verdict, EvaluationVerdict::Passed(_));
-            let fix = format!("{}{}", if is_optional { "optional: " } else { "" }, reason("rule", why));
-            (code(id.as_str()), short_text(&sentence(&fix), 400))
+        FeedbackFact::Rule { why, .. } if matches!(view.evaluation.verdict, EvaluationVerdict::Passed(_)) => {
+            (code(&location), short_text(&sentence(&format!("optional: {}", reason("rule", why))), 400))
         }
-        FeedbackFact::Settled(dispute) => {
-            let what = format!("{} {}", causes::settled(dispute), causes::to_do(dispute));
-            (code(causes::subject(dispute)), short_text(&what, 400))
-        }
+        FeedbackFact::Rule { .. } => (code(&location), short_text(&action, 400)),
+        FeedbackFact::Settled(_) => (code(&location), short_text(&format!("{problem} {action}"), 400)),
         FeedbackFact::Objection { by, of, words: objection } => {
             let whence = Markdown::ours(format!("{} ({})", words::person(by), words::place_of(of)));
             (whence, Markdown::ours(format!("“{}”", short_text(objection, 400))))

@@ -71,23 +71,6 @@ pub struct GateWord {
     pub said: Markdown,
 }
 
-impl GateWord {
-    fn new(word: &Considered, report: &GateReport, subject: &Subject<'_>) -> Self {
-        Self {
-            by: word.by.to_string(),
-            at: Some(word.at),
-            url: address(&word.url),
-            word: messages::variant_name(&word.word),
-            outcome: match word.outcome {
-                WordOutcome::Counted => "counted",
-                WordOutcome::Superseded => "superseded",
-                WordOutcome::Refused(_) => "refused",
-            },
-            said: answers::considered(word, report, subject),
-        }
-    }
-}
-
 /// How approvals of a gate are given, by the policy in force.
 pub fn approve_by(policy: &Policy, gate: &GateName) -> ApproveBy {
     policy.gates.get(gate).map_or(ApproveBy::Comment, |gate| gate.approve_by)
@@ -124,14 +107,32 @@ impl GateCard {
     }
 
     /// With all that is known of it, but for the members of teams.
-    pub fn explained(report: &GateReport, subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Self {
-        let words = report.considered.iter().rev();
+    pub fn explained(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
+        let word = |word: &Considered| GateWord {
+            by: word.by.to_string(),
+            at: Some(word.at),
+            url: address(&word.url),
+            word: messages::variant_name(&word.word),
+            outcome: match word.outcome {
+                WordOutcome::Counted => "counted",
+                WordOutcome::Superseded => "superseded",
+                WordOutcome::Refused(_) => "refused",
+            },
+            said: answers::considered(word, report, subject),
+        };
         Self {
-            why: why(report, links, brevity.of(MOST_PLACES, 0).max(4)),
+            why: why(report, links, MOST_PLACES),
             notes: notes(report, links),
-            words: Shown::first(brevity.of(MOST_WORDS, 0).max(3), words, |word| GateWord::new(word, report, subject)),
+            words: Shown::first(MOST_WORDS, report.considered.iter().rev(), word),
             ..Self::new(report, subject, links)
         }
+    }
+
+    /// With fewer places and words.
+    pub fn shortened(self, brevity: Brevity) -> Self {
+        let why = self.why.keep(brevity.of(MOST_PLACES, 0).max(4));
+        let words = self.words.keep(brevity.of(MOST_WORDS, 0).max(3));
+        Self { why, words, ..self }
     }
 
     /// Whether the card has content. A gate that does not apply, without a refused word about it, has none.

@@ -311,7 +311,7 @@ fn check_everything(situation_: usize, pool: Vec<String>, n: usize) -> Result<()
     poison(&mut decision, &mut snapshot, &mut texts, n);
     let mut policy = fixtures::policy();
     policy.escalation.include_in_report.push(ReportSection::StackTraces);
-    let rendered = pull_request(&decision, &snapshot, &policy);
+    let rendered = pull_request(&decision, &snapshot, &policy, None);
     check_page(&rendered.status_comment, 1, &[])?;
     check_page(&rendered.verify.summary, 0, &[])?;
     check_page(&rendered.gates.summary, 0, &[])?;
@@ -326,7 +326,7 @@ fn check_everything(situation_: usize, pool: Vec<String>, n: usize) -> Result<()
         prop_assert!(text.title.chars().count() <= 60 && !text.title.contains('\n'));
         prop_assert!(text.annotations.len() <= 200);
     }
-    let shown = terminal_report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off);
+    let shown = terminal_report(&decision, &snapshot, &policy, false, Colour::Off);
     prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
     Ok(())
 }
@@ -364,7 +364,7 @@ fn what_a_failure_reports_commands_nobody_and_shows_no_secret() {
     (failure.expected, failure.actual) = (Some(key.to_owned()), Some("none".to_owned()));
     let mut policy = fixtures::policy();
     policy.escalation.include_in_report.push(ReportSection::StackTraces);
-    let rendered = pull_request(&decision, &snapshot, &policy);
+    let rendered = pull_request(&decision, &snapshot, &policy, None);
     let mut pages = vec![rendered.status_comment, rendered.verify.summary, rendered.artifact];
     pages.extend(rendered.posts.into_iter().map(|(_, post)| post));
     assert!(pages.iter().any(|page| page.contains("it failed")), "it is shown at all");
@@ -373,7 +373,7 @@ fn what_a_failure_reports_commands_nobody_and_shows_no_secret() {
     }
     // No bot reads these.
     pages.extend(rendered.verify.annotations.into_iter().map(|annotation| annotation.message));
-    pages.push(terminal_report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off));
+    pages.push(terminal_report(&decision, &snapshot, &policy, false, Colour::Off));
     for page in &pages {
         assert!(!page.contains("wJalrXUtnFEMI"), "{page}");
     }

@@ -70,19 +70,15 @@ impl Links {
     pub fn to(&self, label: &str, raw: &str) -> Markdown {
         let Some(url) = address(raw) else { return Markdown::ours(label) };
         let own = self.pull_request.as_deref().and_then(host);
-        match host(&url).filter(|host| Some(host) != own.as_ref()) {
-            Some(host) => Markdown::ours(format!("[{label} at {host}]({url})")),
-            None => Markdown::ours(format!("[{label}]({url})")),
-        }
+        let other = host(&url).filter(|host| Some(host) != own.as_ref());
+        let at = other.map(|host| format!(" at {host}")).unwrap_or_default();
+        Markdown::ours(format!("[{label}{at}]({url})"))
     }
 }
 
 /// `file:line`.
 pub fn place(file: &str, line: Option<u32>) -> String {
-    match line {
-        Some(line) => format!("{file}:{line}"),
-        None => file.to_owned(),
-    }
+    line.map_or_else(|| file.to_owned(), |line| format!("{file}:{line}"))
 }
 
 /// A label that leads there, if the address is known.

@@ -104,16 +104,22 @@ pub(super) fn answer(words: &str, found: Option<&[ToldFix]>) -> Markdown {
     say("answer", context! { words, found => Serde(found) })
 }
 
-/// What a memory amounts to, for a terminal.
+/// What a memory amounts to, for programs.
+pub fn memory_stats_document(memory: &Memory) -> Value {
+    json!({
+        "schema": "loopgate.memory-stats/v1",
+        "cards": memory.cards.len(),
+        "patterns": memory.cards.values().filter(|card| card.is_pattern()).count(),
+        "recurring": memory.recurring.values().filter(|seen| seen.occurrences > 0).count(),
+        "flaky": memory.recurring.values().filter(|seen| seen.flips > 0).count(),
+        "weeks": memory.weeks,
+        "offers": memory.offers,
+    })
+}
+
+/// The same for a terminal.
 pub fn memory_stats(memory: &Memory) -> String {
-    let model = context! {
-        cards => memory.cards.len(),
-        patterns => memory.cards.values().filter(|card| card.is_pattern()).count(),
-        recurring => memory.recurring.len(),
-        flaky => memory.recurring.values().filter(|seen| seen.flips > 0).count(),
-        offers => Serde(memory.offers),
-    };
-    messages::text("memory_stats.txt", model)
+    messages::text("memory_stats.txt", Serde(memory_stats_document(memory)).into())
 }
 
 /// Cards for a terminal, each with the line at which its place stands now, where that is known.

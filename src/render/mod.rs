@@ -70,7 +70,7 @@ pub use annotations::{CheckAnnotation, annotation_commands, configuration_comman
 pub use answers::refused_command;
 pub use causes::{dispute_to_say, history_lines};
 pub use check_run::{
-    CheckAction, CheckRunText, GroupMember, VerifiedBy, add_shared, given_up, merge_group, superseded, switched_off,
+    CheckAction, CheckRunText, GroupMember, add_shared, given_up, merge_group, superseded, switched_off,
 };
 pub use dashboard::{
     Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow, Filter, Frame,
@@ -79,10 +79,10 @@ pub use dashboard::{
     work_class,
 };
 pub use explain::{document as explanation, gate_rules, gate_rules_text, page as explain};
-pub use export::executable_feedback;
+pub use export::{executable_feedback, fields_of_state};
 pub use failure_card::feedback;
 pub use iteration::iteration_answer;
-pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats};
+pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats, memory_stats_document};
 pub use messages::{reason, text};
 pub use metrics::{metrics, metrics_csv, metrics_svg};
 pub use model::{
@@ -98,11 +98,11 @@ pub use sanitize::{block as plain_block, line as plain_line, percent_encoded};
 pub use status::{STATUS_MARKER, job_summary};
 pub use summary::Iteration;
 pub use templates::LIMIT;
-pub use terminal::{Colour, Detail, report as terminal_report};
+pub use terminal::{Colour, report as terminal_report};
 pub use tried::{Trial, Tried, trial, trial_page, tried, what_if};
 pub use verdict::Subject;
 pub use warning::{not_repeated, notes};
-pub use words::moment;
+pub use words::{few, moment};
 
 /// Every text of one pull request.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -124,21 +124,9 @@ pub struct Rendered {
     pub artifact: String,
 }
 
-impl Rendered {
-    /// Where nothing but the two check runs is written.
-    pub fn of_check_runs(verify: CheckRunText, gates: CheckRunText) -> Self {
-        Self { verify, gates, ..Self::default() }
-    }
-}
-
-/// Renders everything with the built-in templates.
-pub fn pull_request(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Rendered {
-    pull_request_with(decision, snapshot, policy, None)
-}
-
 /// Renders everything, with a repository's own report for a call for a human if it has one: the text of
 /// `.github/loopgate/escalation.md` on the base branch.
-pub fn pull_request_with(decision: &Decision, snapshot: &Snapshot, policy: &Policy, own: Option<&str>) -> Rendered {
+pub fn pull_request(decision: &Decision, snapshot: &Snapshot, policy: &Policy, own: Option<&str>) -> Rendered {
     let subject = verdict::Subject { decision, snapshot, policy };
     let posts = decision.surface.posts.iter().map(|post| (post.clone(), posts::text_of(&subject, post, own))).collect();
     Rendered {

@@ -110,13 +110,13 @@ fn stories() -> Vec<Told> {
 
 /// Every text of a story, by its name.
 fn posts(Told { decision, snapshot, policy, .. }: &Told) -> Vec<(String, String)> {
-    let rendered = pull_request(decision, snapshot, policy);
+    let rendered = pull_request(decision, snapshot, policy, None);
     let mut texts = vec![
         ("status".to_owned(), rendered.status_comment),
         ("check run".to_owned(), rendered.verify.summary),
         ("job summary".to_owned(), job_summary(decision, snapshot, policy)),
         ("report".to_owned(), rendered.artifact),
-        ("terminal".to_owned(), terminal_report(decision, snapshot, policy, Detail::Usual, Colour::Off)),
+        ("terminal".to_owned(), terminal_report(decision, snapshot, policy, false, Colour::Off)),
     ];
     texts.extend(rendered.posts.into_iter().map(|(post, text)| (post.key(), text)));
     texts
@@ -196,7 +196,7 @@ fn every_surface_tells_a_failure_in_the_same_words_under_its_id() {
     let mut surfaces: Vec<(String, String)> = posts(&story).into_iter().filter(|(name, _)| name != "report").collect();
     let annotations = annotation_commands(&story.decision.view);
     surfaces.push(("annotations".to_owned(), annotations.replace("%0A", "\n")));
-    let document = pull_request(&story.decision, &story.snapshot, &story.policy).status_comment;
+    let document = pull_request(&story.decision, &story.snapshot, &story.policy, None).status_comment;
     let document = document.split_once("```json\n").unwrap().1.split_once("\n```").unwrap().0.to_owned();
     let document: serde_json::Value = serde_json::from_str(&document).unwrap();
     let causes = failure_card::causes(&story.decision.view.failures);

@@ -290,7 +290,9 @@ mod fixer_tests {
     }
 
     fn dispatched(story: &Story) -> Dispatch {
-        crate::render::pull_request(story.last.as_ref().unwrap(), &story.snapshot, &story.policy).dispatch.unwrap()
+        crate::render::pull_request(story.last.as_ref().unwrap(), &story.snapshot, &story.policy, None)
+            .dispatch
+            .unwrap()
     }
 
     #[test]

@@ -33,7 +33,11 @@ pub fn lines(words: &[Considered], report: &GateReport, subject: &Subject<'_>) -
     let mut folded: Vec<(&Considered, &Refusal, usize)> = Vec::new();
     for word in words {
         let Some(refusal) = word.refusal().filter(|_| word.answer == AnswerExtent::Sentence) else { continue };
-        match folded.iter_mut().find(|(first, known, _)| same(first, word) && *known == refusal) {
+        let same = |one: &Considered| {
+            (one.by_id, &one.by, &one.meant) == (word.by_id, &word.by, &word.meant)
+                && std::mem::discriminant(&one.source) == std::mem::discriminant(&word.source)
+        };
+        match folded.iter_mut().find(|(first, known, _)| same(first) && *known == refusal) {
             Some((newest, _, times)) => {
                 *newest = if word.at >= newest.at { word } else { newest };
                 *times += 1;
@@ -52,12 +56,6 @@ pub fn lines(words: &[Considered], report: &GateReport, subject: &Subject<'_>) -
             times => Markdown::ours(format!("{line} (Written {times} times.)")),
         }
     })
-}
-
-fn same(one: &Considered, other: &Considered) -> bool {
-    (one.by_id, &one.by) == (other.by_id, &other.by)
-        && one.meant == other.meant
-        && std::mem::discriminant(&one.source) == std::mem::discriminant(&other.source)
 }
 
 /// The words that say this about a gate, exactly.

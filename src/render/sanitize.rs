@@ -122,8 +122,10 @@ pub fn code(raw: &str) -> Markdown {
         return Markdown("(empty)".to_owned());
     }
     if content.contains('|') {
-        // Inside a table a bar ends the cell even within a code span; as an entity it does not.
-        return Markdown(format!("<code>{}</code>", as_entities(&content)));
+        // Inside a table a bar ends the cell even within a code span. Every ASCII punctuation character as an entity is
+        // inert in Markdown, HTML and tables alike.
+        let entity = |c: char| if c.is_ascii_punctuation() { format!("&#{};", u32::from(c)) } else { c.to_string() };
+        return Markdown(format!("<code>{}</code>", content.chars().map(entity).collect::<String>()));
     }
     let ticks = "`".repeat(longest_run(&content, '`') + 1);
     let pad = if content.starts_with('`') || content.ends_with('`') { " " } else { "" };
@@ -312,12 +314,6 @@ fn hash_breaks(chars: &[char]) -> Vec<usize> {
 /// Text as it may stand between the tags of HTML.
 pub fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
-
-/// Every ASCII punctuation character as an entity: inert in Markdown, HTML and tables alike.
-fn as_entities(line: &str) -> String {
-    let shown = |c: char| if c.is_ascii_punctuation() { format!("&#{};", u32::from(c)) } else { c.to_string() };
-    line.chars().map(shown).collect()
 }
 
 fn longest_run(text: &str, wanted: char) -> usize {

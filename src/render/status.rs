@@ -9,7 +9,7 @@ use super::{
     summary, templates::fitted, tests_of_base, tried, verdict, warning, words,
 };
 use loopgate_core::{
-    deciding::{CheckView, Decision, NextAction, View},
+    deciding::{CheckView, Decision, NextAction},
     evidence::MOST_EXCERPTS,
     memory::ToldFix,
     observed::Snapshot,
@@ -33,12 +33,14 @@ pub(super) fn comment(subject: &Subject<'_>) -> String {
 /// A text with the document for programs; `None` if even the shortest is too long. `not_annotated` places have no
 /// annotation.
 pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not_annotated: usize) -> Option<String> {
-    let whole = Document::of(subject);
+    // Both take time to make, and are the same at every length.
+    let (whole, answers) = (Document::of(subject), Vec::from_iter(answers::answers(subject)));
     fitted(name, limit, |brevity| {
         let mut document = whole.clone();
         // It repeats what people read, so it is the first to be shortened.
         while brevity.0 > 0 && document.shorten() {}
-        context! { machine => document.fenced(), not_annotated, ..model(subject, brevity) }
+        let answers = Shown::first(brevity.of(10, 2), &answers, Value::clone);
+        context! { machine => document.fenced(), not_annotated, answers, ..model(subject, brevity) }
     })
 }
 
@@ -87,6 +89,11 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     // Where it waits for capabilities, the verdict and the next step name them.
     let says_capabilities = matches!(decision.action, NextAction::WaitForPush { .. });
     let capabilities = Some(&view.capabilities).filter(|progress| progress.total > 0 && !says_capabilities);
+    // Skips that no check's line shows.
+    let shows = |check: &CheckView, skip: &Skip| {
+        check.name == skip.check && matches!(check.standing, CheckStanding::Skipped { .. })
+    };
+    let is_apart = |skip: &&Skip| !view.checks.iter().any(|check| shows(check, skip));
     let flags = view.flags.iter().map(|(trigger, cause)| (words::trigger(*trigger), messages::reason("cause", cause)));
     let author = &snapshot.pull_request.author.login;
     let accepted = next.accepted_by();
@@ -109,12 +116,11 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         known_here => Shown::first(3, known_here(subject), memory::known_here),
         // What earlier runs would have come to under the configuration that it proposes.
         proposed => next.proposed.as_ref().filter(|tried| tried.runs > 0).map(tried::proposed),
-        passed_head => check_table::passed_head(passed.len(), checks.len()),
         passed => Shown::first(most(100), passed, |check| check_table::row(check, &links)),
         checks => Shown::first(most(100), checks, |check| check_table::row(check, &links)),
         coverage => check_table::coverage_line(view, &links),
         compare => view.compare.as_ref().and_then(check_table::compare_line),
-        skips => Shown::first(some(30), skips(view), |skip| skip),
+        skips => Shown::first(some(30), view.skips.iter().filter(is_apart), |skip| skip),
         failures => failure_card::cards(subject, &links, brevity),
         excerpts => excerpts::cards(decision, some(MOST_EXCERPTS)),
         gates => Shown::first(most(40), cards, |card| card),
@@ -123,7 +129,6 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         capabilities => Serde(capabilities),
         replies => Shown::first(some(20), view.replies.iter().rev(), answers::line),
         unmatched => unmatched(subject).keep(some(60)),
-        answers => Shown::first(some(10), answers::answers(subject), |answer| answer),
         warnings => Shown::first(some(30), &view.warnings, |warning| warning::sentence(warning, &links)),
         iteration => Iteration::of(subject).map(|iteration| fence("text", &iteration.head.join("\n"))),
         state_place => summary::state_place(subject).in_markdown(),
@@ -143,12 +148,6 @@ pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     let view = &subject.decision.view;
     let Some(report) = view.gates.iter().find(|gate| gate.is_waiting()) else { return Shown::default() };
     refusal::lines(&view.unmatched, report, subject)
-}
-
-/// Skips that no check's line shows.
-fn skips(view: &View) -> impl Iterator<Item = &Skip> {
-    let tells = |check: &CheckView| matches!(check.standing, CheckStanding::Skipped { .. });
-    view.skips.iter().filter(move |skip| !view.checks.iter().any(|check| check.name == skip.check && tells(check)))
 }
 
 /// What stays behind after the merge: attempts, and what was put off, which are the capabilities left open, warnings and

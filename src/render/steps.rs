@@ -17,11 +17,17 @@ use loopgate_core::{
 
 /// What happens next and by whom, one step a line.
 pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
+    let next = &subject.decision.next;
     let mut steps = match &subject.decision.action {
         _ if subject.is_single() => Vec::new(),
         // Who opens a gate, and how, stands with the gate.
         NextAction::Complete | NextAction::WaitForApproval { .. } | NextAction::WaitForReady => Vec::new(),
-        NextAction::Stopped => stopped_steps(subject),
+        NextAction::Stopped if subject.stopped_by_a_person() => {
+            let words = next.stop.words.as_deref().map(|words| short_text(words, 300)).unwrap_or_default();
+            vec![step("stopped_by_a_person", context! { words })]
+        }
+        NextAction::Stopped if next.status == RunStatus::Failed => vec![step("failed", context! {})],
+        NextAction::Stopped => Vec::new(),
         NextAction::Retry { .. } => retry_steps(subject),
         NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => resume_steps(subject, *cause),
         NextAction::WaitForEvidence { missing } => evidence_steps(subject, missing),
@@ -74,18 +80,6 @@ pub(super) fn step(name: &str, beside: Value) -> String {
     messages::markdown("step", &name, beside).into_string()
 }
 
-fn stopped_steps(subject: &Subject<'_>) -> Vec<String> {
-    let next = &subject.decision.next;
-    if subject.stopped_by_a_person() {
-        let words = next.stop.words.as_deref().map(|words| short_text(words, 300)).unwrap_or_default();
-        vec![step("stopped_by_a_person", context! { words })]
-    } else if next.status == RunStatus::Failed {
-        vec![step("failed", context! {})]
-    } else {
-        Vec::new()
-    }
-}
-
 /// The verdict has already said who pushes what; here is what happens if that does not help.
 fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
     let failures = &subject.decision.next.failures;
@@ -98,7 +92,9 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
         _ => {}
     }
     let most = subject.decision.view.max_attempts;
-    if subject.is_taken_up_again() {
+    // The streak ended with `/loop resume`: the next push begins a new one.
+    let attempt = subject.decision.view.attempt;
+    if subject.decision.next.resumes.iter().any(|resume| resume.after_attempt >= attempt) {
         return vec![step("taken_up", context! { most })];
     }
     let left = most.saturating_sub(failures.count);
@@ -111,18 +107,15 @@ fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
     // When the fixer is asked, if `loop.backoff` makes it wait.
     let waits = turn.filter(|_| subject.decision.surface.fix.is_none());
     let later = waits.map(|turn| step("later", context! { at => words::moment(turn.at) }));
-    later.into_iter().chain(what_if_it_fails(subject, left, &called)).collect()
-}
-
-fn what_if_it_fails(subject: &Subject<'_>, left: u32, called: &str) -> Option<String> {
-    let same = subject.decision.next.failures.same_error;
-    let name = match left {
-        _ if same >= subject.policy.retry.same_error => "same_error_again",
-        0 => return None,
-        1 => "last_attempt",
-        _ => "attempts_left",
+    let same = failures.same_error;
+    let if_it_fails = match left {
+        _ if same >= subject.policy.retry.same_error => Some("same_error_again"),
+        0 => None,
+        1 => Some("last_attempt"),
+        _ => Some("attempts_left"),
     };
-    Some(step(name, context! { times => words::times(same), left, called }))
+    let if_it_fails = if_it_fails.map(|name| step(name, context! { times => words::times(same), left, called }));
+    later.into_iter().chain(if_it_fails).collect()
 }
 
 fn evidence_steps(subject: &Subject<'_>, missing: &[CheckName]) -> Vec<String> {

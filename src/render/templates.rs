@@ -115,8 +115,6 @@ const STEPS: usize = 16;
 pub struct Brevity(pub usize);
 
 impl Brevity {
-    pub const NONE: Self = Self(0);
-
     /// How many of at most `most` items are left, where each step beyond the first `spared` leaves out half of them.
     pub const fn of(self, most: usize, spared: usize) -> usize {
         most >> self.0.saturating_sub(spared)

@@ -40,16 +40,8 @@ const FAILURES: usize = 10;
 /// Those of them shown whole, so that the report is one screen.
 const OPEN: usize = 3;
 
-/// How much a report holds.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Detail {
-    Usual,
-    /// The iteration summary, too.
-    Whole,
-}
-
-/// The report printed after an evaluation.
-pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, detail: Detail, colour: Colour) -> String {
+/// The report printed after an evaluation; a whole one has the iteration summary, too.
+pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, is_whole: bool, colour: Colour) -> String {
     let subject = Subject { decision, snapshot, policy };
     let view = &decision.view;
     let (causes, mut said) = (failure_card::causes(&view.failures), Said::new());
@@ -59,7 +51,7 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, detail:
         let is_check = |rule: &str| view.checks.iter().any(|check| check.name.as_str() == rule);
         iteration.issues.retain(|(rule, _)| iteration.passes || !is_check(rule));
     }
-    let whole = iteration.iter().filter(|_| detail == Detail::Whole);
+    let whole = iteration.iter().filter(|_| is_whole);
     let model = context! {
         colour => colour == Colour::On,
         failures => causes.iter().take(FAILURES).map(|cause| failure(cause, &mut said)).collect::<Vec<_>>(),
@@ -127,7 +119,16 @@ fn last_words(check: &CheckView, failures: &[FailureView]) -> Option<Value> {
 fn standing(check: &CheckView) -> (&'static str, String) {
     let name = messages::variant_name(&check.standing);
     let beside = match &check.standing {
-        CheckStanding::Done(evidence) => return ended(evidence),
+        CheckStanding::Done(evidence) => {
+            let mark = match evidence.outcome {
+                Outcome::Passed => "✓",
+                outcome if outcome.is_failure() => "✗",
+                _ => "-",
+            };
+            let because = evidence.skipped_because.as_deref().filter(|_| evidence.outcome == Outcome::Skipped);
+            let because = because.map(|because| format!(": {}", line(because))).unwrap_or_default();
+            return (mark, format!("{}{because}", word("outcome", evidence.outcome.as_str())));
+        }
         CheckStanding::AwaitsRelease { job, cause, .. } => return ("…", line(&words::skipped_job(job, cause))),
         CheckStanding::Skipped { by, reason } => format!(" by {by}: {}", line(reason)),
         CheckStanding::Lost { legs } => format!(": {}", line(&messages::lost_jobs(legs))),
@@ -135,17 +136,6 @@ fn standing(check: &CheckView) -> (&'static str, String) {
         _ => String::new(),
     };
     (word("standing_mark", &name), format!("{}{beside}", word("standing", &name)))
-}
-
-fn ended(evidence: &CheckEvidence) -> (&'static str, String) {
-    let mark = match evidence.outcome {
-        Outcome::Passed => "✓",
-        outcome if outcome.is_failure() => "✗",
-        _ => "-",
-    };
-    let because = evidence.skipped_because.as_deref().filter(|_| evidence.outcome == Outcome::Skipped);
-    let because = because.map(|because| format!(": {}", line(because))).unwrap_or_default();
-    (mark, format!("{}{because}", word("outcome", evidence.outcome.as_str())))
 }
 
 fn failure<'a>(cause: &Cause<'a>, said: &mut Said<'a>) -> Value {
@@ -173,7 +163,7 @@ mod tests {
     #[test]
     fn a_failing_run() {
         let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
-        insta::assert_snapshot!(report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off));
+        insta::assert_snapshot!(report(&decision, &snapshot, &policy, false, Colour::Off));
     }
 
     #[test]
@@ -184,12 +174,11 @@ mod tests {
         decision.next.task_alias.clear();
         let uncovered = fixtures::failed_rule("coverage", Severity::Warn, fixtures::uncovered());
         decision.view.evaluation.rules.push(uncovered);
-        insta::assert_snapshot!(report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off));
+        insta::assert_snapshot!(report(&decision, &snapshot, &policy, false, Colour::Off));
         decision.action = fixtures::first_failure().action;
         decision.view.checks = fixtures::first_failure().view.checks;
-        let last = |decision| {
-            report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off).lines().last().map(str::to_owned)
-        };
+        let last =
+            |decision| report(&decision, &snapshot, &policy, false, Colour::Off).lines().last().map(str::to_owned);
         assert_eq!(last(decision).as_deref(), Some("Failed: unit"));
         let (mut called, _) = fixtures::regression_escalated();
         called.next.pull_request = None;
@@ -203,14 +192,14 @@ mod tests {
     fn the_iteration_summary_is_a_detail() {
         let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
         let shown = |detail| report(&decision, &snapshot, &policy, detail, Colour::Off);
-        assert!(shown(Detail::Whole).contains("── Iteration 1/3"), "{}", shown(Detail::Whole));
-        assert!(!shown(Detail::Usual).contains("Iteration"), "{}", shown(Detail::Usual));
+        assert!(shown(true).contains("── Iteration 1/3"), "{}", shown(true));
+        assert!(!shown(false).contains("Iteration"), "{}", shown(false));
     }
 
     #[test]
     fn failures_that_are_only_named_are_found_by_feedback() {
         let (mut decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
-        let shown = |decision: &Decision| report(decision, &snapshot, &policy, Detail::Usual, Colour::Off);
+        let shown = |decision: &Decision| report(decision, &snapshot, &policy, false, Colour::Off);
         assert!(!shown(&decision).contains("`loopgate feedback`"));
         decision.view.failures = (0..4_u64)
             .map(|number| {
@@ -233,7 +222,7 @@ mod tests {
                 evidence.log_tail = (1..20).map(|number| format!("line {number}\n\n")).collect();
             }
         }
-        let shown = report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off);
+        let shown = report(&decision, &snapshot, &policy, false, Colour::Off);
         assert!(shown.contains("The output of unit ended with:\n    line 12\n"), "{shown}");
         assert!(shown.contains("    line 19\n"), "{shown}");
         decision.view.checks.iter_mut().for_each(|check| {
@@ -242,17 +231,17 @@ mod tests {
             }
         });
         decision.view.failures.iter_mut().for_each(|failure| failure.check = "unit".parse().unwrap());
-        let shown = report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off);
+        let shown = report(&decision, &snapshot, &policy, false, Colour::Off);
         assert!(!shown.contains("The output of unit"), "what a failure tells is not said twice: {shown}");
     }
 
     #[test]
     fn colour_changes_nothing_but_colour() {
         let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
-        let coloured = report(&decision, &snapshot, &policy, Detail::Usual, Colour::On);
+        let coloured = report(&decision, &snapshot, &policy, false, Colour::On);
         assert!(coloured.contains("\u{1b}[31m"));
         let plain = regex::Regex::new("\u{1b}\\[[0-9]+m").unwrap().replace_all(&coloured, "").into_owned();
-        assert_eq!(plain, report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off));
+        assert_eq!(plain, report(&decision, &snapshot, &policy, false, Colour::Off));
     }
 
     #[test]
@@ -260,7 +249,7 @@ mod tests {
         let (mut decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
         decision.view.failures[0].failure.test_name = Some("a\u{1b}[2J\r\nb\u{202e}".into());
         decision.view.failures[0].failure.error_message = "x\u{1b}]0;title\u{7}y\u{9b}31mz".into();
-        let shown = report(&decision, &snapshot, &policy, Detail::Usual, Colour::Off);
+        let shown = report(&decision, &snapshot, &policy, false, Colour::Off);
         assert!(!shown.chars().any(|c| c.is_control() && c != '\n') && shown.contains("a b"), "{shown}");
     }
 }

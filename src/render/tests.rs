@@ -17,7 +17,7 @@ macro_rules! shown {
 }
 
 fn rendered(decision: &Decision, snapshot: &Snapshot) -> Rendered {
-    pull_request(decision, snapshot, &fixtures::policy())
+    pull_request(decision, snapshot, &fixtures::policy(), None)
 }
 
 fn status(decision: &Decision, snapshot: &Snapshot) -> String {
@@ -66,20 +66,20 @@ fn gate_requests() {
     decision.surface.request.insert(Reviewer::Team(fixtures::team("acme/security")));
     let database = policy.gates.get_mut(&fixtures::gate_name("database")).unwrap();
     database.checklist = ChecklistMode::Required;
-    for (post, text) in pull_request(&decision, &snapshot, &policy).posts {
+    for (post, text) in pull_request(&decision, &snapshot, &policy, None).posts {
         let Post::GateRequest { gate, .. } = &post else { unreachable!() };
         assert!(text.starts_with(&format!("{}\n", marker(&post))), "{text}");
         shown!(format!("gate_request_{gate}"), text);
     }
     let payments = policy.gates.get_mut(&fixtures::gate_name("payments")).unwrap();
     payments.preset = loopgate_core::fixtures::preset("database");
-    let posts = pull_request(&decision, &snapshot, &policy).posts;
+    let posts = pull_request(&decision, &snapshot, &policy, None).posts;
     let request = posts.iter().find(|(_, text)| text.contains("payments approved")).map(|(_, text)| text.as_str());
     let question =
         "- Which migration belongs to this? What does it do to existing data, and how long does it lock what?";
     assert!(request.unwrap().contains(question), "a preset's template is the one it names: {request:?}");
     snapshot.pull_request.readiness = loopgate_core::observed::Readiness::Draft;
-    for (_, text) in pull_request(&decision, &snapshot, &policy).posts {
+    for (_, text) in pull_request(&decision, &snapshot, &policy, None).posts {
         assert!(!text.contains(" @"), "nobody is called on a draft: {text}");
     }
 }
@@ -90,10 +90,10 @@ fn a_reminder_says_how_long_a_gate_has_waited_and_what_comes_next() {
     let gate = fixtures::gate_name("security");
     decision.next.gates.insert(gate.clone(), fixtures::waiting_since(fixtures::at(0)));
     decision.surface.posts = vec![Post::GateReminder { gate, round: 1 }];
-    let text = only_post(&pull_request(&decision, &fixtures::snapshot(), &fixtures::policy()));
+    let text = only_post(&pull_request(&decision, &fixtures::snapshot(), &fixtures::policy(), None));
     shown!("gate_reminder_security", text);
     decision.next.gates.clear();
-    let text = only_post(&pull_request(&decision, &fixtures::snapshot(), &fixtures::policy()));
+    let text = only_post(&pull_request(&decision, &fixtures::snapshot(), &fixtures::policy(), None));
     assert!(text.starts_with("<!-- loopgate:gate-reminder:security:1 -->\n"), "{text}");
 }
 
@@ -101,15 +101,15 @@ fn a_reminder_says_how_long_a_gate_has_waited_and_what_comes_next() {
 fn escalations() {
     let policy = fixtures::policy();
     let (decision, snapshot) = fixtures::regression_escalated();
-    shown!("escalation_regression", only_post(&pull_request(&decision, &snapshot, &policy)));
+    shown!("escalation_regression", only_post(&pull_request(&decision, &snapshot, &policy, None)));
     let (decision, snapshot) = fixtures::tampering_escalated();
-    shown!("escalation_tampering", only_post(&pull_request(&decision, &snapshot, &policy)));
+    shown!("escalation_tampering", only_post(&pull_request(&decision, &snapshot, &policy, None)));
     let (decision, snapshot) = fixtures::service_down();
-    shown!("escalation_service_down", only_post(&pull_request(&decision, &snapshot, &policy)));
+    shown!("escalation_service_down", only_post(&pull_request(&decision, &snapshot, &policy, None)));
     let (decision, snapshot) = fixtures::security_issue_found();
-    shown!("escalation_security", only_post(&pull_request(&decision, &snapshot, &policy)));
+    shown!("escalation_security", only_post(&pull_request(&decision, &snapshot, &policy, None)));
     let (decision, snapshot) = fixtures::senior_fixer_failed();
-    shown!("escalation_after_the_senior_fixer", only_post(&pull_request(&decision, &snapshot, &policy)));
+    shown!("escalation_after_the_senior_fixer", only_post(&pull_request(&decision, &snapshot, &policy, None)));
 }
 
 fn only_post(rendered: &Rendered) -> String {
@@ -125,7 +125,7 @@ fn the_escalation_begins_as_the_contract_says() {
                 {{max_attempts}}\n\n### Failures\n{{failure_summary}}\n\n### Analysis\n{{root_cause_analysis}}\n\n\
                 ### Attempted Fixes\n{{fix_attempts}}\n\n**Human review required**\n";
     assert!(template.contains(head));
-    let text = only_post(&pull_request(&decision, &snapshot, &fixtures::policy()));
+    let text = only_post(&pull_request(&decision, &snapshot, &fixtures::policy(), None));
     let (marker, rest) = text.split_once('\n').unwrap();
     assert_eq!(marker, "<!-- loopgate:escalation:regression_detected:3 -->");
     // Who is asked, and what, comes before the report.
@@ -137,7 +137,7 @@ fn the_escalation_begins_as_the_contract_says() {
 fn with_template(own: &str) -> String {
     let (decision, snapshot) = fixtures::regression_escalated();
     let own = Some(own);
-    only_post(&pull_request_with(&decision, &snapshot, &fixtures::policy(), own))
+    only_post(&pull_request(&decision, &snapshot, &fixtures::policy(), own))
 }
 
 #[test]
@@ -179,14 +179,14 @@ fn include_in_report_chooses_the_sections() {
     let (decision, snapshot) = fixtures::regression_escalated();
     let mut policy = fixtures::policy();
     policy.escalation.include_in_report = vec![ReportSection::StackTraces];
-    let text = only_post(&pull_request(&decision, &snapshot, &policy));
+    let text = only_post(&pull_request(&decision, &snapshot, &policy, None));
     assert!(text.contains("<summary>Stack traces</summary>"));
     for absent in ["The change in question", "All check results", "Failure analyses", "What is remembered"] {
         assert!(!text.contains(absent), "{absent}");
     }
     policy.retry.escalation_includes_diff = false;
     policy.escalation.include_in_report = vec![ReportSection::OriginalCode];
-    assert!(!only_post(&pull_request(&decision, &snapshot, &policy)).contains("The change in question"));
+    assert!(!only_post(&pull_request(&decision, &snapshot, &policy, None)).contains("The change in question"));
 }
 
 #[test]
@@ -274,5 +274,5 @@ fn buttons_stay_within_the_limits_of_the_platform() {
 fn job_summary_and_artifact() {
     let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
     shown!("job_summary", job_summary(&decision, &snapshot, &policy));
-    shown!("artifact", pull_request(&decision, &snapshot, &policy).artifact);
+    shown!("artifact", pull_request(&decision, &snapshot, &policy, None).artifact);
 }

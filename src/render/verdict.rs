@@ -74,11 +74,6 @@ impl Subject<'_> {
         format!(" ({left} {} left)", if left == 1 { "try" } else { "tries" })
     }
 
-    /// Whether the head's streak ended with `/loop resume`: the next push begins a new one.
-    pub(super) fn is_taken_up_again(&self) -> bool {
-        self.decision.next.resumes.iter().any(|resume| resume.after_attempt >= self.decision.view.attempt)
-    }
-
     /// Whether this is `verify`, which keeps no state and looks at no gate: it has no other attempt and names no person
     /// who acts.
     pub fn is_single(&self) -> bool {
@@ -110,6 +105,8 @@ impl Subject<'_> {
 /// One line: how it stands and who acts.
 pub fn verdict(subject: &Subject<'_>) -> Verdict {
     let view = &subject.decision.view;
+    let did_not_judge =
+        |it: &CheckView| matches!(it.standing, CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. });
     let (icon, words) = match &subject.decision.action {
         _ if subject.is_single() => single(subject),
         NextAction::Complete => merged(subject),
@@ -130,7 +127,8 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
         NextAction::WaitForReview => ("👀", review(subject)),
         NextAction::WaitForMerge => match subject.decision.surface.waits_for.values().min() {
             Some(layer) => ("⏳", say("layer", context! { layer => layer.get() })),
-            None => ("✅", ready(view)),
+            // A check that did not apply, or was absent, has not passed, so not all is green.
+            None => ("✅", say("ready", context! { is_whole => !view.checks.iter().any(did_not_judge) })),
         },
     };
     Verdict { icon, words: short_line(&words, 300) }
@@ -266,14 +264,6 @@ fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
         "gated",
         context! { passes => subject.decision.view.evidence_stage >= Stage::Document, closed, gate => gate.as_str(), who },
     )
-}
-
-/// Nothing stands in the way. A check that did not apply, or was absent, has not passed, so not all is green.
-fn ready(view: &View) -> String {
-    let did_not_judge = |check: &CheckView| {
-        matches!(check.standing, CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. })
-    };
-    say("ready", context! { is_whole => !view.checks.iter().any(did_not_judge) })
 }
 
 fn review(subject: &Subject<'_>) -> String {

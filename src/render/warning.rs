@@ -52,7 +52,13 @@ pub fn not_repeated(tests: &[RepeatedTest]) -> Vec<String> {
 /// One paragraph for the status comment; `None` while the file is fine.
 pub fn configuration_note(origin: &PolicyOrigin) -> Option<Markdown> {
     let error = origin.error()?;
-    let hint = error.hint.as_deref().map(as_sentence);
+    // A hint may or may not be a whole sentence.
+    let hint = error.hint.as_deref().map(|hint| {
+        let hint = words::sentence(hint, 200).into_string();
+        let mut letters = hint.chars();
+        let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
+        Markdown::ours(first + letters.as_str())
+    });
     Some(messages::markdown("configuration", &"note", context! { hint, governs => governs(origin), ..Serde(error) }))
 }
 
@@ -63,14 +69,6 @@ fn governs(origin: &PolicyOrigin) -> Markdown {
         _ => None,
     };
     messages::markdown("configuration", &"governs", context! { commit })
-}
-
-/// A hint may or may not be a whole sentence.
-fn as_sentence(hint: &str) -> Markdown {
-    let hint = words::sentence(hint, 200).into_string();
-    let mut letters = hint.chars();
-    let first: String = letters.next().into_iter().flat_map(char::to_uppercase).collect();
-    Markdown::ours(first + letters.as_str())
 }
 
 /// The text of the check run about a broken configuration.

@@ -115,15 +115,10 @@ pub fn to_evidence(
     }
     evidence.failures_not_kept += evidence.failures.len().saturating_sub(KEPT_FAILURES) as u64;
     evidence.failures.truncate(KEPT_FAILURES);
-    let (exit_code, signal) = match finished.ending {
-        Ending::Exited(code) => (Some(code), None),
-        Ending::Signalled(signal) => (None, Some(signal)),
-        _ => (None, None),
-    };
     let mut evidence = CheckEvidence {
         outcome,
-        exit_code,
-        signal,
+        exit_code: if let Ending::Exited(code) = finished.ending { Some(code) } else { None },
+        signal: if let Ending::Signalled(signal) = finished.ending { Some(signal) } else { None },
         started_at: Some(Timestamp::from(started).trunc_subsecs(3)),
         duration_ms: millis(finished.wall),
         cpu_ms: finished.cpu.map(millis),
@@ -135,7 +130,13 @@ pub fn to_evidence(
         ..evidence
     };
     if evidence.has_unread_tests() {
-        evidence.reports.push(unread(job.name));
+        // Said where people look.
+        let note = format!(
+            "no per-test results read: the output is in no known format; let the command write JUnit XML into the \
+             directory `${REPORTS_VARIABLE}`, or name its report under `report:`"
+        );
+        let (path, quality) = (format!("output of {}", job.name), ReportQuality::SubOptimal);
+        evidence.reports.push(ReportNote { path, format: None, quality, notes: vec![note] });
     }
     if outcome.is_failure() || outcome == Outcome::Cancelled {
         evidence.retry_class = Some(match outcome {
@@ -149,20 +150,6 @@ pub fn to_evidence(
 
 fn millis(duration: std::time::Duration) -> u64 {
     u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
-}
-
-/// A test check about whose single tests nothing is known, said where people look.
-fn unread(name: &CheckName) -> ReportNote {
-    let note = format!(
-        "no per-test results read: the output is in no known format; let the command write JUnit XML into the \
-         directory `${REPORTS_VARIABLE}`, or name its report under `report:`"
-    );
-    ReportNote {
-        path: format!("output of {name}"),
-        format: None,
-        quality: ReportQuality::SubOptimal,
-        notes: vec![note],
-    }
 }
 
 /// A compiler's findings in plain text read like a linter's; the check's kind distinguishes them.
@@ -259,13 +246,8 @@ impl Gathered<'_> {
                         shown(path, self.job.root)
                     ),
                 };
-                let note = ReportNote {
-                    path: promised.clone(),
-                    format: None,
-                    quality: ReportQuality::Invalid,
-                    notes: vec![message.clone()],
-                };
-                self.evidence.reports.push(note);
+                let (path, quality, notes) = (promised.clone(), ReportQuality::Invalid, vec![message.clone()]);
+                self.evidence.reports.push(ReportNote { path, format: None, quality, notes });
                 self.problem(message);
             }
             for path in fresh {
@@ -392,11 +374,8 @@ const USUAL_COVERAGE: [&[&str]; 9] = [
 
 /// Coverage reports in the usual places below a directory that a predicate takes for fresh.
 fn usual_coverage(directory: &Path, is_fresh: impl Fn(&Path) -> bool) -> Vec<PathBuf> {
-    let places = USUAL_COVERAGE.iter().filter_map(|names| {
-        let there = names.iter().map(|name| directory.join(name));
-        there.into_iter().find(|path| path.is_file() && is_fresh(path))
-    });
-    places.collect()
+    let is_there = |path: &PathBuf| path.is_file() && is_fresh(path);
+    USUAL_COVERAGE.iter().filter_map(|names| names.iter().map(|name| directory.join(name)).find(is_there)).collect()
 }
 
 #[cfg(test)]

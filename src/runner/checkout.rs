@@ -275,15 +275,8 @@ fn close(file: Option<&mut ChangedFile>, patch: Option<String>) {
 fn named(names: &str) -> ChangedFile {
     let half = names.len() / 2;
     let path = names.get(half + 1..).and_then(|name| name.strip_prefix("b/")).unwrap_or(names);
-    ChangedFile {
-        path: path.to_owned(),
-        previous_path: None,
-        status: FileStatus::Modified,
-        additions: 0,
-        deletions: 0,
-        blob: None,
-        patch: None,
-    }
+    let (path, status) = (path.to_owned(), FileStatus::Modified);
+    ChangedFile { path, previous_path: None, status, additions: 0, deletions: 0, blob: None, patch: None }
 }
 
 fn read_header(file: &mut ChangedFile, text: &str) {

@@ -59,13 +59,8 @@ pub struct CommandLine {
 impl CommandLine {
     /// A line that gets no input.
     pub fn new(shell: impl Into<String>, directory: impl Into<PathBuf>, timeout: Duration) -> Self {
-        Self {
-            shell: shell.into(),
-            directory: directory.into(),
-            environment: BTreeMap::new(),
-            input: Vec::new(),
-            timeout,
-        }
+        let (shell, directory, environment) = (shell.into(), directory.into(), BTreeMap::new());
+        Self { shell, directory, environment, input: Vec::new(), timeout }
     }
 }
 
@@ -124,14 +119,8 @@ pub async fn run<T: Send + 'static>(
     let (tree, child, output) = match ProcessTree::begin(|mark| start(&line, mark)) {
         Ok(started) => started,
         Err(error) => {
-            return Finished {
-                ending: Ending::NotStarted(error.to_string()),
-                output: Captured::default(),
-                wall: started.elapsed(),
-                cpu: None,
-                peak_rss_kb: None,
-                read: None,
-            };
+            let (ending, output) = (Ending::NotStarted(error.to_string()), Captured::default());
+            return Finished { ending, output, wall: started.elapsed(), cpu: None, peak_rss_kb: None, read: None };
         }
     };
     let (tee, output_read) = Tee::new();

@@ -24,18 +24,15 @@ pub async fn environment(plan: &Plan) -> Environment {
     }
     let versions = asked.iter().map(|(ecosystem, project)| version(*ecosystem, plan.root.join(&project.directory)));
     let versions: Vec<String> = futures::future::join_all(versions).await.into_iter().flatten().collect();
+    // That of the first test check that names one; `other` for tests that name none.
+    let tests = plan.checks.values().filter(|one| one.kind.is_of_tests()).map(|one| framework_of(&one.command.run));
+    let tests: Vec<TestFramework> = tests.collect();
+    let named = tests.iter().find(|framework| **framework != TestFramework::Other);
     Environment {
         os: std::env::consts::OS.to_owned(),
         runtime: (!versions.is_empty()).then(|| versions.join(", ")),
-        framework: framework(plan),
+        framework: named.or(tests.first()).copied(),
     }
-}
-
-/// The framework of the first test check that names one; `other` for tests that name none.
-fn framework(plan: &Plan) -> Option<TestFramework> {
-    let tests: Vec<TestFramework> =
-        plan.checks.values().filter(|one| one.kind.is_of_tests()).map(|one| framework_of(&one.command.run)).collect();
-    tests.iter().find(|framework| **framework != TestFramework::Other).or(tests.first()).copied()
 }
 
 async fn version(ecosystem: Ecosystem, directory: impl AsRef<Path>) -> Option<String> {

@@ -93,13 +93,17 @@ pub async fn call(
         ending => {
             let problem = ending.problem("the fixer", timeout);
             let report = problem.map_or_else(|| answer_of(&answer, &output), Err);
-            let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-            let said: String = last.chars().filter(|c| !c.is_control()).take(200).collect();
+            let said: String = last_line(&output).chars().filter(|c| !c.is_control()).take(200).collect();
             let broke = |why| if said.is_empty() { why } else { format!("{why}; it said “{said}”") };
             report.map_or_else(|why| FixerEnd::Broke(broke(why)), FixerEnd::Done)
         }
     };
     Ok((end, finished.wall))
+}
+
+/// The last line that says something.
+fn last_line(text: &str) -> &str {
+    text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default()
 }
 
 /// What the fixer answered, in the file or as the last line it printed.
@@ -109,7 +113,7 @@ fn answer_of(file: &Path, output: &str) -> Result<FixerReport, String> {
         Ok(_) => fs::read_to_string(file).map_err(|error| format!("the fixer's answer cannot be read: {error}"))?,
         Err(_) => {
             // Anything else it prints is a log, not an answer.
-            let last = output.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default().trim();
+            let last = last_line(output).trim();
             if !(last.starts_with('{') && last.ends_with('}')) {
                 return Ok(FixerReport::default());
             }
@@ -195,9 +199,7 @@ fn question(checks: &[CheckEvidence], changes: &Changes) -> Vec<Value> {
 }
 
 fn answer(text: &str) -> Result<BTreeMap<usize, Analysis>, String> {
-    let last = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default();
-    let read =
-        serde_json::from_str::<AnalyzerResponse>(text).or_else(|_| serde_json::from_str::<AnalyzerResponse>(last));
+    let read = serde_json::from_str::<AnalyzerResponse>(text).or_else(|_| serde_json::from_str(last_line(text)));
     let answer = read.map_err(|error| format!("its answer is not what was agreed on: {error}"))?;
     let named = |explained: ExplainedFailure| (explained.id, explained.analysis.bounded());
     Ok(answer.analyses.into_iter().take(MOST_ASKED).map(named).collect())

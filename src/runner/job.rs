@@ -15,7 +15,7 @@ use super::{
     check::{self, Job},
     command::{self, CommandLine, Interrupt},
     rerun,
-    schedule::{Observer, Planned},
+    schedule::{CheckEvent, Observer, Planned},
 };
 use loopgate_core::{
     CheckName,
@@ -33,7 +33,7 @@ pub async fn execute(
     root: PathBuf,
     repeats: Waits,
     interrupt: Interrupt,
-    observer: Arc<dyn Observer>,
+    observer: Observer,
 ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
     let directory = planned.command.working_directory.as_ref().map_or_else(|| root.clone(), |inner| root.join(inner));
     let job = Job { name: &name, planned: &planned, root: &root, directory: &directory };
@@ -41,7 +41,7 @@ pub async fn execute(
     if let Some(again) = worth_another_run(&evidence, &planned.command)
         && !interrupt.is_cancelled()
     {
-        observer.again(&name, evidence.failures.len());
+        observer(&name, CheckEvent::Again(evidence.failures.len()));
         // The second run writes its reports where the first did; those are the ones that people upload.
         let kept = KeptReports::of(&evidence, &root);
         let (second, _) = job.run(&again, interrupt, &observer).await;
@@ -57,7 +57,7 @@ impl Job<'_> {
         &self,
         repeats: Waits,
         interrupt: &Interrupt,
-        observer: &Arc<dyn Observer>,
+        observer: &Observer,
     ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
         let (shell, began) = (&self.planned.command.run, Instant::now());
         let mut ran = self.run(shell, interrupt.clone(), observer).await;
@@ -72,7 +72,7 @@ impl Job<'_> {
             if !may_pass_later || !in_time || interrupt.is_cancelled() {
                 break;
             }
-            observer.repeating(self.name, tries + 1, wait);
+            observer(self.name, CheckEvent::Repeating(tries + 1, wait));
             if interrupt.run_until_cancelled(tokio::time::sleep(wait)).await.is_none() {
                 break;
             }
@@ -89,7 +89,7 @@ impl Job<'_> {
         &self,
         shell: &str,
         interrupt: Interrupt,
-        observer: &Arc<dyn Observer>,
+        observer: &Observer,
     ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
         let command = &self.planned.command;
         // A new, empty directory; where nothing can be written, the command fails by itself where it needs it.
@@ -109,7 +109,7 @@ impl Job<'_> {
             move |output| loopgate_reports::joblog::read_output(&shown, output, &options),
             move |bytes| {
                 if verbose {
-                    observer.output(&watched, bytes);
+                    observer(&watched, CheckEvent::Output(bytes));
                 }
             },
         )
@@ -126,14 +126,9 @@ const MOST_BYTES: u64 = 64 << 20;
 /// The command that runs the failing tests once more; none where they are not known one by one, or too many.
 fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Option<String> {
     let suspects = suspects(evidence).filter(|_| evidence.kind.is_of_tests() && evidence.outcome == Outcome::Failed)?;
-    let check = CheckContext {
-        name: &evidence.name,
-        kind: evidence.kind,
-        framework: None,
-        command: Some(&command.run),
-        directory: None,
-    };
-    failure::rerun(&command.run, &suspects, &check)
+    let (name, kind, command) = (&evidence.name, evidence.kind, &command.run);
+    let check = CheckContext { name, kind, framework: None, command: Some(command), directory: None };
+    failure::rerun(command, &suspects, &check)
 }
 
 /// The failing tests, where each is known by its name; where none fails, those that failed and passed in the one run of a

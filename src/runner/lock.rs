@@ -79,21 +79,15 @@ impl Lock {
         let open = File::options().read(true).write(true).create(true).truncate(false).open(path);
         let mut file = open.map_err(unusable)?;
         let mut tries = 0;
-        loop {
-            match file.try_lock() {
-                Ok(()) => break,
-                Err(TryLockError::WouldBlock) => {
-                    let holder = read(&mut file);
-                    // Held and empty: its holder is about to write its name, or to release it.
-                    if holder.is_none() && tries < MOMENTS {
-                        tries += 1;
-                        thread::sleep(MOMENT);
-                        continue;
-                    }
-                    return Err(LockError::Held { holder });
-                }
-                Err(TryLockError::Error(source)) => return Err(unusable(source)),
+        while let Err(why) = file.try_lock() {
+            let TryLockError::WouldBlock = why else { return Err(unusable(why.into())) };
+            let holder = read(&mut file);
+            // Held and empty: its holder is about to write its name, or to release it.
+            if holder.is_some() || tries >= MOMENTS {
+                return Err(LockError::Held { holder });
             }
+            tries += 1;
+            thread::sleep(MOMENT);
         }
         let left_by = read(&mut file);
         let text = serde_json::to_string(holder).unwrap_or_default();
@@ -105,11 +99,8 @@ impl Lock {
     /// Who holds the lock at `path` right now, if a living process does.
     pub fn holder(path: &Path) -> Option<Holder> {
         let mut file = File::options().read(true).write(true).open(path).ok()?;
-        match file.try_lock() {
-            Ok(()) => None,
-            Err(TryLockError::WouldBlock) => read(&mut file),
-            Err(TryLockError::Error(_)) => None,
-        }
+        let is_held = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+        is_held.then(|| read(&mut file)).flatten()
     }
 }
 

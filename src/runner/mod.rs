@@ -33,6 +33,6 @@ pub use environment::environment;
 pub use fixer::{FixerDispute, FixerEnd, FixerReport, ask as ask_analyzer, call as call_fixer};
 pub use lock::{Holder, Lock, LockError};
 pub use processes::{LOOP_MARK, end_left_behind};
-pub use rerun::{Trial, base_tests, burn_in, prove, with_files_put_back};
-pub use schedule::{Observer, Plan, Ran, SelectionError, run};
+pub use rerun::{TestTrial, base_tests, burn_in, prove, with_files_put_back};
+pub use schedule::{CheckEvent, Observer, Plan, Ran, SelectionError, run};
 pub use worktree::{Anchor, Edits, Extent, Head, Moved, Worktree, WorktreeError, diff_summary};

@@ -32,7 +32,7 @@ pub struct Ran {
 /// Runs the plan to its end.
 ///
 /// A check whose need failed is skipped; an interrupt ends what runs and skips the rest.
-pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>) -> Ran {
+pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Observer) -> Ran {
     // Ends all that runs: at an interrupt, and when a check fails fast.
     let stopped = interrupt.child_token();
     let mut ended: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
@@ -49,7 +49,7 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>)
                 Some(Err(reason)) => skipped(name, planned, reason),
                 _ if stopped.is_cancelled() => skipped(name, planned, "stopped".to_owned()),
                 Some(Ok(())) if running.len() < plan.parallel.get() => {
-                    observer.started(name);
+                    observer(name, CheckEvent::Started);
                     let (planned, root, stopped) = (planned.clone(), plan.root.clone(), stopped.clone());
                     running.spawn(job::execute(name.clone(), planned, root, plan.repeats, stopped, observer.clone()));
                     continue;
@@ -59,7 +59,7 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>)
                     continue;
                 }
             };
-            observer.ended(&evidence);
+            observer(name, CheckEvent::Ended(&evidence));
             ended.insert(name.clone(), evidence);
         }
         waiting = still_waiting;
@@ -78,7 +78,7 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Arc<dyn Observer>)
         if stops && evidence.outcome.is_failure() {
             stopped.cancel();
         }
-        observer.ended(&evidence);
+        observer(&evidence.name, CheckEvent::Ended(&evidence));
         ended.insert(evidence.name.clone(), evidence);
     }
     let cancelled = |name: &CheckName| CheckEvidence::bare(name.clone(), plan.checks[name].kind, Outcome::Cancelled);
@@ -191,20 +191,24 @@ fn with_needs(
     Ok(wanted)
 }
 
-/// Told what happens, as it happens; from several threads at once.
-pub trait Observer: Send + Sync {
-    fn started(&self, _check: &CheckName) {}
-    /// The check's failing tests, so many, are run once more, to tell flaky ones.
-    fn again(&self, _check: &CheckName, _tests: usize) {}
-    /// The check failed for reasons outside the code, and runs for the `nth` time again after a wait.
-    fn repeating(&self, _check: &CheckName, _nth: u32, _wait: Duration) {}
-    fn output(&self, _check: &CheckName, _bytes: &[u8]) {}
-    fn ended(&self, _evidence: &CheckEvidence) {}
+/// Called with what happens to a check, as it happens; from several threads at once.
+pub type Observer = Arc<dyn Fn(&CheckName, CheckEvent<'_>) + Send + Sync>;
+
+/// What happens to a check.
+#[derive(Debug)]
+pub enum CheckEvent<'a> {
+    Started,
+    /// Its failing tests, so many, are run once more, to tell flaky ones.
+    Again(usize),
+    /// It failed for reasons outside the code, and runs for the `nth` time again after a wait.
+    Repeating(u32, Duration),
+    Output(&'a [u8]),
+    Ended(&'a CheckEvidence),
 }
 
 #[cfg(all(test, unix))]
 mod tests {
-    use std::{collections::BTreeSet, num::NonZeroUsize, sync::Mutex, time::Duration};
+    use std::{collections::BTreeSet, num::NonZeroUsize, sync::Mutex};
 
     use chrono::TimeDelta;
 
@@ -225,27 +229,20 @@ mod tests {
         Plan::new(&checks, only, std::env::temp_dir(), NonZeroUsize::new(2))
     }
 
-    #[derive(Default)]
-    struct Diary(Mutex<Vec<String>>);
-
-    impl Observer for Diary {
-        fn started(&self, check: &CheckName) {
-            self.0.lock().unwrap().push(format!("+{check}"));
-        }
-        fn repeating(&self, check: &CheckName, nth: u32, wait: Duration) {
-            self.0.lock().unwrap().push(format!("{nth} {check} {}", wait.as_secs()));
-        }
-        fn ended(&self, evidence: &CheckEvidence) {
-            self.0.lock().unwrap().push(format!("-{}", evidence.name));
-        }
-    }
-
     async fn outcomes(plan: &Plan) -> (Vec<(String, &'static str)>, Vec<String>) {
-        let diary = Arc::new(Diary::default());
-        let interrupt = Interrupt::new();
-        let evidence = run(plan, interrupt, diary.clone()).await.checks;
+        let diary = Arc::new(Mutex::new(Vec::new()));
+        let written = Arc::clone(&diary);
+        let note = move |check: &CheckName, event: CheckEvent<'_>| {
+            written.lock().unwrap().push(match event {
+                CheckEvent::Started => format!("+{check}"),
+                CheckEvent::Repeating(nth, wait) => format!("{nth} {check} {}", wait.as_secs()),
+                CheckEvent::Ended(_) => format!("-{check}"),
+                CheckEvent::Again(_) | CheckEvent::Output(_) => return,
+            });
+        };
+        let evidence = run(plan, Interrupt::new(), Arc::new(note)).await.checks;
         let outcomes = evidence.iter().map(|check| (check.name.to_string(), check.outcome.as_str())).collect();
-        (outcomes, diary.0.lock().unwrap().clone())
+        (outcomes, diary.lock().unwrap().clone())
     }
 
     fn expected(outcomes: &[(&str, &'static str)]) -> Vec<(String, &'static str)> {
@@ -325,19 +322,19 @@ mod tests {
 
     #[tokio::test]
     async fn an_interrupt_ends_the_wait_for_a_repetition() {
-        struct Impatient(Interrupt);
-        impl Observer for Impatient {
-            fn repeating(&self, _: &CheckName, _: u32, _: Duration) {
-                self.0.cancel();
-            }
-        }
         let mut patient = check(NO_NETWORK, &[]);
         if let CheckSource::Command(command) = &mut patient.source {
             command.timeout = TimeDelta::hours(6);
         }
         let plan = plan(&[("net", patient)], None).unwrap().repeating(waits(3_600, 1));
         let interrupt = Interrupt::new();
-        let ran = run(&plan, interrupt.clone(), Arc::new(Impatient(interrupt))).await;
+        let impatient = interrupt.clone();
+        let cancel = move |_: &CheckName, event: CheckEvent<'_>| {
+            if matches!(event, CheckEvent::Repeating(..)) {
+                impatient.cancel();
+            }
+        };
+        let ran = run(&plan, interrupt, Arc::new(cancel)).await;
         assert_eq!(ran.checks[0].outcome, Outcome::Failed);
     }
 

@@ -211,7 +211,7 @@ impl Talk {
 
     /// The text of the status comment.
     pub fn status(&self) -> String {
-        render::pull_request(&self.last, &self.snapshot, &self.policy).status_comment
+        render::pull_request(&self.last, &self.snapshot, &self.policy, None).status_comment
     }
 
     /// What becomes of the security gate, and all that people read about it but why it applies and how to open it. Of

@@ -41,7 +41,7 @@ use loopgate_core::{
 use loopgate_simulator::{Config, PullState, Role, Simulator};
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct DemoArguments {
     /// Play it without pauses [default: where the output is no terminal]
     #[arg(long)]
     fast: bool,
@@ -56,7 +56,7 @@ pub struct Arguments {
 }
 
 /// Plays the story. The exit code is 0 only if it ended as planned.
-pub async fn run(arguments: &Arguments) -> CommandResult {
+pub async fn run(arguments: &DemoArguments) -> CommandResult {
     let json = arguments.json || output::format() == Format::Json;
     if json && arguments.serve {
         return Err(CliError::usage("--serve is for people: it has no JSON"));
@@ -103,6 +103,12 @@ fn facts_of(demo_world: &DemoWorld, played: &Played, elapsed: Duration) -> Resul
     let accepted = deliveries.iter().filter(|delivery| delivery.accepted()).count();
     let requests = github.request_counts();
     let records = files.into_iter().flatten().filter(|(path, _)| path.starts_with("attempts/"));
+    let attempt = |record: Value| {
+        json!({
+            "number": record["attempt"], "head_sha": record["head_sha"], "decision": record["decision"],
+            "score": record["score"], "failed_rules": record["failed_rules"],
+        })
+    };
     let attempts = records.map(|(_, text)| serde_json::from_str(text).map(attempt)).collect::<Result<Vec<_>, _>>()?;
     let gates = state.iter().flat_map(|state| &state.gates);
     let gates = gates.filter(|(_, gate)| gate.status != GateStatus::NotApplicable).map(|(name, gate)| {
@@ -128,14 +134,6 @@ fn facts_of(demo_world: &DemoWorld, played: &Played, elapsed: Duration) -> Resul
     }))
 }
 
-/// The fields of an attempt's record that the demo prints.
-fn attempt(record: Value) -> Value {
-    json!({
-        "number": record["attempt"], "head_sha": record["head_sha"], "decision": record["decision"],
-        "score": record["score"], "failed_rules": record["failed_rules"],
-    })
-}
-
 /// Between two things that people do, this much time passes in the story.
 const PACE: TimeDelta = TimeDelta::minutes(7);
 
@@ -154,7 +152,7 @@ impl DemoWorld {
     /// With the address of GitHub's pages, where there are any.
     pub async fn open(pages_url: Option<String>) -> Result<Self, CliError> {
         let github = Simulator::start(Config { pace: PACE, pages_url, ..Config::default() }).await?;
-        let repo = github.create_repo("acme/widgets", story::REPOSITORY)?;
+        let repo = story::repository(&github)?;
         let team = github.admin().add_team("acme/Security", &["bob"])?;
         github.admin().grant_team(&team, &repo, Role::Write)?;
         github.admin().add_user(AGENT)?;

@@ -4,6 +4,7 @@
 
 use std::net::SocketAddr;
 
+use minijinja::context;
 use tokio::{net::TcpListener, sync::mpsc};
 
 use super::{
@@ -13,6 +14,7 @@ use super::{
 };
 use crate::{
     cli::{CliError, output},
+    render,
     server::stop_signal,
 };
 use loopgate_simulator::{Act, Change, Playbook, Pr, Protection, PullState, RequiredCheck};
@@ -25,26 +27,15 @@ const MOST_RUNS: usize = 4;
 const PEOPLE: [(&str, &str); 5] =
     [("alice", "author"), ("bob", "approver"), ("olga", "maintainer"), ("mallory", "stranger"), (AGENT, "agent")];
 
-macro_rules! pause {
-    ($left:literal, $tests:literal) => {
-        concat!(
-            "//! How much is left of a widget after a pause.\n\npub fn left(lifetime: u64, used: u64) -> u64 {\n    ",
-            $left,
-            "\n}\n\n#[cfg(test)]\nmod tests {\n    use super::*;\n",
-            $tests,
-            "\n    #[test]\n    fn nothing_is_left_at_the_end() {\n        assert_eq!(left(3600, 3600), 0);\n    }\n}\n"
-        )
-    };
-    ($left:literal) => {
-        pause!(
-            $left,
-            "\n    #[test]\n    fn a_pause_costs_nothing() {\n        assert_eq!(left(3600, 600), 3000);\n    }\n"
-        )
-    };
+/// The file of this name, in which this is left after a pause.
+fn source(left: &str, has_pause_test: bool) -> String {
+    render::text("demo/pause.txt", context! { left, has_pause_test })
 }
 
 /// As it is before anybody pushes.
-pub(super) const ON_MAIN: &str = pause!("lifetime - used");
+pub(super) fn on_main() -> String {
+    source("lifetime - used", true)
+}
 
 const COSTS_NOTHING: &str = "pause::tests::a_pause_costs_nothing";
 const AT_THE_END: &str = "pause::tests::nothing_is_left_at_the_end";
@@ -53,36 +44,37 @@ const AT_THE_END: &str = "pause::tests::nothing_is_left_at_the_end";
 struct Prepared {
     name: &'static str,
     message: &'static str,
-    source: &'static str,
+    left: &'static str,
+    has_pause_test: bool,
     fails: Option<(&'static str, Failing)>,
     more: Option<(&'static str, &'static str)>,
 }
 
 const COUNTED_TWICE: Failing = Failing { file: SOURCE, line: 13, left: "2400", right: "3000" };
+const CAPPED: Failing = Failing { file: SOURCE, line: 18, left: "3000", right: "0" };
 
 static PREPARED: [Prepared; 6] = [
     Prepared {
         fails: Some((COSTS_NOTHING, COUNTED_TWICE)),
-        ..prepared(
-            "one that fails a test",
-            "refactor: a pause is counted once",
-            pause!("lifetime.saturating_sub(used * 2)"),
-        )
+        ..prepared("one that fails a test", "refactor: a pause is counted once", "lifetime.saturating_sub(used * 2)")
     },
     Prepared {
         fails: Some((COSTS_NOTHING, COUNTED_TWICE)),
-        ..prepared("the same error again", "fix: add the pause", pause!("lifetime.saturating_sub(used + used)"))
+        ..prepared("the same error again", "fix: add the pause", "lifetime.saturating_sub(used + used)")
     },
     Prepared {
-        fails: Some((AT_THE_END, Failing { file: SOURCE, line: 18, left: "3000", right: "0" })),
+        fails: Some((AT_THE_END, CAPPED)),
         ..prepared(
             "a fix that breaks another test",
             "fix: a pause is ten minutes at most",
-            pause!("lifetime.saturating_sub(used.min(600))"),
+            "lifetime.saturating_sub(used.min(600))",
         )
     },
-    prepared("the failing test removed", "fix: all tests pass", pause!("lifetime.saturating_sub(used * 2)", "")),
-    prepared("the fix", "fix: a pause costs its own time", pause!("lifetime.saturating_sub(used)")),
+    Prepared {
+        has_pause_test: false,
+        ..prepared("the failing test removed", "fix: all tests pass", "lifetime.saturating_sub(used * 2)")
+    },
+    prepared("the fix", "fix: a pause costs its own time", "lifetime.saturating_sub(used)"),
     Prepared {
         more: Some((
             "src/auth/resume.rs",
@@ -91,27 +83,31 @@ static PREPARED: [Prepared; 6] = [
         ..prepared(
             "the fix, and a change of authentication",
             "fix: a pause costs its own time, and keeps the token",
-            pause!("lifetime.saturating_sub(used)"),
+            "lifetime.saturating_sub(used)",
         )
     },
 ];
 
 /// A change of the source that passes.
-const fn prepared(name: &'static str, message: &'static str, source: &'static str) -> Prepared {
-    Prepared { name, message, source, fails: None, more: None }
+const fn prepared(name: &'static str, message: &'static str, left: &'static str) -> Prepared {
+    Prepared { name, message, left, has_pause_test: true, fails: None, more: None }
 }
 
 impl Prepared {
+    fn source(&self) -> String {
+        source(self.left, self.has_pause_test)
+    }
+
     fn change(&self) -> Change {
-        let files = [(SOURCE, self.source)].into_iter().chain(self.more);
-        let files = files.map(|(path, text)| (path.to_owned(), text.to_owned())).collect();
+        let more = self.more.map(|(path, text)| (path.to_owned(), text.to_owned()));
+        let files = std::iter::once((SOURCE.to_owned(), self.source())).chain(more).collect();
         Change { name: self.name, message: self.message, files }
     }
 }
 
 /// The tests of this file, as they end with it.
 pub(super) fn tests(source: &str) -> Vec<Test> {
-    let prepared = PREPARED.iter().find(|prepared| prepared.source == source);
+    let prepared = PREPARED.iter().find(|prepared| prepared.source() == source);
     let fails = prepared.map_or(&[][..], |prepared| prepared.fails.as_slice());
     let there = [COSTS_NOTHING, AT_THE_END].into_iter();
     ci::suite(there.filter(|name| name.rsplit("::").next().is_some_and(|test| source.contains(test))), fails)

@@ -6,33 +6,27 @@ use super::{
     narrator::Narrator,
     playing,
 };
-use crate::{cli::CliError, render::STATUS_MARKER};
-use loopgate_simulator::{Pr, PullSpec, PullView};
+use crate::{
+    cli::CliError,
+    render::{self, STATUS_MARKER},
+};
+use loopgate_core::RepoName;
+use loopgate_simulator::{Pr, PullSpec, PullView, Simulator};
+use minijinja::context;
 
 /// The repository at the beginning.
-pub(super) const REPOSITORY: &[(&str, &str)] = &[
-    (".github/loopgate.yml", CONFIGURATION),
-    (".github/workflows/ci.yml", "name: CI\non: pull_request\n"),
-    ("Cargo.toml", "[package]\nname = \"widgets\"\nversion = \"0.1.0\"\nedition = \"2024\"\n"),
-    ("src/lib.rs", "mod lifetime;\nmod pause;\n"),
-    ("src/lifetime.rs", "//! How long a widget lasts.\n"),
-    (playing::SOURCE, playing::ON_MAIN),
-];
-
-const CONFIGURATION: &str = "\
-version: 1
-verify:
-  workflows: [.github/workflows/ci.yml]
-  checks:
-    build: { kind: build, run: cargo build --locked }
-    unit:  { kind: test, run: cargo test, needs: [build] }
-    lint:  { kind: lint, run: cargo clippy -- -D warnings }
-coding_agents: [mender-agent]
-gates:
-  security: { approvers: { teams: [acme/security] } }
-  deploy: off
-escalation: { notify: [bob] }
-";
+pub(super) fn repository(github: &Simulator) -> Result<RepoName, CliError> {
+    let (configuration, pause) = (render::text("demo/configuration.txt", context! {}), playing::on_main());
+    let files = [
+        (".github/loopgate.yml", configuration.as_str()),
+        (".github/workflows/ci.yml", "name: CI\non: pull_request\n"),
+        ("Cargo.toml", "[package]\nname = \"widgets\"\nversion = \"0.1.0\"\nedition = \"2024\"\n"),
+        ("src/lib.rs", "mod lifetime;\nmod pause;\n"),
+        ("src/lifetime.rs", "//! How long a widget lasts.\n"),
+        (playing::SOURCE, &pause),
+    ];
+    Ok(github.create_repo("acme/widgets", &files)?)
+}
 
 /// The story as it was played.
 pub(super) struct Played {
@@ -67,7 +61,7 @@ const SOURCE: &str = "src/lifetime.rs";
 
 /// The tests of the suite, of which these fail.
 fn tests(failing: &[(&'static str, Failing)]) -> Vec<Test> {
-    of_lifetime(failing).into_iter().chain(playing::tests(playing::ON_MAIN)).collect()
+    of_lifetime(failing).into_iter().chain(playing::tests(&playing::on_main())).collect()
 }
 
 /// The tests of the file that the story is about.
@@ -133,7 +127,8 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     stage.expect("the block is lifted", |pull| !stands(pull, "🚫"))?;
 
     stage.narrator.act("The agent cheats: the failing test is gone");
-    let cheated = lifetime("60 * 60", "None", "1").replace(RENEWAL_TEST, "");
+    let cheated = context! { seconds => "60 * 60", kept => "None", left => "1", has_renewal_test => false };
+    let cheated = render::text("demo/lifetime.txt", cheated);
     stage.push(&cheated, "fix: all tests pass").await?;
     stage.ci(&tests(&[]).into_iter().filter(|test| test.name != RENEWAL).collect::<Vec<_>>()).await?;
     stage.expect("the cheat is caught", |pull| stands(pull, "🚫"))?;
@@ -177,22 +172,10 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
         let decisions = state.commits.len();
         stage.narrator.says(&format!("\n   `git log {reference}` has a commit for each of {decisions} decisions."));
     }
-    stage.narrator.says(ENDING);
+    // What happened, and what to do next.
+    stage.narrator.says(render::text("demo/ending.txt", context! {}).trim_end());
     Ok(stage.played)
 }
-
-/// What happened, and what to do next.
-const ENDING: &str = "
-What happened: an agent's pull request was retried until it was right.
-   Its feedback named the commit that had fixed the same failure elsewhere.
-   Three times a person was asked one question: a broken test, a removed test,
-   a disputed test. Only an approver could open the security gate.
-
-What to do next:
-   loopgate try OWNER/REPO   the same over your repository's last pull requests;
-                             it only reads
-   loopgate verify           runs the checks of the project in this directory
-   loopgate setup            registers the App; docs/server.md has the rest";
 
 impl DemoRun<'_> {
     /// The pull request as it stands.
@@ -289,42 +272,9 @@ pub(super) fn concluded(pull: &PullView, name: &str) -> String {
     conclusion.map_or_else(|| "none".to_owned(), |conclusion| conclusion.as_str().to_owned())
 }
 
-const RENEWAL_TEST: &str = "
-    #[test]
-    fn renewal_keeps_the_user() {
-        assert_eq!(renew(Some(\"alice\")), Some(\"alice\"));
-    }
-";
-
 /// The one source file of the widgets: an hour, whom a renewal keeps, what a test takes for left.
 fn lifetime(seconds: &str, kept: &str, left: &str) -> String {
-    format!(
-        "//! How long a widget lasts.
-
-pub fn lifetime() -> u64 {{
-    {seconds}
-}}
-
-pub fn renew(user: Option<&str>) -> Option<&str> {{
-    {kept}
-}}
-
-#[cfg(test)]
-mod tests {{
-    use super::*;
-
-    #[test]
-    fn lasts_an_hour() {{
-        assert_eq!(lifetime(), 3600);
-    }}
-{RENEWAL_TEST}
-    #[test]
-    fn none_is_left_after_an_hour() {{
-        assert_eq!(lifetime() - 3600, {left});
-    }}
-}}
-"
-    )
+    render::text("demo/lifetime.txt", context! { seconds, kept, left, has_renewal_test => true })
 }
 
 const RENEWAL_CODE: &str = "\

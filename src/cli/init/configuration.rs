@@ -123,12 +123,6 @@ impl Inputs {
         let text = self.step[in_step].as_str().unwrap_or_default();
         text.split(',').map(str::trim).filter(|part| !part.is_empty()).map(str::to_owned).collect()
     }
-
-    fn approvals(&self) -> u64 {
-        let said = &self.step["required_approvals"];
-        let said = said.as_u64().or_else(|| said.as_str()?.trim().parse().ok());
-        said.unwrap_or(APPROVALS).clamp(1, MOST_APPROVALS)
-    }
 }
 
 /// The part of a configuration that stands for the Action, to be put behind what else is written.
@@ -144,8 +138,10 @@ pub fn gate(root: &Path) -> Result<String, CliError> {
     let mut logins = inputs.list("agent_app_logins", "agent_logins");
     logins.retain(|login| login.parse::<Login>().is_ok());
     let listed = |in_file, in_step| inputs.list(in_file, in_step).join(", ").replace(['\n', '\r'], " ");
+    let approvals = &inputs.step["required_approvals"];
+    let approvals = approvals.as_u64().or_else(|| approvals.as_str()?.trim().parse().ok());
     let model = context! {
-        approvals => inputs.approvals(),
+        approvals => approvals.unwrap_or(APPROVALS).clamp(1, MOST_APPROVALS),
         globs,
         logins => logins.iter().map(|login| quoted(login)).collect::<Vec<_>>(),
         addresses => listed("agent_emails", "agent_emails"),

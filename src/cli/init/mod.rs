@@ -36,7 +36,7 @@ const RELAY: &str = ".github/workflows/loopgate-relay.yml";
 const FIX: &str = ".github/workflows/loopgate-fix.yml";
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct InitArguments {
     /// Write what runs Loopgate in GitHub Actions alone, without the App
     #[arg(long)]
     action_only: bool,
@@ -98,12 +98,6 @@ impl ActionReference {
         let path = self.0.split('@').next().unwrap_or_default();
         path.match_indices('/').nth(1).map_or(path, |(at, _)| &path[..at])
     }
-
-    /// Whether it names a commit, which never changes. The owner of a tag or a branch can move it.
-    fn is_pinned(&self) -> bool {
-        let reference = self.0.rsplit('@').next().unwrap_or_default();
-        reference.len() == 40 && reference.chars().all(|c| c.is_ascii_hexdigit())
-    }
 }
 
 /// A file to write.
@@ -136,7 +130,7 @@ impl Deed {
     }
 }
 
-pub fn run(arguments: &Arguments) -> CommandResult {
+pub fn run(arguments: &InitArguments) -> CommandResult {
     let here = std::env::current_dir()?;
     let (root, repository) = match runner::Checkout::around(&here) {
         Ok(checkout) => (checkout.root, checkout.repository),
@@ -178,7 +172,7 @@ struct Ci<'a> {
 
 impl<'a> Ci<'a> {
     /// A workflow that runs on some pull requests only is followed where `--follow` names it.
-    fn of(arguments: &Arguments, jobs: &'a [CiJob]) -> Result<Self, CliError> {
+    fn of(arguments: &InitArguments, jobs: &'a [CiJob]) -> Result<Self, CliError> {
         let names = |file: &str, job: &CiJob| job.workflow.rsplit('/').next() == file.rsplit('/').next();
         if let Some(unknown) = arguments.follow.iter().find(|file| !jobs.iter().any(|job| names(file, job))) {
             let there: BTreeSet<&str> = jobs.iter().map(|job| job.workflow.as_str()).collect();
@@ -195,7 +189,7 @@ impl<'a> Ci<'a> {
     }
 
     /// Which workflows are not followed, and why.
-    fn notes(&self, arguments: &Arguments) -> Vec<String> {
+    fn notes(&self, arguments: &InitArguments) -> Vec<String> {
         let mut notes: Vec<String> = Vec::new();
         if arguments.adds() {
             return notes;
@@ -215,7 +209,7 @@ impl<'a> Ci<'a> {
     }
 }
 
-impl Arguments {
+impl InitArguments {
     /// The Action to name in a workflow.
     fn action(&self) -> Option<ActionReference> {
         let published = || PUBLISHED.parse().ok().filter(|_| !crate::published().starts_with("OWNER/"));
@@ -238,7 +232,7 @@ impl Arguments {
 }
 
 fn files(
-    arguments: &Arguments,
+    arguments: &InitArguments,
     root: &Path,
     repository: Option<&RepoName>,
     detected: &Detected,
@@ -319,7 +313,12 @@ fn write_stop_hooks(root: &Path, wish: Option<StopHooks>) -> Result<(), CliError
     Ok(())
 }
 
-fn report(arguments: &Arguments, notes: Vec<String>, next: Vec<String>, files: &[(NewFile, Deed)]) -> CommandResult {
+fn report(
+    arguments: &InitArguments,
+    notes: Vec<String>,
+    next: Vec<String>,
+    files: &[(NewFile, Deed)],
+) -> CommandResult {
     let limits = if arguments.action_only { paragraphs("init/limits.txt", context! {}) } else { Vec::new() };
     let document = json!({
         "schema": "loopgate.init/v1",
@@ -346,7 +345,7 @@ fn paragraphs(template: &str, model: Value) -> Vec<String> {
 
 /// What is left for people to do.
 fn next_steps(
-    arguments: &Arguments,
+    arguments: &InitArguments,
     root: &Path,
     detected: &Detected,
     ci: &Ci<'_>,
@@ -354,10 +353,15 @@ fn next_steps(
 ) -> Vec<String> {
     let action = arguments.action();
     let is_named = |action: &&ActionReference| files.iter().any(|(file, _)| file.text.contains(&action.0));
+    // A commit never changes. The owner of a tag or a branch can move it.
+    let moves = |action: &&ActionReference| {
+        let reference = action.0.rsplit('@').next().unwrap_or_default();
+        reference.len() != 40 || !reference.chars().all(|c| c.is_ascii_hexdigit())
+    };
     let tests = |kind: CheckKind| kind.is_of_tests() || kind == CheckKind::Coverage;
     let is_tested = ci.followed.iter().any(|job| tests(job.kind));
     let model = context! {
-        tag => action.as_ref().filter(is_named).filter(|action| !action.is_pinned()).map(|action| &action.0),
+        tag => action.as_ref().filter(is_named).filter(moves).map(|action| &action.0),
         agents => arguments.agents,
         install => agents::install(action.as_ref()),
         copilot => agents::COPILOT,

@@ -3,10 +3,10 @@
 use super::*;
 use crate::runner::fixtures::folder_of;
 
-fn arguments(words: &[&str]) -> Arguments {
+fn arguments(words: &[&str]) -> InitArguments {
     use clap::FromArgMatches;
-    let command = Arguments::augment_args(clap::Command::new("init"));
-    Arguments::from_arg_matches(&command.get_matches_from([&["init"], words].concat())).unwrap()
+    let command = InitArguments::augment_args(clap::Command::new("init"));
+    InitArguments::from_arg_matches(&command.get_matches_from([&["init"], words].concat())).unwrap()
 }
 
 fn made(files: &[(&str, &str)], words: &[&str]) -> Vec<(&'static str, String)> {

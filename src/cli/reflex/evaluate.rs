@@ -11,7 +11,7 @@ use super::{
 use crate::{
     cli::{
         CliError, output, progress,
-        working_tree::{self, Shown},
+        working_tree::{self, ShownCommits},
     },
     refs::{MemoryNotes, MemoryStore, attempt_document},
     render::{self, feedback, loop_call_of, loop_critique},
@@ -165,7 +165,7 @@ impl Session<'_> {
             coverage: checked.coverage.as_ref().map(|reports| coverage::measure(&files, reports)),
             ..working_tree::evidence(self.state.repository.clone(), head, tree, checked.checks.clone())
         };
-        let shown = Shown { head, tree, base: self.state.base_sha };
+        let shown = ShownCommits { head, tree, base: self.state.base_sha };
         let base = settings(&self.state).base.as_deref();
         Ok(self.workspace.snapshot(shown, &self.state.title, base, files, Some(evidence)))
     }

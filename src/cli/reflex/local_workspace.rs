@@ -7,7 +7,7 @@ use chrono::Utc;
 use crate::{
     cli::{
         CliError, output,
-        working_tree::{self, Shown},
+        working_tree::{self, ShownCommits},
     },
     config,
     refs::{LoadedRun, LocalRepository, RefName, StateStore},
@@ -126,7 +126,7 @@ impl LocalWorkspace {
         let policy = self.policy(own).unwrap_or_else(|_| config::presets().with_origin(PolicyOrigin::Defaults));
         let settings = confirmed.map_or_else(|| super::new::settings_of(&policy), |known| known.settings.clone());
         let settings = Settings { limit: begun.map_or(settings.limit, |begun| begun.max_iterations), ..settings };
-        let shown = Shown {
+        let shown = ShownCommits {
             head: confirmed.map_or(self.checkout.head, |confirmed| confirmed.began_at),
             tree: self.checkout.tree,
             base: confirmed.map_or(self.checkout.head, |confirmed| confirmed.base_sha),
@@ -172,7 +172,7 @@ impl LocalWorkspace {
     /// The working tree, seen as a pull request that is not open.
     pub fn snapshot(
         &self,
-        shown: Shown,
+        shown: ShownCommits,
         title: &str,
         base_branch: Option<&str>,
         files: ChangedFiles,

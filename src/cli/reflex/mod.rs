@@ -35,10 +35,10 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Subcommand)]
-pub enum Command {
+pub enum LoopCommand {
     /// Set up a loop: show what is inferred, and ask
     #[command(alias = "init")]
-    New(Box<new::Arguments>),
+    New(Box<new::NewLoopArguments>),
     /// Go on with a loop: the interrupted step again, or after a person was called
     Resume {
         #[command(flatten)]
@@ -107,23 +107,23 @@ fn settling(words: &str) -> Result<loopgate_core::commands::Command, String> {
         .map_err(|_| "write test, code, or neither and what should happen".to_owned())
 }
 
-pub async fn run(command: Command) -> CommandResult {
+pub async fn run(command: LoopCommand) -> CommandResult {
     // Commits are judged where no loop runs and nothing is checked out: that takes no workspace.
     let open = LocalWorkspace::open;
     match command {
-        Command::New(arguments) => new::run(&open().await?, *arguments).await,
-        Command::Resume { which, resumption } => go_on(&open().await?, &which, GoOn::Resumed(resumption)).await,
-        Command::Status { which, full } => status(&open().await?, &which, full).await,
-        Command::Next(which) => go_on(&open().await?, &which, GoOn::OneStep).await,
-        Command::Run { which, fail_on } => {
+        LoopCommand::New(arguments) => new::run(&open().await?, *arguments).await,
+        LoopCommand::Resume { which, resumption } => go_on(&open().await?, &which, GoOn::Resumed(resumption)).await,
+        LoopCommand::Status { which, full } => status(&open().await?, &which, full).await,
+        LoopCommand::Next(which) => go_on(&open().await?, &which, GoOn::OneStep).await,
+        LoopCommand::Run { which, fail_on } => {
             let code = go_on(&open().await?, &which, GoOn::UntilItStops).await?;
             Ok(fail_on.map_or(code, |fail_on| fail_on.leaves(code, 0)))
         }
-        Command::Stop(arguments) => manage::stop(&open().await?, &arguments).await,
-        Command::List => manage::list(&open().await?).await,
-        Command::History(which) => manage::history(&open().await?, &which).await,
-        Command::Judge { before, after } => manage::judge(before, after),
-        Command::Clean(arguments) => manage::clean(&open().await?, &arguments).await,
+        LoopCommand::Stop(arguments) => manage::stop(&open().await?, &arguments).await,
+        LoopCommand::List => manage::list(&open().await?).await,
+        LoopCommand::History(which) => manage::history(&open().await?, &which).await,
+        LoopCommand::Judge { before, after } => manage::judge(before, after),
+        LoopCommand::Clean(arguments) => manage::clean(&open().await?, &arguments).await,
     }
 }
 

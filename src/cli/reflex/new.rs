@@ -18,7 +18,7 @@ use crate::{
     cli::{
         CliError, CommandResult,
         output::{self, Format},
-        working_tree::{self, Shown},
+        working_tree::{self, ShownCommits},
     },
     render,
     runner::Interrupt,
@@ -33,7 +33,7 @@ use loopgate_core::{
 };
 
 #[derive(Debug, Args)]
-pub struct Arguments {
+pub struct NewLoopArguments {
     /// What is to be done
     #[arg(value_name = "TASK")]
     task: Option<String>,
@@ -128,7 +128,7 @@ struct Proposal {
     fixer: Option<String>,
 }
 
-pub async fn run(workspace: &LocalWorkspace, mut arguments: Arguments) -> CommandResult {
+pub async fn run(workspace: &LocalWorkspace, mut arguments: NewLoopArguments) -> CommandResult {
     let policy = workspace.policy(arguments.config.as_deref())?;
     if !arguments.yes {
         let mut terminal = Terminal { input: &mut std::io::stdin().lock(), output: &mut std::io::stderr() };
@@ -213,7 +213,7 @@ const QUESTIONS: [(&str, &str); 9] = [
 ];
 
 /// Shows the criteria and the limit and asks for each, for both again after any change.
-fn confirm(arguments: &mut Arguments, policy: &Policy, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
+fn confirm(arguments: &mut NewLoopArguments, policy: &Policy, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
     let proposal = propose(arguments, policy);
     let has_checks = !proposal.known.is_empty() || !proposal.settings.checks.is_empty();
     if proposal.task.prompt.trim().is_empty() || !proposal.is_type_known || !has_checks {
@@ -243,7 +243,7 @@ fn confirm(arguments: &mut Arguments, policy: &Policy, terminal: &mut Terminal<'
 }
 
 /// Asks what is not known for certain; an empty answer keeps what is known.
-fn set_up(arguments: &mut Arguments, policy: &Policy, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
+fn set_up(arguments: &mut NewLoopArguments, policy: &Policy, terminal: &mut Terminal<'_>) -> Result<(), CliError> {
     for (question, option) in QUESTIONS {
         let Proposal { task, settings, known, .. } = propose(arguments, policy);
         let known = match option {
@@ -272,7 +272,7 @@ fn set_up(arguments: &mut Arguments, policy: &Policy, terminal: &mut Terminal<'_
     Ok(())
 }
 
-impl Arguments {
+impl NewLoopArguments {
     /// Takes an answer as the value of an option, or as the task; false where it is none.
     fn answered(&mut self, option: &str, answer: &str) -> bool {
         let words = match option {
@@ -317,7 +317,7 @@ fn criteria(proposal: &Proposal, policy: &Policy) -> String {
 }
 
 /// What the task, the configuration and the command line amount to.
-fn propose(arguments: &Arguments, policy: &Policy) -> Proposal {
+fn propose(arguments: &NewLoopArguments, policy: &Policy) -> Proposal {
     let prompt = arguments.task.clone().unwrap_or_default();
     let defaults = settings_of(policy);
     let task_type = arguments.task_type.or_else(|| reflex::infer_type(&prompt));
@@ -360,7 +360,7 @@ fn begun(
     let base = changes.map_or(head.commit, |changes| changes.merge_base);
     settings.base = named;
     let title = reflex::title(settings.task_type, &task.prompt);
-    let shown = Shown { head: head.commit, tree: head.tree, base };
+    let shown = ShownCommits { head: head.commit, tree: head.tree, base };
     let nothing = ChangedFiles::Complete(Vec::new());
     let snapshot = workspace.snapshot(shown, &title, settings.base.as_deref(), nothing, None);
     let governed = reflex::govern(policy, &settings, settings.limit);
@@ -398,8 +398,8 @@ mod tests {
 
     /// What is shown and asked of a task, and what is confirmed in the end.
     fn conversation(task: &str, checks: &str, answers: &str) -> (Result<Proposal, String>, String) {
-        let command = Arguments::augment_args(clap::Command::new("new"));
-        let mut arguments = Arguments::from_arg_matches(&command.get_matches_from(["new", task])).unwrap();
+        let command = NewLoopArguments::augment_args(clap::Command::new("new"));
+        let mut arguments = NewLoopArguments::from_arg_matches(&command.get_matches_from(["new", task])).unwrap();
         let (policy, mut shown) = (policy(checks), Vec::new());
         let mut terminal = Terminal { input: &mut answers.as_bytes(), output: &mut shown };
         let confirmed = confirm(&mut arguments, &policy, &mut terminal);

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION},
-    render::{loop_call, loop_fix_message, reason, refused_command},
+    render::{few, loop_call, loop_fix_message, reason, refused_command},
     runner::{self, CommandLine, Edits, FixerEnd, FixerReport, Head, Plan},
 };
 use loopgate_core::{
@@ -223,7 +223,7 @@ impl Session<'_> {
         if let EditVerdict::Take { outside } = &verdict
             && !outside.is_empty()
         {
-            described.push_str(&format!("; outside the failing scope: {}", few(outside)));
+            described.push_str(&format!("; outside the failing scope: {}", few(outside, 3)));
         }
         let said = (report.description.as_deref(), report.cause.as_deref());
         let message = loop_fix_message(&view, &self.state, said, &described);
@@ -294,15 +294,9 @@ impl Session<'_> {
 
 /// How much edits change, and where.
 pub(super) fn described(edits: &Edits) -> String {
-    format!("{} in {}", runner::diff_summary(&edits.files), few(&edits.paths()))
-}
-
-fn few(paths: &[String]) -> String {
-    match paths {
-        [] => "no file".to_owned(),
-        [one, two, three, _, ..] => format!("{one}, {two}, {three} and {} more", paths.len() - 3),
-        few => few.join(", "),
-    }
+    let paths = edits.files.known().iter().map(|file| &file.path);
+    let shown = if edits.files.known().is_empty() { "no file".to_owned() } else { few(paths, 3) };
+    format!("{} in {shown}", runner::diff_summary(&edits.files))
 }
 
 /// One bounded line without control characters.

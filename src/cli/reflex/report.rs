@@ -27,51 +27,34 @@ const ECHOED_LINE: usize = 1_000;
 /// A loop as programs read it.
 pub(super) fn document(state: &LoopState) -> Value {
     let (reflex, evaluation) = (state.reflex.as_ref(), state.evaluation.as_ref());
-    json!({
+    let fields = "run_id workflow_id title status iteration max_iterations phase current_step last_score critique \
+                  best_attempt stop branch head_sha created_at updated_at";
+    let of_attempt = "number head_sha result phase score failed_rules summary";
+    let attempts = state.attempts.iter().map(|attempt| render::fields_of_state(attempt, of_attempt));
+    let mut document = render::fields_of_state(state, fields);
+    let others = json!({
         "schema": "loopgate.loop/v1",
         "alias": state.task_alias,
-        "run_id": state.run_id,
-        "workflow_id": state.workflow_id,
-        "title": state.title,
         "task": state.task.prompt,
         "ideal_result": state.task.ideal_result,
-        "status": state.status,
         "verdict": render::loop_verdict(state),
-        "iteration": state.iteration,
-        "max_iterations": state.max_iterations,
-        "phase": state.phase,
-        "current_step": state.current_step,
         "score": evaluation.map(|evaluation| evaluation.score),
-        "last_score": state.last_score,
         "failed_rules": evaluation.map(|evaluation| &evaluation.failed_rules),
         "warnings": evaluation.map(|evaluation| &evaluation.warnings),
-        "critique": state.critique,
-        "attempts": state.attempts.iter().map(|attempt| json!({
-            "number": attempt.number,
-            "head_sha": attempt.head_sha,
-            "result": attempt.result,
-            "phase": attempt.phase,
-            "score": attempt.score,
-            "failed_rules": attempt.failed_rules,
-            "summary": attempt.summary,
-        })).collect::<Vec<_>>(),
+        "attempts": attempts.collect::<Vec<_>>(),
         "fixes": reflex.map(|reflex| &reflex.fixes),
-        "spent": reflex.map(|reflex| json!({
-            "calls": reflex.spent.calls, "wall_ms": reflex.spent.wall_ms, "cost_usd": reflex.spent.cost_usd,
-        })),
-        "best_attempt": state.best_attempt,
-        "blocked": state.blocked.as_ref().map(|blocked| json!({ "trigger": blocked.trigger, "also": blocked.also })),
+        "spent": reflex.map(|reflex| render::fields_of_state(&reflex.spent, "calls wall_ms cost_usd")),
+        "blocked": state.blocked.as_ref().map(|blocked| render::fields_of_state(blocked, "trigger also")),
         "notes": reflex.map(|reflex| &reflex.notes),
         "question": reflex.and_then(|reflex| reflex.ask.as_ref()),
-        "stop": state.stop,
         "distance_to_success": reflex.and_then(|reflex| reflex.distance_to_success.as_ref()),
-        "branch": state.branch,
-        "head_sha": state.head_sha,
         "hash": state.code_artifact.content_hash,
         "state_ref": format!("refs/loopgate/task/{}", state.task_alias),
-        "created_at": state.created_at,
-        "updated_at": state.updated_at,
-    })
+    });
+    for (name, value) in others.as_object().into_iter().flatten() {
+        document[name] = value.clone();
+    }
+    document
 }
 
 /// The whole report, and below it the document that a loop is about.

@@ -35,7 +35,15 @@ impl Check<'_> {
         let who = people(able.values().map(Login::as_str).collect::<Vec<_>>().into_iter());
         let excluded = !gate.exclusions.allow_author;
         if able.is_empty() {
-            let message = format!("no one can ever approve the gate `{name}`{}", self.because(gate));
+            let approvers = &gate.approvers;
+            let named = !approvers.users.is_empty() || !approvers.teams.is_empty();
+            let because = match (named, approvers.permission, approvers.codeowners) {
+                (false, None, true) => "no file has an owner who could",
+                (false, None, false) => "no one may maintain the repository",
+                (false, Some(_), _) => "no one has that permission",
+                (true, ..) => "none of those named can",
+            };
+            let message = format!("no one can ever approve the gate `{name}`: {because}");
             self.error(spot, message, "name people or a team who have access to the repository under `approvers`");
         } else if able.len() < needed {
             let message = format!("the gate `{name}` needs {needed} people, and only {who} can approve it");
@@ -46,17 +54,6 @@ impl Check<'_> {
                 _ => format!("the gate `{name}` needs all of {who}, so a pull request by one of them never passes"),
             };
             self.warn(spot, message, "name one more person, or set `allow_author: true` on the gate");
-        }
-    }
-
-    fn because(&self, gate: &GatePolicy) -> &'static str {
-        let approvers = &gate.approvers;
-        let named = !approvers.users.is_empty() || !approvers.teams.is_empty();
-        match (named, approvers.permission, approvers.codeowners) {
-            (false, None, true) => ": no file has an owner who could",
-            (false, None, false) => ": no one may maintain the repository",
-            (false, Some(_), _) => ": no one has that permission",
-            (true, ..) => ": none of those named can",
         }
     }
 

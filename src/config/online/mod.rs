@@ -7,7 +7,6 @@ mod actions;
 mod approval;
 mod conditions;
 mod names;
-mod owners;
 
 use super::{
     load::Layers,
@@ -41,7 +40,11 @@ pub fn online(
         Err(errors) => return OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() },
     };
     let mut check = Check { layers, policy, survey, found: OnlineFindings::default() };
-    check.gates();
+    for (name, gate) in &policy.gates {
+        check.approvers(name, gate);
+        check.approvable(name, gate);
+        check.condition(name, gate);
+    }
     check.called();
     check.owners();
     check.actions();
@@ -89,14 +92,6 @@ impl Check<'_> {
         let plain = |word: &str| word.trim_start_matches('@').to_ascii_lowercase();
         let word = word.and_then(|word| node.find_text(&|text| plain(text) == plain(word)));
         word.filter(|place| place.layer != Layer::Builtin).unwrap_or(place)
-    }
-
-    fn gates(&mut self) {
-        for (name, gate) in &self.policy.gates {
-            self.approvers(name, gate);
-            self.approvable(name, gate);
-            self.condition(name, gate);
-        }
     }
 
     /// Whom escalations and fixers call.

@@ -29,7 +29,7 @@ pub(in crate::config) struct FixerSection {
     /// Of kind command: how long one call may take, seconds or a period. Default: 30m.
     timeout: Option<Timeout>,
     /// Of kind command: whom its commits are by. Default: Loopgate.
-    author: Option<AuthorSection>,
+    author: Option<CommitAuthor>,
     /// Of kind mention: the account that is asked in a comment, for example copilot.
     mention: Option<Handle>,
     /// Of kind dispatch: the type of a repository_dispatch event.
@@ -54,14 +54,6 @@ loopgate_core::words! {
         /// A workflow.
         Dispatch = "dispatch",
     }
-}
-
-/// Whom a fixer's commits are by.
-#[derive(Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-struct AuthorSection {
-    name: String,
-    email: String,
 }
 
 /// What automatic fixing may cost for one pull request.
@@ -140,15 +132,13 @@ impl FixerSection {
         if timeout > LONGEST_TIMEOUT {
             cx.refuse(Problem::wrong(node.at("timeout").place, "a fixer may take at most 6h"));
         }
-        let author = self.author.map(|AuthorSection { name, email }| CommitAuthor { name, email });
-        for (key, part) in author.iter().flat_map(|author| [("name", &author.name), ("email", &author.email)]) {
+        for (key, part) in self.author.iter().flat_map(|author| [("name", &author.name), ("email", &author.email)]) {
             if part.contains(['<', '>', '\n', '\0']) || part.trim().is_empty() {
                 let place = node.at("author").at(key).place;
                 cx.refuse(Problem::wrong(place, "git takes no such name or address for an author"));
             }
         }
-        let author = author.unwrap_or_default();
-        Some(CommandFixer { run, environment: environment(self.env), timeout, author })
+        Some(CommandFixer { run, environment: environment(self.env), timeout, author: self.author.unwrap_or_default() })
     }
 
     fn dispatch(self, node: &Node, cx: &mut Lowering) -> Option<DispatchFixer> {

@@ -156,7 +156,7 @@ impl Reconcile {
             ObservedSurface { repository, pull_request, check_runs, us: us.bot_id, ..ObservedSurface::default() };
         let failure = CheckRunPlan::Completed(Conclusion::Failure);
         let wished = Surface { verify: Some(failure), ..Surface::default() };
-        let texts = Rendered::of_check_runs(render::given_up(times), render::given_up(times));
+        let texts = Rendered { verify: render::given_up(times), ..Rendered::default() };
         let effects = plan(&observed, &wished, &texts);
         let executed = self.executor.execute(&client, &observed, &effects).await?;
         executed.again_at.map_or(Ok(()), |until| Err(Error::Paced { until }.into()))

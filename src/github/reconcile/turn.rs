@@ -406,5 +406,5 @@ async fn texts(client: &Client, observation: &Observation, decision: &Decision) 
     } else {
         None
     };
-    Ok(render::pull_request_with(decision, snapshot, policy, own.as_deref()))
+    Ok(render::pull_request(decision, snapshot, policy, own.as_deref()))
 }

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use super::overview::{ListedLoop, OpenLoop, short};
 use crate::render::{
@@ -52,15 +53,7 @@ pub struct AttemptNotes {
     #[serde(default)]
     feedback: Vec<FeedbackLine>,
     #[serde(default)]
-    analysis: Vec<Analysis>,
-}
-
-#[derive(Debug, Deserialize)]
-struct Analysis {
-    check: String,
-    test_name: Option<String>,
-    root_cause: String,
-    fix_strategy: String,
+    analysis: Vec<Value>,
 }
 
 /// One loop.
@@ -198,12 +191,10 @@ impl LoopPage {
 
 impl Attempt {
     fn new(digest: &AttemptDigest, notes: Option<&AttemptNotes>) -> Self {
-        let failure = |analysis: &Analysis| Failure {
-            check: Some(analysis.check.clone()),
-            test: analysis.test_name.clone(),
-            cause: Some(analysis.root_cause.clone()),
-            r#do: Some(analysis.fix_strategy.clone()),
-            ..Failure::default()
+        let failure = |analysis: &Value| {
+            let [check, test, cause, r#do] = ["check", "test_name", "root_cause", "fix_strategy"]
+                .map(|name| analysis[name].as_str().map(str::to_owned));
+            Failure { check, test, cause, r#do, ..Failure::default() }
         };
         let (feedback, analysis) = notes.map_or((&[][..], &[][..]), |notes| (&notes.feedback, &notes.analysis));
         Self {

@@ -8,7 +8,7 @@ use crate::render::{Subject, address, short_line, verdict::verdict, word, words}
 use loopgate_core::{
     PrNumber, RepoName, Score, Timestamp,
     deciding::{Part, WhoActs, who_acts},
-    policy::PolicyOrigin,
+    policy::ConfigError,
     stage::Stage,
     state::AuthorKind,
 };
@@ -216,6 +216,11 @@ impl OpenLoop {
             Part::Reviewer => "/files",
             _ => "",
         };
+        // What is wrong with the file, and in which line.
+        let problem = |ConfigError { file, line, column, message, hint, .. }: &ConfigError| {
+            let hint = hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
+            short(&format!("{file}:{line}:{column}: {message}{hint}"))
+        };
         let seen = state.first_seen_heads.last().map(|head| head.at);
         Self {
             title: short(&pull.title),
@@ -224,7 +229,7 @@ impl OpenLoop {
             author_kind: state.author.unwrap_or(AuthorKind::Person),
             agent: state.agent.as_ref().map(|agent| short(&agent.name)),
             private: true,
-            problem: problem(&subject.decision.view.origin),
+            problem: view.origin.error().map(problem),
             part: who.part,
             who: names.take(MOST_NAMES).collect(),
             icon: stands.icon.to_owned(),
@@ -241,13 +246,6 @@ impl OpenLoop {
                 .unwrap_or_else(|| seen.map_or(state.state_entered_at, |at| at.max(state.state_entered_at))),
         }
     }
-}
-
-/// What is wrong with the file, and in which line.
-fn problem(origin: &PolicyOrigin) -> Option<String> {
-    let error = origin.error()?;
-    let hint = error.hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default();
-    Some(short(&format!("{}:{}:{}: {}{hint}", error.file, error.line, error.column, error.message)))
 }
 
 /// One line, cut with a sign that it is.

@@ -4,17 +4,28 @@
 //! Every text is safe to show as it stands.
 
 mod restricted;
-mod variables;
 
 use std::io::Cursor;
 
-use minijinja::{Value, context};
+use minijinja::{Value, context, value::Serde};
 
-use self::variables::{DETAILS, variables};
-use super::{LIMIT, Markdown, Subject, causes, code, line, reason, short_text, templates, word, words};
+use super::{
+    LIMIT, Links, Markdown, Shown, Subject, attempt_row, causes, check_table, clip, clip_lines, code,
+    failure_card::{self, Cause, explained, title},
+    fence, line, markdown, memory, reason,
+    sanitize::text,
+    short_text,
+    steps::resume_steps,
+    summary, templates, tests_of_base, word, words,
+};
 use loopgate_core::{
-    deciding::Post,
+    Sha,
+    deciding::{CheckView, Post},
     escalation::{EscalationView, Question},
+    policy::{Recipient, ReportSection, Trigger},
+    state::{AttemptDigest, VerificationResult},
+    untrusted::harmless,
+    verdict::CheckStanding,
 };
 
 /// A repository's own template may be this long, and may print this much.
@@ -63,17 +74,13 @@ pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &
     let budget = LIMIT - marker.len() - 1;
     let note = match own.map(|source| render_own(source, subject, escalation, budget)) {
         Some(Ok(report)) => return format!("{marker}\n{report}"),
-        Some(Err(problem)) => Some(problem),
-        None => None,
-    };
-    let note = note.map(|problem| {
-        format!(
+        Some(Err(problem)) => format!(
             "\n> The template {} was not used: {}. This is the built-in one.\n",
             code(&subject.policy.escalation.template),
             short_text(&problem, 300)
-        )
-    });
-    let note = note.unwrap_or_default();
+        ),
+        None => String::new(),
+    };
     let built_in = |detail| templates::render("escalation.md", variables(subject, escalation, detail));
     let mut reports = DETAILS.into_iter().map(built_in);
     let report = reports.find(|report| report.len() + note.len() <= budget);
@@ -117,4 +124,288 @@ fn render_own(
 fn explain(error: &minijinja::Error) -> String {
     let place = error.line().map(|line| format!(" in line {line}")).unwrap_or_default();
     format!("{}{place}", line(error.detail().unwrap_or(&error.kind().to_string())))
+}
+
+/// How much detail a report carries; less when it would not fit.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Detail {
+    failures: usize,
+    lines: usize,
+}
+
+const DETAILS: [Detail; 4] = [
+    Detail { failures: 10, lines: 60 },
+    Detail { failures: 6, lines: 20 },
+    Detail { failures: 3, lines: 8 },
+    Detail { failures: 1, lines: 3 },
+];
+
+/// Lines of the change in question, which stands open.
+const DIFF: usize = 30;
+
+/// Causes that are analysed at the top of a report; the others follow in a section of their own.
+const ANALYSED: usize = 3;
+
+/// Every variable a template may name.
+fn variables(subject: &Subject<'_>, escalation: &EscalationView, detail: Detail) -> Value {
+    let (view, next, snapshot) = (&subject.decision.view, &subject.decision.next, subject.snapshot);
+    let links = Links::of(snapshot);
+    let section = |wanted: ReportSection, text: Markdown| {
+        if subject.policy.escalation.include_in_report.contains(&wanted) { text } else { Markdown::default() }
+    };
+    let causes = failure_card::causes(&view.failures);
+    let shown = causes.get(..detail.failures).unwrap_or(&causes);
+    let (first, further) = shown.split_at(shown.len().min(ANALYSED));
+    let weakened = Shown::first(10, &view.tampering, |one| tests_of_base::weakened(one, snapshot));
+    let rows = Shown::first(40, &view.checks, |check| check_table::row(check, &links));
+    let hidden = escalation.history.len().saturating_sub(15);
+    let attempts: Vec<_> = escalation.history.iter().skip(hidden).map(|attempt| attempt_row(attempt, &links)).collect();
+    let trigger = words::trigger(escalation.trigger);
+    let recognised = escalation.cause.as_ref().map(|cause| short_text(&reason("cause", cause), 500));
+    let best = escalation.best.as_ref().map(|(attempt, sha, score)| {
+        Markdown::ours(format!("attempt {attempt} at {} (score {score})", links.commit(*sha)))
+    });
+    context! {
+        file_path => code(places(subject).next().unwrap_or("unknown")),
+        // The failing attempts of this streak.
+        attempt_count => next.failures.count.clamp(1, view.max_attempts.max(1)),
+        max_attempts => view.max_attempts,
+        failure_summary => failure_summary(subject, &causes, shown.len(), &links),
+        // The causes of the failures, and how the change weakens what checks it.
+        root_cause_analysis => markdown("escalation", &"analysis", context! { causes => root_causes(first), weakened }),
+        fix_attempts => section(ReportSection::FixAttempts, numbered(&fixes(subject, escalation))),
+        trigger => code(escalation.trigger.as_str()),
+        reason => blocked_because(escalation),
+        last_failure => last_failure(subject, escalation, &links),
+        retry_attempts => next.failures.count,
+        max_retries => next.failures.max_retries,
+        stage => view.stage.as_str(),
+        time_in_failure => time_in_failure(subject, escalation),
+        // The attempts as a table, where there were several; what was tried in each stands above it.
+        retry_history => markdown("escalation", &"attempts", context! { hidden, rows => attempts }),
+        pattern_detected => recognised.unwrap_or_default(),
+        question => markdown("escalation", &"question", context! { asked => asked(escalation), options => options(escalation) }),
+        human_action_needed => Markdown::ours(word("human_action", escalation.trigger.as_str())),
+        resume_steps => numbered(&resume_steps(subject, escalation.trigger)),
+        mentions => mentions(subject, escalation),
+        original_code => section(ReportSection::OriginalCode, diff_excerpt(subject, escalation.trigger, detail)),
+        all_test_results => section(ReportSection::AllTestResults, markdown("escalation", &"results", context! { rows })),
+        failure_analyses => section(ReportSection::FailureAnalyses, root_causes(further)),
+        debug_memory_summary => section(
+            ReportSection::DebugMemorySummary,
+            memory::summary(causes.iter().map(|cause| cause.first)),
+        ),
+        stack_traces => section(ReportSection::StackTraces, traces(shown, detail)),
+        best_attempt => best.unwrap_or_default(),
+        context => context_lines(subject, &links),
+        title => text(&clip(&snapshot.pull_request.title, 200)),
+        // "Attempt 3 stopped: tests that passed before fail now."
+        sentence => Markdown::ours(format!("🚫 **Attempt {} needs a person: {trigger}.**", view.attempt)),
+    }
+}
+
+/// The files that the failures point at, then the one that the run is about.
+fn places<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
+    let failing = subject.decision.view.failures.iter().filter_map(|view| view.failure.location());
+    failing.map(|(file, _)| file).chain(subject.decision.next.code_artifact.path.as_deref())
+}
+
+fn failure_summary(subject: &Subject<'_>, causes: &[Cause<'_>], shown: usize, links: &Links) -> Markdown {
+    let told = causes.iter().take(shown).map(|cause| failure_line(cause, links).into_string());
+    let mut lines: Vec<String> = told.collect();
+    let left = causes.len() - shown;
+    if left > 0 {
+        lines.push(format!("- … and {left} more"));
+    }
+    if lines.is_empty() {
+        let view = &subject.decision.view;
+        let is_awaited =
+            |check: &CheckView| matches!(check.standing, CheckStanding::Running { .. } | CheckStanding::Missing);
+        let awaited = view.checks.iter().any(is_awaited);
+        return markdown("escalation", &"unnamed", context! { failing => Serde(words::failing(view)), awaited });
+    }
+    Markdown::ours(lines.join("\n"))
+}
+
+fn failure_line(cause: &Cause<'_>, links: &Links) -> Markdown {
+    let (failure, what) = (&cause.first.failure, title(cause.first));
+    let [expected, actual] = failure.shown_sides();
+    let model = context! {
+        at => failure.location().map(|(file, line)| links.place(file, line)),
+        sides => expected.zip(actual),
+        message => failure.reported().lines().next().filter(|line| *line != what),
+        others => cause.others(|name| code(name).into_string()).map(Markdown::ours),
+        answer => failure.answer.as_deref().map(harmless),
+        what,
+    };
+    markdown("escalation", &"failure", model)
+}
+
+/// What is to be done about each, and what explains it where the failure itself does not.
+fn root_causes(causes: &[Cause<'_>]) -> Markdown {
+    let line = |cause: &Cause<'_>| {
+        let view = cause.first;
+        let told = [explained(view).unwrap_or_default(), view.told.action.as_str()];
+        let told = told.into_iter().filter(|words| !words.is_empty());
+        let told: Vec<String> = told.map(|told| words::sentence(told, 300).into_string()).collect();
+        let told = if told.is_empty() { "The cause is not certain.".to_owned() } else { told.join(" ") };
+        let (id, category) = (code(&view.cause.to_string()), word("category", view.analysis.category.as_str()));
+        format!("- {id} ({category}): {told}")
+    };
+    Markdown::ours(causes.iter().map(line).collect::<Vec<_>>().join("\n"))
+}
+
+/// What was pushed for each attempt, and how it ended.
+fn fixes(subject: &Subject<'_>, escalation: &EscalationView) -> Vec<String> {
+    let asked = subject.decision.next.senior.as_ref().filter(|call| call.since <= escalation.since);
+    let by = |attempt: &AttemptDigest| match asked {
+        Some(call) if attempt.number == call.attempt + 1 => " (after the senior fixer was asked)",
+        _ => "",
+    };
+    let head = subject.decision.next.attempt_of(subject.snapshot.pull_request.head.sha);
+    let fails_alike = |attempt: &AttemptDigest| {
+        let same_errors =
+            |head: &AttemptDigest| !head.fingerprints.is_empty() && head.fingerprints == attempt.fingerprints;
+        head.is_some_and(|head| head.number == attempt.number || same_errors(head))
+    };
+    let is_told = !subject.decision.view.failures.is_empty();
+    let ended = |attempt: &AttemptDigest| match attempt.result {
+        VerificationResult::Fail if is_told && fails_alike(attempt) => "the failures above".to_owned(),
+        VerificationResult::Fail => short_text(&attempt.summary, 200).into_string(),
+        VerificationResult::Pass if attempt.weakened => format!("⚠️ {}", short_text(&attempt.summary, 200)),
+        VerificationResult::Pass => "passed".to_owned(),
+    };
+    let mut fixes: Vec<String> = tried(subject, escalation)
+        .map(|(attempt, tried)| format!("{tried}{} → {}", by(attempt), ended(attempt)))
+        .collect();
+    if asked.is_some_and(|call| escalation.attempt <= call.attempt) {
+        fixes.push("the senior fixer was asked → nothing was pushed".to_owned());
+    }
+    let hidden = fixes.len().saturating_sub(12);
+    if hidden > 0 {
+        fixes.drain(..hidden);
+        fixes.insert(0, format!("({hidden} earlier attempts)"));
+    }
+    fixes
+}
+
+/// Every attempt with the commits that were pushed for it.
+fn tried<'a>(
+    subject: &'a Subject<'a>,
+    escalation: &'a EscalationView,
+) -> impl Iterator<Item = (&'a AttemptDigest, String)> {
+    let mut before: Option<Sha> = None;
+    escalation.history.iter().map(move |attempt| {
+        let after = before.replace(attempt.head_sha);
+        let tried = match summary::commits_between(subject, after, attempt.head_sha) {
+            Some([]) => "nothing new".to_owned(),
+            Some(commits) => {
+                let subject = |commit| format!("“{}”", short_text(&summary::subject_line(commit), 100));
+                words::few(commits.iter().map(subject), 3)
+            }
+            None => "commits since rewritten".to_owned(),
+        };
+        (attempt, tried)
+    })
+}
+
+fn numbered(items: &[String]) -> Markdown {
+    let lines: Vec<String> = items.iter().enumerate().map(|(i, item)| format!("{}. {item}", i + 1)).collect();
+    if lines.is_empty() { Markdown::ours("none") } else { Markdown::ours(lines.join("\n")) }
+}
+
+fn blocked_because(escalation: &EscalationView) -> Markdown {
+    let also = words::and(escalation.also.iter().map(|trigger| words::trigger(*trigger)));
+    let also = if also.is_empty() { also } else { format!(" (also: {also})") };
+    let apart = said_apart(escalation).map(|said| format!(": {said}")).unwrap_or_default();
+    Markdown::ours(format!("{}{apart}{also}", words::trigger(escalation.trigger)))
+}
+
+/// Which attempt it was; what failed stands at the top.
+fn last_failure(subject: &Subject<'_>, escalation: &EscalationView, links: &Links) -> Markdown {
+    let last = escalation.history.iter().rfind(|attempt| attempt.result == VerificationResult::Fail);
+    let Some(AttemptDigest { number, head_sha, .. }) = last else { return Markdown::ours("none") };
+    let since = time_in_failure(subject, escalation);
+    Markdown::ours(format!("attempt {number} at {}; failing for {since}", links.commit(*head_sha)))
+}
+
+/// Since the first failing attempt after the last one that passed.
+fn time_in_failure(subject: &Subject<'_>, escalation: &EscalationView) -> String {
+    let failing = escalation.history.iter().rev().take_while(|attempt| attempt.result == VerificationResult::Fail);
+    let since = failing.last().map_or(subject.decision.next.created_at, |attempt| attempt.at);
+    words::span(u64::try_from((escalation.since - since).num_milliseconds()).unwrap_or(0))
+}
+
+/// The patch of the file the failures point at, else of the file with most changes. Of a change that weakens tests, the
+/// lines that do, and nothing else.
+fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdown {
+    if about == Trigger::Tampering && subject.policy.retry.escalation_includes_diff {
+        let found = subject.decision.view.tampering.iter().filter(|one| !one.hunk.is_empty()).take(5);
+        let hunks: Vec<String> = found
+            .map(|one| format!("{}\n\n{}", short_text(&one.to_string(), 340), fence("diff", &one.hunk.join("\n"))))
+            .collect();
+        return Markdown::ours(hunks.join("\n\n"));
+    }
+    let is_elsewhere = matches!(about, Trigger::ExternalDependencyDown | Trigger::GateTimeout);
+    if is_elsewhere || !subject.policy.retry.escalation_includes_diff {
+        return Markdown::default();
+    }
+    let files = subject.snapshot.files.known();
+    let mut named = places(subject).filter_map(|path| files.iter().find(|file| file.path == path));
+    let largest = || files.iter().max_by_key(|file| file.additions + file.deletions);
+    let Some((path, patch)) = named.next().or_else(largest).and_then(|file| Some((&file.path, file.patch.as_deref()?)))
+    else {
+        return Markdown::default();
+    };
+    Markdown::ours(format!("{}\n\n{}", code(path), fence("diff", &clip_lines(patch, detail.lines.min(DIFF)))))
+}
+
+fn traces(causes: &[Cause<'_>], detail: Detail) -> Markdown {
+    let blocks = causes.iter().map(|cause| cause.first).filter_map(|view| {
+        let trace = view.failure.shown_trace().filter(|trace| !trace.trim().is_empty())?;
+        Some(format!("{}\n\n{}", code(&title(view)), fence("text", &clip_lines(&trace, detail.lines))))
+    });
+    Markdown::ours(blocks.collect::<Vec<_>>().join("\n\n"))
+}
+
+fn context_lines(subject: &Subject<'_>, links: &Links) -> Markdown {
+    let pull = &subject.snapshot.pull_request;
+    let last = subject.snapshot.commits.items.iter().rev().find(|commit| commit.sha == pull.head.sha);
+    let last = last.map(|commit| short_text(&summary::subject_line(commit), 100));
+    let run = subject.decision.view.checks.iter().find_map(|check| match &check.standing {
+        CheckStanding::Done(evidence) if evidence.outcome.is_failure() => evidence.url.clone(),
+        CheckStanding::NotStarted { url, .. } => url.clone(),
+        _ => None,
+    });
+    let model = context! {
+        branch => pull.head.branch.as_str(),
+        base => pull.base.branch.as_str(),
+        commit => links.commit(pull.head.sha),
+        last,
+        run => run.map(|url| links.to("failing check", &url)),
+        state => summary::state_place(subject).in_markdown(),
+    };
+    markdown("escalation", &"context", model)
+}
+
+/// The only mentions Loopgate makes: people and teams the configuration names for this cause.
+fn mentions(subject: &Subject<'_>, escalation: &EscalationView) -> Markdown {
+    let mut who: Vec<String> = Vec::new();
+    for recipient in &escalation.recipients {
+        let Recipient::GateApprovers(name) = recipient else {
+            who.push(words::recipient(recipient));
+            continue;
+        };
+        let known = subject.gate(name).map(|gate| &gate.eligible);
+        if let Some(eligible) = known.filter(|known| !known.teams.is_empty() || !known.people.is_empty()) {
+            who.extend(eligible.teams.keys().map(ToString::to_string));
+            who.extend(eligible.people.iter().map(ToString::to_string));
+        } else if let Some(gate) = subject.policy.gates.get(name) {
+            // Approvers are not looked up for a gate that is not open: then the configuration's names stand.
+            who.extend(gate.approvers.teams.iter().map(ToString::to_string));
+            who.extend(gate.approvers.users.iter().map(ToString::to_string));
+        }
+    }
+    who.dedup();
+    Markdown::ours(who.iter().take(20).map(|name| format!("@{name}")).collect::<Vec<_>>().join(" "))
 }

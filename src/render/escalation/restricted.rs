@@ -50,16 +50,22 @@ pub(super) fn check(source: &str) -> Result<(), String> {
         if is_in_text(content) {
             return refuse("a text without an end");
         }
-        let first = content.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
+        let first = first_word(content);
         if open == "{%" && !STATEMENTS.contains(&first) {
             return refuse(&format!("`{first}`"));
         }
-        if let Some(filter) = content.split('|').skip(1).map(str::trim).find(|name| !is_filter(name)) {
+        // What follows a bar is a filter, perhaps with a comparison after it.
+        let mut filters = content.split('|').skip(1).map(str::trim);
+        if let Some(filter) = filters.find(|filter| !FILTERS.contains(&first_word(filter))) {
             return refuse(&format!("the filter `{filter}`"));
         }
         rest = &inner[end + close.len()..];
     }
     Ok(())
+}
+
+fn first_word(text: &str) -> &str {
+    text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default()
 }
 
 /// Whether a text is not ended: for the engine it goes on, and so does the tag. There are no escapes, `\` is refused.
@@ -69,12 +75,6 @@ fn is_in_text(content: &str) -> bool {
         Some(begun) => (begun != c).then_some(begun),
     };
     content.chars().fold(None, step).is_some()
-}
-
-/// What follows a bar: a filter, perhaps with a comparison after it.
-fn is_filter(text: &str) -> bool {
-    let name = text.split(|c: char| !c.is_alphanumeric() && c != '_').next().unwrap_or_default();
-    FILTERS.contains(&name)
 }
 
 #[cfg(test)]

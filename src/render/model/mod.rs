@@ -16,7 +16,7 @@ pub use self::{
 };
 
 use super::{
-    Markdown, Subject, address, approve_by, clip, excerpts,
+    Markdown, Shown, Subject, address, approve_by, clip, excerpts,
     failure_card::{Cause, causes, explained},
     memory,
     summary::{self, StatePlace},
@@ -27,7 +27,7 @@ use loopgate_core::{
     deciding::{self, CheckView, Part},
     evidence::{Compare, MOST_EXCERPTS},
     failure::{Blame, Excerpt},
-    gate::{EligibleApprovers, GateReport, GateStanding},
+    gate::{GateReport, GateStanding},
     observed::{Account, AccountKind},
     policy::{ApproveBy, Policy},
     state::{AttemptDigest, LoopState, Task},
@@ -186,13 +186,11 @@ fn first<R, T>(
     raw: impl IntoIterator<Item = R>,
     show: impl FnMut(R) -> T,
 ) -> Vec<T> {
-    let mut raw = raw.into_iter();
-    let items = raw.by_ref().take(most).map(show).collect();
-    let rest = raw.count();
-    if rest > 0 {
-        omitted.insert(name.to_owned(), rest);
+    let shown = Shown::first(most, raw, show);
+    if shown.omitted > 0 {
+        omitted.insert(name.to_owned(), shown.omitted);
     }
-    items
+    shown.items
 }
 
 /// Leaves out the second half of a list, and notes how many; whether there was anything left.
@@ -283,7 +281,10 @@ fn page(view: &CheckView) -> Option<String> {
 }
 
 fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
-    let by = approve_by(subject.policy, &report.name);
+    let (by, eligible) = (approve_by(subject.policy, &report.name), &report.eligible);
+    let people = eligible.people.iter().take(20).map(ToString::to_string);
+    let teams = eligible.teams.keys().take(20).map(ToString::to_string);
+    let permission = eligible.permission.map(|level| words::permission(level).to_owned());
     Gate {
         name: report.name.to_string(),
         status: report.status(),
@@ -291,7 +292,7 @@ fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
         advisory: report.is_advisory,
         // "comment_or_review" is two ways.
         approve_by: variant_name(&by).split("_or_").map(str::to_owned).collect(),
-        who: who(&report.eligible),
+        who: people.chain(teams).chain(permission).collect(),
         needed: report.needed,
         write: (by != ApproveBy::Review).then(|| format!("{} approved", report.name)),
         approved_by: match &report.standing {
@@ -299,12 +300,6 @@ fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
             _ => Vec::new(),
         },
     }
-}
-
-fn who(eligible: &EligibleApprovers) -> Vec<String> {
-    let people = eligible.people.iter().take(20).map(ToString::to_string);
-    let teams = eligible.teams.keys().take(20).map(ToString::to_string);
-    people.chain(teams).chain(eligible.permission.map(|level| words::permission(level).to_owned())).collect()
 }
 
 /// Who acts next, and how.
@@ -355,7 +350,7 @@ fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[QuotedOutput]) 
         r#do: said(&told.action).filter(|_| !view.repeats_sides),
         why: said(&told.reason).filter(|_| !view.repeats_sides),
         reproduce: told.reproduce.as_deref().map(|command| short(command, 500)),
-        excerpt: excerpts::of_check(excerpts, &view.check),
+        excerpt: excerpts.iter().find(|one| one.checks.contains(&view.check)).map(|one| one.id.clone()),
         tried: tried(view.cause, &subject.decision.next),
         memory: memory::for_fixer(view),
         settled: view

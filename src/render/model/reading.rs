@@ -242,16 +242,12 @@ impl Reading {
         document.ended.is_some() || document.r#final && self.currency == Currency::Current
     }
 
-    /// Whether a check of the head has failed through the change itself.
-    pub fn fails_for_certain(&self) -> bool {
-        let own = Some(Blame::PrCode.as_str());
-        self.currency == Currency::Current
-            && self.feedback.document.failures.iter().any(|one| one.blame.as_deref() == own)
-    }
-
     /// Whether what is waited for has come.
     pub fn reaches(&self, until: Until) -> bool {
-        self.is_final() || until == Until::FirstCertain && self.fails_for_certain()
+        // A check of the head may have failed through the change itself.
+        let own = Some(Blame::PrCode.as_str());
+        let is_certain = || self.feedback.document.failures.iter().any(|one| one.blame.as_deref() == own);
+        self.is_final() || until == Until::FirstCertain && self.currency == Currency::Current && is_certain()
     }
 
     /// What was decided; while it is not final, to wait.
@@ -410,7 +406,7 @@ mod tests {
     #[test]
     fn it_is_found_in_what_we_write_and_nowhere_else() {
         let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
-        let pages = render::pull_request(&decision, &snapshot, &policy);
+        let pages = render::pull_request(&decision, &snapshot, &policy, None);
         let told = written(&decision);
         assert_eq!(Feedback::within(&pages.status_comment), Some(told.clone()));
         assert_eq!(
@@ -497,7 +493,7 @@ mod tests {
         let mut decision = fixtures::first_failure();
         let told = |decision: &Decision, head| {
             let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
-            let page = render::pull_request(decision, &snapshot, &policy);
+            let page = render::pull_request(decision, &snapshot, &policy, None);
             Feedback::within(&page.status_comment).unwrap().attempts_before(head)
         };
         let (same, other) = (fixtures::snapshot().pull_request.head.sha, Sha::from_bytes([9; 20]));
@@ -520,7 +516,8 @@ mod traces_tests {
 
     #[test]
     fn what_is_left_tells_of_what_is_gone() {
-        let page = crate::render::pull_request(&fixtures::first_failure(), &fixtures::snapshot(), &fixtures::policy());
+        let page =
+            crate::render::pull_request(&fixtures::first_failure(), &fixtures::snapshot(), &fixtures::policy(), None);
         let comment = Some(page.status_comment.as_str());
         let (same, other) = (fixtures::snapshot().pull_request.head.sha, Sha::from_bytes([9; 20]));
         let opened = fixtures::snapshot().pull_request.created_at;

@@ -79,18 +79,13 @@ fn begin_low(text: &str) -> String {
     }
 }
 
-/// A subject that fits: cut where a part of the sentence ends, else between two words.
+/// A subject that fits: cut between two words, if there are some.
 fn headline(text: &str) -> String {
-    if text.chars().count() <= SUBJECT {
+    let Some((end, _)) = text.char_indices().nth(SUBJECT - 1).filter(|_| text.chars().count() > SUBJECT) else {
         return text.to_owned();
-    }
-    let room = text.char_indices().nth(SUBJECT - 1).map_or(text, |(at, _)| &text[..at]);
-    let part = [", ", "; ", " — "].iter().filter_map(|end| room.rfind(end)).max();
-    match (part.filter(|at| *at >= SUBJECT / 2), room.rfind(' ')) {
-        (Some(at), _) => room[..at].to_owned(),
-        (None, Some(at)) if at >= SUBJECT / 2 => format!("{}…", &room[..at]),
-        _ => format!("{room}…"),
-    }
+    };
+    let at = text[..end].rfind(' ').filter(|at| *at >= SUBJECT / 2).unwrap_or(end);
+    format!("{}…", &text[..at])
 }
 
 /// A paragraph, its further lines set in.
@@ -146,7 +141,7 @@ mod tests {
             ("fix(a): short", "fix(a): short"),
             (
                 "fix(sums): handle a zero divisor before this line, and decide there what the result is",
-                "fix(sums): handle a zero divisor before this line",
+                "fix(sums): handle a zero divisor before this line, and decide there…",
             ),
             (
                 "fix(a): one, two or more words that nobody has put a comma into for all their length",

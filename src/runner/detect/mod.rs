@@ -108,7 +108,11 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
             command.timeout = TIMEOUT;
             command.needs = needs.filter_map(|need| named(project, alone, need)).collect();
             command.reports.clone_from(&row.reports);
-            detected.measures_coverage |= row.kind == CheckKind::Test && measures_coverage(run, &site);
+            // A test's own configuration may have pytest-cov or Jest write a report of the coverage.
+            let says = |files: &str, word: &str| files.split(' ').any(|file| site.text(file).contains(word));
+            detected.measures_coverage |= row.kind == CheckKind::Test
+                && (run.contains("pytest") && says("pyproject.toml pytest.ini setup.cfg tox.ini", "--cov-report=xml")
+                    || run.contains("jest") && says("package.json", "collectCoverage\": true"));
             command.report_pattern =
                 row.pattern.as_ref().and_then(|name| Pattern::parse(TABLE.patterns.get(name)?).ok());
             command.working_directory = (!project.directory.is_empty()).then(|| project.directory.clone());
@@ -140,14 +144,6 @@ impl Detected {
             (usual.reports, usual.report_pattern) = (Vec::new(), None);
         }
     }
-}
-
-/// Whether a test's own configuration has pytest-cov or Jest write a report of the coverage.
-fn measures_coverage(run: &str, site: &Site<'_>) -> bool {
-    let says = |files: &[&str], word: &str| files.iter().any(|file| site.text(file).contains(word));
-    let pytest = ["pyproject.toml", "pytest.ini", "setup.cfg", "tox.ini"];
-    run.contains("pytest") && says(&pytest, "--cov-report=xml")
-        || run.contains("jest") && says(&["package.json"], "collectCoverage\": true")
 }
 
 /// `test` at the top, `api/test` below, with the ecosystem in front where one directory has several.

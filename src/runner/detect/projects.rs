@@ -7,7 +7,7 @@ use walkdir::{DirEntry, WalkDir};
 
 use super::{
     Ecosystem, Purpose, node,
-    site::{Site, manifest, texts},
+    site::{Site, texts},
     table::TABLE,
 };
 
@@ -41,7 +41,11 @@ pub fn projects(root: &Path) -> Vec<Project> {
             if ecosystem == Ecosystem::Make && !(directory.is_empty() && found.is_empty()) {
                 continue;
             }
-            let is_above = |other: &&Project| other.ecosystem == ecosystem && is_below(&directory, &other.directory);
+            let is_above = |other: &&Project| {
+                let rest = directory.strip_prefix(&other.directory).unwrap_or_default();
+                other.ecosystem == ecosystem
+                    && (rest.starts_with('/') || other.directory.is_empty() && !rest.is_empty())
+            };
             if !found.iter().rfind(is_above).is_some_and(|owner| takes_in(root, owner, &directory)) {
                 found.push(Project { directory: directory.clone(), ecosystem });
             }
@@ -51,10 +55,6 @@ pub fn projects(root: &Path) -> Vec<Project> {
         }
     }
     found
-}
-
-fn is_below(directory: &str, other: &str) -> bool {
-    other.is_empty() && !directory.is_empty() || directory.strip_prefix(other).is_some_and(|rest| rest.starts_with('/'))
 }
 
 /// Whether the commands of the project `owner` take in the package in `directory` below it.
@@ -73,17 +73,14 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
             // A package is described by its own scripts, unless those of the workspace take it in.
             let manifest = of_top.manifest("package.json");
             let speaks_for_them = manifest["scripts"]["test"].as_str().is_some_and(|script| !node::hands_over(script));
-            globs(&node_members(&top)).is_match(relative) && speaks_for_them
+            // By package.json or pnpm-workspace.yaml.
+            let workspaces = &manifest["workspaces"];
+            let of_pnpm = &of_top.manifest("pnpm-workspace.yaml")["packages"];
+            let members = [workspaces, &workspaces["packages"], of_pnpm].map(texts).concat();
+            globs(&members).is_match(relative) && speaks_for_them
         }
         _ => true,
     }
-}
-
-/// The globs by which a package.json or pnpm-workspace.yaml names the packages of its workspace.
-fn node_members(directory: &Path) -> Vec<String> {
-    let workspaces = &manifest(&directory.join("package.json"))["workspaces"];
-    let of_pnpm = &manifest(&directory.join("pnpm-workspace.yaml"))["packages"];
-    [workspaces, &workspaces["packages"], of_pnpm].map(texts).concat()
 }
 
 fn globs(patterns: &[String]) -> GlobSet {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use chrono::TimeDelta;
 
-use super::{Trial, burn_in};
+use super::{TestTrial, burn_in};
 use crate::runner::{Interrupt, fixtures::folder_of};
 use loopgate_core::{
     Sha,
@@ -46,7 +46,7 @@ async fn burnt(lines: &[&str], seconds: i64) -> Vec<(String, u32, u32, Option<Re
     let (name, mut check) = ("unit".parse().unwrap(), CommandCheck::new("sh pytest -q"));
     check.timeout = TimeDelta::seconds(seconds);
     let checks = vec![(&name, &check)];
-    let trial = Trial { root: folder.path(), base: Sha::from_bytes([1; 20]), files: &files, checks };
+    let trial = TestTrial { root: folder.path(), base: Sha::from_bytes([1; 20]), files: &files, checks };
     let interrupt = Interrupt::new();
     let tests = burn_in(&trial, 5, interrupt).await;
     tests.into_iter().map(|test| (test.test, test.runs, test.failed, test.gap)).collect()

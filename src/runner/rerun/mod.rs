@@ -30,7 +30,7 @@ pub use self::proof::{base_tests, prove, with_files_put_back};
 
 /// The change whose tests run again.
 #[derive(Clone, Debug)]
-pub struct Trial<'a> {
+pub struct TestTrial<'a> {
     /// The top of the working tree: the head.
     pub root: &'a Path,
     pub base: Sha,
@@ -52,7 +52,7 @@ impl Rerun {
     /// By the tool of the first check that takes such a choice, else by the one that the file is known by: a script of a
     /// package hides what it calls. `None` if no tool is known that runs it alone. `root` is the top of the tree that has
     /// the file.
-    fn of(trial: &Trial<'_>, root: &Path, test: impl Fn(&str) -> Failure) -> Option<Self> {
+    fn of(trial: &TestTrial<'_>, root: &Path, test: impl Fn(&str) -> Failure) -> Option<Self> {
         let own = trial.checks.iter().map(|(name, check)| {
             (check.run.clone(), check.working_directory.clone().unwrap_or_default(), *name, *check)
         });
@@ -69,7 +69,7 @@ impl Rerun {
     }
 
     /// All tests of a file.
-    fn of_file(trial: &Trial<'_>, root: &Path, file: &str) -> Option<Self> {
+    fn of_file(trial: &TestTrial<'_>, root: &Path, file: &str) -> Option<Self> {
         Self::of(trial, root, |_| Failure { test_file: Some(file.to_owned()), ..Failure::default() })
     }
 
@@ -139,7 +139,7 @@ const MOST_TESTS: usize = 200;
 const SHARE: u32 = 4;
 
 /// Runs each test that the change adds up to `times` more. Never fails: what did not run says why.
-pub async fn burn_in(trial: &Trial<'_>, times: u32, interrupt: Interrupt) -> Vec<RepeatedTest> {
+pub async fn burn_in(trial: &TestTrial<'_>, times: u32, interrupt: Interrupt) -> Vec<RepeatedTest> {
     let limit = trial.checks.iter().filter_map(|(_, check)| check.timeout.to_std().ok()).max().unwrap_or_default();
     let deadline = Instant::now() + limit / SHARE;
     let (mut tests, reruns): (Vec<RepeatedTest>, Vec<Option<Rerun>>) =
@@ -168,7 +168,7 @@ pub async fn burn_in(trial: &Trial<'_>, times: u32, interrupt: Interrupt) -> Vec
 }
 
 /// A test before its first run, and what runs it.
-fn planned(trial: &Trial<'_>, test: &Declared<'_>) -> (RepeatedTest, Option<Rerun>) {
+fn planned(trial: &TestTrial<'_>, test: &Declared<'_>) -> (RepeatedTest, Option<Rerun>) {
     let rerun = Rerun::of(trial, trial.root, |directory| Failure {
         test_name: Some(qualified(trial.root, test, directory)),
         test_file: Some(test.file.to_owned()),
@@ -215,7 +215,7 @@ mod tests {
         }
         let files = ChangedFiles::Complete(Vec::new());
         let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("uv run pytest -q"));
-        let trial = Trial { root, base: Sha::from_bytes([1; 20]), files: &files, checks: vec![(&name, &check)] };
+        let trial = TestTrial { root, base: Sha::from_bytes([1; 20]), files: &files, checks: vec![(&name, &check)] };
         for (path, expected) in [
             ("tests/price.rs", Some("cargo test --test price")),
             ("crates/b/tests/api/cart.rs", Some("cd crates/b && cargo test --test api")),

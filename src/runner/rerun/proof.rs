@@ -4,9 +4,9 @@
 //! "Without" is the base in a git worktree of its own with the change's test files laid over it. The worktree is gone
 //! when the trial ends, however it ends. Nothing of the working tree is touched.
 
-use std::{collections::BTreeSet, sync::Arc, time::Duration};
+use std::{collections::BTreeSet, time::Duration};
 
-use super::{Rerun, Trial, executed, tree::BaseTree, use_installed};
+use super::{Rerun, TestTrial, executed, tree::BaseTree, use_installed};
 use crate::runner::{Interrupt, Observer, Plan, run};
 use loopgate_core::{
     Fingerprint, Sha,
@@ -23,7 +23,7 @@ const MOST_NAMED: usize = 20;
 const TIMEOUT: Duration = Duration::from_secs(600);
 
 /// Runs the trial. Never fails: what could not be run is a verdict that says why.
-pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
+pub async fn prove(trial: &TestTrial<'_>, interrupt: Interrupt) -> RegressionTrial {
     let adds = |file: &&ChangedFile| file.status != FileStatus::Removed && file.additions > 0 && is_test(&file.path);
     let tests: Vec<&ChangedFile> = trial.files.known().iter().filter(adds).collect();
     if tests.is_empty() {
@@ -59,11 +59,11 @@ pub async fn prove(trial: &Trial<'_>, interrupt: Interrupt) -> RegressionTrial {
 /// Runs the test files that the change edits or removes as they were before it, against `head`, the commit that is checked
 /// out: each alone where a tool can do that, the others by the checks of the plan.
 pub async fn base_tests(
-    trial: &Trial<'_>,
+    trial: &TestTrial<'_>,
     plan: &Plan,
     head: Sha,
     interrupt: Interrupt,
-    observer: Arc<dyn Observer>,
+    observer: Observer,
 ) -> Vec<BaseTestRun> {
     let edited = trial.files.known().iter().filter(|file| file.status != FileStatus::Added);
     let before = edited.filter_map(|file| file.paths().last());
@@ -142,7 +142,7 @@ pub async fn with_files_put_back(
     files: &BTreeSet<&str>,
     to_mend: &BTreeSet<Fingerprint>,
     interrupt: Interrupt,
-    observer: Arc<dyn Observer>,
+    observer: Observer,
 ) -> Vec<BaseTestRun> {
     let Ok(tree) = BaseTree::at(&plan.root, head) else { return Vec::new() };
     if tree.put_back(before, files).is_err() {
@@ -170,7 +170,7 @@ pub async fn with_files_put_back(
     }
 }
 
-async fn run_in(plan: &Plan, tree: &BaseTree, interrupt: Interrupt, observer: Arc<dyn Observer>) -> Vec<CheckEvidence> {
+async fn run_in(plan: &Plan, tree: &BaseTree, interrupt: Interrupt, observer: Observer) -> Vec<CheckEvidence> {
     let mut there = Plan { root: tree.path.clone(), ..plan.clone() };
     for planned in there.checks.values_mut() {
         use_installed(&mut planned.command.environment, &planned.command.run, &tree.path, &plan.root);
@@ -234,7 +234,7 @@ mod tests {
         let Changes { merge_base, files } = Changes::against(root, Some("main")).unwrap();
         let interrupt = Interrupt::new();
         let trial =
-            prove(&Trial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] }, interrupt).await;
+            prove(&TestTrial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] }, interrupt).await;
         let output = Command::new("git").arg("-C").arg(root).args(["worktree", "list"]).output().unwrap();
         assert_eq!(String::from_utf8_lossy(&output.stdout).lines().count(), 1, "the worktree is gone");
         trial
@@ -270,9 +270,9 @@ mod tests {
         let head = crate::runner::Checkout::around(root).unwrap().head;
         let interrupt = Interrupt::new();
         let (name, check) = ("unit".parse().unwrap(), CommandCheck::new("./pytest -q"));
-        let trial = Trial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] };
+        let trial = TestTrial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] };
         let plan = plan(root, "./pytest -q");
-        let runs = base_tests(&trial, &plan, head, interrupt, Arc::new(Quiet)).await;
+        let runs = base_tests(&trial, &plan, head, interrupt, quiet()).await;
         let ends: Vec<_> = runs.iter().map(|run| (run.file.as_str(), run.on_head)).collect();
         let fails = |name| (name, ProofEnd::Failed);
         assert_eq!(ends, [fails("tests/test_a.py"), fails("tests/test_b.py"), fails("tests/test_gone.py")]);
@@ -281,9 +281,9 @@ mod tests {
         assert_eq!(String::from_utf8_lossy(&worktrees.stdout).lines().count(), 1, "the worktree is gone");
     }
 
-    struct Quiet;
-
-    impl Observer for Quiet {}
+    fn quiet() -> Observer {
+        std::sync::Arc::new(|_, _| {})
+    }
 
     fn plan(root: &Path, run: &str) -> Plan {
         let source = CheckSource::Command(CommandCheck::new(run));
@@ -310,8 +310,8 @@ mod tests {
             let head = crate::runner::Checkout::around(root).unwrap().head;
             let interrupt = Interrupt::new();
             let (name, check) = ("unit".parse().unwrap(), CommandCheck::new(CHECK));
-            let trial = Trial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] };
-            let runs = base_tests(&trial, &plan(root, CHECK), head, interrupt, Arc::new(Quiet)).await;
+            let trial = TestTrial { root, base: merge_base, files: &files, checks: vec![(&name, &check)] };
+            let runs = base_tests(&trial, &plan(root, CHECK), head, interrupt, quiet()).await;
             let command = CHECK.to_owned();
             let failing = failing.iter().map(|test| (*test).to_owned()).collect();
             assert_eq!(runs, [BaseTestRun { file: "tests/test_a.sh".to_owned(), command, on_head: end, failing }]);

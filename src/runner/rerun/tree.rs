@@ -7,7 +7,7 @@ use std::{
     time::SystemTime,
 };
 
-use super::Trial;
+use super::TestTrial;
 use crate::{
     git::{GitCommand, GitOutput},
     runner::worktree::{Extent, Worktree},
@@ -47,7 +47,7 @@ impl BaseTree {
     ///
     /// # Errors
     /// In words.
-    pub fn with_tests_of(trial: &Trial<'_>) -> Result<Self, String> {
+    pub fn with_tests_of(trial: &TestTrial<'_>) -> Result<Self, String> {
         let tree = Self::at(trial.root, trial.base)?;
         let tests = trial.files.known().iter().map(|file| file.path.as_str()).filter(|path| belongs_to_tests(path));
         let head = Worktree::at(trial.root).and_then(|worktree| worktree.tree(Extent::Tracked));

@@ -37,10 +37,6 @@ impl Edits {
     pub fn before(&self) -> Sha {
         self.head.tree
     }
-
-    pub fn paths(&self) -> Vec<String> {
-        self.files.known().iter().map(|file| file.path.clone()).collect()
-    }
 }
 
 /// `+5/-2`.

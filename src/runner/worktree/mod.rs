@@ -94,19 +94,15 @@ impl Worktree {
             let path = index.path().join("index");
             fs::copy(&shown, &path).map_err(|source| WorktreeError::File { path, source })?;
         }
+        let ignored = self.command(&["check-ignore", "--quiet", "--", EVIDENCE], None).run()?.status.success();
         let add: &[&str] = match extent {
             Extent::Tracked => &["add", "-u", "--", ":/", NOT_OURS],
             // Git takes nothing untracked of an ignored folder, and refuses a pathspec that leaves it out.
-            Extent::Everything if self.ignores(EVIDENCE)? => &["add", "-A", "--", ":/"],
+            Extent::Everything if ignored => &["add", "-A", "--", ":/"],
             Extent::Everything => &["add", "-A", "--", ":/", NOT_OURS],
         };
         self.run(add, Some(&index), None)?;
         Ok(self.command(&["write-tree"], Some(&index)).run()?.object_id()?)
-    }
-
-    /// Whether git ignores a path below the top.
-    fn ignores(&self, path: &str) -> Result<bool, WorktreeError> {
-        Ok(self.command(&["check-ignore", "--quiet", "--", path], None).run()?.status.success())
     }
 
     /// Paths of tracked files that differ between two trees.
@@ -283,6 +279,10 @@ mod tests {
         folder: tempfile::TempDir,
     }
 
+    fn paths(edits: &Edits) -> Vec<&str> {
+        edits.files.known().iter().map(|file| file.path.as_str()).collect()
+    }
+
     impl Repository {
         fn new() -> Self {
             let new = Self { folder: tempfile::tempdir().unwrap() };
@@ -322,7 +322,7 @@ mod tests {
         repository.write("cache/rubbish", "left by the fixer's own run");
         fs::remove_file(repository.folder.path().join("sub/b.txt")).unwrap();
         let edits = tree.edits_since(before, head).unwrap();
-        assert_eq!(edits.paths(), ["a.txt", "new/c.txt", "sub/b.txt"]);
+        assert_eq!(paths(&edits), ["a.txt", "new/c.txt", "sub/b.txt"]);
         assert_eq!(diff_summary(&edits.files), "+2/-2");
         let author = CommitAuthor { name: "Fixer".into(), email: "fixer@example.com".into() };
         let commit = tree.commit(&edits, "fix(a): count\n\nAttempt 1/4\n", &author).unwrap();
@@ -397,7 +397,7 @@ mod tests {
             assert_eq!(tree.head().unwrap(), head, "{case}");
             assert_eq!(repository.git(&["symbolic-ref", "HEAD"]), "refs/heads/main", "{case}");
             assert_eq!(repository.git(&["status", "--porcelain"]), " M a.txt", "{case}");
-            assert_eq!(tree.edits_since(before, head).unwrap().paths(), ["a.txt"], "{case}");
+            assert_eq!(paths(&tree.edits_since(before, head).unwrap()), ["a.txt"], "{case}");
             assert_eq!(tree.resolve("refs/loopgate/task/x"), Some(head.commit), "{case}");
         }
     }

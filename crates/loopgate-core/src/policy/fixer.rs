@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
+use schemars::JsonSchema;
+use serde::Deserialize;
 
 use crate::ids::Login;
 
@@ -83,7 +85,9 @@ pub struct CommandFixer {
 }
 
 /// Whom a fixer's commits are by.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "AuthorSection")]
 pub struct CommitAuthor {
     pub name: String,
     pub email: String,
