@@ -54,14 +54,6 @@ impl HistoryLine {
     }
 }
 
-/// An event as it is written.
-#[derive(Serialize, Deserialize)]
-struct WrittenEvent {
-    event: String,
-    #[serde(default)]
-    payload: Map<String, Value>,
-}
-
 impl Event {
     /// The name of the event, as the file has it.
     pub fn name(&self) -> String {
@@ -134,7 +126,11 @@ pub enum Event {
     Completed(Completed),
     /// An event of a newer writer, or one whose payload this version cannot read: kept as it is.
     #[serde(untagged)]
-    Other { event: String, payload: Map<String, Value> },
+    Other {
+        event: String,
+        #[serde(default)]
+        payload: Map<String, Value>,
+    },
 }
 
 /// A run began.
@@ -310,50 +306,29 @@ pub enum Completed {
     LocalLoop { reason: StopReason, iterations: u32 },
 }
 
-/// The kind of an event that was written before kinds were: the first row that the payload has the field of.
-const KINDS: [(&str, &str, &str); 23] = [
-    ("run_started", "task", "local_loop"),
-    ("run_started", "lost_trace", "after_lost_record"),
-    ("run_started", "title", "pull_request"),
-    ("artifact_created", "hash", "produced"),
-    ("artifact_created", "at", "head_seen"),
-    ("artifact_created", "head", "head"),
-    ("gate_invalidated", "tampered_comment", "comment_changed"),
-    ("gate_invalidated", "gate", "unbound"),
-    ("command_run", "url", "written"),
-    ("command_run", "button", "pressed"),
-    ("command_run", "command", "own"),
-    ("escalated", "triggers", "pull_request"),
-    ("escalated", "trigger", "local_loop"),
-    ("resumed", "recovered", "recovered"),
-    ("resumed", "resume", "pull_request"),
-    ("resumed", "by", "local_loop"),
-    ("stopped", "from", "pull_request"),
-    ("stopped", "distance_to_success", "short_of_passing"),
-    ("stopped", "by", "by_person"),
-    ("failed", "from", "pull_request"),
-    ("failed", "reason", "aborted"),
-    ("completed", "from", "pull_request"),
-    ("completed", "iterations", "local_loop"),
+/// The kinds of the events that were written without one: the first that the payload is read as.
+const KINDS: [(&str, &[&str]); 9] = [
+    ("run_started", &["local_loop", "after_lost_record", "pull_request"]),
+    ("artifact_created", &["produced", "head_seen", "head"]),
+    ("gate_invalidated", &["comment_changed", "unbound"]),
+    ("command_run", &["written", "pressed", "own"]),
+    ("escalated", &["pull_request", "local_loop"]),
+    ("resumed", &["recovered", "pull_request", "local_loop"]),
+    ("stopped", &["pull_request", "short_of_passing", "by_person"]),
+    ("failed", &["pull_request", "aborted", "broken"]),
+    ("completed", &["pull_request", "local_loop"]),
 ];
-
-/// The kind of an event whose payload was written before kinds were.
-fn kind_of_old(event: &str, payload: &Map<String, Value>) -> Option<&'static str> {
-    let row = KINDS.iter().find(|(of, field, _)| *of == event && payload.contains_key(*field));
-    let (.., kind) = row.filter(|_| !payload.contains_key("kind"))?;
-    let is_broken = event == "failed" && payload.get("reason").is_some_and(|reason| reason == "phase_error");
-    Some(if is_broken { "broken" } else { kind })
-}
 
 /// Reads an event that any version wrote.
 fn of_any_version<'de, D: Deserializer<'de>>(fields: D) -> Result<Event, D::Error> {
-    let mut written = WrittenEvent::deserialize(fields)?;
-    let kind = kind_of_old(&written.event, &written.payload);
-    written.payload.extend(kind.map(|kind| ("kind".to_owned(), kind.into())));
-    let event = serde_json::to_value(written).and_then(Event::deserialize);
-    let mut event = event.map_err(de::Error::custom)?;
-    if let (Event::Other { payload, .. }, Some(_)) = (&mut event, kind) {
-        payload.shift_remove("kind");
-    }
-    Ok(event)
+    let written = Value::deserialize(fields)?;
+    let event = Event::deserialize(&written).map_err(de::Error::custom)?;
+    let Event::Other { event: name, payload } = &event else { return Ok(event) };
+    let row = KINDS.iter().find(|(of, _)| of == name && !payload.contains_key("kind"));
+    let mut of_kinds = row.into_iter().flat_map(|(_, kinds)| *kinds).filter_map(|kind| {
+        let mut written = written.clone();
+        written["payload"]["kind"] = (*kind).into();
+        Event::deserialize(written).ok().filter(|event| !matches!(event, Event::Other { .. }))
+    });
+    Ok(of_kinds.next().unwrap_or(event))
 }
