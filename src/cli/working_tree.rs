@@ -20,7 +20,7 @@ use loopgate_core::{
     evidence::{CheckEvidence, EVIDENCE_SCHEMA, Evidence},
     memory::Retention,
     observed::{
-        Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Head, Lifecycle, PullRequest, Readiness,
+        Account, AccountKind, AppIdentity, Base, ChangedFiles, CheckScope, Head, Lifecycle, PullRequest,
         ReceivedEvidence, Snapshot,
     },
     policy::{CheckSource, Policy, PolicyOrigin},
@@ -171,7 +171,7 @@ pub(super) fn pull_request(
         body: String::new(),
         author: account("author"),
         lifecycle: Lifecycle::Open,
-        readiness: Readiness::Ready,
+        is_draft: false,
         head: Head {
             sha: shown.head,
             tree: shown.tree,

@@ -14,7 +14,7 @@ use loopgate_core::{
     deciding::Post,
     escalation::fix_request::{FixTurn, Whom},
     gate::{GateReport, Reviewer, ticked_boxes},
-    observed::{Lifecycle, OwnCheck, Readiness},
+    observed::{Lifecycle, OwnCheck},
     policy::{ChecklistMode, DispatchFixer, Fixer, InvalidateOnPush},
 };
 
@@ -139,7 +139,7 @@ fn binds(subject: &Subject<'_>, report: &GateReport) -> String {
 /// where people are not called yet.
 fn mentions(subject: &Subject<'_>, report: &GateReport) -> Markdown {
     let pull = &subject.snapshot.pull_request;
-    if pull.readiness == Readiness::Draft {
+    if pull.is_draft {
         return Markdown::default();
     }
     let asked = &subject.decision.surface.request;

@@ -78,7 +78,7 @@ fn gate_requests() {
     let question =
         "- Which migration belongs to this? What does it do to existing data, and how long does it lock what?";
     assert!(request.unwrap().contains(question), "a preset's template is the one it names: {request:?}");
-    snapshot.pull_request.readiness = loopgate_core::observed::Readiness::Draft;
+    snapshot.pull_request.is_draft = true;
     for (_, text) in pull_request(&decision, &snapshot, &policy, None).posts {
         assert!(!text.contains(" @"), "nobody is called on a draft: {text}");
     }

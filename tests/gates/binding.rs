@@ -2,7 +2,7 @@
 
 use loopgate_core::{
     gate::GateStanding,
-    observed::{ChangedFiles, Hint, Lifecycle, Readiness, ReviewVerdict},
+    observed::{ChangedFiles, Hint, Lifecycle, ReviewVerdict},
 };
 
 use crate::kit::*;
@@ -207,7 +207,7 @@ fn a_closed_pull_request() {
 #[test]
 fn a_draft() {
     let mut talk = Talk::opened();
-    talk.snapshot.pull_request.readiness = Readiness::Draft;
+    talk.snapshot.pull_request.is_draft = true;
     talk.says("alice", "security approved");
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");
 }

@@ -12,7 +12,6 @@ use loopgate_core::{
     observed::{
         Account, AccountKind, Actor, Authority, ChangedFile, ChangedFiles, Comment, Commit, Conclusion, Content,
         FileEntry, Head, Hint, Listing, Members, Permission, Review, ReviewVerdict, Snapshot, Standing, Unusable,
-        Visibility,
     },
     policy::{Policy, PolicyOrigin},
     state::{GateStatus, LoopState},
@@ -108,7 +107,7 @@ impl Talk {
             body: body.into(),
             created_at: at(self.minutes),
             updated_at: at(self.minutes),
-            visibility: Visibility::Shown,
+            is_hidden: false,
             url: "https://github.com/c".to_owned(),
         });
         id

@@ -1,7 +1,7 @@
 //! Where it stands.
 
 use crate::kit::*;
-use loopgate_core::observed::{ReviewVerdict, Visibility};
+use loopgate_core::observed::ReviewVerdict;
 
 /// The comment by alice, and what she reads about it.
 #[track_caller]
@@ -303,7 +303,7 @@ fn deleted() {
 fn hidden_by_a_moderator() {
     let mut talk = Talk::opened();
     talk.says("alice", "security approved");
-    talk.comment().visibility = Visibility::Hidden;
+    talk.comment().is_hidden = true;
     talk.look();
     talk.is(
         Closed,
@@ -320,7 +320,7 @@ fn a_rejection_that_is_hidden_or_edited_by_another() {
         let comment = talk.writes("alice", "security rejected");
         talk.look();
         if hide {
-            talk.comment().visibility = Visibility::Hidden;
+            talk.comment().is_hidden = true;
         } else {
             talk.comment().body = "security approved".into();
             talk.edited(comment, "author");
@@ -334,7 +334,7 @@ fn a_rejection_that_is_hidden_or_edited_by_another() {
     for (body, again) in [("security rejected", "rejected"), ("/revoke security", "approval revoked")] {
         let mut talk = Talk::opened();
         talk.writes("alice", body);
-        talk.comment().visibility = Visibility::Hidden;
+        talk.comment().is_hidden = true;
         talk.look();
         talk.is(
             Closed,

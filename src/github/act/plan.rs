@@ -10,7 +10,7 @@ use crate::{
     render::{Announcement, CheckRunText, Rendered, reason},
 };
 use loopgate_core::{
-    deciding::{CheckRunPlan, LabelWish, Post, StatusCommentWish, Surface},
+    deciding::{CheckRunPlan, Post, Surface},
     gate::{ReactionKind, Reviewer},
     observed::{CheckProgress, Lifecycle, OwnCheck},
     policy::Channel,
@@ -79,8 +79,10 @@ fn check_run_effect(
     }
 }
 
-fn status_comment(observed: &ObservedSurface, wish: StatusCommentWish, text: &str) -> Vec<Effect> {
-    let StatusCommentWish::Upsert = wish else { return Vec::new() };
+fn status_comment(observed: &ObservedSurface, is_written: bool, text: &str) -> Vec<Effect> {
+    if !is_written {
+        return Vec::new();
+    }
     let body = Marker::Status.on(text);
     let Some((kept, doubles)) = observed.status_comments.split_first() else {
         return vec![Effect::CreateStatusComment { body }];
@@ -101,13 +103,13 @@ fn labels(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     let mut missing = Vec::new();
     for (name, wish) in &wished.labels {
         match (wish, on(name)) {
-            (LabelWish::Present { color, meaning }, None) => {
+            (Some((color, meaning)), None) => {
                 let (color, description) = (color.clone(), reason("label", meaning));
                 effects.push(Effect::CreateLabel { name: name.clone(), color, description });
                 missing.push(name.clone());
             }
-            (LabelWish::Absent, Some(label)) => effects.push(Effect::RemoveLabel(label.clone())),
-            (LabelWish::Present { .. }, Some(_)) | (LabelWish::Absent, None) => {}
+            (None, Some(label)) => effects.push(Effect::RemoveLabel(label.clone())),
+            (Some(_), Some(_)) | (None, None) => {}
         }
     }
     if !missing.is_empty() {

@@ -12,7 +12,7 @@ use crate::github::{
 use loopgate_core::{
     CommentId, PrNumber, ReviewId, Sha, Timestamp,
     gate::Reacted,
-    observed::{Comment, Listing, Review, ReviewVerdict, Visibility},
+    observed::{Comment, Listing, Review, ReviewVerdict},
 };
 
 /// Pages of comments and of reviews read at most: 5,000 of each.
@@ -92,7 +92,7 @@ fn comment(wire: WireComment) -> Comment {
         body: wire.body.unwrap_or_default(),
         created_at: wire.created_at,
         updated_at: wire.updated_at,
-        visibility: if hidden { Visibility::Hidden } else { Visibility::Shown },
+        is_hidden: hidden,
         url: wire.html_url,
     }
 }

@@ -14,7 +14,7 @@ use loopgate_core::{
     PrNumber, Sha, TeamSlug, Timestamp,
     observed::{
         Base, ChangedFile, ChangedFiles, CheckScope, Commit, Completeness, FileStatus, Head, Lifecycle, Listing,
-        PullRequest, Readiness,
+        PullRequest,
     },
 };
 
@@ -101,7 +101,7 @@ pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<
         body: wire.body.unwrap_or_default(),
         author: account(wire.user),
         lifecycle,
-        readiness: if wire.draft { Readiness::Draft } else { Readiness::Ready },
+        is_draft: wire.draft,
         head: Head {
             sha: wire.head.sha,
             // Until the commits are read.

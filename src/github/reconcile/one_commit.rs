@@ -15,7 +15,7 @@ use crate::{
 };
 use loopgate_core::{
     Sha,
-    deciding::{CheckRunPlan, LabelWish, StatusCommentWish, Surface},
+    deciding::{CheckRunPlan, Surface},
     gate::reviewer,
     observed::{CheckScope, Conclusion, Lifecycle, OwnCheck},
 };
@@ -81,9 +81,9 @@ impl Turn<'_> {
         let Some((left, labels, commit)) = self.observer.switched_off(target).await? else { return Ok(()) };
         let asked = state.gates.values().flat_map(|gate| &gate.reviewers);
         let wished = Surface {
-            labels: labels.into_iter().map(|label| (label, LabelWish::Absent)).collect(),
+            labels: labels.into_iter().map(|label| (label, None)).collect(),
             withdraw: asked.filter_map(|name| reviewer(name)).collect(),
-            status_comment: StatusCommentWish::Upsert,
+            status_comment: true,
             ..Surface::default()
         };
         let status_comment = render::switched_off(&left.pull_request.base.branch, commit);

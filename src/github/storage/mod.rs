@@ -37,9 +37,7 @@ use crate::{
     refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError, Slot},
     render::Rendered,
 };
-use loopgate_core::{
-    CommentId, PrNumber, RepoName, Sha, deciding::StatusCommentWish, observed::AppIdentity, policy::StateBackend,
-};
+use loopgate_core::{CommentId, PrNumber, RepoName, Sha, observed::AppIdentity, policy::StateBackend};
 
 /// How long the state of an ended run stays where it is.
 pub(super) const KEPT_AFTER_THE_END: TimeDelta = TimeDelta::days(14);
@@ -107,10 +105,10 @@ impl Storage {
 
     /// The report that is saved with the state. Where the comment is the place, it is the report, and stays as it is
     /// when nothing more is written on the pull request.
-    pub fn report(&self, wish: StatusCommentWish, texts: &Rendered) -> String {
-        match (self, wish) {
-            (Self::Comment(_), StatusCommentWish::Upsert) => texts.status_comment.clone(),
-            (Self::Comment(objects), StatusCommentWish::Leave) => {
+    pub fn report(&self, is_written: bool, texts: &Rendered) -> String {
+        match (self, is_written) {
+            (Self::Comment(_), true) => texts.status_comment.clone(),
+            (Self::Comment(objects), false) => {
                 let comment = objects.slot.comment();
                 comment.map(|comment| state_apart(&comment.body).0.to_owned()).unwrap_or_default()
             }

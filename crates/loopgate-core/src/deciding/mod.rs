@@ -20,7 +20,7 @@ pub use self::{
     decide::decide,
     decision::{AttemptRecord, Decision, DecisionWord, NextAction, Part, Provenance, WhoActs, who_acts},
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},
-    surface::{CheckRunPlan, LabelMeaning, LabelWish, MergedBranch, Post, StatusCommentWish, Surface},
+    surface::{CheckRunPlan, LabelMeaning, MergedBranch, Post, Surface},
     verification::files_to_read,
     view::{CommandReply, View, Warning},
 };

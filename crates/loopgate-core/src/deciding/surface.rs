@@ -25,8 +25,9 @@ use crate::{
 /// How the pull request should look. `github::act` applies the difference to what was observed.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Surface {
-    /// Labels Loopgate owns: wanted, or to be taken away if present. Others are never touched.
-    pub labels: BTreeMap<String, LabelWish>,
+    /// Labels Loopgate owns, with the colour (six hex digits without `#`) and what they mean; None is taken away if
+    /// present. Others are never touched.
+    pub labels: BTreeMap<String, Option<(String, LabelMeaning)>>,
     pub request: BTreeSet<Reviewer>,
     /// Only reviewers Loopgate had asked for.
     pub withdraw: BTreeSet<Reviewer>,
@@ -37,7 +38,8 @@ pub struct Surface {
     pub by_word: BTreeSet<OwnCheck>,
     /// The checks whose own part passes, and the layer of the stack beneath that each waits for.
     pub waits_for: BTreeMap<OwnCheck, PrNumber>,
-    pub status_comment: StatusCommentWish,
+    /// Whether it is written.
+    pub status_comment: bool,
     pub posts: Vec<Post>,
     /// Gate requests that somebody else edited: they show again what approvers have ticked.
     pub restore: Vec<(Post, Ticks)>,
@@ -59,14 +61,6 @@ pub struct Surface {
 pub struct MergedBranch {
     pub name: String,
     pub sha: Sha,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum LabelWish {
-    /// Colour is six hex digits without `#`.
-    Present { color: String, meaning: LabelMeaning },
-    /// It is taken away.
-    Absent,
 }
 
 /// What a label that Loopgate sets says of the pull request.
@@ -106,13 +100,6 @@ impl CheckRunPlan {
             Self::Completed(_) => 3,
         }
     }
-}
-
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum StatusCommentWish {
-    #[default]
-    Leave,
-    Upsert,
 }
 
 /// A comment that must notify: posted once, found again by its marker.
@@ -199,7 +186,7 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         gates: judged_here.then_some(gates_check),
         by_word: by_word(stages),
         waits_for,
-        status_comment: StatusCommentWish::Upsert,
+        status_comment: true,
         posts: posts(stages, fix),
         fix,
         reactions: reactions(stages, view),
@@ -260,27 +247,23 @@ fn merged_branch(stages: &Stages<'_>) -> Option<MergedBranch> {
         .then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha })
 }
 
-fn labels(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> BTreeMap<String, LabelWish> {
-    let mut wishes = BTreeMap::new();
+fn labels(
+    stages: &Stages<'_>,
+    waits_for: &BTreeMap<OwnCheck, PrNumber>,
+) -> BTreeMap<String, Option<(String, LabelMeaning)>> {
     let labels = &stages.inputs.policy.labels;
-    for label in labels.labels.all() {
-        wishes.insert(label.name.clone(), LabelWish::Absent);
-    }
+    let mut wishes: BTreeMap<_, _> = labels.labels.all().into_iter().map(|label| (label.name.clone(), None)).collect();
     if labels.state {
         let (label, meaning) = state_label(stages, &labels.labels, waits_for);
-        let wish = LabelWish::Present { color: label.colour.to_string(), meaning };
-        wishes.insert(label.name.clone(), wish);
+        wishes.insert(label.name.clone(), Some((label.colour.to_string(), meaning)));
     }
-    for gate in &stages.inputs.assessment.gates {
+    let open = stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Open;
+    wishes.extend(stages.inputs.assessment.gates.iter().map(|gate| {
         let status = stages.next.gates.get(&gate.name).map_or(GateStatus::Pending, |state| state.status);
-        let open = stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Open;
-        let wish = if open && matches!(status, GateStatus::Requested | GateStatus::Rejected) {
-            LabelWish::Present { color: GATE_COLOUR.to_owned(), meaning: LabelMeaning::GateWaits(gate.name.clone()) }
-        } else {
-            LabelWish::Absent
-        };
-        wishes.insert(gate.label.clone(), wish);
-    }
+        let waits = open && matches!(status, GateStatus::Requested | GateStatus::Rejected);
+        let wish = waits.then(|| (GATE_COLOUR.to_owned(), LabelMeaning::GateWaits(gate.name.clone())));
+        (gate.label.clone(), wish)
+    }));
     wishes
 }
 

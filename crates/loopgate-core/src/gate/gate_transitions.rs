@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     ids::{GateName, Login, TeamSlug, Timestamp},
-    observed::{Readiness, Snapshot},
+    observed::Snapshot,
     policy::{Look, RequestTime},
     stage::Stage,
     state::{
@@ -46,7 +46,7 @@ pub fn follow_up(
         let due = policy.request == RequestTime::Immediately || evidence_reached >= report.holds;
         let mut after = remember(report, before, due, now);
         // The wait for approvers begins when they are asked; on a draft they are not asked.
-        let asked = after.status == GateStatus::Requested && snapshot.pull_request.readiness == Readiness::Ready;
+        let asked = after.status == GateStatus::Requested && !snapshot.pull_request.is_draft;
         after.waiting_since = asked.then(|| after.waiting_since.unwrap_or(now));
         let is_reminded = after.waiting_since.is_some_and(|since| since + policy.remind_after <= now);
         after.reminded_at = after.reminded_at.or(is_reminded.then_some(now));
@@ -179,7 +179,7 @@ const MOST_INDIVIDUALS: usize = 10;
 pub fn reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Reviewer> {
     let pull_request = &snapshot.pull_request;
     let waits = matches!(report.standing, GateStanding::Open | GateStanding::Rejected { .. });
-    if !waits || pull_request.readiness == Readiness::Draft {
+    if !waits || pull_request.is_draft {
         return BTreeSet::new();
     }
     eligible_reviewers(report, snapshot)

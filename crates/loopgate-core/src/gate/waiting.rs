@@ -50,7 +50,7 @@ mod tests {
         attempts::Cause,
         deciding::{CheckRunPlan, NextAction, Post},
         fixtures::*,
-        observed::{Conclusion, Readiness},
+        observed::Conclusion,
         policy::{Recipient, Trigger},
         state::{
             GateStatus, RunStatus,
@@ -136,11 +136,11 @@ mod tests {
     fn nobody_is_waited_for_on_a_draft() {
         let mut story = Story::opened();
         story.gate("security", "bob");
-        story.snapshot.pull_request.readiness = Readiness::Draft;
+        story.snapshot.pull_request.is_draft = true;
         story.push(1, &[], &["rounds"]);
         after(&mut story, 100);
         assert_eq!(posts(&story), ["gate:security:1"]);
-        story.snapshot.pull_request.readiness = Readiness::Ready;
+        story.snapshot.pull_request.is_draft = false;
         after(&mut story, 1);
         assert_eq!(posts(&story), ["gate:security:1"], "the time begins when people are asked");
         after(&mut story, 24);

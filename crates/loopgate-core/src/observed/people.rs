@@ -113,16 +113,9 @@ pub struct Comment {
     pub body: String,
     pub created_at: Timestamp,
     pub updated_at: Timestamp,
-    pub visibility: Visibility,
+    /// Minimised by a moderator: readers of the page do not see it.
+    pub is_hidden: bool,
     pub url: String,
-}
-
-/// Whether readers of the page see a comment.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Visibility {
-    Shown,
-    /// Minimised by a moderator.
-    Hidden,
 }
 
 /// A pull-request review.

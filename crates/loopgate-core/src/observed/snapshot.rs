@@ -188,7 +188,7 @@ pub struct PullRequest {
     pub body: String,
     pub author: Account,
     pub lifecycle: Lifecycle,
-    pub readiness: Readiness,
+    pub is_draft: bool,
     pub head: Head,
     pub base: Base,
     pub labels: BTreeSet<String>,
@@ -225,15 +225,6 @@ pub enum Lifecycle {
     Closed,
     /// It was merged.
     Merged { by: Option<Login>, at: Option<Timestamp> },
-}
-
-/// Whether the author calls it ready.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Readiness {
-    Draft,
-    #[default]
-    Ready,
 }
 
 /// The head branch and commit.

@@ -9,7 +9,7 @@ use crate::{
     evidence::CheckKind,
     gate::{GateReport, GateStanding},
     ids::{CheckName, GateName, Login},
-    observed::{Lifecycle, Readiness, Snapshot},
+    observed::{Lifecycle, Snapshot},
     policy::{CapabilityMode, Phase, Policy, PolicyOrigin, Severity},
     stage::Stage,
     state::CapabilityProgress,
@@ -81,7 +81,7 @@ fn lacking(inputs: &StageInputs<'_>, stage: Stage) -> Option<Blocker> {
         Stage::Validate => needs(&[K::Build, K::Test, K::Security, K::Performance, K::Integration, K::Coverage])
             .or_else(|| evaluation_of(inputs, Phase::B)),
         Stage::Document => needs(&[K::Build, K::Test, K::Docs])
-            .or_else(|| (inputs.snapshot.pull_request.readiness == Readiness::Draft).then_some(Blocker::Draft)),
+            .or_else(|| (inputs.snapshot.pull_request.is_draft).then_some(Blocker::Draft)),
         Stage::Review => needs(&[K::Build, K::Test]).or_else(|| review(&inputs.verification.review)),
         Stage::Ship => {
             (!matches!(inputs.snapshot.pull_request.lifecycle, Lifecycle::Merged { .. })).then_some(Blocker::Merge)

@@ -116,8 +116,8 @@ fn everything() -> (Surface, Rendered) {
         by_word: BTreeSet::new(),
         waits_for: BTreeMap::new(),
         labels: BTreeMap::from([
-            ("loop:retry".into(), LabelWish::Present { color: "d93f0b".into(), meaning: LabelMeaning::FixNeeded }),
-            ("loop:passed".into(), LabelWish::Absent),
+            ("loop:retry".into(), Some(("d93f0b".into(), LabelMeaning::FixNeeded))),
+            ("loop:passed".into(), None),
         ]),
         request: BTreeSet::from([
             Reviewer::User("bob".parse().unwrap()),
@@ -126,7 +126,7 @@ fn everything() -> (Surface, Rendered) {
         withdraw: BTreeSet::from([Reviewer::User("carol".parse().unwrap())]),
         verify: Some(CheckRunPlan::Completed(Conclusion::Failure)),
         gates: Some(CheckRunPlan::InProgress),
-        status_comment: StatusCommentWish::Upsert,
+        status_comment: true,
         posts: vec![request()],
         restore: Vec::new(),
         approve_runs: BTreeSet::new(),
@@ -195,7 +195,7 @@ fn a_closed_pull_request_is_left_alone() {
 }
 
 fn status_only() -> Surface {
-    Surface { status_comment: StatusCommentWish::Upsert, ..Surface::default() }
+    Surface { status_comment: true, ..Surface::default() }
 }
 
 #[test]
@@ -298,13 +298,10 @@ mod properties {
     }
 
     fn wish() -> impl Strategy<Value = (Surface, Rendered)> {
-        let label = prop_oneof![
-            Just(LabelWish::Absent),
-            Just(LabelWish::Present { color: "ffffff".into(), meaning: LabelMeaning::ChecksRun })
-        ];
+        let label = prop_oneof![Just(None), Just(Some(("ffffff".into(), LabelMeaning::ChecksRun)))];
         let labels = prop::collection::btree_map("[a-c]", label, 0..3);
         let people = || prop::collection::btree_set("[a-e]", 0..4);
-        let status = prop_oneof![Just(StatusCommentWish::Leave), Just(StatusCommentWish::Upsert)];
+        let status = any::<bool>();
         let checks = (check_plan(), check_plan(), "[a-b]", 0..3u32);
         (labels, people(), people(), checks, status, "[a-b]").prop_map(
             |(labels, request, withdraw, (verify, gates, title, annotations), status_comment, body)| {

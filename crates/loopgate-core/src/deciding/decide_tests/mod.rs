@@ -12,13 +12,13 @@ use proptest::prelude::*;
 use super::decide;
 use crate::{
     attempts::{AttemptsEnd, Cause},
-    deciding::{CheckRunPlan, Decision, DecisionWord, LabelWish, NextAction, Post},
+    deciding::{CheckRunPlan, Decision, DecisionWord, NextAction, Post},
     escalation::{Disagreement, Question},
     evidence::{Failure, Outcome},
     fixtures::*,
     observed::{
-        ChangedFiles, CheckProgress, Conclusion, Hint, Lifecycle, Push, PushContent, Readiness, ReceivedEvidence,
-        ReviewVerdict, WorkflowRun,
+        ChangedFiles, CheckProgress, Conclusion, Hint, Lifecycle, Push, PushContent, ReceivedEvidence, ReviewVerdict,
+        WorkflowRun,
     },
     policy::{EscalationAction, Recipient, Trigger, TriggerPolicy},
     stage::Stage,
@@ -34,8 +34,7 @@ fn cause(decision: &Decision) -> Cause {
 
 fn shown_label(story: &Story) -> Vec<&str> {
     let labels = &story.last.as_ref().unwrap().surface.labels;
-    let shown =
-        |(name, wish): (&'_ String, &LabelWish)| matches!(wish, LabelWish::Present { .. }) && name.starts_with("loop:");
+    let shown = |(name, wish): (&'_ String, &Option<_>)| wish.is_some() && name.starts_with("loop:");
     labels.iter().filter(|label| shown(*label)).map(|(name, _)| name.as_str()).collect()
 }
 

@@ -15,7 +15,7 @@ fn capabilities_that_remain_hold_without_failing_anything() {
 #[test]
 fn a_draft_waits_to_be_ready_with_green_verification() {
     let mut story = Story::opened();
-    story.snapshot.pull_request.readiness = Readiness::Draft;
+    story.snapshot.pull_request.is_draft = true;
     let decision = story.push(1, &[], &["rounds"]);
     assert_eq!(decision.action, NextAction::WaitForReady);
     assert_eq!(decision.view.held_by, Some(Blocker::Draft));

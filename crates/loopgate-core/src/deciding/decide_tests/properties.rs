@@ -8,7 +8,7 @@ enum Step {
     Push { head: u8, failing: Vec<&'static str> },
     Comment { login: &'static str, body: &'static str },
     Wait { minutes: i64 },
-    Draft(Readiness),
+    Draft(bool),
 }
 
 fn step() -> impl Strategy<Value = Step> {
@@ -19,7 +19,7 @@ fn step() -> impl Strategy<Value = Step> {
         (prop::sample::select(vec!["alice", "bob", "carol"]), words)
             .prop_map(|(login, body)| Step::Comment { login, body }),
         (1..200i64).prop_map(|minutes| Step::Wait { minutes }),
-        prop::sample::select(vec![Readiness::Draft, Readiness::Ready]).prop_map(Step::Draft),
+        prop::sample::select(vec![true, false]).prop_map(Step::Draft),
     ]
 }
 
@@ -38,8 +38,8 @@ fn play(steps: &[Step]) -> Story {
                 story.now += TimeDelta::minutes(*minutes);
                 story.decide();
             }
-            Step::Draft(readiness) => {
-                story.snapshot.pull_request.readiness = *readiness;
+            Step::Draft(is_draft) => {
+                story.snapshot.pull_request.is_draft = *is_draft;
                 story.decide();
             }
         }

@@ -15,7 +15,7 @@ use crate::{
     deciding::{Decision, NextAction, Post},
     evidence::Outcome,
     fixtures::*,
-    observed::{Account, AccountKind, ChangedFiles, Lifecycle, Readiness, ReceivedEvidence, ReviewVerdict, Snapshot},
+    observed::{Account, AccountKind, ChangedFiles, Lifecycle, ReceivedEvidence, ReviewVerdict, Snapshot},
     policy::Policy,
     stage::Stage,
     state::{
@@ -74,7 +74,7 @@ enum Fact {
     Deletes,
     Reviews(ReviewVerdict),
     Minutes(i64),
-    Draft(Readiness),
+    Draft(bool),
     Base(&'static str),
     /// A test goes, or comes back.
     Test(Presence),
@@ -131,7 +131,7 @@ fn facts(dice: &mut Dice) -> Vec<Fact> {
             12..=15 => Fact::Says { who: dice.one_of(&["alice", "bob", "carol"]), words: dice.one_of(&WORDS) },
             16 => Fact::Reviews(dice.one_of(&[ReviewVerdict::Approved, ReviewVerdict::ChangesRequested])),
             17 => Fact::Minutes(dice.one_of(&[1, 30, 61, 90, 60 * 73])),
-            18 => Fact::Draft(dice.one_of(&[Readiness::Draft, Readiness::Ready])),
+            18 => Fact::Draft(dice.one_of(&[true, false])),
             19 => {
                 let code_of = 1 + u8::try_from(dice.roll(u64::from(head))).unwrap();
                 head += 1;
@@ -245,7 +245,7 @@ impl World {
             Fact::Reopens => story.snapshot.pull_request.lifecycle = Lifecycle::Open,
             Fact::Reviews(verdict) => story.give_review(*verdict, "see above"),
             Fact::Minutes(minutes) => story.now += TimeDelta::minutes(*minutes),
-            Fact::Draft(readiness) => story.snapshot.pull_request.readiness = *readiness,
+            Fact::Draft(is_draft) => story.snapshot.pull_request.is_draft = *is_draft,
             Fact::Merge => {
                 story.snapshot.pull_request.lifecycle = Lifecycle::Merged { by: Some(login("bob")), at: None };
             }

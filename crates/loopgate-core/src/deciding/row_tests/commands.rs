@@ -129,8 +129,8 @@ fn commands_without_their_condition_are_refused() {
 
     let mut story = Story::opened();
     story.write("bob", "/loop stop");
-    story.snapshot.comments.items[0].visibility = Visibility::Hidden;
+    story.snapshot.comments.items[0].is_hidden = true;
     story.decide();
     assert!(story.state.answered.is_empty());
-    assert_eq!(story.snapshot.pull_request.readiness, Readiness::Ready);
+    assert!(!story.snapshot.pull_request.is_draft);
 }

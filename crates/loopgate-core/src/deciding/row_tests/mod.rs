@@ -11,14 +11,14 @@ mod unproven;
 use chrono::TimeDelta;
 
 use crate::{
-    deciding::{CheckRunPlan, Decision, DecisionWord, LabelWish, MergedBranch, NextAction, Post, Warning},
+    deciding::{CheckRunPlan, Decision, DecisionWord, MergedBranch, NextAction, Post, Warning},
     evidence::{CheckEvidence, CheckKind, CheckResults, Finding, FindingSeverity, Outcome, RetryClass},
     failure::Blame,
     fixtures::*,
     ids::{CheckName, CheckRunId, UserId, WorkflowRunId},
     observed::{
         BaseEvidence, ChangedFile, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, Lifecycle, Permission,
-        Readiness, ReceivedEvidence, ReviewVerdict, Standing, Visibility, WorkflowRun,
+        ReceivedEvidence, ReviewVerdict, Standing, WorkflowRun,
     },
     policy::{
         Baseline, Channel, CheckPolicy, CheckSource, CommandCheck, ConfigError, ExternalSource, NameGlob, PolicyOrigin,

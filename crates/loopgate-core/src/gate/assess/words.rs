@@ -8,7 +8,7 @@ use crate::{
         report::{AnswerExtent, Considered, PhraseProblem, Refusal, Word, WordOutcome},
     },
     ids::{AppId, GateName, Login, Sha, Timestamp, UserId},
-    observed::{Account, AppIdentity, Comment, Hint, Lifecycle, Review, ReviewVerdict, Snapshot, Visibility},
+    observed::{Account, AppIdentity, Comment, Hint, Lifecycle, Review, ReviewVerdict, Snapshot},
     state::{LoopState, WordSource},
     text,
 };
@@ -158,7 +158,7 @@ fn of_comment<'a>(
     let reading = read(&comment.body, &snapshot.app.bot, gates);
     // In GitHub's own unit, seconds: elsewhere the two may be taken a moment apart for a comment just written.
     let edited = comment.updated_at.timestamp() != comment.created_at.timestamp();
-    let hidden = comment.visibility == Visibility::Hidden;
+    let hidden = comment.is_hidden;
     let altered = if hidden { Some(Refusal::Hidden) } else { edited.then_some(Refusal::Edited) };
     (!reading.is_empty()).then(|| Utterance {
         by: &comment.author,

@@ -15,7 +15,7 @@ use crate::{
         agents::agent_in,
         report::{MatchReason, TriggerMatch},
     },
-    observed::{ChangedFile, ChangedFiles, FileStatus, Readiness, Snapshot},
+    observed::{ChangedFile, ChangedFiles, FileStatus, Snapshot},
     policy::{ChosenRules, GateTrigger, LineCondition, PathCondition},
 };
 
@@ -52,7 +52,7 @@ impl ReadDiff<'_> {
             }
             GateTrigger::Agent(agents) => MatchReason::Agent { name: agent_in(self.snapshot, agents)? },
             GateTrigger::Size { lines, files } => self.size(*lines, *files)?,
-            GateTrigger::Draft => (pull_request.readiness == Readiness::Draft).then_some(MatchReason::Draft)?,
+            GateTrigger::Draft => (pull_request.is_draft).then_some(MatchReason::Draft)?,
         };
         Some(Triggered::whole(reason))
     }

@@ -3,7 +3,7 @@
 use super::super::world::*;
 use crate::{
     gate::{GateStanding, PhraseProblem, Refusal, WordOutcome},
-    observed::{Actor, ChangedFiles, Commit, Hint, Permission, ReviewVerdict, Standing, Visibility},
+    observed::{Actor, ChangedFiles, Commit, Hint, Permission, ReviewVerdict, Standing},
     policy::ApproveBy,
     state::{ClosedPeriod, Objection},
 };
@@ -106,7 +106,7 @@ fn deleting_hiding_or_editing_a_rejection_does_not_lift_it() {
         let comments = &mut world.snapshot.comments.items;
         match silence {
             "delete" => comments.retain(|comment| comment.id != rejection),
-            "hide" => comments[0].visibility = Visibility::Hidden,
+            "hide" => comments[0].is_hidden = true,
             _ => {
                 comments[0].body = "security approved".into();
                 comments[0].updated_at = minute(9);
@@ -232,7 +232,7 @@ fn deleting_hiding_or_editing_a_revocation_does_not_bring_the_approval_back() {
         let comments = &mut world.snapshot.comments.items;
         match silence {
             "delete" => comments.retain(|comment| comment.id != revocation),
-            "hide" => comments[1].visibility = Visibility::Hidden,
+            "hide" => comments[1].is_hidden = true,
             _ => {
                 comments[1].body = "Never mind.".into();
                 comments[1].updated_at = minute(9);

@@ -7,7 +7,7 @@ use crate::{
     commands::Command,
     fixtures,
     gate::{MatchReason, PhraseProblem, Reacted, ReactionKind, Reviewer, questions, reviewers},
-    observed::{Authority, ChangedFiles, Readiness, Unusable},
+    observed::{Authority, ChangedFiles, Unusable},
     policy::{GateTrigger, Mode},
 };
 
@@ -115,9 +115,9 @@ fn reviewers_are_those_who_can_approve_but_never_the_author() {
     let expected =
         [Reviewer::User(login("alice")), Reviewer::User(login("bob")), Reviewer::Team("acme/sec".parse().unwrap())];
     assert_eq!(asked(&world), BTreeSet::from(expected));
-    world.snapshot.pull_request.readiness = Readiness::Draft;
+    world.snapshot.pull_request.is_draft = true;
     assert!(asked(&world).is_empty());
-    world.snapshot.pull_request.readiness = Readiness::Ready;
+    world.snapshot.pull_request.is_draft = false;
     world.comment("alice", "security approved");
     assert!(asked(&world).is_empty());
 }

@@ -10,11 +10,7 @@ use proptest::{
 };
 
 use super::super::world::*;
-use crate::{
-    gate::GateStanding,
-    ids::CommentId,
-    observed::{Comment, Visibility},
-};
+use crate::{gate::GateStanding, ids::CommentId, observed::Comment};
 
 /// What a comment comes to: its last word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -99,7 +95,7 @@ impl Reference {
         let mut approved = false;
         for who in ["alice", "bob"] {
             let own = comments.iter().filter(|comment| comment.author.login == login(who));
-            let words = own.filter(|one| one.visibility == Visibility::Shown).filter_map(|comment| {
+            let words = own.filter(|one| !one.is_hidden).filter_map(|comment| {
                 let (_, meaning) = BODIES.iter().find(|(body, _)| *body == comment.body)?;
                 let edited = comment.created_at != comment.updated_at;
                 let at = match meaning {
@@ -178,10 +174,10 @@ fn whatever_becomes_of_comments_the_gate_stands_where_the_rules_say() {
                     world.snapshot.comments.items.retain(|comment| Some(comment.id) != id);
                 }
                 Step::Hides { nth } => {
-                    written.find(nth, &mut world).into_iter().for_each(|one| one.visibility = Visibility::Hidden);
+                    written.find(nth, &mut world).into_iter().for_each(|one| one.is_hidden = true);
                 }
                 Step::Shows { nth } => {
-                    written.find(nth, &mut world).into_iter().for_each(|one| one.visibility = Visibility::Shown);
+                    written.find(nth, &mut world).into_iter().for_each(|one| one.is_hidden = false);
                 }
                 Step::Looks { backwards } => {
                     if backwards {

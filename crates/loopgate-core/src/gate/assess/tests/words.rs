@@ -3,7 +3,7 @@
 use super::super::world::*;
 use crate::{
     gate::{GateStanding, Inside, PhraseProblem, Refusal, WordOutcome},
-    observed::{Account, Actor, Completeness, Hint, Lifecycle, Readiness, ReviewVerdict, Visibility},
+    observed::{Account, Actor, Completeness, Hint, Lifecycle, ReviewVerdict},
     policy::{ApproveBy, ChecklistMode, GateTrigger},
 };
 
@@ -206,7 +206,7 @@ fn deleting_or_hiding_a_comment_withdraws_the_approval() {
     let mut world = World::new();
     world.comment("alice", "security approved");
     world.reconcile();
-    world.last_comment().visibility = Visibility::Hidden;
+    world.last_comment().is_hidden = true;
     assert_eq!(world.refusal(), Refusal::Hidden);
     world.snapshot.comments.items.clear();
     assert!(!world.is_approved());
@@ -245,7 +245,7 @@ fn after_the_merge_only_what_was_said_before_it_counts() {
 #[test]
 fn approvals_count_on_drafts() {
     let mut world = World::new();
-    world.snapshot.pull_request.readiness = Readiness::Draft;
+    world.snapshot.pull_request.is_draft = true;
     world.comment("alice", "security approved");
     assert!(world.is_approved());
 }

@@ -13,7 +13,7 @@ use crate::{
     ids::{CommentId, GateName, Login, ReviewId, Sha, Timestamp, UserId},
     observed::{
         Account, AccountKind, ChangedFile, ChangedFiles, Comment, Content, FileEntry, Head, Hint, Listing, Permission,
-        Review, ReviewVerdict, Snapshot, Standing, Visibility,
+        Review, ReviewVerdict, Snapshot, Standing,
     },
     policy::{GatePolicy, GateTrigger, Look, Policy},
     state::{GateState, HeadObservation, LoopState, WordSource},
@@ -97,7 +97,7 @@ impl World {
             body: body.into(),
             created_at: minute(self.clock),
             updated_at: minute(self.clock),
-            visibility: Visibility::Shown,
+            is_hidden: false,
             url: format!("https://github.test/acme/widgets/pull/1#issuecomment-{id}"),
         });
         id
