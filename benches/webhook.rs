@@ -20,8 +20,8 @@ use std::{
 use axum::{Router, body::Bytes, extract::DefaultBodyLimit, http::HeaderMap, http::StatusCode, routing::post};
 use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
-    github::{Failed, ReconcileRequest, Secret, webhook::OwnApp},
-    server::{LookOutcome, PullRequest, Reconciler, Server, ServerConfig, Signatures, Unresolved, stop_signal},
+    github::{Failed, ReconcileOutcome, ReconcileRequest, Secret, webhook::OwnApp},
+    server::{PullRequest, Reconciler, Server, ServerConfig, Signatures, Unresolved, stop_signal},
 };
 use loopgate_core::AppId;
 use nix::sys::resource::{UsageWho, getrusage};
@@ -370,11 +370,11 @@ impl Reconciler for Idle {
         Ok(Vec::new())
     }
 
-    async fn reconcile(&self, _: ReconcileRequest) -> Result<LookOutcome, Failed> {
+    async fn reconcile(&self, _: ReconcileRequest) -> Result<ReconcileOutcome, Failed> {
         if !self.instant {
             std::future::pending::<()>().await;
         }
-        Ok(LookOutcome::default())
+        Ok(ReconcileOutcome::default())
     }
 
     async fn tell_given_up(&self, _: ReconcileRequest, _: u32) -> Result<(), Failed> {

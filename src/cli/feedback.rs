@@ -88,10 +88,9 @@ pub(super) async fn wait(
     what: (Option<Sha>, Until),
     time: TimeDelta,
 ) -> Result<Reading, CliError> {
-    let sleep = |time: TimeDelta| tokio::time::sleep(time.to_std().unwrap_or_default());
     let say = |words: &str| output::note_line(words);
     let feedback = online.feedback_on(of.clone()).await?;
-    let waited = feedback.wait(what, (online.pacing(), time), &SystemClock, sleep, say).await;
+    let waited = feedback.wait(what, (online.pacing(), time), &SystemClock, say).await;
     match waited.map_err(|error| told(of, error))? {
         Waited::Ended(reading) => Ok(reading),
         Waited::TimedOut(Some(reading)) => {

@@ -186,7 +186,7 @@ impl Run<'_> {
         let dated = matches!(&routed, InWorkflow::Look { hints, .. }
             if hints.iter().any(|hint| matches!(hint, Hint::HeadSeen { .. })));
         let Some(run) = self.arguments.run_id.filter(|_| dated) else { return Ok(routed) };
-        match client.workflow_run_created_at(&self.arguments.repository, WorkflowRunId::new(run)).await {
+        match client.repo(&self.arguments.repository).workflow_run_created_at(WorkflowRunId::new(run)).await {
             Ok(Some(created_at)) => read(created_at),
             // Too late a moment costs somebody a second approval, nothing worse.
             Ok(None) | Err(_) => Ok(routed),
@@ -201,7 +201,7 @@ impl Run<'_> {
             // The relay's run names the commit and not what happened, which may have been the end.
             if let Target::Head { repository, sha } = target {
                 let since = Utc::now() - ENDED_LATELY;
-                let ended = client.ended_with_head(repository, *sha, since).await?;
+                let ended = client.repo(repository).ended_with_head(*sha, since).await?;
                 found.extend(ended.into_iter().map(|number| (repository.clone(), number)));
             }
         }
@@ -447,8 +447,6 @@ mod report_tests {
             effects: 3,
             problems: vec![Problem { what: "add the label loop:retry".into(), reason: "not permitted".into() }],
             unknown_rights: None,
-            open: None,
-            ended: None,
         };
         let revisit_at = Some("2026-11-20T11:15:00Z".parse().unwrap());
         let until = "2026-11-20T11:00:00Z".parse().unwrap();

@@ -96,7 +96,7 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
     });
     let seal = config.state_seal();
     let channels = Channels::from_env(|variable| std::env::var(variable).ok()).map_err(CliError::bad_data)?;
-    let reconciler = GithubReconciler::new(github.clone(), SystemClock)
+    let reconciler = GithubReconciler::new(github.clone(), std::sync::Arc::new(SystemClock))
         .with(|reconcile| reconcile.sealing(seal.clone()).signing(config.signer.clone()).calling(channels));
     let mut current = config.clone();
     let setup_pages = setup::pages_of(&config);

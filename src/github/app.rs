@@ -5,12 +5,10 @@ use serde_json::value::RawValue;
 
 use super::{Client, Error, error::OrAbsent as _, path, retry::Repeat};
 use http::Method;
-use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Listing};
+use loopgate_core::{InstallationId, RepoName, Timestamp};
 
 /// Pages of installations read at most: 3,000 of them.
 const MOST_PAGES: usize = 30;
-/// Pages of the delivery log read at once: 10,000 attempts. What lies beyond is left to a resync.
-const LOG_PAGES: usize = 100;
 
 /// An attempt of GitHub's to deliver an event.
 #[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
@@ -75,23 +73,6 @@ impl Client {
     pub async fn installation_of(&self, repository: &RepoName) -> Result<Option<InstallationId>, Error> {
         let path = format!("{}/installation", path::repo(repository));
         Ok(self.get::<Installation>(&path).await.or_absent()?.map(|it| it.id))
-    }
-
-    /// The attempts since a moment, newest first. GitHub keeps them for 3 days, and repeats none by itself
-    /// (<https://docs.github.com/en/webhooks/using-webhooks/handling-failed-webhook-deliveries>).
-    ///
-    /// # Errors
-    /// Every kind of [`Error`].
-    pub async fn delivery_attempts(&self, since: Timestamp) -> Result<Listing<DeliveryAttempt>, Error> {
-        self.list_until("/app/hook/deliveries", LOG_PAGES, |it: &DeliveryAttempt| it.delivered_at < since).await
-    }
-
-    /// What an attempt was to deliver.
-    ///
-    /// # Errors
-    /// Every kind of [`Error`].
-    pub async fn logged_delivery(&self, attempt: u64) -> Result<LoggedDelivery, Error> {
-        self.fetch(&format!("/app/hook/deliveries/{attempt}")).await
     }
 
     /// Asks for the event of an attempt to be delivered again, under the same guid.

@@ -1,14 +1,11 @@
 //! Who we are to GitHub: an App that proves itself with a signed token and acts through short-lived installation
 //! tokens, or the bearer of one plain token.
 
-use std::{
-    fmt,
-    str::FromStr,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{fmt, str::FromStr, sync::Arc};
 
 use chrono::TimeDelta;
 use jsonwebtoken::{Algorithm, EncodingKey, Header};
+use parking_lot::RwLock;
 use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Mutex;
@@ -137,13 +134,13 @@ impl AppCredentials {
     /// # Errors
     /// As [`new`](Self::new); then nothing changes.
     pub fn replace(&self, pem: &Secret) -> Result<(), Error> {
-        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = keys(pem)?;
+        *self.keys.write() = keys(pem)?;
         Ok(())
     }
 
     /// Signs with the next key from now on, since GitHub does not take this one. How many there are.
     pub(super) fn turn(&self) -> usize {
-        let mut keys = self.keys.write().unwrap_or_else(PoisonError::into_inner);
+        let mut keys = self.keys.write();
         keys.rotate_left(1);
         keys.len()
     }
@@ -155,7 +152,7 @@ impl AppCredentials {
     pub(super) fn jwt(&self, now: Timestamp) -> Result<Secret, Error> {
         let (issued, expires) = (now - TimeDelta::seconds(60), now + TimeDelta::minutes(9));
         let claims = json!({ "iat": issued.timestamp(), "exp": expires.timestamp(), "iss": self.name.to_string() });
-        let keys = self.keys.read().unwrap_or_else(PoisonError::into_inner);
+        let keys = self.keys.read();
         let key = keys.first().expect("not empty: checked when read");
         jsonwebtoken::encode(&Header::new(Algorithm::RS256), &claims, key)
             .map(Secret::new)

@@ -4,16 +4,17 @@
 //! (<https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api>), and what is named by
 //! a commit or blob id need not be asked for twice at all. The cache is only ever a saving: losing it loses nothing.
 
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use bytes::Bytes;
 use hashlink::LruCache;
+use parking_lot::Mutex;
 
 use loopgate_core::InstallationId;
 
 /// One answer is kept per installation (another one may see other things), address and media type.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct CacheKey {
+pub(super) struct CacheKey {
     pub installation: Option<InstallationId>,
     pub url: String,
     pub accept: &'static str,
@@ -21,7 +22,7 @@ pub struct CacheKey {
 
 /// A remembered answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum CachedAnswer {
+pub(super) enum CachedAnswer {
     /// To be asked for again with `If-None-Match`.
     Tagged { etag: String, link: Option<String>, body: Bytes },
     /// Named by content: true for ever.
@@ -37,28 +38,19 @@ impl CachedAnswer {
     }
 }
 
-/// Where answers are remembered. In memory here; on disk elsewhere.
-pub trait ResponseCache: Send + Sync {
-    fn get(&self, key: &CacheKey) -> Option<Arc<CachedAnswer>>;
-    fn put(&self, key: CacheKey, answer: CachedAnswer);
-}
+/// Answers, with the bytes that each takes.
+type Answers = LruCache<CacheKey, (Arc<CachedAnswer>, usize)>;
 
 /// Remembers the most recently used answers, up to a number of bytes over all installations.
 #[derive(Debug)]
 pub struct MemoryCache {
     budget: usize,
-    shelf: Mutex<Shelf>,
+    /// The answers, and the bytes of all.
+    kept: Mutex<(Answers, usize)>,
 }
 
 /// Bytes an entry costs beside its key and answer: map nodes and pointers, roughly.
 const ENTRY_OVERHEAD: usize = 200;
-
-#[derive(Debug)]
-struct Shelf {
-    /// Answers and the bytes that each takes.
-    entries: LruCache<CacheKey, (Arc<CachedAnswer>, usize)>,
-    bytes: usize,
-}
 
 impl MemoryCache {
     /// Bytes kept at most by default: enough for some hundred open pull requests.
@@ -66,7 +58,7 @@ impl MemoryCache {
 
     /// `budget` is in bytes. An answer of more than an eighth of it is not kept.
     pub fn new(budget: usize) -> Self {
-        Self { budget, shelf: Mutex::new(Shelf { entries: LruCache::new_unbounded(), bytes: 0 }) }
+        Self { budget, kept: Mutex::new((LruCache::new_unbounded(), 0)) }
     }
 }
 
@@ -76,25 +68,25 @@ impl Default for MemoryCache {
     }
 }
 
-impl ResponseCache for MemoryCache {
-    fn get(&self, key: &CacheKey) -> Option<Arc<CachedAnswer>> {
+impl MemoryCache {
+    pub(super) fn get(&self, key: &CacheKey) -> Option<Arc<CachedAnswer>> {
         // A panic while the lock was held leaves at worst a cache that forgets: its content is still true.
-        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
-        shelf.entries.get(key).map(|(answer, _)| answer.clone())
+        let mut kept = self.kept.lock();
+        kept.0.get(key).map(|(answer, _)| answer.clone())
     }
 
-    fn put(&self, key: CacheKey, answer: CachedAnswer) {
+    pub(super) fn put(&self, key: CacheKey, answer: CachedAnswer) {
         let weight = answer.weight() + key.url.len() * 2 + ENTRY_OVERHEAD;
-        let mut shelf = self.shelf.lock().unwrap_or_else(PoisonError::into_inner);
-        shelf.bytes -= shelf.entries.remove(&key).map_or(0, |(_, weight)| weight);
+        let (entries, bytes) = &mut *self.kept.lock();
+        *bytes -= entries.remove(&key).map_or(0, |(_, weight)| weight);
         if weight <= self.budget / 8 {
-            shelf.entries.insert(key, (Arc::new(answer), weight));
-            shelf.bytes += weight;
+            entries.insert(key, (Arc::new(answer), weight));
+            *bytes += weight;
         }
-        while shelf.bytes > self.budget
-            && let Some((_, (_, weight))) = shelf.entries.remove_lru()
+        while *bytes > self.budget
+            && let Some((_, (_, weight))) = entries.remove_lru()
         {
-            shelf.bytes -= weight;
+            *bytes -= weight;
         }
     }
 }

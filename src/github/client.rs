@@ -16,11 +16,12 @@ mod stale;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError},
+    sync::{Arc, OnceLock},
 };
 
 use bytes::Bytes;
 use http::{Method, StatusCode};
+use parking_lot::Mutex;
 use serde::{
     Serialize,
     de::{DeserializeOwned, IgnoredAny},
@@ -36,11 +37,11 @@ pub(super) use self::{
 };
 use self::{limits::Limit, stale::StaleReads};
 use super::{
-    Clock, Credentials, Error, MemoryCache, ResponseCache, Secret, SystemClock,
+    Clock, Credentials, Error, MemoryCache, Secret, SystemClock,
     auth::TokenSlot,
-    budget::{Budget, Quota, SharedBudget},
+    budget::{Budget, BudgetClaim, BudgetUse, Quota, SharedBudget},
     error::OrAbsent as _,
-    health::{Health, Meter, RequestCounts},
+    health::{Health, RequestCounts},
     retry::{Patience, Repeat},
     transport::{Accept, ApiUrl, GRAPHQL, Incoming, Outgoing, Transport},
 };
@@ -64,7 +65,6 @@ pub(super) struct Hub {
     pub(super) transport: Transport,
     pub(super) credentials: Credentials,
     setup: Setup,
-    meter: Meter,
     health: Health,
     shared_budget: OnceLock<Arc<dyn SharedBudget>>,
     /// As whom we act, the bot's id perhaps still unknown.
@@ -74,7 +74,7 @@ pub(super) struct Hub {
 
 /// What a [`Github`] is made of beside its address and credentials.
 pub struct Setup {
-    pub cache: Arc<dyn ResponseCache>,
+    pub cache: Arc<MemoryCache>,
     pub clock: Arc<dyn Clock>,
     pub patience: Patience,
     /// Whether a limit of points is kept that was not met yet; where GitHub is the host it always is.
@@ -108,7 +108,6 @@ impl Github {
             transport,
             credentials,
             setup,
-            meter: Meter::default(),
             health: Health::default(),
             shared_budget: OnceLock::new(),
             actor: OnceCell::new(),
@@ -135,7 +134,7 @@ impl Github {
             Credentials::App(_) => installation,
             Credentials::Token(_) | Credentials::Job { .. } | Credentials::Nobody(_) => None,
         };
-        let mut clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut clients = self.clients.lock();
         let app = clients.entry(None).or_insert_with(|| Client::new(self.hub.clone(), None)).clone();
         let Some(id) = installation else { return app };
         clients.entry(installation).or_insert_with(|| Client::new(self.hub.clone(), Some((id, app)))).clone()
@@ -148,14 +147,14 @@ impl Github {
 
     /// Requests and their answers so far.
     pub fn counts(&self) -> RequestCounts {
-        *self.hub.meter.counts()
+        *self.hub.health.counts.lock()
     }
 
     /// What each installation has left of its hour, as far as it was asked for anything in it.
     pub fn quotas(&self) -> Vec<(InstallationId, Quota)> {
-        let clients = self.clients.lock().unwrap_or_else(PoisonError::into_inner);
+        let clients = self.clients.lock();
         let quota = |(installation, client): (&Option<InstallationId>, &Client)| {
-            let quota = client.shared.budget().quota(self.now())?;
+            let quota = client.shared.budget.lock().quota(self.now())?;
             Some(((*installation)?, quota))
         };
         clients.iter().filter_map(quota).collect()
@@ -333,8 +332,10 @@ impl Client {
 }
 
 impl Shared {
-    fn budget(&self) -> MutexGuard<'_, Budget> {
-        self.budget.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Where all processes book what they take of the same limits, and what this one books there.
+    fn claim(&self, what: BudgetUse) -> Option<(&dyn SharedBudget, BudgetClaim)> {
+        let claim = BudgetClaim { installation: self.installation?, now: self.hub.setup.clock.now(), what };
+        Some((&**self.hub.shared_budget.get()?, claim))
     }
 }
 

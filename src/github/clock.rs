@@ -1,17 +1,28 @@
 //! The time, passed in so that tests never wait for it.
 
-use std::{
-    sync::{Arc, Mutex, PoisonError},
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use chrono::{TimeDelta, Utc};
+use futures::future::BoxFuture;
+use parking_lot::Mutex;
 
 use loopgate_core::Timestamp;
 
-/// Returns the current time.
-pub trait Clock: Send + Sync {
+/// Returns the current time, and can be waited for. Tests bring one that they move themselves.
+pub trait Clock: Send + Sync + 'static {
     fn now(&self) -> Timestamp;
+
+    /// Completes once [`now`](Self::now) is at or after `until`.
+    fn sleep_until(&self, until: Timestamp) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            // In steps, so that a clock that was set is noticed within a minute.
+            while let Ok(left) = (until - self.now()).to_std()
+                && !left.is_zero()
+            {
+                tokio::time::sleep(left.min(Duration::from_secs(60))).await;
+            }
+        })
+    }
 }
 
 /// The machine's clock without its leaps: the time is counted on until the machine has shown another one for
@@ -23,7 +34,7 @@ pub struct SystemClock;
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
         static COUNTED: Mutex<Option<Counted>> = Mutex::new(None);
-        let mut counted = COUNTED.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut counted = COUNTED.lock();
         // Asked for under the lock, so that no thread's older answer looks like a step back.
         let (told, at) = (Utc::now(), Instant::now());
         counted.get_or_insert_with(|| Counted::from(told, at)).tell(told, at)
@@ -73,15 +84,9 @@ impl Counted {
     }
 }
 
-impl<F: Fn() -> Timestamp + Send + Sync> Clock for F {
+impl<F: Fn() -> Timestamp + Send + Sync + 'static> Clock for F {
     fn now(&self) -> Timestamp {
         self()
-    }
-}
-
-impl Clock for Arc<dyn Clock> {
-    fn now(&self) -> Timestamp {
-        self.as_ref().now()
     }
 }
 

@@ -6,29 +6,28 @@
 
 use chrono::TimeDelta;
 use http::Method;
-use serde::Deserialize;
 use serde_json::{Value, json};
 
 use super::{
     Client, Clock, Error,
     error::OrAbsent as _,
     marker::Marker,
-    observe::read_pull,
+    observe::{comments, read_pull},
     path,
     retry::Repeat,
-    wire::{CheckRun, User},
+    wire::CheckRun,
 };
 use crate::{
     refs::{RefName, RefsError, Retry, StateStore},
     render::{self, Ended, Feedback, ReadFrom, Reading, Until},
 };
 use loopgate_core::{
-    CommentId, Login, PrNumber, RepoName, Sha,
+    Login, PrNumber, RepoName, Sha,
     gate::ReactionKind,
-    observed::{Lifecycle, OwnCheck},
+    observed::{AccountKind, Comment, Lifecycle, OwnCheck},
 };
 
-/// Pages of check runs and of comments that are read at most. The status comment is among the first comments.
+/// Pages of check runs that are read at most.
 const MOST_PAGES: usize = 3;
 /// The bot that every workflow acts as.
 const ACTIONS: &str = "github-actions[bot]";
@@ -50,13 +49,6 @@ pub struct FeedbackSeen {
     pub ended: Option<Ended>,
     pub feedback: Feedback,
     pub from: ReadFrom,
-}
-
-#[derive(Deserialize)]
-struct Comment {
-    id: CommentId,
-    body: Option<String>,
-    user: Option<User>,
 }
 
 impl CheckRun {
@@ -90,8 +82,8 @@ impl FeedbackReader {
     /// # Errors
     /// [`Error::NotFound`] where these credentials are shown no such pull request; faults, outages and limits.
     pub async fn look(&self) -> Result<FeedbackSeen, Error> {
-        let repo = path::repo(&self.repository);
-        let pull = read_pull(self.client.repo(&self.repository), self.number).await?.pull_request;
+        let repo = self.client.repo(&self.repository);
+        let pull = read_pull(repo, self.number).await?.pull_request;
         let head = pull.head.sha;
         let ended = match pull.lifecycle {
             Lifecycle::Open => None,
@@ -102,8 +94,8 @@ impl FeedbackReader {
             let document = ended.into_iter().fold(document, Feedback::ended);
             FeedbackSeen { head, ended, feedback: document, from }
         };
-        let runs = format!("{repo}/commits/{head}/check-runs");
-        let runs = self.client.list::<CheckRun>(&runs, MOST_PAGES).await.or_refused()?.map(|runs| runs.items);
+        let runs = repo.path(format!("commits/{head}/check-runs"));
+        let runs = repo.list::<CheckRun>(&runs, MOST_PAGES).await.or_refused()?.map(|runs| runs.items);
         let ours =
             |run: &CheckRun| OwnCheck::named(&run.name).is_some() && run.bot().is_some_and(|bot| self.may_be(&bot));
         let runs: Option<Vec<CheckRun>> = runs.map(|runs| runs.into_iter().filter(ours).collect());
@@ -111,8 +103,7 @@ impl FeedbackReader {
         if let Some(document) = runs.as_ref().and_then(|runs| self.in_runs(runs)) {
             return Ok(seen((ReadFrom::CheckRun, document)));
         }
-        let comments = format!("{repo}/issues/{}/comments", self.number);
-        let comments = self.client.list::<Comment>(&comments, MOST_PAGES).await.or_refused()?.map(|list| list.items);
+        let comments = comments(repo, self.number).await.or_refused()?.map(|read| read.listing.items);
         if let Some(document) = comments.as_ref().and_then(|comments| self.in_comments(comments, &speakers)) {
             return Ok(seen((ReadFrom::StatusComment, document)));
         }
@@ -129,20 +120,19 @@ impl FeedbackReader {
     ///
     /// # Errors
     /// What repeating would not change.
-    pub async fn wait<S: Future<Output = ()>>(
+    pub async fn wait(
         &self,
         (since, until): (Option<Sha>, Until),
         times: (Pacing, TimeDelta),
         clock: &dyn Clock,
-        sleep: impl Fn(TimeDelta) -> S,
         say: impl Fn(&str),
     ) -> Result<Waited, Error> {
-        let look = || async move {
+        let look = || async {
             let seen = self.look().await?;
             let is_open = seen.ended.is_none();
             Ok((seen.reading(since), is_open))
         };
-        until_final(look, until, times, clock, sleep, say).await
+        until_final(look, until, times, clock, say).await
     }
 
     /// Posts a comment with the account of the credentials. Returns its address and id.
@@ -192,10 +182,12 @@ impl FeedbackReader {
     /// is edited in place.
     fn in_comments(&self, comments: &[Comment], speakers: &[String]) -> Option<Feedback> {
         let documents = comments.iter().filter_map(|comment| {
-            let (user, body) = (comment.user.as_ref()?, comment.body.as_deref()?);
-            let is_ours = user.kind == "Bot" && self.may_be(&user.login) && Marker::of(body) == Some(Marker::Status);
+            let Comment { id, author, body, .. } = comment;
+            let login = author.login.as_str();
+            let is_ours =
+                author.kind == AccountKind::Bot && self.may_be(login) && Marker::of(body) == Some(Marker::Status);
             let document = is_ours.then(|| self.of_this(Feedback::within(body)))??;
-            Some((!speakers.contains(&user.login), user.login == ACTIONS, comment.id, document))
+            Some((!speakers.iter().any(|speaker| speaker == login), login == ACTIONS, *id, document))
         });
         documents
             .min_by_key(|(is_silent, is_actions, id, _)| (*is_silent, *is_actions, *id))
@@ -258,18 +250,13 @@ pub enum Waited {
 ///
 /// # Errors
 /// What repeating would not change.
-async fn until_final<L, S>(
-    mut look: impl FnMut() -> L,
+async fn until_final<L: Future<Output = Result<(Reading, bool), Error>>>(
+    look: impl Fn() -> L,
     until: Until,
     (pacing, time): (Pacing, TimeDelta),
     clock: &dyn Clock,
-    sleep: impl Fn(TimeDelta) -> S,
     say: impl Fn(&str),
-) -> Result<Waited, Error>
-where
-    L: Future<Output = Result<(Reading, bool), Error>>,
-    S: Future<Output = ()>,
-{
+) -> Result<Waited, Error> {
     let deadline = clock.now() + time;
     let (mut pause, mut last, mut said) = (pacing.first, None, String::new());
     loop {
@@ -297,8 +284,7 @@ where
         if now >= deadline || not_before.is_some_and(|until| until > deadline) {
             return Ok(Waited::TimedOut(last));
         }
-        let at = not_before.unwrap_or(now).max(now + pause).min(deadline);
-        sleep(at - now).await;
+        clock.sleep_until(not_before.unwrap_or(now).max(now + pause).min(deadline)).await;
         pause = (pause * 3 / 2).min(pacing.most);
     }
 }
@@ -308,8 +294,10 @@ mod tests {
     use std::{
         cell::{Cell, RefCell},
         future::ready,
-        sync::atomic::{AtomicI64, Ordering},
+        sync::Mutex,
     };
+
+    use futures::future::BoxFuture;
 
     use super::*;
     use crate::render::{Feedback, ReadFrom};
@@ -326,35 +314,38 @@ mod tests {
         Ok((Reading::of_head(told, ReadFrom::StatusComment, Sha::from_bytes(now), since), true))
     }
 
+    /// A clock that sleepers move, by these seconds.
+    #[derive(Default)]
+    struct Slept(Mutex<Vec<i64>>);
+
+    impl Clock for Slept {
+        fn now(&self) -> Timestamp {
+            let passed = self.0.lock().unwrap().iter().sum::<i64>();
+            Timestamp::from_timestamp(1_800_000_000 + passed, 0).unwrap()
+        }
+
+        fn sleep_until(&self, until: Timestamp) -> BoxFuture<'_, ()> {
+            let pause = (until - self.now()).num_seconds();
+            self.0.lock().unwrap().push(pause);
+            Box::pin(ready(()))
+        }
+    }
+
     /// Waits for half an hour at most on these answers, of which the last repeats for ever. Returns how it ended, the
     /// pauses in seconds, and the texts passed to `say`.
     fn waited(
         pacing: Pacing,
         answers: Vec<Result<(Reading, bool), Error>>,
     ) -> (Result<Waited, Error>, Vec<i64>, String) {
-        let start = Timestamp::from_timestamp(1_800_000_000, 0).unwrap();
-        let passed = AtomicI64::new(0);
-        let clock = || start + TimeDelta::seconds(passed.load(Ordering::Relaxed));
-        let (asked, pauses, said) = (Cell::new(0), RefCell::new(Vec::new()), RefCell::new(Vec::new()));
+        let (clock, asked, said) = (Slept::default(), Cell::new(0), RefCell::new(Vec::new()));
         let look = || {
             asked.set(asked.get() + 1);
             ready(answers[(asked.get() - 1).min(answers.len() - 1)].clone())
         };
-        let sleep = |time: TimeDelta| {
-            pauses.borrow_mut().push(time.num_seconds());
-            passed.fetch_add(time.num_seconds(), Ordering::Relaxed);
-            ready(())
-        };
         let say = |words: &str| said.borrow_mut().push(words.to_owned());
-        let ended = futures::executor::block_on(until_final(
-            look,
-            Until::Final,
-            (pacing, TimeDelta::minutes(30)),
-            &clock,
-            sleep,
-            say,
-        ));
-        (ended, pauses.take(), said.take().join("\n"))
+        let ended =
+            futures::executor::block_on(until_final(look, Until::Final, (pacing, TimeDelta::minutes(30)), &clock, say));
+        (ended, clock.0.into_inner().unwrap(), said.take().join("\n"))
     }
 
     const TOKEN: Pacing = Pacing::WITH_TOKEN;

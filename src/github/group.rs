@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use super::{
     Client, Error, Failed, Looked, ObservedSurface, Reconcile, ReconcileRequest,
     error::OrAbsent as _,
-    evidence_memory, path, plan,
+    evidence_memory, plan,
     webhook::Target,
     wire::{GitCommit, ListedCommit},
 };
@@ -175,12 +175,11 @@ async fn entries(
     now: Timestamp,
 ) -> Result<(QueueGroup, Vec<ListedCommit>), Error> {
     let MergeGroup { repository, head, base, base_ref, head_ref, .. } = group;
-    let compare = format!("{}/compare/{base}...{head}", path::repo(repository));
+    let repo = client.repo(repository);
+    let compare = repo.path(format!("compare/{base}...{head}"));
     let branch = base_ref.strip_prefix("refs/heads/").unwrap_or(base_ref);
-    let (commits, open) = futures::try_join!(
-        client.list::<ListedCommit>(&compare, MOST_PAGES),
-        client.open_pull_requests(repository, Some(branch))
-    )?;
+    let (commits, open) =
+        futures::try_join!(repo.list::<ListedCommit>(&compare, MOST_PAGES), repo.open_pull_requests(Some(branch)))?;
     let named = |number: Option<u64>| number.map(PrNumber::new).filter(|number| open.contains(number));
     let of_head = commits.items.iter().find(|commit| commit.sha == *head).map(|listed| &listed.commit);
     let (tree, made_at) = (of_head.map(|commit| commit.tree.sha), of_head.and_then(GitCommit::made_at));

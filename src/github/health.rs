@@ -3,10 +3,9 @@
 //!
 //! No request is made for it. That GitHub does not answer is no fault of ours: deliveries are taken and kept meanwhile.
 
-use std::sync::{Mutex, MutexGuard, PoisonError};
-
 use chrono::{DateTime, TimeDelta};
 use http::{Method, StatusCode};
+use parking_lot::Mutex;
 
 use super::{transport::Incoming, work_class::WorkClass};
 use loopgate_core::Timestamp;
@@ -15,32 +14,52 @@ use loopgate_core::Timestamp;
 /// (<https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>).
 const CLOCKS_DIFFER_BY: TimeDelta = TimeDelta::seconds(60);
 
-/// The health as of the last answers.
+/// The health as of the last answers, and requests so far.
 #[derive(Debug, Default)]
 pub(super) struct Health {
     /// Why GitHub does not take what our key signs.
     key_refused: Mutex<Option<String>>,
     /// GitHub's time less ours.
     ahead: Mutex<TimeDelta>,
+    pub(super) counts: Mutex<RequestCounts>,
 }
 
 impl Health {
-    /// Notes the `Date` of an answer that came at `now`.
-    pub(super) fn answered(&self, answer: &Incoming, now: Timestamp) {
+    /// Notes a request that is about to be sent.
+    pub(super) fn sent(&self, method: &Method) {
+        let usage = &mut self.counts.lock().usage;
+        usage.total += 1;
+        usage.writes += u64::from(method != Method::GET);
+    }
+
+    /// Notes the status and the `Date` of an answer that came at `now`.
+    pub(super) fn answered(&self, answer: &Incoming, class: WorkClass, now: Timestamp) {
         if let Some(date) = answer.header("date").and_then(|date| DateTime::parse_from_rfc2822(date).ok()) {
-            *self.ahead.lock().unwrap_or_else(PoisonError::into_inner) = date.to_utc() - now;
+            *self.ahead.lock() = date.to_utc() - now;
         }
+        let mut counts = self.counts.lock();
+        counts.spent[class as usize] += u64::from(answer.status != StatusCode::NOT_MODIFIED);
+        let place = match answer.status.as_u16() {
+            200..=299 => 0,
+            304 => 1,
+            300..=399 => 2,
+            403 => 3,
+            429 => 4,
+            400..=499 => 5,
+            _ => 6,
+        };
+        counts.answers[place] += 1;
     }
 
     /// Notes whether a token that our key signed was taken.
     pub(super) fn signed(&self, taken: Result<(), String>) {
-        *self.key_refused.lock().unwrap_or_else(PoisonError::into_inner) = taken.err();
+        *self.key_refused.lock() = taken.err();
     }
 
     /// # Errors
     /// What is wrong with the key, in one line.
     pub(super) fn key(&self) -> Result<(), String> {
-        let refused = self.key_refused.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        let refused = self.key_refused.lock().clone();
         let told = |message| format!("GitHub does not take the App's key ({message}): has it been replaced?");
         refused.map_or(Ok(()), |message| Err(told(message)))
     }
@@ -48,7 +67,7 @@ impl Health {
     /// # Errors
     /// What is wrong with the clock, in one line.
     pub(super) fn clock(&self) -> Result<(), String> {
-        let ahead = *self.ahead.lock().unwrap_or_else(PoisonError::into_inner);
+        let ahead = *self.ahead.lock();
         if ahead.abs() <= CLOCKS_DIFFER_BY {
             return Ok(());
         }
@@ -70,9 +89,6 @@ pub struct Usage {
 /// How GitHub's answers are counted, by the first digit of their status; 304, 403 and 429 apart.
 pub const STATUSES: [&str; 7] = ["2xx", "304", "3xx", "403", "429", "4xx", "5xx"];
 
-#[derive(Debug, Default)]
-pub(crate) struct Meter(Mutex<RequestCounts>);
-
 /// Requests and their answers so far.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct RequestCounts {
@@ -83,33 +99,6 @@ pub struct RequestCounts {
     pub spent: [u64; WorkClass::ALL.len()],
     /// What was put off so that something more urgent may go, requests and effects, by [`WorkClass::ALL`].
     pub deferred: [u64; WorkClass::ALL.len()],
-}
-
-impl Meter {
-    pub(crate) fn counts(&self) -> MutexGuard<'_, RequestCounts> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    pub(crate) fn sent(&self, method: &Method) {
-        let usage = &mut self.counts().usage;
-        usage.total += 1;
-        usage.writes += u64::from(method != Method::GET);
-    }
-
-    pub(crate) fn answered(&self, class: WorkClass, status: StatusCode) {
-        let mut counts = self.counts();
-        counts.spent[class as usize] += u64::from(status != StatusCode::NOT_MODIFIED);
-        let place = match status.as_u16() {
-            200..=299 => 0,
-            304 => 1,
-            300..=399 => 2,
-            403 => 3,
-            429 => 4,
-            400..=499 => 5,
-            _ => 6,
-        };
-        counts.answers[place] += 1;
-    }
 }
 
 #[cfg(test)]
@@ -130,7 +119,7 @@ mod tests {
         ] {
             let headers = [(http::header::DATE, date.parse().unwrap())].into_iter().collect();
             let (status, body) = (http::StatusCode::OK, bytes::Bytes::new());
-            health.answered(&Incoming { status, headers, body }, now);
+            health.answered(&Incoming { status, headers, body }, WorkClass::Author, now);
             assert_eq!(health.clock().err().as_deref(), said, "{date}");
         }
     }

@@ -9,7 +9,7 @@ use loopgate_core::{
 };
 
 #[derive(Deserialize)]
-struct App {
+struct NamedApp {
     id: AppId,
     slug: String,
 }
@@ -47,12 +47,12 @@ impl Github {
 async fn actor(github: &Github, client: &Client) -> Result<AppIdentity, Error> {
     let app = match &github.hub.credentials {
         // Only the App's own signed token may ask this.
-        Credentials::App(_) => github.client(None).get::<App>("/app").await?,
+        Credentials::App(_) => github.client(None).get::<NamedApp>("/app").await?,
         Credentials::Job { app, .. } if *app == AppSlug::actions() && github.hub.transport.is_public() => {
             return Ok(AppIdentity { id: ACTIONS_APP, bot: bot_of(app.as_str())?, bot_id: Some(ACTIONS_BOT) });
         }
         Credentials::Job { app, .. } | Credentials::Nobody(Some(app)) => {
-            match client.get::<App>(&format!("/apps/{}", app.as_str())).await.or_absent()? {
+            match client.get::<NamedApp>(&format!("/apps/{}", app.as_str())).await.or_absent()? {
                 Some(app) => app,
                 None => return Err(Error::Setup(format!("there is no App named {}", app.as_str()))),
             }

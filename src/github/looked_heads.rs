@@ -6,10 +6,9 @@
 //! events concern the pull request that was looked at. All of this holds only where no other pull request was seen with
 //! that head; one that comes later has a look of its own, which reads everything.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::collections::BTreeSet;
 
 use chrono::{SubsecRound as _, TimeDelta};
-use tokio::{sync::Notify, time::timeout};
 
 use super::{ttl_cache::TtlCache, webhook::CheckNews};
 use loopgate_core::{
@@ -21,9 +20,6 @@ use loopgate_core::{
 /// Check runs kept for one suite, and news kept for one head. A larger suite always gets a look.
 const MOST_RUNS: usize = 500;
 
-/// How long the end of a suite waits for those of its check runs, which it may overtake.
-const OVERTAKEN: Duration = Duration::from_secs(1);
-
 /// How much older than an event the look may be whose answers already contain it.
 const LAG: TimeDelta = TimeDelta::seconds(2);
 
@@ -33,8 +29,6 @@ pub struct LookedHeads {
     looks: TtlCache<(RepoName, Sha), Look>,
     heard: TtlCache<(RepoName, Sha), Heard>,
     suites: TtlCache<(RepoName, u64), Suite>,
-    /// Notified when an event of a suite came.
-    ends: Notify,
 }
 
 #[derive(Debug, Clone)]
@@ -136,17 +130,10 @@ impl LookedHeads {
     }
 
     /// Whether the news of a check may change what was decided on the head, as far as is known.
-    pub async fn concerns(&self, repository: &RepoName, head: Sha, news: &CheckNews, now: Timestamp) -> bool {
+    pub fn concerns(&self, repository: &RepoName, head: Sha, news: &CheckNews, now: Timestamp) -> bool {
         let is_heard = self.hear(repository, news, now);
         let look = self.looks.get(&(repository.clone(), head), now);
-        let concerns = match (look, news) {
-            (None, _) => true,
-            (Some(_), CheckNews::Suite { id, runs }) => {
-                let heard = self.whole(repository, *id, *runs, now);
-                !is_heard && timeout(OVERTAKEN, heard).await.is_err()
-            }
-            (Some(look), news) => look.is_mapped(news),
-        };
+        let concerns = look.is_none_or(|look| !is_heard && look.is_mapped(news));
         if concerns {
             self.remember(repository, head, Some(news), now);
         }
@@ -169,7 +156,7 @@ impl LookedHeads {
     /// Keeps an event of a suite. Returns whether the suite and each of its check runs have ended.
     fn hear(&self, repository: &RepoName, news: &CheckNews, now: Timestamp) -> bool {
         let (CheckNews::Run { suite: id, .. } | CheckNews::Suite { id, .. }) = news else { return false };
-        let is_heard = self.suites.change((repository.clone(), *id), now, |suite| match news {
+        self.suites.change((repository.clone(), *id), now, |suite| match news {
             CheckNews::Run { id, .. } => {
                 if suite.ended.len() < MOST_RUNS {
                     suite.ended.insert(*id);
@@ -186,21 +173,7 @@ impl LookedHeads {
                 suite.is_heard(*runs)
             }
             CheckNews::Status { .. } => false,
-        });
-        self.ends.notify_waiters();
-        is_heard
-    }
-
-    /// Waits until so many check runs of a suite have ended.
-    async fn whole(&self, repository: &RepoName, suite: u64, runs: u64, now: Timestamp) {
-        let key = (repository.clone(), suite);
-        loop {
-            let more = self.ends.notified();
-            if self.suites.get(&key, now).is_some_and(|suite| suite.is_heard(runs)) {
-                return;
-            }
-            more.await;
-        }
+        })
     }
 }
 
@@ -225,7 +198,6 @@ impl Suite {
 
 #[cfg(test)]
 mod tests {
-    use futures::FutureExt as _;
     use loopgate_core::policy::NameGlob;
 
     use super::*;
@@ -276,17 +248,17 @@ mod tests {
         assert_eq!(heads.concerned(&repository, head, work, much_later), None);
     }
 
-    #[tokio::test]
-    async fn what_came_before_the_look_is_judged_by_it() {
+    #[test]
+    fn what_came_before_the_look_is_judged_by_it() {
         let (repository, head) = place();
         let look = looked().looks.get(&place(), at(12)).unwrap();
         // Its delivery is kept as of second 9.
         let heard = at(9) + TimeDelta::microseconds(900);
-        let concerned = async |told: &[Option<CheckNews>], since| {
+        let concerned = |told: &[Option<CheckNews>], since| {
             let heads = LookedHeads::default();
             for news in told {
                 match news {
-                    Some(news) => assert!(heads.concerns(&repository, head, news, heard).await, "nothing is known yet"),
+                    Some(news) => assert!(heads.concerns(&repository, head, news, heard), "nothing is known yet"),
                     None => heads.told(&repository, head, heard),
                 }
             }
@@ -298,20 +270,19 @@ mod tests {
         };
         let (lint, build) = (Some(run(1, "lint", "other")), Some(run(2, "build", "ci")));
         let suite = |runs| Some(CheckNews::Suite { id: 1, runs });
-        assert!(!concerned(std::slice::from_ref(&lint), 9).await);
-        assert!(!concerned(&[lint.clone(), suite(1)], 10).await);
-        assert!(concerned(&[lint.clone(), suite(2)], 10).await, "one of its runs was not heard of");
-        assert!(concerned(&[lint.clone(), build], 9).await);
-        assert!(concerned(&[lint.clone(), None, lint.clone()], 9).await, "something else was told");
-        assert!(concerned(&[lint], 8).await, "something came before this process listened");
-        assert!(concerned(&[], 8).await);
+        assert!(!concerned(std::slice::from_ref(&lint), 9));
+        assert!(!concerned(&[lint.clone(), suite(1)], 10));
+        assert!(concerned(&[lint.clone(), suite(2)], 10), "one of its runs was not heard of");
+        assert!(concerned(&[lint.clone(), build], 9));
+        assert!(concerned(&[lint.clone(), None, lint.clone()], 9), "something else was told");
+        assert!(concerned(&[lint], 8), "something came before this process listened");
+        assert!(concerned(&[], 8));
     }
 
-    #[tokio::test]
-    async fn a_suite_concerns_nobody_once_the_end_of_each_run_was_heard() {
+    #[test]
+    fn a_suite_concerns_nobody_once_the_end_of_each_run_was_heard() {
         let (heads, (repository, head)) = (looked(), place());
-        // A future that would wait counts as a concern.
-        let concerns = |news| heads.concerns(&repository, head, &news, at(13)).now_or_never().unwrap_or(true);
+        let concerns = |news| heads.concerns(&repository, head, &news, at(13));
         let suite = |runs| CheckNews::Suite { id: 1, runs };
         assert!(concerns(suite(1)), "nothing was heard of it");
         assert!(!concerns(run(1, "lint", "ci")) && !concerns(run(2, "build", "somebody")));
@@ -322,16 +293,5 @@ mod tests {
         assert!(concerns(suite(0)), "it is held");
         assert!(concerns(CheckNews::Status { context: "loopgate / gates".to_owned() }));
         assert!(!concerns(CheckNews::Status { context: "build".to_owned() }), "a status has no App");
-    }
-
-    #[tokio::test]
-    async fn the_end_of_a_suite_may_come_before_that_of_its_last_run() {
-        let (heads, (repository, head)) = (looked(), place());
-        let (suite, last) = (CheckNews::Suite { id: 1, runs: 1 }, run(1, "lint", "ci"));
-        let both = futures::future::join(
-            heads.concerns(&repository, head, &suite, at(13)),
-            heads.concerns(&repository, head, &last, at(13)),
-        );
-        assert_eq!(both.await, (false, false));
     }
 }

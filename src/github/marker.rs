@@ -89,11 +89,6 @@ impl Digest {
         let base = parts.next().unwrap_or_default().to_owned();
         (scheme == SCHEME).then(|| Self { text: text.to_owned(), annotations: annotations.to_owned(), by_word, base })
     }
-
-    /// Whether it was judged against this branch. A digest without a branch counts as such.
-    pub(super) fn is_for(&self, branch: &str) -> bool {
-        self.base.is_empty() || self.base == short_hash(branch)
-    }
 }
 
 impl fmt::Display for Digest {

@@ -4,13 +4,11 @@
 //! dropped. Each repository's memory is written at most once a minute, by the first turn then. Waiting lines are kept
 //! in the process: if it is killed, the memory lacks up to a minute.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, PoisonError},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
 use futures::future::join_all;
+use parking_lot::Mutex;
 
 use super::{Client, Error, Observation, Repo, objects::told, observe::pushed_between, path};
 use crate::refs::{MemoryNotes, MemoryStore, RefsError};
@@ -34,7 +32,7 @@ const MOST_WAITING: usize = 200;
 const MOST_KNOWN: usize = 4_096;
 /// How long it is asked again what a line's fix changed. Then the line is written without.
 const ASKED_FOR: TimeDelta = TimeDelta::hours(1);
-/// How long writes must be refused before they may not be made: what is waiting is given up then.
+/// How long writes must be refused before no look is made to repeat them: the first look an hour later tries again.
 const REFUSED_FOR: TimeDelta = TimeDelta::minutes(2);
 /// How long a repository without cards is believed to have none: other processes may write the first.
 const ABSENCE_IS_BELIEVED_FOR: TimeDelta = TimeDelta::minutes(1);
@@ -60,8 +58,6 @@ struct OfRepository {
     without_cards_until: Option<Timestamp>,
     /// Since when writes are refused.
     refused_since: Option<Timestamp>,
-    /// Until then nothing is kept: it may not be written.
-    refused_until: Option<Timestamp>,
 }
 
 impl OfRepository {
@@ -103,7 +99,7 @@ struct PushedSince {
 
 impl DebugMemory {
     fn with<T>(&self, repository: &RepoName, change: impl FnOnce(&mut OfRepository) -> T) -> T {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         if known.len() >= MOST_KNOWN {
             known.retain(|_, of| !of.waiting.lines.is_empty() || !of.unsaved.is_empty());
         }
@@ -171,9 +167,10 @@ impl DebugMemory {
         };
         self.with(repository, |of| {
             let Some(Unsaved { line, is_merged }) = of.unsaved.remove(run) else { return };
-            let has_room = of.waiting.lines.len() < MOST_WAITING;
+            let has_room = of.waiting.lines.len().max(of.waiting.merged.len()) < MOST_WAITING;
             of.waiting.lines.extend(line.filter(|line| has_room && tells_of(line)));
-            of.waiting.merged.extend((is_merged && decision.action == NextAction::Complete).then(|| run.clone()));
+            let is_merged = has_room && is_merged && decision.action == NextAction::Complete;
+            of.waiting.merged.extend(is_merged.then(|| run.clone()));
         });
     }
 
@@ -186,9 +183,6 @@ impl DebugMemory {
         now: Timestamp,
     ) -> Option<Timestamp> {
         let due = self.with(repository, |of| {
-            if of.refused_until.is_some_and(|until| until > now) {
-                (of.waiting, of.unanswered) = Default::default();
-            }
             if of.waiting.lines.is_empty() && of.waiting.merged.is_empty() {
                 return Ok(None);
             }
@@ -215,12 +209,6 @@ impl DebugMemory {
                 (of.refused_since, of.without_cards_until) = (None, None);
                 None
             }
-            Err(RefsError::Refused(reason)) if of.refused_since.is_some_and(|since| now - since >= REFUSED_FOR) => {
-                tracing::info!(reason, "the debug memory may not be written");
-                of.refused_since = None;
-                of.refused_until = Some(now + AFTER_A_REFUSAL);
-                None
-            }
             Err(error) => {
                 let is_refused = matches!(error, RefsError::Refused(_));
                 of.refused_since = is_refused.then(|| of.refused_since.unwrap_or(now));
@@ -228,8 +216,10 @@ impl DebugMemory {
                 let newer = std::mem::replace(&mut of.waiting, notes);
                 of.waiting.lines.extend(newer.lines);
                 of.waiting.merged.extend(newer.merged);
-                of.not_before = Some(now + AGAIN);
-                of.looked_at_again(number, now + AGAIN, now)
+                let may_not = of.refused_since.is_some_and(|since| now - since >= REFUSED_FOR);
+                let again_at = now + if may_not { AFTER_A_REFUSAL } else { AGAIN };
+                of.not_before = Some(again_at);
+                (!may_not).then(|| of.looked_at_again(number, again_at, now))?
             }
         })
     }

@@ -48,10 +48,10 @@ pub use act::{Effect, Executed, Executor, Problem, plan};
 pub use app::{DeliveryAttempt, LoggedDelivery};
 pub use auth::{AppCredentials, AppName, AppSlug, Credentials};
 pub use budget::{
-    Answer, COUNTS_FOR, CreationClaim, CreationEnd, LATE, Ledger, MOST_PROMISED, Need, PointsClaim, Promise, Quota,
-    SharedBudget, Want,
+    BookingAnswer, BudgetClaim, BudgetUse, COUNTS_FOR, LATE, Ledger, MOST_PROMISED, Need, Promise, Quota, SharedBudget,
+    Want,
 };
-pub use cache::{CacheKey, CachedAnswer, MemoryCache, ResponseCache};
+pub use cache::MemoryCache;
 pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};
 pub use error::Error;
@@ -68,7 +68,8 @@ pub use observe::{
 };
 pub use pull_request::PullRequest;
 pub use reconcile::{
-    Failed, Folded, Looked, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary, fold_ended_runs,
+    Failed, Folded, Looked, LoopEntry, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary,
+    fold_ended_runs,
 };
 pub use recorded_loop::LoopReader;
 pub use repo::Repo;
@@ -78,4 +79,4 @@ pub use secret::Secret;
 pub use storage::StateArtifact;
 pub use transport::ApiUrl;
 pub use visitor::{SignIn, Visitor};
-pub use work_class::{Behind, Served, Urgency, WorkClass, serving};
+pub use work_class::{Served, WorkClass, serving};

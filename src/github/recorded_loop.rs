@@ -22,7 +22,7 @@ const MOST_ATTEMPTS: usize = 10;
 
 /// Reads loops for people who look at them. It writes nothing.
 pub struct LoopReader {
-    github: Github,
+    pub(crate) github: Github,
     reconcile: Reconcile,
     seal: Option<Seal>,
     /// Who may read what, as GitHub answered.
@@ -34,10 +34,6 @@ impl LoopReader {
     pub fn new(github: Github, seal: Option<Seal>) -> Self {
         let reconcile = Reconcile::new(github.clone()).sealing(seal.clone());
         Self { reconcile, github, seal, readers: TtlCache::default() }
-    }
-
-    pub const fn github(&self) -> &Github {
-        &self.github
     }
 
     /// The installation that may see a repository; none where there is none.

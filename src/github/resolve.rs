@@ -4,9 +4,8 @@
 use serde::Deserialize;
 
 use super::{
-    Client, Error,
+    Client, Error, Repo,
     error::OrAbsent as _,
-    path,
     webhook::Target,
     wire::{InStack, ObjectRef, Side, SideRepository, User, WireRun},
 };
@@ -48,61 +47,69 @@ impl Client {
         };
         Ok(match target {
             Target::PullRequest { repository, number } => of(repository, vec![*number]),
-            Target::Head { repository, sha } => of(repository, self.pull_requests_with_head(repository, *sha).await?),
-            Target::Base { repository, branch } => {
-                of(repository, self.open_pull_requests(repository, Some(branch)).await?)
+            Target::Head { repository, sha } => {
+                of(repository, self.repo(repository).pull_requests_with_head(*sha).await?)
             }
-            Target::Repository(repository) => of(repository, self.open_pull_requests(repository, None).await?),
+            Target::Base { repository, branch } => {
+                of(repository, self.repo(repository).open_pull_requests(Some(branch)).await?)
+            }
+            Target::Repository(repository) => of(repository, self.repo(repository).open_pull_requests(None).await?),
             // The answer to the queue names them: `Reconcile::merge_group`.
             Target::MergeGroup { .. } => Vec::new(),
             Target::Installation => {
                 let mut all = Vec::new();
                 for repository in self.repositories().await? {
-                    all.extend(of(&repository, self.open_pull_requests(&repository, None).await?));
+                    all.extend(of(&repository, self.repo(&repository).open_pull_requests(None).await?));
                 }
                 all
             }
         })
     }
 
+    /// The repositories this installation may see.
+    ///
+    /// # Errors
+    /// Every kind of [`Error`].
+    pub async fn repositories(&self) -> Result<Vec<RepoName>, Error> {
+        let found = self.list::<SideRepository>("/installation/repositories", MOST_PAGES).await?;
+        Ok(found.items.into_iter().filter_map(|repository| repository.full_name).collect())
+    }
+}
+
+impl Repo<'_> {
     /// The open pull requests whose head is this commit; several may be, from forks too.
     ///
     /// # Errors
     /// Every kind of [`Error`]; an unknown commit has none.
-    pub async fn pull_requests_with_head(&self, repository: &RepoName, head: Sha) -> Result<Vec<PrNumber>, Error> {
-        Ok(self.open_with_head(repository, head).await?.into_iter().map(|pull| pull.number).collect())
+    pub async fn pull_requests_with_head(&self, head: Sha) -> Result<Vec<PrNumber>, Error> {
+        Ok(self.open_with_head(head).await?.into_iter().map(|pull| pull.number).collect())
     }
 
     /// The open pull requests that have this commit, as GitHub lists them.
-    pub(super) async fn open_with_head(&self, repository: &RepoName, head: Sha) -> Result<Vec<ListedPull>, Error> {
-        let path = format!("{}/commits/{head}/pulls", path::repo(repository));
+    pub(super) async fn open_with_head(&self, head: Sha) -> Result<Vec<ListedPull>, Error> {
+        let path = self.path(format!("commits/{head}/pulls"));
         // 422 is the answer for a commit that is not there.
         let found = match self.list::<ListedPull>(&path, 3).await.or_absent() {
             Ok(found) => found.map(|listing| listing.items).unwrap_or_default(),
             Err(Error::Rejected { status: 422, .. }) => Vec::new(),
             Err(error) => return Err(error),
         };
-        let found = concerned(found, repository, head);
+        let found = concerned(found, self.name, head);
         if !found.is_empty() {
             return Ok(found);
         }
         // Of a commit that only a fork has, that list is empty, so those that changed lately are looked through.
-        let path = format!("{}/pulls?state=open&sort=updated&direction=desc", path::repo(repository));
+        let path = self.path("pulls?state=open&sort=updated&direction=desc");
         let lately = self.list::<ListedPull>(&path, LATELY_CHANGED).await?;
-        Ok(concerned(lately.items, repository, head))
+        Ok(concerned(lately.items, self.name, head))
     }
 
     /// The pull requests with this head that were closed or merged since a moment, among those that changed last.
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn ended_with_head(
-        &self,
-        repository: &RepoName,
-        head: Sha,
-        since: Timestamp,
-    ) -> Result<Vec<PrNumber>, Error> {
-        let path = format!("{}/pulls?state=closed&sort=updated&direction=desc", path::repo(repository));
+    pub async fn ended_with_head(&self, head: Sha, since: Timestamp) -> Result<Vec<PrNumber>, Error> {
+        let path = self.path("pulls?state=closed&sort=updated&direction=desc");
         let lately = self.list::<ListedPull>(&path, 1).await?.items.into_iter();
         let ended = lately.filter(|pull| pull.head.sha == head && pull.closed_at.is_some_and(|at| at >= since));
         Ok(ended.map(|pull| pull.number).collect())
@@ -113,8 +120,8 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn open_pull_requests(&self, repository: &RepoName, into: Option<&str>) -> Result<Vec<PrNumber>, Error> {
-        let pulls = self.open_pulls_by_update(repository).await?.items;
+    pub async fn open_pull_requests(&self, into: Option<&str>) -> Result<Vec<PrNumber>, Error> {
+        let pulls = self.open_pulls_by_update().await?.items;
         let governed = pulls.iter().filter(|pull| into.is_none_or(|branch| pull.governed_by() == branch));
         Ok(governed.map(|pull| pull.number).collect())
     }
@@ -123,8 +130,8 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn open_pulls_by_update(&self, repository: &RepoName) -> Result<Listing<ListedPull>, Error> {
-        let path = format!("{}/pulls?state=open&sort=updated&direction=desc", path::repo(repository));
+    pub async fn open_pulls_by_update(&self) -> Result<Listing<ListedPull>, Error> {
+        let path = self.path("pulls?state=open&sort=updated&direction=desc");
         self.list::<ListedPull>(&path, MOST_PAGES).await
     }
 
@@ -133,22 +140,9 @@ impl Client {
     ///
     /// # Errors
     /// Faults and rate limits.
-    pub async fn workflow_run_created_at(
-        &self,
-        repository: &RepoName,
-        run: WorkflowRunId,
-    ) -> Result<Option<Timestamp>, Error> {
-        let path = format!("{}/actions/runs/{run}", path::repo(repository));
+    pub async fn workflow_run_created_at(&self, run: WorkflowRunId) -> Result<Option<Timestamp>, Error> {
+        let path = self.path(format!("actions/runs/{run}"));
         Ok(self.get::<WireRun>(&path).await.or_refused()?.and_then(|run| run.created_at))
-    }
-
-    /// The repositories this installation may see.
-    ///
-    /// # Errors
-    /// Every kind of [`Error`].
-    pub async fn repositories(&self) -> Result<Vec<RepoName>, Error> {
-        let found = self.list::<SideRepository>("/installation/repositories", MOST_PAGES).await?;
-        Ok(found.items.into_iter().filter_map(|repository| repository.full_name).collect())
     }
 }
 
@@ -212,11 +206,12 @@ mod tests {
             .mount(&server)
             .await;
         let (client, repository) = (client(&server).await, "acme/widgets".parse().unwrap());
-        let found = client.pull_requests_with_head(&repository, HEAD.parse().unwrap()).await.unwrap();
+        let repo = client.repo(&repository);
+        let found = repo.pull_requests_with_head(HEAD.parse().unwrap()).await.unwrap();
         assert_eq!(found, [PrNumber::new(1), PrNumber::new(5)]);
-        let none = client.pull_requests_with_head(&repository, OTHER.parse().unwrap()).await.unwrap();
+        let none = repo.pull_requests_with_head(OTHER.parse().unwrap()).await.unwrap();
         assert_eq!(none, []);
-        let forked = client.pull_requests_with_head(&repository, FORKED.parse().unwrap()).await.unwrap();
+        let forked = repo.pull_requests_with_head(FORKED.parse().unwrap()).await.unwrap();
         assert_eq!(forked, [PrNumber::new(9)], "GitHub lists no pull request for a commit that only a fork has");
     }
 
@@ -240,8 +235,9 @@ mod tests {
             .mount(&server)
             .await;
         let (client, repository) = (client(&server).await, "acme/widgets".parse().unwrap());
-        let found = client.open_pull_requests(&repository, Some("release/1")).await.unwrap();
+        let repo = client.repo(&repository);
+        let found = repo.open_pull_requests(Some("release/1")).await.unwrap();
         assert_eq!(found, [PrNumber::new(7), PrNumber::new(8)]);
-        assert_eq!(client.open_pull_requests(&repository, None).await.unwrap().len(), 3);
+        assert_eq!(repo.open_pull_requests(None).await.unwrap().len(), 3);
     }
 }

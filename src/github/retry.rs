@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use chrono::TimeDelta;
 use http::StatusCode;
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::{Error, transport::Incoming};
 use loopgate_core::Timestamp;
@@ -111,17 +111,11 @@ fn retry_after(answer: &Incoming) -> Option<TimeDelta> {
 
 /// GitHub's own words, with the codes of a validation error: `Validation Failed: already_exists (name)`.
 fn message_of(answer: &Incoming) -> String {
-    #[derive(Deserialize)]
-    struct Answer {
-        message: Option<String>,
-        #[serde(default)]
-        errors: serde_json::Value,
-    }
-    let Ok(Answer { message, errors }) = serde_json::from_slice(&answer.body) else {
+    let Ok(said @ Value::Object(_)) = serde_json::from_slice(&answer.body) else {
         return answer.status.canonical_reason().unwrap_or("no message").to_owned();
     };
-    let mut text = message.unwrap_or_default();
-    for error in errors.as_array().into_iter().flatten().take(3) {
+    let mut text = said["message"].as_str().unwrap_or_default().to_owned();
+    for error in said["errors"].as_array().into_iter().flatten().take(3) {
         let part = |key: &str| error.get(key).and_then(|value| value.as_str()).unwrap_or_default();
         let detail = match error.as_str() {
             Some(detail) => detail.to_owned(),

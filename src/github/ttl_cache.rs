@@ -1,11 +1,9 @@
 //! Answers believed for a few minutes, in memory.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
+use parking_lot::Mutex;
 
 use super::{Client, Error, client::LOOK_AGAIN_AFTER};
 use loopgate_core::Timestamp;
@@ -17,10 +15,10 @@ const MOST: usize = 10_000;
 
 /// Remembers answers, each for [`LIFE`]; those that follow from a refusal in doubt for a moment.
 #[derive(Debug)]
-pub(crate) struct TtlCache<K, V>(Mutex<BTreeMap<K, Answer<V>>>);
+pub(crate) struct TtlCache<K, V>(Mutex<BTreeMap<K, CachedValue<V>>>);
 
 #[derive(Debug)]
-struct Answer<V> {
+struct CachedValue<V> {
     value: V,
     until: Timestamp,
     is_sure: bool,
@@ -38,7 +36,7 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     }
 
     fn find(&self, key: &K, now: Timestamp) -> Option<(V, bool)> {
-        let known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = self.0.lock();
         known.get(key).filter(|answer| now < answer.until).map(|answer| (answer.value.clone(), answer.is_sure))
     }
 
@@ -52,7 +50,7 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     }
 
     pub(crate) fn put(&self, key: K, value: V, now: Timestamp) {
-        self.insert(key, Answer { value, until: now + LIFE, is_sure: true });
+        self.insert(key, CachedValue { value, until: now + LIFE, is_sure: true });
     }
 
     /// The stored value, or what is asked now. What is no answer is asked for again.
@@ -81,11 +79,11 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     pub(crate) fn keep(&self, key: K, value: V, client: &Client, doubts: u64) {
         let is_sure = client.doubts() == doubts;
         let life = if is_sure { LIFE } else { LOOK_AGAIN_AFTER };
-        self.insert(key, Answer { value, until: client.now() + life, is_sure });
+        self.insert(key, CachedValue { value, until: client.now() + life, is_sure });
     }
 
-    fn insert(&self, key: K, answer: Answer<V>) {
-        put(&mut self.0.lock().unwrap_or_else(PoisonError::into_inner), key, answer);
+    fn insert(&self, key: K, answer: CachedValue<V>) {
+        put(&mut self.0.lock(), key, answer);
     }
 
     /// Changes what is known, or what stands for nothing known.
@@ -93,25 +91,25 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     where
         V: Default,
     {
-        let mut known = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.0.lock();
         let answer = known.remove(&key).filter(|answer| now < answer.until);
         let mut value = answer.map(|answer| answer.value).unwrap_or_default();
         let changed = change(&mut value);
-        put(&mut known, key, Answer { value, until: now + LIFE, is_sure: true });
+        put(&mut known, key, CachedValue { value, until: now + LIFE, is_sure: true });
         changed
     }
 
     pub(crate) fn remove(&self, key: &K) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).remove(key);
+        self.0.lock().remove(key);
     }
 
     /// Forgets all answers: something happened that may have changed any of them.
     pub(crate) fn clear(&self) {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).clear();
+        self.0.lock().clear();
     }
 }
 
-fn put<K: Ord, V>(known: &mut BTreeMap<K, Answer<V>>, key: K, answer: Answer<V>) {
+fn put<K: Ord, V>(known: &mut BTreeMap<K, CachedValue<V>>, key: K, answer: CachedValue<V>) {
     if known.len() >= MOST {
         known.clear();
     }

@@ -4,14 +4,12 @@
 //! Signing in costs two requests. Whenever rights are asked for, that is one, and one for each hundred repositories of
 //! each installation. A person's token is used for nothing else.
 
-use std::{
-    collections::BTreeSet,
-    sync::{PoisonError, RwLock},
-};
+use std::collections::BTreeSet;
 
 use bytes::Bytes;
 use chrono::TimeDelta;
 use http::{Method, StatusCode};
+use parking_lot::RwLock;
 use serde::Deserialize;
 use tokio::sync::OnceCell;
 use url::Url;
@@ -54,7 +52,7 @@ pub struct Visitor {
 }
 
 #[derive(Deserialize)]
-struct App {
+struct SignInApp {
     client_id: String,
 }
 
@@ -78,12 +76,12 @@ impl SignIn {
 
     /// Goes by this secret from now on.
     pub fn replace_secret(&self, secret: Secret) {
-        *self.secret.write().unwrap_or_else(PoisonError::into_inner) = secret;
+        *self.secret.write() = secret;
     }
 
     /// Asked once.
     async fn client_id(&self) -> Result<&str, Error> {
-        let ask = async || Ok::<_, Error>(self.github.client(None).fetch::<App>("/app").await?.client_id);
+        let ask = async || Ok::<_, Error>(self.github.client(None).fetch::<SignInApp>("/app").await?.client_id);
         self.client_id.get_or_try_init(ask).await.map(String::as_str)
     }
 
@@ -105,7 +103,7 @@ impl SignIn {
     /// When GitHub does not answer.
     pub async fn visitor(&self, code: &str, verifier: &str) -> Result<Option<Visitor>, Error> {
         let client_id = self.client_id().await?;
-        let secret = self.secret.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let secret = self.secret.read().clone();
         let asked = serde_json::json!({
             "client_id": client_id, "client_secret": secret.expose(), "code": code,
             "redirect_uri": self.callback, "code_verifier": verifier,

@@ -214,7 +214,7 @@ pub(super) struct Team {
 }
 
 /// The App that made a post.
-#[derive(Serialize, Deserialize)]
+#[derive(Debug, Serialize, Deserialize)]
 pub(super) struct App {
     pub id: AppId,
     pub slug: Option<String>,

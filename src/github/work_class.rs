@@ -25,53 +25,35 @@ loopgate_core::words! {
     }
 }
 
-/// The class of work under way. It only rises: a person may start to wait for work that began without one.
-#[derive(Debug, Clone)]
-pub struct Urgency(Arc<AtomicUsize>);
-
-impl Urgency {
-    pub fn class(&self) -> WorkClass {
-        WorkClass::ALL.get(self.0.load(Ordering::Relaxed)).copied().unwrap_or(WorkClass::Spread)
-    }
-
-    /// Somebody of this class waits for it too. All clones know.
-    pub fn raise(&self, to: WorkClass) {
-        self.0.fetch_min(to as usize, Ordering::Relaxed);
-    }
-}
-
-impl From<WorkClass> for Urgency {
-    fn from(class: WorkClass) -> Self {
-        Self(Arc::new(AtomicUsize::new(class as usize)))
-    }
-}
-
-/// Other targets of an installation, queued or under way, that a person or an author waits for: each needs its check runs
-/// before any pull request needs a comment. All clones share one number.
-#[derive(Debug, Clone, Default)]
-pub struct Behind(Arc<AtomicUsize>);
-
-impl Behind {
-    pub fn count(&self) -> usize {
-        self.0.load(Ordering::Relaxed)
-    }
-
-    pub fn set(&self, count: usize) {
-        self.0.store(count, Ordering::Relaxed);
-    }
-}
-
-/// The work that requests are made for.
+/// The work that requests are made for. Its class only rises: a person may start to wait for work that began without one.
+/// Clones share everything.
 #[derive(Debug, Clone)]
 pub struct Served {
-    pub urgency: Urgency,
-    pub behind: Behind,
+    class: Arc<AtomicUsize>,
+    /// Other targets of the installation, queued or under way, that a person or an author waits for: each needs its check
+    /// runs before any pull request needs a comment.
+    pub behind: Arc<AtomicUsize>,
+}
+
+impl Served {
+    pub fn new(class: WorkClass, behind: Arc<AtomicUsize>) -> Self {
+        Self { class: Arc::new(AtomicUsize::new(class as usize)), behind }
+    }
+
+    pub fn class(&self) -> WorkClass {
+        WorkClass::ALL.get(self.class.load(Ordering::Relaxed)).copied().unwrap_or(WorkClass::Spread)
+    }
+
+    /// Somebody of this class waits for it too.
+    pub fn raise(&self, to: WorkClass) {
+        self.class.fetch_min(to as usize, Ordering::Relaxed);
+    }
 }
 
 impl From<WorkClass> for Served {
     /// No work waits behind it.
     fn from(class: WorkClass) -> Self {
-        Self { urgency: class.into(), behind: Behind::default() }
+        Self::new(class, Arc::default())
     }
 }
 

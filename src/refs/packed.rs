@@ -8,11 +8,11 @@ use std::{
     collections::{BTreeMap, HashMap},
     future::Future,
     io::{Read as _, Write as _},
-    sync::{Mutex, PoisonError},
 };
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use flate2::{Compression, read::ZlibDecoder, write::ZlibEncoder};
+use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use super::{
@@ -69,7 +69,7 @@ impl<S> PackedObjects<S> {
     }
 
     fn known(&self, commit: Sha) -> Option<Version> {
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).get(&commit).cloned()
+        self.known.lock().get(&commit).cloned()
     }
 
     fn learn(&self, version: Version) -> Sha {
@@ -77,7 +77,7 @@ impl<S> PackedObjects<S> {
         let mut id = [0; 20];
         id.copy_from_slice(&digest[..20]);
         let id = Sha::from_bytes(id);
-        self.known.lock().unwrap_or_else(PoisonError::into_inner).insert(id, version);
+        self.known.lock().insert(id, version);
         id
     }
 }

@@ -7,12 +7,10 @@
 //!
 //! Accepted: putting back an older sealed state. It forgets attempts, it grants nothing.
 
-use std::{
-    fmt,
-    sync::{Arc, PoisonError, RwLock},
-};
+use std::{fmt, sync::Arc};
 
 use hmac::{Hmac, KeyInit, Mac};
+use parking_lot::RwLock;
 use serde_json::{Map, Value};
 use sha2::Sha256;
 
@@ -51,11 +49,8 @@ impl Seal {
 
     /// Goes by the keys of another seal from now on.
     pub fn replace(&self, other: &Self) {
-        *self.keys.write().unwrap_or_else(PoisonError::into_inner) = other.current();
-    }
-
-    fn current(&self) -> Vec<Hmac<Sha256>> {
-        self.keys.read().unwrap_or_else(PoisonError::into_inner).clone()
+        let keys = other.keys.read().clone();
+        *self.keys.write() = keys;
     }
 
     pub fn of(&self, repository: &RepoName, number: PrNumber) -> SealOf {
@@ -67,7 +62,7 @@ impl SealOf {
     /// Puts the seal on a document, in place of one that it may carry.
     pub(super) fn put_on(&self, document: &mut Map<String, Value>) {
         document.remove(FIELD);
-        let keys = self.seal.current();
+        let keys = self.seal.keys.read();
         let key = keys.first().expect("not empty: checked when derived");
         let seal = hex::encode(self.mac(key, document).finalize().into_bytes());
         document.insert(FIELD.to_owned(), seal.into());
@@ -79,7 +74,7 @@ impl SealOf {
         let Some(Value::String(claimed)) = take_off(document) else { return false };
         let mut seal = [0; 32];
         hex::decode_to_slice(&claimed, &mut seal).is_ok()
-            && self.seal.current().iter().any(|key| self.mac(key, document).verify_slice(&seal).is_ok())
+            && self.seal.keys.read().iter().any(|key| self.mac(key, document).verify_slice(&seal).is_ok())
     }
 
     fn mac(&self, key: &Hmac<Sha256>, document: &Map<String, Value>) -> Hmac<Sha256> {

@@ -19,13 +19,16 @@ mod lane;
 #[cfg(test)]
 mod tests;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::atomic::Ordering,
+};
 
 use chrono::TimeDelta;
 
 use self::lane::{Lane, Pass, State};
 use super::storage::{Arrival, Cursor, Key, Page, Pending, Seq};
-use crate::github::{Behind, Urgency, WorkClass, webhook::Target};
+use crate::github::{Served, WorkClass, webhook::Target};
 use loopgate_core::{InstallationId, Timestamp};
 
 /// After a page could not be read.
@@ -76,8 +79,7 @@ pub(super) struct Start {
     pub key: Key,
     /// The newest row known of it.
     pub newest: Seq,
-    pub urgency: Urgency,
-    pub behind: Behind,
+    pub served: Served,
 }
 
 /// How a job ended, as far as the queue is concerned.
@@ -139,12 +141,12 @@ impl DirtySet {
             let Some((installation, lane)) = ready.min_by_key(|(_, lane)| lane.last_turn[line]) else {
                 continue;
             };
-            let (target, newest, urgency) = lane.take(line, self.limits)?;
+            let (target, newest, served) = lane.take(line, self.limits)?;
             self.turns += 1;
             lane.last_turn[line] = self.turns;
             self.running += 1;
             let key = Key { installation: *installation, target };
-            return Some(Start { key, newest, urgency, behind: lane.behind.clone() });
+            return Some(Start { key, newest, served });
         }
         None
     }
@@ -278,7 +280,7 @@ impl DirtySet {
         let Some(lane) = self.lanes.get(&installation) else { return };
         let waiting = [WorkClass::Person, WorkClass::Author].map(|class| &lane.classes[class as usize]);
         let others = waiting.iter().map(|of_class| of_class.queue.len() + of_class.running).sum::<usize>();
-        lane.behind.set(others.saturating_sub(1));
+        lane.behind.store(others.saturating_sub(1), Ordering::Relaxed);
         let is_paused = lane.classes.iter().any(|class| class.paused_until.is_some());
         if lane.entries.is_empty() && lane.is_in_memory() && !is_paused {
             self.lanes.remove(&installation);

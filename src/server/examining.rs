@@ -6,10 +6,9 @@ use chrono::TimeDelta;
 use parking_lot::Mutex;
 use tokio::sync::Notify;
 
-use super::clock::Clock;
 use crate::{
     github::{
-        Github,
+        Clock, Github,
         doctor::{Expected, examine},
     },
     render::{Diagnosis, DoctorOutcome},

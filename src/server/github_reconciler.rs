@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::{Groups, LookOutcome, Overview, PullRequest, Reconciler, Standing, Unresolved};
+use super::{Groups, Overview, PullRequest, Reconciler, Unresolved};
 use crate::github::{
-    Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileRequest, Seen, Settled, Summary, webhook::OwnApp,
-    webhook::Target,
+    Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary,
+    webhook::OwnApp, webhook::Target,
 };
 
 /// Who we are, to distinguish our own events from others'.
@@ -18,15 +18,15 @@ pub async fn own_app(github: &Github) -> Result<OwnApp, Error> {
 }
 
 /// Looks at pull requests through [`Reconcile`].
-pub struct GithubReconciler<C> {
+pub struct GithubReconciler {
     github: Github,
     reconcile: Reconcile,
     groups: Groups,
-    clock: C,
+    clock: Arc<dyn Clock>,
 }
 
-impl<C: Clock + 'static> GithubReconciler<C> {
-    pub fn new(github: Github, clock: C) -> Self {
+impl GithubReconciler {
+    pub fn new(github: Github, clock: Arc<dyn Clock>) -> Self {
         let reconcile = Reconcile::new(github.clone()).staying();
         Self { github, reconcile, groups: Groups::default(), clock }
     }
@@ -37,12 +37,12 @@ impl<C: Clock + 'static> GithubReconciler<C> {
     }
 }
 
-impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
+impl Reconciler for GithubReconciler {
     async fn resolve(&self, work: &mut Unresolved) -> Result<Vec<PullRequest>, Failed> {
         let client = self.github.client(Some(work.installation));
         if matches!(work.target, Target::Installation | Target::Repository(_)) {
             // Members, teams, access or the organisation's defaults have changed.
-            self.reconcile.forget();
+            self.reconcile.observer.forget();
             client.ask_again();
         }
         let queued = self.groups.answer(&self.reconcile, work, self.clock.now()).await?;
@@ -50,7 +50,7 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
             return Ok(queued);
         }
         if let Target::Head { repository, .. } = &work.target
-            && self.reconcile.dormant().is_dormant(repository)
+            && self.reconcile.observer.dormant.is_dormant(repository)
         {
             return Ok(Vec::new());
         }
@@ -59,37 +59,25 @@ impl<C: Clock + 'static> Reconciler for GithubReconciler<C> {
     }
 
     fn overview(&self) -> Overview {
-        let dormant = self.reconcile.dormant().all(self.github.now());
-        Overview { dormant, effects_waiting: self.reconcile.effects_waiting() }
+        let (Reconcile { observer, executor, .. }, now) = (&self.reconcile, self.github.now());
+        Overview { dormant: observer.dormant.all(now), effects_waiting: executor.waiting(now) }
     }
 
     fn looked_heads(&self) -> Option<Arc<LookedHeads>> {
-        Some(self.reconcile.heads().clone())
+        Some(self.reconcile.heads.clone())
     }
 
-    async fn reconcile(&self, job: ReconcileRequest) -> Result<LookOutcome, Failed> {
+    async fn reconcile(&self, job: ReconcileRequest) -> Result<ReconcileOutcome, Failed> {
         let outcome = self.reconcile.run(&job, self.clock.now()).await?;
-        let awakened = self.reconcile.dormant().has_awakened(&job.repository);
-        let (standing, ended) = match outcome.result {
-            Settled::Decided(summary) => {
-                log(&summary);
-                (summary.open.map_or(Standing::Over, Standing::Open), summary.ended)
-            }
-            Settled::Dormant => {
-                tracing::info!("the base branch has no .github/loopgate.yml: nothing to do");
-                (Standing::Over, None)
-            }
-            Settled::ReadOnly => {
-                tracing::info!("the repository is archived: nothing may be written there");
-                (Standing::NotSaid, None)
-            }
+        match &outcome.result {
+            Settled::Decided(summary) => log(summary),
+            Settled::Dormant => tracing::info!("the base branch has no .github/loopgate.yml: nothing to do"),
+            Settled::ReadOnly => tracing::info!("the repository is archived: nothing may be written there"),
             Settled::Nothing => {
                 tracing::info!("there is nothing to loop over: the pull request is closed or gone");
-                (if outcome.seen == Seen::Ended { Standing::Over } else { Standing::NotSaid }, None)
             }
-        };
-        let (requeue, seen, above) = (outcome.revisit_at, outcome.seen, outcome.above);
-        Ok(LookOutcome { requeue, seen, standing, above, ended, awakened })
+        }
+        Ok(outcome)
     }
 
     async fn tell_given_up(&self, job: ReconcileRequest, times: u32) -> Result<(), Failed> {

@@ -19,14 +19,11 @@ use loopgate_core::{
 /// Groups remembered at most; beyond that the oldest commit ids go.
 const MOST: usize = 1_000;
 
-#[derive(Default)]
-pub(super) struct Groups(Mutex<BTreeMap<(RepoName, Sha), Remembered>>);
+/// A group, with the result that its pull requests keep.
+type KeptGroup = (MergeGroup, Option<QueueGroup>);
 
-struct Remembered {
-    group: MergeGroup,
-    /// The result that its pull requests keep.
-    result: Option<QueueGroup>,
-}
+#[derive(Default)]
+pub(super) struct Groups(Mutex<BTreeMap<(RepoName, Sha), KeptGroup>>);
 
 impl Groups {
     /// Answers the merge group that some work is about, if it is about one. Returns the pull requests that keep its result:
@@ -45,7 +42,7 @@ impl Groups {
         let key = (repository.clone(), group.head);
         let before = match answer {
             GroupAnswer::Dormant => known.remove(&key),
-            _ => known.insert(key, Remembered { group, result: result.clone() }),
+            _ => known.insert(key, (group, result.clone())),
         };
         while known.len() > MOST {
             known.pop_first();
@@ -54,7 +51,7 @@ impl Groups {
             let ended = result.filter(|result| result.result != GroupResult::Running);
             ended.map(|result| (result.result, result.failing.clone()))
         };
-        let is_news = ended(before.as_ref().and_then(|before| before.result.as_ref())) != ended(result.as_ref());
+        let is_news = ended(before.as_ref().and_then(|(_, result)| result.as_ref())) != ended(result.as_ref());
         if !is_news && !matches!(work.target, Target::MergeGroup { .. }) {
             return Ok(Vec::new());
         }
@@ -67,7 +64,7 @@ impl Groups {
             Target::MergeGroup { .. } => MergeGroup::of(Some(work.installation), &work.target, &work.hints),
             Target::Head { repository, sha } => {
                 let known = self.0.lock();
-                known.get(&(repository.clone(), *sha)).map(|known| known.group.clone())
+                known.get(&(repository.clone(), *sha)).map(|(group, _)| group.clone())
             }
             _ => None,
         }

@@ -9,14 +9,14 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures::future::BoxFuture;
 use tokio::{
     sync::{mpsc, oneshot},
     time::timeout,
 };
 
 use super::{Applied, Arrival, Change, Metrics, Store, Writer};
-use crate::github::{Answer, CreationClaim, CreationEnd, PointsClaim, SharedBudget};
-use loopgate_core::Timestamp;
+use crate::github::{BookingAnswer, BudgetClaim, SharedBudget};
 
 /// More changes than this do not share one transaction, so that the first of them is not kept waiting.
 const BATCH: usize = 512;
@@ -37,17 +37,13 @@ pub(super) struct Unavailable;
 #[derive(Debug, Clone)]
 pub(super) struct Inbox(mpsc::Sender<WriteRequest>);
 
-#[derive(Debug)]
-struct WriteRequest {
-    change: Change,
-    reply: oneshot::Sender<Result<Applied, Unavailable>>,
-}
+type WriteRequest = (Change, oneshot::Sender<Result<Applied, Unavailable>>);
 
 impl Inbox {
     /// Applies a change; durable when this returns.
     pub async fn apply(&self, change: Change) -> Result<Applied, Unavailable> {
         let (reply, answer) = oneshot::channel();
-        self.0.send(WriteRequest { change, reply }).await.map_err(|_| Unavailable)?;
+        self.0.send((change, reply)).await.map_err(|_| Unavailable)?;
         answer.await.unwrap_or(Err(Unavailable))
     }
 
@@ -61,29 +57,20 @@ impl Inbox {
 pub(super) struct Bookings(mpsc::WeakSender<WriteRequest>);
 
 impl SharedBudget for Bookings {
-    fn take_points(&self, claim: PointsClaim) -> Answer<'_, bool> {
+    fn book(&self, claim: BudgetClaim) -> BoxFuture<'_, Option<BookingAnswer>> {
         Box::pin(async move {
-            match Inbox(self.0.upgrade()?).apply(Change::TakePoints(claim)).await {
-                Ok(Applied::Points(is_granted)) => Some(is_granted),
+            match Inbox(self.0.upgrade()?).apply(Change::Book(claim)).await {
+                Ok(Applied::Booked(answer)) => Some(answer),
                 Ok(_) | Err(Unavailable) => None,
             }
         })
     }
 
-    fn create(&self, claim: CreationClaim) -> Answer<'_, Result<Timestamp, Timestamp>> {
-        Box::pin(async move {
-            match Inbox(self.0.upgrade()?).apply(Change::Create(claim)).await {
-                Ok(Applied::Created(answer)) => Some(answer),
-                Ok(_) | Err(Unavailable) => None,
-            }
-        })
-    }
-
-    fn creation_ended(&self, end: CreationEnd) {
+    fn note(&self, claim: BudgetClaim) {
         let (reply, _) = oneshot::channel();
         if let Some(inbox) = self.0.upgrade() {
             // Under so much load that this does not fit, it counts from the end of its booking.
-            let _ = inbox.try_send(WriteRequest { change: Change::CreationEnd(end), reply });
+            let _ = inbox.try_send((Change::Book(claim), reply));
         }
     }
 }
@@ -109,7 +96,7 @@ pub(super) fn open(
                     continue;
                 }
             }
-            let (changes, replies): (Vec<_>, Vec<_>) = batch.drain(..).map(|ask| (ask.change, ask.reply)).unzip();
+            let (changes, replies): (Vec<_>, Vec<_>) = batch.drain(..).unzip();
             let answers = match writer.apply(&changes).await {
                 Ok(applied) => {
                     metrics.inbox_commits.add(1);

@@ -12,7 +12,6 @@
 //! nothing of what a reconcile does: that is the [`Reconciler`] it is given.
 
 mod channel;
-mod clock;
 mod config;
 mod dashboard;
 mod dirty;
@@ -29,7 +28,6 @@ mod receive;
 mod reconciler;
 mod recovery;
 mod running;
-mod services;
 mod setup;
 mod signature;
 #[cfg(feature = "demo")]
@@ -38,6 +36,8 @@ mod storage;
 mod worker;
 
 // What the files of this room work with.
+use std::sync::Arc;
+
 use self::{
     dashboard::{Live, Visitors},
     dirty::{DirtySet, Ended, Start},
@@ -50,22 +50,33 @@ use self::{
     receive::Receiver,
     reconciler::Overview,
     recovery::RecoveryRequest,
-    services::Services,
     storage::{
         Applied, Arrival, Change, Counts, Delivery, DeliveryId, Store, TargetWork, TokenChange, Trouble, WorkEnd,
         Writer,
     },
     worker::{Mailbox, Rest, Shared, Worker},
 };
-pub use clock::Clock;
+use crate::github::{Clock, Github};
 pub use config::{DATA_DIR, ServerConfig, ServerConfigError};
 pub use dirty::Limits;
 pub use github_reconciler::{GithubReconciler, own_app};
 pub use operating::{GUARD, Replay, ResyncOf};
-pub use reconciler::{LookOutcome, PullRequest, Reconciler, Standing, Unresolved};
+pub use reconciler::{PullRequest, Reconciler, Unresolved};
 pub use running::{Running, Server, StartError, Stopped, stop_signal, survive_file_size_limit};
 pub use setup::{SetupPages, known_setup_token, setup_token};
 pub use signature::Signatures;
 #[cfg(feature = "demo")]
 pub use simulated::{SimulatedClock, serve_simulated, settle_simulated};
 pub use storage::{DeadLetter, Key, StoreError};
+
+/// What the parts of a running server share. Clones share everything; the storage's writer ends when the last of them is
+/// dropped.
+#[derive(Clone)]
+struct Services {
+    store: Store,
+    inbox: inbox::Inbox,
+    metrics: Arc<Metrics>,
+    clock: Arc<dyn Clock>,
+    /// The GitHub that pages and recovery ask; none in a server that only takes deliveries.
+    github: Option<Github>,
+}

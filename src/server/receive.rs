@@ -70,14 +70,15 @@ pub(super) enum Believed {
 }
 
 /// The outcome, which the status follows from, and the words to the sender.
-type Answer = (Received, Cow<'static, str>);
+type WebhookAnswer = (Received, Cow<'static, str>);
 
-const TOO_LARGE: Answer = (Received::TooLarge, Cow::Borrowed("the body is larger than 25 MB"));
+const TOO_LARGE: WebhookAnswer = (Received::TooLarge, Cow::Borrowed("the body is larger than 25 MB"));
 
 /// The sender's log shows it, and the delivery can be sent again.
-const NOT_AVAILABLE: Answer = (Received::Unavailable, Cow::Borrowed("cannot store the delivery now; send it again"));
+const NOT_AVAILABLE: WebhookAnswer =
+    (Received::Unavailable, Cow::Borrowed("cannot store the delivery now; send it again"));
 
-fn bad_request(text: impl Into<Cow<'static, str>>) -> Answer {
+fn bad_request(text: impl Into<Cow<'static, str>>) -> WebhookAnswer {
     (Received::BadRequest, text.into())
 }
 
@@ -133,7 +134,7 @@ impl Receiver {
 
     /// # Errors
     /// An answer from before the signature was found good, which counts against the address.
-    async fn receive(&self, address: IpAddr, request: Request) -> Result<Answer, Answer> {
+    async fn receive(&self, address: IpAddr, request: Request) -> Result<WebhookAnswer, WebhookAnswer> {
         let deadline = Instant::now() + ANSWER_WITHIN;
         let (parts, body) = request.into_parts();
         let length = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
@@ -182,7 +183,7 @@ impl Receiver {
         received
     }
 
-    async fn keep(&self, event: &str, delivery: &DeliveryId, body: &[u8], believed: Believed) -> Answer {
+    async fn keep(&self, event: &str, delivery: &DeliveryId, body: &[u8], believed: Believed) -> WebhookAnswer {
         let routed = webhook::route(event, body, &self.own.read(), self.services.clock.now());
         let routed = match (routed, believed) {
             (Ok(Routed::Work(work) | Routed::Check(work, _)), Believed::Place) => {
@@ -200,7 +201,7 @@ impl Receiver {
                 self.told(&work);
                 accept(work)
             }
-            Routed::Check(work, news) if self.concerns(&work, &news).await => accept(work),
+            Routed::Check(work, news) if self.concerns(&work, &news) => accept(work),
             Routed::Check(..) => {
                 return (Received::Irrelevant, Irrelevant::NotConfigured.as_str().into());
             }
@@ -231,13 +232,13 @@ impl Receiver {
     }
 
     /// Whether news of a check may change what was decided on its head, as far as is known.
-    async fn concerns(&self, work: &Work, news: &CheckNews) -> bool {
+    fn concerns(&self, work: &Work, news: &CheckNews) -> bool {
         let (Some(heads), [Target::Head { repository, sha }]) = (&self.heads, &*work.targets) else { return true };
-        heads.concerns(repository, *sha, news, self.services.clock.now()).await
+        heads.concerns(repository, *sha, news, self.services.clock.now())
     }
 }
 
-fn check_headers(headers: &HeaderMap, length: Option<usize>) -> Result<Headers<'_>, Answer> {
+fn check_headers(headers: &HeaderMap, length: Option<usize>) -> Result<Headers<'_>, WebhookAnswer> {
     if length.is_some_and(|length| length > LARGEST_BODY) {
         return Err(TOO_LARGE);
     }
@@ -263,7 +264,7 @@ fn check_headers(headers: &HeaderMap, length: Option<usize>) -> Result<Headers<'
 }
 
 /// The whole body in one piece.
-async fn read(body: Body, limit: usize) -> Result<Bytes, Answer> {
+async fn read(body: Body, limit: usize) -> Result<Bytes, WebhookAnswer> {
     match Limited::new(body, limit).collect().await {
         Ok(whole) => Ok(whole.to_bytes()),
         Err(error) if error.is::<LengthLimitError>() => Err(TOO_LARGE),

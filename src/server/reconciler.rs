@@ -3,11 +3,8 @@
 use std::{collections::BTreeMap, future::Future, sync::Arc};
 
 pub use crate::github::PullRequest;
-use crate::{
-    github::{DormantRepository, Failed, LookedHeads, ReconcileRequest, Seen, webhook::Target},
-    render::OpenLoop,
-};
-use loopgate_core::{InstallationId, PrNumber, Timestamp, metrics::RunLine, observed::Hint};
+use crate::github::{DormantRepository, Failed, LookedHeads, ReconcileOutcome, ReconcileRequest, webhook::Target};
+use loopgate_core::{InstallationId, observed::Hint};
 
 /// Looks at pull requests and makes what people see there what it should be. Level-triggered: a call asks for a look,
 /// and calling once too often changes nothing.
@@ -31,7 +28,7 @@ pub trait Reconciler: Send + Sync + 'static {
     }
 
     /// Observes one pull request, decides, and acts. Never called twice at once for one pull request.
-    fn reconcile(&self, job: ReconcileRequest) -> impl Future<Output = Result<LookOutcome, Failed>> + Send;
+    fn reconcile(&self, job: ReconcileRequest) -> impl Future<Output = Result<ReconcileOutcome, Failed>> + Send;
 
     /// Shows on the pull request that it was given up because the process did not survive looking at it so many
     /// `times`.
@@ -45,33 +42,6 @@ pub struct Overview {
     pub dormant: Vec<DormantRepository>,
     /// Effects that wait for their turn to be created, by kind.
     pub effects_waiting: BTreeMap<&'static str, u64>,
-}
-
-/// How a look ended well.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct LookOutcome {
-    /// When to look again if nothing happens before: an evidence timeout, a gate reminder. It survives a restart, and the
-    /// newest answer replaces the ones before it.
-    pub requeue: Option<Timestamp>,
-    pub seen: Seen,
-    pub standing: Standing,
-    /// The next layer of its stack, to be looked at now.
-    pub above: Option<PrNumber>,
-    /// What the run came to, if it ended now.
-    pub ended: Option<Box<RunLine>>,
-    /// The repository's configuration was found again: all its open pull requests are looked at.
-    pub awakened: bool,
-}
-
-/// How a pull request stands in the list of open loops after a look.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Standing {
-    Open(Box<OpenLoop>),
-    /// It has ended, or Loopgate is not switched on there.
-    Over,
-    /// As before.
-    #[default]
-    NotSaid,
 }
 
 /// A target that is not yet a pull request: a commit, a branch, a repository, an installation, a merge group.

@@ -12,12 +12,12 @@ use tokio::{
 use uuid::Uuid;
 
 use super::{
-    Admin, Change, Clock, DeadLetter, DirtySet, Doctor, Key, Limits, Live, Mailbox, Metrics, Readiness, Receiver,
-    Reconciler, RecoveryRequest, Rest, ServerConfig, ServerConfigError, Services, SetupPages, Shared, Store,
-    StoreError, Visitors, Worker, Writer, channel, dashboard, inbox, listener, pages, recovery::recover, storage,
+    Admin, Change, DeadLetter, DirtySet, Doctor, Key, Limits, Live, Mailbox, Metrics, Readiness, Receiver, Reconciler,
+    RecoveryRequest, Rest, ServerConfig, ServerConfigError, Services, SetupPages, Shared, Store, StoreError, Visitors,
+    Worker, Writer, channel, dashboard, inbox, listener, pages, recovery::recover, storage,
 };
 use crate::github::{
-    self, LoopReader, Secret, SignIn, SystemClock,
+    self, Clock, LoopReader, Secret, SignIn, SystemClock,
     doctor::Expected,
     registration::{Arrival, callback},
     webhook::OwnApp,
@@ -104,7 +104,7 @@ impl Server {
         let metrics = Arc::new(Metrics::default());
         let (announce, arrivals) = mpsc::channel(ARRIVALS);
         let (inbox, write) = inbox::open(writer, store.clone(), announce, metrics.clone());
-        let github = self.loops.as_ref().map(|loops| loops.github().clone());
+        let github = self.loops.as_ref().map(|loops| loops.github.clone());
         if let Some(github) = &github {
             github.share_budget(Arc::new(inbox.bookings()));
         }
@@ -205,7 +205,7 @@ fn visitors(
         tracing::warn!("the dashboard is not published: LOOPGATE_PUBLIC_URL has a path");
         return Ok(None);
     }
-    let sign_in = SignIn::new(loops.github().clone(), &config.github_web_url, callback(address), secret.clone())?;
+    let sign_in = SignIn::new(loops.github.clone(), &config.github_web_url, callback(address), secret.clone())?;
     Ok(Some(Visitors::new(sign_in, address.origin().ascii_serialization(), clock)))
 }
 

@@ -1,25 +1,25 @@
 //! The real server in front of a simulated GitHub on loopback, as the demo, the benches and the tests start it.
 
-use std::{future::Future, path::Path, pin::Pin, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc, time::Duration};
+
+use futures::future::BoxFuture;
 
 use loopgate_core::Timestamp;
 use loopgate_simulator::Simulator;
 
-use super::{Clock, GithubReconciler, Running, Server, ServerConfig, StartError, own_app};
-use crate::github::{self, ApiUrl, AppCredentials, Credentials, Github, LoopReader, Setup};
+use super::{GithubReconciler, Running, Server, ServerConfig, StartError, own_app};
+use crate::github::{ApiUrl, AppCredentials, Clock, Credentials, Github, LoopReader, Setup};
 
 /// The simulator's time, which goes on with what people do. The server reads it every few milliseconds while it waits.
 #[derive(Clone)]
 pub struct SimulatedClock(pub loopgate_simulator::Clock);
 
-impl github::Clock for SimulatedClock {
+impl Clock for SimulatedClock {
     fn now(&self) -> Timestamp {
         self.0.now()
     }
-}
 
-impl Clock for SimulatedClock {
-    fn sleep_until(&self, until: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+    fn sleep_until(&self, until: Timestamp) -> BoxFuture<'_, ()> {
         Box::pin(async move {
             while self.0.now() < until {
                 tokio::time::sleep(Duration::from_millis(10)).await;
@@ -36,7 +36,7 @@ impl Clock for SimulatedClock {
 pub async fn serve_simulated(
     simulator: &Simulator,
     data: &Path,
-    clock: impl Clock + Clone,
+    clock: impl Clock,
     setup: Setup,
     adjust: impl FnOnce(&mut Server, &Github),
 ) -> Result<Running, StartError> {
@@ -51,13 +51,14 @@ pub async fn serve_simulated(
         _ => None,
     })?;
     let credentials = AppCredentials::new(config.app_id.clone(), &config.private_key)?;
-    let setup = Setup { clock: Arc::new(clock.clone()), ..setup };
+    let clock: Arc<dyn Clock> = Arc::new(clock);
+    let setup = Setup { clock: clock.clone(), ..setup };
     let client = Github::new(ApiUrl::parse(&simulator.url())?, Credentials::App(credentials), setup)?;
     let own = own_app(&client).await?;
     let seal = config.state_seal();
     let reconciler = GithubReconciler::new(client.clone(), clock.clone()).with(|it| it.sealing(seal.clone()));
     let loops = Some(LoopReader::new(client.clone(), seal));
-    let mut server = Server { clock: Arc::new(clock), loops, ..Server::new(config, own) };
+    let mut server = Server { clock, loops, ..Server::new(config, own) };
     adjust(&mut server, &client);
     let running = server.start(reconciler).await?;
     simulator.set_webhook_url(&format!("http://{}/webhook", running.public_address()));

@@ -16,11 +16,14 @@ use tokio::{
 use tracing::Instrument;
 
 use super::{
-    Applied, Arrival, Change, DirtySet, Ended, Key, LookOutcome, PullRequest, Reconciler, Services, Start, TargetWork,
-    Trouble, Unresolved, WorkEnd,
+    Applied, Arrival, Change, DirtySet, Ended, Key, PullRequest, Reconciler, Services, Start, TargetWork, Trouble,
+    Unresolved, WorkEnd,
 };
 use crate::{
-    github::{Failed, HeardOfHead, LookedHeads, ReconcileRequest, Served, WorkClass, fenced, serving, webhook::Target},
+    github::{
+        Failed, HeardOfHead, LookedHeads, ReconcileOutcome, ReconcileRequest, WorkClass, fenced, serving,
+        webhook::Target,
+    },
     refs::Retry,
 };
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
@@ -295,11 +298,7 @@ impl<R: Reconciler> Shared<R> {
         }
     }
 
-    async fn work(
-        &self,
-        Start { key, newest, urgency, behind }: &Start,
-        loaded: TargetWork,
-    ) -> (Ended, Option<Timestamp>) {
+    async fn work(&self, Start { key, newest, served }: &Start, loaded: TargetWork) -> (Ended, Option<Timestamp>) {
         let Services { store, inbox, clock, .. } = &self.services;
         // Work that was under way when the process died may have killed it. Such work runs one at a time, so that the
         // next death has one suspect.
@@ -320,9 +319,8 @@ impl<R: Reconciler> Shared<R> {
             let failing_since = loaded.failing_since.unwrap_or(now);
             self.given_up(Trouble { failures: loaded.failures, failing_since, reason, retry_at: now }, &loaded)
         } else {
-            let class = urgency.class();
-            let served = Served { urgency: urgency.clone(), behind: behind.clone() };
-            match fenced(Some(fence.clone()), serving(served, self.call(key, class, &loaded))).await {
+            let call = self.call(key, served.class(), &loaded);
+            match fenced(Some(fence.clone()), serving(served.clone(), call)).await {
                 Ok(how) => (how, Ended::Done(covered.up_to)),
                 Err(failed) => self.failed(failed, &loaded),
             }
@@ -332,12 +330,12 @@ impl<R: Reconciler> Shared<R> {
         let mut also = Vec::new();
         let mut wakeup = None;
         if let (WorkEnd::Done(outcome), Some(repository)) = (&how, key.target.repository()) {
-            wakeup = outcome.requeue;
+            wakeup = outcome.revisit_at;
             also.extend(outcome.above.map(|above| pull_key(key.installation, repository.clone(), above)));
             let whole = Key { installation: key.installation, target: Target::Repository(repository.clone()) };
             also.extend(outcome.awakened.then_some(whole));
         }
-        let change = Change::Settle { key: key.clone(), covered, how, now: clock.now() };
+        let change = Change::Settle { key: key.clone(), covered, how: Box::new(how), now: clock.now() };
         let ended = match inbox.apply(change).await {
             Ok(_) => ended,
             Err(_) => Ended::Retry(clock.now() + STORAGE_PAUSE),
@@ -367,7 +365,7 @@ impl<R: Reconciler> Shared<R> {
             if let Some(line) = &outcome.ended {
                 self.services.metrics.runs.add(line);
             }
-            tracing::info!(again = outcome.requeue.map(tracing::field::display), "reconciled");
+            tracing::info!(again = outcome.revisit_at.map(tracing::field::display), "reconciled");
             return Ok(WorkEnd::Done(outcome));
         }
         let class = match target {
@@ -419,7 +417,7 @@ impl<R: Reconciler> Shared<R> {
             Retry::Paced(at) => again(loaded.failures, at.max(now + FIRST_PAUSE)),
             Retry::OnEvent => {
                 tracing::info!(reason, "nothing is asked until an event says otherwise");
-                (WorkEnd::Done(LookOutcome::default()), Ended::Done(loaded.covered.up_to))
+                (WorkEnd::Done(ReconcileOutcome::default()), Ended::Done(loaded.covered.up_to))
             }
             Retry::WhenAnswered if now - failing_since < LONGEST_OUTAGE => {
                 let pause = (now - failing_since).clamp(FIRST_PAUSE, OUTAGE_PAUSE);

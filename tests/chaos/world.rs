@@ -15,7 +15,7 @@ use http_body_util::Full;
 use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use loopgate::{
     github::{self, Patience, Setup},
-    server::{self, GUARD, Running, serve_simulated},
+    server::{GUARD, Running, serve_simulated},
 };
 use loopgate_core::Timestamp;
 use loopgate_simulator::{Clock, Config, Simulator};
@@ -33,9 +33,7 @@ impl github::Clock for Time {
     fn now(&self) -> Timestamp {
         self.clock.now()
     }
-}
 
-impl server::Clock for Time {
     fn sleep_until(&self, until: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         Box::pin(async move {
             let mut moved = self.moved.subscribe();

@@ -87,7 +87,7 @@ async fn a_first_look_costs_sixteen_reads_and_an_unchanged_one_ten_that_are_free
     let observer = Observer::new(bench.github.clone());
     bench.github.identity(&bench.client()).await.unwrap();
     let seen = Hint::HeadSeen { sha: bench.sim.pull_request(&pr).unwrap().head_sha, at: bench.now() };
-    bench.client().open_pull_requests(&bench.repo, None).await.unwrap();
+    bench.client().repo(&bench.repo).open_pull_requests(None).await.unwrap();
     bench.sim.forget_requests();
     bench.observe_with(&observer, &pr, vec![seen.clone()], None).await.unwrap().unwrap();
     // Reading the state ref comes on top, here and below.
@@ -185,7 +185,7 @@ async fn a_fork_is_observed_like_a_branch() {
     let observed = bench.observe(&observer, &pr).await.unwrap().unwrap();
     assert_eq!(observed.snapshot.pull_request.head.repository.as_ref().unwrap().owner(), "dave");
     assert_eq!(observed.snapshot.files.known()[0].path, "src/auth/token.rs");
-    assert_eq!(bench.client().pull_requests_with_head(&bench.repo, head).await.unwrap(), [pr.number]);
+    assert_eq!(bench.client().repo(&bench.repo).pull_requests_with_head(head).await.unwrap(), [pr.number]);
 }
 
 #[tokio::test]

@@ -126,7 +126,7 @@ async fn a_first_turn_costs_seventeen_reads() {
     security_team(&bench.sim, &bench);
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
     bench.github.identity(&bench.client()).await.unwrap();
-    bench.client().open_pull_requests(&bench.repo, None).await.unwrap();
+    bench.client().repo(&bench.repo).open_pull_requests(None).await.unwrap();
     bench.sim.forget_requests();
     bench.run(&Reconcile::new(bench.github.clone()), &pr).await;
     let counts = bench.sim.request_counts();

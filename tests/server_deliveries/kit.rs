@@ -15,11 +15,9 @@ use std::{
 use chrono::TimeDelta;
 use hmac::{Hmac, KeyInit, Mac};
 use loopgate::{
-    github::{self, Failed, ReconcileRequest, webhook::OwnApp},
+    github::{self, Failed, ReconcileOutcome, ReconcileRequest, webhook::OwnApp},
     refs::Retry,
-    server::{
-        Clock, Limits, LookOutcome, PullRequest, Reconciler, Running, Server, ServerConfig, StartError, Unresolved,
-    },
+    server::{Limits, PullRequest, Reconciler, Running, Server, ServerConfig, StartError, Unresolved},
 };
 use loopgate_core::{AppId, PrNumber, Timestamp, observed::Hint};
 use sha2::Sha256;
@@ -50,9 +48,7 @@ impl github::Clock for StillClock {
     fn now(&self) -> Timestamp {
         *self.0.borrow()
     }
-}
 
-impl Clock for StillClock {
     fn sleep_until(&self, until: Timestamp) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
         let mut now = self.0.subscribe();
         Box::pin(async move {
@@ -118,7 +114,7 @@ impl Reconciler for Fake {
             .collect())
     }
 
-    async fn reconcile(&self, job: ReconcileRequest) -> Result<LookOutcome, Failed> {
+    async fn reconcile(&self, job: ReconcileRequest) -> Result<ReconcileOutcome, Failed> {
         let (installation, number) = (job.installation.map_or(0, |it| it.get()), job.number.get());
         {
             let mut running = self.notes.running.lock().unwrap();
@@ -141,7 +137,7 @@ impl Reconciler for Fake {
             Some(answers) => answers[0].clone(),
             None => Ok(None),
         };
-        answer.map(|requeue| LookOutcome { requeue, ..LookOutcome::default() })
+        answer.map(|revisit_at| ReconcileOutcome { revisit_at, ..ReconcileOutcome::default() })
     }
 
     async fn tell_given_up(&self, job: ReconcileRequest, times: u32) -> Result<(), Failed> {

@@ -3,13 +3,11 @@
 //! gone is forgotten, and made again by the next look; a fault or a rate limit ends it, since the
 //! next effect would meet the same.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
 use http::Method;
+use parking_lot::Mutex;
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::{Value, json};
 
@@ -24,7 +22,7 @@ use crate::{
         path,
         retry::Repeat,
         ttl_cache::TtlCache,
-        wire::{App, Branch, Repository, User},
+        wire::{App, Branch, Repository},
     },
     render::Dispatch,
 };
@@ -54,7 +52,7 @@ pub struct Executor {
     /// channels, and whatever of these or of reviewers was refused.
     answers: TtlCache<String, Did>,
     label_creation: tokio::sync::Mutex<()>,
-    channels: Channels,
+    pub(in crate::github) channels: Channels,
     /// When each comment was posted in the last hour, by its marker, and when a post was found gone, by none: what people
     /// delete comes back, but not for ever.
     posted: Mutex<BTreeMap<(Pull, String), Vec<Timestamp>>>,
@@ -103,11 +101,6 @@ enum Did {
 }
 
 impl Executor {
-    /// With channels beside the pull request.
-    pub fn calling(self, channels: Channels) -> Self {
-        Self { channels, ..self }
-    }
-
     /// Carries the effects out one after the other.
     ///
     /// # Errors
@@ -169,7 +162,7 @@ impl Executor {
                 }
             }
         }
-        let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.waiting.lock();
         match executed.again_at.filter(|_| !waiting.is_empty()) {
             None => drop(all.remove(&surface.pull())),
             Some(at) => drop(all.insert(surface.pull(), (at, waiting))),
@@ -179,7 +172,7 @@ impl Executor {
 
     /// Effects that wait for their turn to be created, by kind. What did not come at its turn is another process's.
     pub fn waiting(&self, now: Timestamp) -> ByKind {
-        let mut all = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.waiting.lock();
         all.retain(|_, (at, _)| *at + LATE > now);
         let mut sums = BTreeMap::from(KINDS.map(|kind| (kind, 0)));
         for (kind, count) in all.values().flat_map(|(_, waiting)| waiting) {
@@ -202,7 +195,7 @@ impl Executor {
         if let Some(id) = created["id"].as_u64() {
             place.repo.created(&path, id, created);
         }
-        self.posted.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(now);
+        self.posted.lock().entry(key).or_default().push(now);
         Ok(())
     }
 
@@ -211,14 +204,14 @@ impl Executor {
     fn may_remake(&self, surface: &ObservedSurface, now: Timestamp) -> bool {
         let key = (surface.pull(), String::new());
         let may = self.lately(&key, now) < MOST_REMADE;
-        self.posted.lock().unwrap_or_else(PoisonError::into_inner).entry(key).or_default().push(now);
+        self.posted.lock().entry(key).or_default().push(now);
         may
     }
 
     /// How often it was so within the last hour.
     fn lately(&self, key: &(Pull, String), now: Timestamp) -> usize {
         let is_young = |at: &Timestamp| now - *at < POSTED_WITHIN;
-        let mut posted = self.posted.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut posted = self.posted.lock();
         posted.retain(|_, times| {
             times.retain(is_young);
             !times.is_empty()
@@ -514,17 +507,12 @@ impl Place<'_> {
 
     /// The id of our reaction of this kind.
     async fn own_reaction(&self, to: Reacted, kind: ReactionKind) -> Result<Option<u64>, Error> {
-        #[derive(Deserialize)]
-        struct Reaction {
-            id: u64,
-            user: Option<User>,
-        }
         let Some(us) = self.surface.us else { return Ok(None) };
         let content = path::escape(kind.as_str());
         let path = self.repo.path(format!("{}?content={content}", reactions(to)));
-        let given = self.repo.list::<Reaction>(&path, 3).await?;
-        let is_ours = |reaction: &&Reaction| reaction.user.as_ref().is_some_and(|user: &User| user.id == us);
-        Ok(given.items.iter().find(is_ours).map(|reaction| reaction.id))
+        let given = self.repo.list::<Value>(&path, 3).await?;
+        let own = given.items.iter().find(|reaction| reaction["user"]["id"] == us.get());
+        Ok(own.and_then(|reaction| reaction["id"].as_u64()))
     }
 }
 

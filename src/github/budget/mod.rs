@@ -158,52 +158,36 @@ impl Budget {
     }
 }
 
-/// Points of a request that a process wants to send.
+/// What a process books of an installation's limits, among what all processes take of them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct PointsClaim {
+pub struct BudgetClaim {
     pub installation: InstallationId,
-    pub points: u32,
-    /// At most so many may be used within a minute; less than `points` is nothing.
-    pub most: u32,
     pub now: Timestamp,
-    /// How long after they were booked GitHub may count them.
-    pub takes: TimeDelta,
+    pub what: BudgetUse,
 }
 
-/// Something that a process wants to create.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CreationClaim {
-    pub installation: InstallationId,
-    /// None: it waits for nothing.
-    pub want: Option<Want>,
-    pub now: Timestamp,
-    /// How long after it was booked GitHub may count it.
-    pub takes: TimeDelta,
+pub enum BudgetUse {
+    /// Points of a request. At most `most` may be used within a minute; less than `points` is nothing. GitHub may count
+    /// them until `takes` after they were booked.
+    Points { points: u32, most: u32, takes: TimeDelta },
+    /// Something to create, which GitHub may count until `takes` after it was booked. Without a `want` it waits for
+    /// nothing.
+    Creation { want: Option<Want>, takes: TimeDelta },
+    /// A creation that was booked until then is answered: GitHub counted it before now.
+    CreationEnd { booked_until: Timestamp },
 }
 
-/// A creation that was booked and is over.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct CreationEnd {
-    pub installation: InstallationId,
-    /// Until when it was booked, as [`SharedBudget::create`] answers.
-    pub booked_until: Timestamp,
-    /// GitHub counted it before that.
-    pub answered_at: Timestamp,
-}
-
-/// An answer of the place in which all book; none if it cannot be reached: then each process counts for itself.
-pub type Answer<'a, T> = BoxFuture<'a, Option<T>>;
+/// Until when a claim is booked; else when to ask again. For a creation a turn is kept until then.
+pub type BookingAnswer = Result<Timestamp, Timestamp>;
 
 /// Where the processes of one App book what they take.
 pub trait SharedBudget: Send + Sync {
-    /// Whether the points may be used.
-    fn take_points(&self, claim: PointsClaim) -> Answer<'_, bool>;
+    /// None if the place cannot be reached: then each process counts for itself.
+    fn book(&self, claim: BudgetClaim) -> BoxFuture<'_, Option<BookingAnswer>>;
 
-    /// Until when it is booked; else when to ask again, for which a turn is kept.
-    fn create(&self, claim: CreationClaim) -> Answer<'_, Result<Timestamp, Timestamp>>;
-
-    /// Notes when a creation was answered, soon. Without this it counts from the end of its booking.
-    fn creation_ended(&self, end: CreationEnd);
+    /// Books without an answer, soon. Without the end of a creation it counts from the end of its booking.
+    fn note(&self, claim: BudgetClaim);
 }
 
 #[cfg(test)]

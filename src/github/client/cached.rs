@@ -30,7 +30,7 @@ impl Client {
         let answer = self.read(&request).await?.or_redirected(path)?;
         let link = answer.header("link").map(str::to_owned);
         if let (304, Some((known_link, body))) = (answer.status.as_u16(), known) {
-            self.shared.hub.meter.counts().usage.not_modified += 1;
+            self.shared.hub.health.counts.lock().usage.not_modified += 1;
             return Ok(Page { links: link.or_else(|| known_link.clone()), content: parse(path, body)? });
         }
         let content = parse(path, &answer.body)?;

@@ -3,8 +3,6 @@
 //! Job logs and archives are behind a redirect to a link that lives a minute, which is followed by hand and read to its end
 //! in bounded memory. Their store gets no token, and is never named.
 
-use std::sync::PoisonError;
-
 use bytes::Bytes;
 use http::Method;
 
@@ -52,10 +50,10 @@ impl Client {
             if request.method != Method::GET {
                 fence::check(path).await?;
             }
-            hub.meter.sent(&request.method);
+            hub.health.sent(&request.method);
             let outcome = hub.transport.send(&address, request, token.as_ref()).await;
             if let Ok(answer) = &outcome {
-                self.shared.budget().told(&answer.headers);
+                self.shared.budget.lock().told(&answer.headers);
             }
             let failed = match outcome {
                 Ok(answer) if answer.is_redirect() => {
@@ -94,22 +92,21 @@ impl Client {
                 return Err(failed);
             }
             tracing::debug!(path, error = %failed, "asking again");
-            self.shared.budget().repeats(points(request), self.now());
+            self.shared.budget.lock().repeats(points(request), self.now());
             tokio::time::sleep(hub.setup.patience.pause_before(retries)).await;
             retries += 1;
         }
     }
 
     fn judge(&self, path: &str, answer: &Incoming) -> RetryDecision {
-        self.shared.hub.health.answered(answer, self.now());
-        self.shared.hub.meter.answered(served().urgency.class(), answer.status);
-        let mut limit = self.shared.limit.lock().unwrap_or_else(PoisonError::into_inner);
+        self.shared.hub.health.answered(answer, served().class(), self.now());
+        let mut limit = self.shared.limit.lock();
         let verdict = judge(path, answer, limit.strikes, self.now());
         match &verdict {
             RetryDecision::Failed(Error::RateLimited { until }) => {
                 *limit = Limit { until: Some(*until), strikes: limit.strikes + 1 };
                 // The hour's requests are not used up: it was a secondary limit, so those are kept here.
-                let mut budget = self.shared.budget();
+                let mut budget = self.shared.budget.lock();
                 if budget.quota(self.now()).is_none_or(|quota| quota.remaining > 0) {
                     budget.has_points_limit = true;
                 }
@@ -218,7 +215,7 @@ impl Client {
             if !self.shared.hub.transport.may_be_followed(&address) {
                 return Err(unreadable(path, "a redirect to an address that is not https"));
             }
-            self.shared.hub.meter.sent(&Method::GET);
+            self.shared.hub.health.sent(&Method::GET);
             match self.shared.hub.transport.stream_elsewhere((&address, path), &mut each).await? {
                 (status, _) if status.is_success() => return Ok(()),
                 (status, Some(next)) if status.is_redirection() => address = next,

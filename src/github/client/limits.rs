@@ -1,6 +1,6 @@
 //! What may be sent now: points of a minute, creations, places of those who wait, and a limit that was met.
 
-use std::{sync::PoisonError, time::Duration};
+use std::{sync::atomic::Ordering, time::Duration};
 
 use chrono::TimeDelta;
 use http::Method;
@@ -8,11 +8,11 @@ use http::Method;
 use super::{Client, Shared};
 use crate::github::{
     Error,
-    budget::{CreationClaim, CreationEnd, Held, Need, Place, PointsClaim, READ, SharedBudget, WRITE, Want, points_of},
+    budget::{BudgetClaim, BudgetUse, Held, Need, Place, READ, WRITE, Want, points_of},
     transport::{GRAPHQL, Outgoing},
-    work_class::{Served, WorkClass, served},
+    work_class::{WorkClass, served},
 };
-use loopgate_core::{InstallationId, Sha, Timestamp};
+use loopgate_core::{Sha, Timestamp};
 
 /// How often a request asks whether there are points for it.
 const POINTS_PAUSE: Duration = Duration::from_millis(100);
@@ -37,10 +37,10 @@ impl Client {
     /// # Errors
     /// [`Error::Paced`] when it may not go yet.
     pub(crate) async fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>, Error> {
-        let Served { urgency, behind } = served();
-        let booked = self.booked(Some(Want { head, need, behind: behind.count() })).await;
-        booked.map_err(|until| {
-            self.shared.hub.meter.counts().deferred[urgency.class() as usize] += 1;
+        let served = served();
+        let behind = served.behind.load(Ordering::Relaxed);
+        self.booked(Some(Want { head, need, behind })).await.map_err(|until| {
+            self.shared.hub.health.counts.lock().deferred[served.class() as usize] += 1;
             Error::Paced { until }
         })
     }
@@ -48,39 +48,34 @@ impl Client {
     /// Books a creation among those of all processes, or where that cannot be among our own. Without a `want` it waits for
     /// nothing.
     pub(crate) async fn booked(&self, want: Option<Want>) -> Result<Booked<'_>, Timestamp> {
-        let now = self.now();
-        if let Some((others, installation)) = self.others()
-            && let Some(answer) = others.create(CreationClaim { installation, want, now, takes: CREATION_TAKES }).await
+        let claimed = BudgetUse::Creation { want, takes: CREATION_TAKES };
+        if let Some((others, claim)) = self.shared.claim(claimed)
+            && let Some(answer) = others.book(claim).await
         {
             return Ok(Booked { shared: &self.shared, what: Booking::WithOthers { until: answer? } });
         }
-        self.shared.budget().creates.book(want.as_ref(), now)?;
+        self.shared.budget.lock().creates.book(want.as_ref(), self.now())?;
         Ok(Booked { shared: &self.shared, what: Booking::Creation })
-    }
-
-    /// Where other processes book what they take of the same limits.
-    fn others(&self) -> Option<(&dyn SharedBudget, InstallationId)> {
-        Some((&**self.shared.hub.shared_budget.get()?, self.shared.installation?))
     }
 
     /// Books the points of a request among those that all processes share. Returns whether there are enough.
     pub(super) async fn has_points(&self, class: WorkClass, points: u32) -> bool {
-        let Some((others, installation)) = self.others().filter(|_| self.shared.budget().has_points_limit) else {
-            return true;
-        };
-        let claim = PointsClaim { installation, points, most: points_of(class), now: self.now(), takes: POINTS_TAKE };
-        others.take_points(claim).await.unwrap_or(true)
+        let claimed = BudgetUse::Points { points, most: points_of(class), takes: POINTS_TAKE };
+        match self.shared.claim(claimed).filter(|_| self.shared.budget.lock().has_points_limit) {
+            Some((others, claim)) => others.book(claim).await.is_none_or(|booked| booked.is_ok()),
+            None => true,
+        }
     }
 
     /// Waits until the budget has room for a request.
     pub(super) async fn admit(&self, request: &Outgoing<'_>) -> Result<Booked<'_>, Error> {
-        let urgency = served().urgency;
+        let served = served();
         let points = points(request);
         let mut waiting: Option<Waiting<'_>> = None;
         loop {
-            let class = urgency.class();
+            let class = served.class();
             let place = waiting.as_ref().map(|waiting| waiting.place);
-            let asked = self.shared.budget().ask(class, place, points, self.now());
+            let asked = self.shared.budget.lock().ask(class, place, points, self.now());
             let pause = match asked {
                 Ok(()) => {
                     let mut booked = Booked { shared: &self.shared, what: Booking::Points(points) };
@@ -91,7 +86,7 @@ impl Client {
                     POINTS_OF_OTHERS_PAUSE
                 }
                 Err(Held::ForPeople { until }) => {
-                    self.shared.hub.meter.counts().deferred[class as usize] += 1;
+                    self.shared.hub.health.counts.lock().deferred[class as usize] += 1;
                     return Err(Error::KeptForPeople { until });
                 }
                 Err(Held::Points) => POINTS_PAUSE,
@@ -107,7 +102,7 @@ impl Client {
     }
 
     pub(super) fn respect_limit(&self) -> Result<(), Error> {
-        let limit = self.shared.limit.lock().unwrap_or_else(PoisonError::into_inner);
+        let limit = self.shared.limit.lock();
         match limit.until {
             Some(until) if self.now() < until => Err(Error::RateLimited { until }),
             _ => Ok(()),
@@ -134,16 +129,14 @@ enum Booking {
 
 impl Drop for Booked<'_> {
     fn drop(&mut self) {
-        let (mut budget, now) = (self.shared.budget(), self.shared.hub.setup.clock.now());
+        let (mut budget, now) = (self.shared.budget.lock(), self.shared.hub.setup.clock.now());
         match self.what {
             Booking::Points(points) => budget.answered(points, now),
             Booking::Creation => budget.creates.answered(now),
             Booking::WithOthers { until } => {
                 drop(budget);
-                if let (Some(others), Some(installation)) =
-                    (self.shared.hub.shared_budget.get(), self.shared.installation)
-                {
-                    others.creation_ended(CreationEnd { installation, booked_until: until, answered_at: now });
+                if let Some((others, claim)) = self.shared.claim(BudgetUse::CreationEnd { booked_until: until }) {
+                    others.note(BudgetClaim { now, ..claim });
                 }
             }
             Booking::Unused(points) => budget.under_way = budget.under_way.saturating_sub(points),
@@ -166,14 +159,14 @@ struct Waiting<'c> {
 
 impl<'c> Waiting<'c> {
     fn begin(shared: &'c Shared, class: WorkClass) -> Self {
-        let place = shared.budget().waits(class, shared.hub.setup.clock.now());
+        let place = shared.budget.lock().waits(class, shared.hub.setup.clock.now());
         Self { shared, place }
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.shared.budget().leaves(self.place);
+        self.shared.budget.lock().leaves(self.place);
         self.shared.place_left.notify_waiters();
     }
 }

@@ -1,10 +1,7 @@
 //! Answers that are not believed yet. GitHub's servers lag behind one another: what is refused, absent, created or gone on
 //! one of them may not be so on the next.
 
-use std::{
-    collections::HashMap,
-    sync::{MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
 use chrono::TimeDelta;
 use serde::de::DeserializeOwned;
@@ -105,21 +102,17 @@ impl StaleReads {
 }
 
 impl Client {
-    fn stale(&self) -> MutexGuard<'_, StaleReads> {
-        self.shared.stale.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// How many answers used so far rest on a refusal or absence that is not confirmed yet. A turn during which this number
     /// grows is repeated after [`LOOK_AGAIN_AFTER`], and keeps none of its results.
     pub(crate) fn doubts(&self) -> u64 {
-        self.stale().doubts
+        self.shared.stale.lock().doubts
     }
 
     /// Notes whether a request was refused. That a ref or a document of ours is absent is no matter of doubt where it is
     /// made then: GitHub refuses that when it is there after all. Elsewhere see
     /// [`relies_on_absence`](Self::relies_on_absence).
     pub(super) fn note(&self, request: &Outgoing<'_>, answer: Result<(), &Error>) {
-        let (mut stale, now) = (self.stale(), self.now());
+        let (mut stale, now) = (self.shared.stale.lock(), self.now());
         let name = || format!("{} {}", request.method, request.target);
         let is_own_ref = request.target.contains("/git/ref/loopgate/");
         match answer {
@@ -141,26 +134,26 @@ impl Client {
 
     /// Notes that an answer is used which rests on a refusal that is not confirmed.
     pub(crate) fn relies_on_doubt(&self) {
-        self.stale().doubts += 1;
+        self.shared.stale.lock().doubts += 1;
     }
 
     /// Notes that nothing is done because a path of ours was answered by 404.
     pub(crate) fn relies_on_absence(&self, path: &str) {
-        let mut stale = self.stale();
+        let mut stale = self.shared.stale.lock();
         let is_confirmed = stale.refused.get(&format!("GET {path}")).is_none_or(|(absence, _)| absence.is_confirmed());
         stale.doubts += u64::from(!is_confirmed);
     }
 
     /// Remembers what we created in a list, for as long as the list may lag behind.
     pub(crate) fn created(&self, list: &str, id: u64, item: Value) {
-        let (mut stale, now) = (self.stale(), self.now());
+        let (mut stale, now) = (self.shared.stale.lock(), self.now());
         stale.created.retain(|item| now - item.at < LISTS_LAG);
         stale.created.push(Created { list: list.to_owned(), id, at: now, item });
     }
 
     /// Notes that the post of ours at this path was deleted: lists may still show it.
     pub(crate) fn deleted(&self, post: String) {
-        let (mut stale, now) = (self.stale(), self.now());
+        let (mut stale, now) = (self.shared.stale.lock(), self.now());
         stale.deleted.retain(|_, at| now - *at < GONE_IS_REMEMBERED);
         if stale.deleted.len() >= MOST_REFUSALS {
             stale.deleted.clear();
@@ -170,7 +163,7 @@ impl Client {
 
     /// Whether the post of ours at this path is gone, whatever lists show.
     pub(crate) fn is_gone(&self, post: &str) -> bool {
-        self.stale().is_gone(post, self.now())
+        self.shared.stale.lock().is_gone(post, self.now())
     }
 
     /// Whether the item of a list with this id is gone, although the list may show it.
@@ -180,7 +173,7 @@ impl Client {
 
     /// What we created in a list a moment ago, is not gone again, and is not among these ids.
     pub(crate) fn unlisted<T: DeserializeOwned>(&self, list: &str, is_listed: impl Fn(u64) -> bool) -> Vec<T> {
-        let (stale, now) = (self.stale(), self.now());
+        let (stale, now) = (self.shared.stale.lock(), self.now());
         let young = stale.created.iter().filter(|item| item.list == list && now - item.at < LISTS_LAG);
         let is_there = |item: &&Created| post(list, item.id).is_none_or(|post| !stale.is_gone(&post, now));
         let missing = young.filter(|item| !is_listed(item.id)).filter(is_there);
@@ -188,7 +181,7 @@ impl Client {
     }
 
     pub(super) fn respect_silence(&self) -> Result<(), Error> {
-        let stale = self.stale();
+        let stale = self.shared.stale.lock();
         let Some((message, absence)) = &stale.silence else { return Ok(()) };
         let until = (!absence.is_confirmed()).then(|| absence.since + LOOK_AGAIN_AFTER);
         if until.is_some_and(|until| self.now() >= until) {
@@ -200,7 +193,7 @@ impl Client {
     /// Stops all requests until [`ask_again`](Self::ask_again): at once where GitHub answers that the installation is
     /// suspended, else when a token is refused for the second time.
     pub(super) fn silence(&self, message: String, is_said: bool) -> Error {
-        let (mut stale, now) = (self.stale(), self.now());
+        let (mut stale, now) = (self.shared.stale.lock(), self.now());
         let since = stale.silence.as_ref().map_or(now, |(_, absence)| absence.since);
         let absence = Absence { since: if is_said { Absence::CERTAIN } else { since }, last: now };
         let until = (!absence.is_confirmed()).then(|| since + LOOK_AGAIN_AFTER);
@@ -211,13 +204,13 @@ impl Client {
     /// Something happened there: GitHub sends no events of installations that are gone or suspended. One more refusal is
     /// enough to be sure again.
     pub fn ask_once_more(&self) {
-        if let Some((_, absence)) = &mut self.stale().silence {
+        if let Some((_, absence)) = &mut self.shared.stale.lock().silence {
             absence.last = absence.since;
         }
     }
 
     /// Lets requests go again, after an event or a list of installations showed that the App may ask here.
     pub fn ask_again(&self) {
-        self.stale().silence = None;
+        self.shared.stale.lock().silence = None;
     }
 }

@@ -12,11 +12,13 @@ use wiremock::{
     matchers::{body_json, header as has_header, header_exists, method, path, query_param, query_param_is_missing},
 };
 
+use futures::future::BoxFuture;
+
 use super::*;
 use crate::{
     github::{
-        Answer, AppCredentials, AppSlug, CreationClaim, PointsClaim, Secret, Usage, WorkClass, auth::tests::TEST_KEY,
-        budget::points_of,
+        AppCredentials, AppSlug, BookingAnswer, BudgetClaim, BudgetUse, Secret, Usage, WorkClass,
+        auth::tests::TEST_KEY, budget::points_of,
     },
     refs::Retry,
 };
@@ -558,15 +560,13 @@ async fn a_token_that_is_refused_once_is_asked_for_again_and_twice_waits_for_an_
 struct Others;
 
 impl SharedBudget for Others {
-    fn take_points(&self, claim: PointsClaim) -> Answer<'_, bool> {
-        Box::pin(std::future::ready(Some(claim.most != points_of(WorkClass::Author))))
+    fn book(&self, BudgetClaim { now, what, .. }: BudgetClaim) -> BoxFuture<'_, Option<BookingAnswer>> {
+        let is_for_people = |most| if most == points_of(WorkClass::Author) { Err(now) } else { Ok(now) };
+        let booked = if let BudgetUse::Points { most, .. } = what { is_for_people(most) } else { Ok(now) };
+        Box::pin(std::future::ready(Some(booked)))
     }
 
-    fn create(&self, claim: CreationClaim) -> Answer<'_, Result<Timestamp, Timestamp>> {
-        Box::pin(std::future::ready(Some(Ok(claim.now))))
-    }
-
-    fn creation_ended(&self, _: crate::github::budget::CreationEnd) {}
+    fn note(&self, _: BudgetClaim) {}
 }
 
 #[tokio::test]
@@ -574,7 +574,7 @@ async fn points_of_people_are_left_to_them() {
     let bench = Bench::with_app().await;
     bench.github.share_budget(Arc::new(Others));
     let client = bench.client();
-    client.shared.budget().has_points_limit = true;
+    client.shared.budget.lock().has_points_limit = true;
     assert!(client.has_points(WorkClass::Person, 1).await);
     assert!(!client.has_points(WorkClass::Author, 1).await);
 }

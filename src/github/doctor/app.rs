@@ -13,39 +13,33 @@ use crate::github::{
     Client, DeliveryAttempt, Error, Github,
     error::OrAbsent as _,
     registration::{self, Access, Arrival, NEEDS, Need},
+    wire::User,
 };
-use loopgate_core::{AppId, Login};
+use loopgate_core::AppId;
 
 type Permissions = BTreeMap<String, Access>;
 
 /// `GET /app` (<https://docs.github.com/en/rest/apps/apps#get-the-authenticated-app>).
 #[derive(Deserialize)]
-pub(super) struct App {
+pub(super) struct AppSettings {
     pub id: AppId,
     pub slug: String,
-    owner: Account,
+    owner: User,
     permissions: Permissions,
     events: Vec<String>,
     html_url: String,
 }
 
-#[derive(Deserialize)]
-struct Account {
-    login: Login,
-    #[serde(rename = "type")]
-    kind: String,
-}
-
 /// An entry of `GET /app/installations`.
 #[derive(Deserialize)]
-pub(super) struct Installation {
-    account: Account,
+pub(super) struct AppInstallation {
+    account: User,
     html_url: String,
     suspended_at: Option<String>,
     permissions: Permissions,
 }
 
-impl App {
+impl AppSettings {
     /// The App's own settings page, or a page below it.
     pub fn settings(&self, below: &str) -> String {
         // `html_url` is the App's public page, on the same host.
@@ -67,7 +61,7 @@ pub(super) fn clock(github: &Github) -> Found {
     github.clock_is_right().map(|()| Vec::new()).map_err(wrong)
 }
 
-pub(super) fn reached(github: &Github, app: &Result<App, Error>) -> Found {
+pub(super) fn reached(github: &Github, app: &Result<AppSettings, Error>) -> Found {
     let Err(error) = app else { return Ok(Vec::new()) };
     let is_away = error.is_outage() || error.is_wait();
     let remedy = match error {
@@ -111,7 +105,7 @@ fn named(need: &Need) -> String {
     format!("{}: {access}", need.name)
 }
 
-pub(super) fn permissions(app: &App) -> Found {
+pub(super) fn permissions(app: &AppSettings) -> Found {
     let found = lacking(&app.permissions).map(|need| {
         let message = format!("the App does not ask for {}: {}", named(need), need.without);
         let remedy = format!("choose {} on the App's settings page", named(need));
@@ -120,7 +114,7 @@ pub(super) fn permissions(app: &App) -> Found {
     Ok(found.collect())
 }
 
-pub(super) fn events(app: &App) -> Found {
+pub(super) fn events(app: &AppSettings) -> Found {
     let needed = NEEDS.iter().flat_map(|need| need.events);
     let missing: Vec<_> = needed.copied().filter(|event| !app.events.iter().any(|known| known == event)).collect();
     if missing.is_empty() {
@@ -131,7 +125,7 @@ pub(super) fn events(app: &App) -> Found {
     Err(Finding::fault(message, remedy).at(app.settings("/permissions")))
 }
 
-pub(super) fn installations(app: &App, installations: &Result<Vec<Installation>, Finding>) -> Found {
+pub(super) fn installations(app: &AppSettings, installations: &Result<Vec<AppInstallation>, Finding>) -> Found {
     let installations = installations.as_ref().map_err(Clone::clone)?;
     if installations.is_empty() {
         let finding = Finding::fault("the App is installed nowhere", "install it on your repositories");
@@ -146,7 +140,7 @@ pub(super) fn installations(app: &App, installations: &Result<Vec<Installation>,
 }
 
 /// Permissions that the App asks for and an account has not accepted yet.
-pub(super) fn accepted(app: &App, installations: &Result<Vec<Installation>, Finding>) -> Found {
+pub(super) fn accepted(app: &AppSettings, installations: &Result<Vec<AppInstallation>, Finding>) -> Found {
     let pending = installations.iter().flatten().filter_map(|it| {
         let asked = lacking(&it.permissions).filter(|need| app.permissions.contains_key(need.permission));
         // A person has no members.
@@ -190,7 +184,7 @@ const SHOWS_WITHIN: Duration = Duration::from_secs(20);
 const LOOK_EVERY: Duration = Duration::from_millis(500);
 
 /// By `GET /app/hook/config` (<https://docs.github.com/en/rest/apps/webhooks>).
-pub(super) async fn address(client: &Client, expected: &Expected, app: &App) -> Found {
+pub(super) async fn address(client: &Client, expected: &Expected, app: &AppSettings) -> Found {
     let hook = asked("where webhooks go", client.fetch::<Value>("/app/hook/config").await)?;
     let (url, content_type) =
         (hook["url"].as_str().unwrap_or_default(), hook["content_type"].as_str().unwrap_or_default());
@@ -243,7 +237,11 @@ fn answered(status: u16) -> String {
     if status == 0 { "not answered at all".to_owned() } else { format!("answered with {status}") }
 }
 
-pub(super) fn deliveries(attempts: &Result<Vec<DeliveryAttempt>, Finding>, expected: &Expected, app: &App) -> Found {
+pub(super) fn deliveries(
+    attempts: &Result<Vec<DeliveryAttempt>, Finding>,
+    expected: &Expected,
+    app: &AppSettings,
+) -> Found {
     let attempts = attempts.as_ref().map_err(Clone::clone)?;
     let Some(newest) = attempts.first() else {
         let remedy = "open a pull request, or deliver the ping again on the App's settings page, Advanced";
@@ -286,7 +284,7 @@ pub(super) async fn redelivery(
     client: &Client,
     attempts: &Result<Vec<DeliveryAttempt>, Finding>,
     expected: &Expected,
-    app: &App,
+    app: &AppSettings,
 ) -> Found {
     let unknown = |message, remedy| Err(Finding::new(Outcome::Unknown, message, remedy));
     if expected.arrival == Some(Arrival::Poll) {

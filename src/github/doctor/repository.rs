@@ -3,7 +3,7 @@
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::{Finding, Found, Line, Outcome, app::App, asked, lines_of};
+use super::{Finding, Found, Line, Outcome, app::AppSettings, asked, lines_of};
 use crate::github::{
     CheckedConfiguration, Error, Github, Observer, Repo,
     error::OrAbsent as _,
@@ -17,7 +17,7 @@ use loopgate_core::{
 };
 
 /// The lines about a repository; one if the App does not see it.
-pub(super) async fn examine(github: &Github, name: &RepoName, app: &App) -> Vec<Line> {
+pub(super) async fn examine(github: &Github, name: &RepoName, app: &AppSettings) -> Vec<Line> {
     let seen = ("repository", "the App sees the repository");
     let installation = github.client(None).installation_of(name).await;
     let id = match asked("whether the App sees the repository", installation) {
@@ -82,7 +82,7 @@ fn configuration_errors(repository: &RepoName, configuration: &Result<CheckedCon
     Ok(errors.chain(found.warnings.iter().map(told(Outcome::Warning))).collect())
 }
 
-fn required(requirements: &Result<Requirements, Finding>, app: &App) -> Found {
+fn required(requirements: &Result<Requirements, Finding>, app: &AppSettings) -> Found {
     let (known, required) = requirements.as_ref().map_err(Clone::clone)?;
     let ours = i64::try_from(app.id.get()).ok();
     let names = OwnCheck::ALL.map(|check| check.name(&CheckScope::DefaultBranch));

@@ -27,7 +27,7 @@ const MOST_PAGES: usize = 20;
 
 /// Looks up rights, and believes the answers for five minutes.
 #[derive(Default)]
-pub(super) struct Registry {
+pub(in crate::github) struct Registry {
     /// Whether a later look asks again. If so, an absence in doubt takes no rights; otherwise it counts.
     pub asks_again: bool,
     people: TtlCache<(RepoName, UserId), Standing>,

@@ -48,14 +48,14 @@ struct WireReview {
 
 /// Comments, and how often each was given which reaction.
 #[derive(Default)]
-pub(super) struct Comments {
+pub(in crate::github) struct Comments {
     pub listing: Listing<Comment>,
     pub reactions: BTreeMap<Reacted, BTreeMap<String, u64>>,
     /// Their ids in GraphQL.
     pub nodes: BTreeMap<CommentId, String>,
 }
 
-pub(super) async fn comments(repo: Repo<'_>, number: PrNumber) -> Result<Comments, Error> {
+pub(in crate::github) async fn comments(repo: Repo<'_>, number: PrNumber) -> Result<Comments, Error> {
     read(&repo, &repo.path(format!("issues/{number}/comments")), Reacted::Comment).await
 }
 

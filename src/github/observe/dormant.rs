@@ -1,12 +1,10 @@
 //! Base branches without configuration. An absence is never kept against news: each look asks again, in a repository
 //! that never had one at most every [`ASK_EVERY`], and looks come by themselves where there was a configuration before.
 
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::{BTreeMap, BTreeSet};
 
 use chrono::TimeDelta;
+use parking_lot::Mutex;
 
 use loopgate_core::{PrNumber, RepoName, Timestamp};
 
@@ -24,19 +22,19 @@ const MOST: usize = 10_000;
 pub struct Dormant(Mutex<Known>);
 
 /// One branch of a repository.
-type Branch = (RepoName, String);
+type NamedBranch = (RepoName, String);
 
 #[derive(Debug, Default)]
 struct Known {
-    absent: BTreeMap<Branch, Absence>,
+    absent: BTreeMap<NamedBranch, MissingConfiguration>,
     /// Branches that have, or had, a configuration.
-    configured: BTreeSet<Branch>,
+    configured: BTreeSet<NamedBranch>,
     /// Repositories where a configuration was found again, until somebody takes note of it.
     awakened: BTreeSet<RepoName>,
 }
 
 #[derive(Debug)]
-struct Absence {
+struct MissingConfiguration {
     since: Timestamp,
     asked_at: Timestamp,
     /// A look came too early to ask, and is repeated as soon as it may.
@@ -60,7 +58,7 @@ pub struct DormantRepository {
 
 impl Known {
     /// The branches of a repository that are without configuration.
-    fn absent_in(&mut self, repository: &RepoName) -> impl Iterator<Item = (&Branch, &mut Absence)> {
+    fn absent_in(&mut self, repository: &RepoName) -> impl Iterator<Item = (&NamedBranch, &mut MissingConfiguration)> {
         let from = (repository.clone(), String::new());
         self.absent.range_mut(from..).take_while(move |((of, _), _)| of == repository)
     }
@@ -70,7 +68,7 @@ impl Known {
         self.configured.range(from..).next().is_some_and(|(of, _)| of == repository)
     }
 
-    fn note_configured(&mut self, branch: Branch) {
+    fn note_configured(&mut self, branch: NamedBranch) {
         if self.configured.len() >= MOST {
             self.configured.clear();
         }
@@ -81,7 +79,7 @@ impl Known {
 impl Dormant {
     /// Whether a repository is without configuration on each branch that was looked at, and never had one.
     pub fn is_dormant(&self, repository: &RepoName) -> bool {
-        let mut known = self.known();
+        let mut known = self.0.lock();
         !known.is_configured(repository) && known.absent_in(repository).next().is_some()
     }
 
@@ -91,7 +89,7 @@ impl Dormant {
     /// It was asked for a moment ago: when this look is to be repeated. One look comes back as soon as it may ask, for all
     /// that came too early.
     pub fn ask(&self, repository: &RepoName, now: Timestamp) -> Result<(), Option<Timestamp>> {
-        let mut known = self.known();
+        let mut known = self.0.lock();
         if known.is_configured(repository) {
             return Ok(());
         }
@@ -109,7 +107,7 @@ impl Dormant {
 
     /// A pull request has a state of ours: its base had a configuration.
     pub fn note_state(&self, repository: &RepoName, number: PrNumber) {
-        let mut known = self.known();
+        let mut known = self.0.lock();
         let of_it = known.absent_in(repository).find(|(_, it)| it.open.contains(&number));
         if let Some(branch) = of_it.map(|(branch, _)| branch.clone()) {
             known.note_configured(branch);
@@ -117,7 +115,7 @@ impl Dormant {
     }
 
     pub fn found(&self, repository: &RepoName, branch: &str) {
-        let (mut known, branch) = (self.known(), (repository.clone(), branch.to_owned()));
+        let (mut known, branch) = (self.0.lock(), (repository.clone(), branch.to_owned()));
         if known.absent.remove(&branch).is_some() {
             known.awakened.insert(repository.clone());
         }
@@ -126,16 +124,21 @@ impl Dormant {
 
     /// Whether the repository was without configuration when this was last asked, and is not now.
     pub fn has_awakened(&self, repository: &RepoName) -> bool {
-        self.known().awakened.remove(repository)
+        self.0.lock().awakened.remove(repository)
     }
 
     pub fn not_found(&self, repository: &RepoName, branch: &str, (number, is_open): (PrNumber, bool), now: Timestamp) {
-        let mut known = self.known();
+        let mut known = self.0.lock();
         if known.absent.len() >= MOST {
             known.absent.clear();
         }
-        let new =
-            || Absence { since: now, asked_at: now, one_comes_back: false, is_told: false, open: BTreeSet::new() };
+        let new = || MissingConfiguration {
+            since: now,
+            asked_at: now,
+            one_comes_back: false,
+            is_told: false,
+            open: BTreeSet::new(),
+        };
         let absence = known.absent.entry((repository.clone(), branch.to_owned())).or_insert_with(new);
         (absence.asked_at, absence.one_comes_back) = (now, false);
         if is_open {
@@ -148,7 +151,7 @@ impl Dormant {
     /// When an open pull request into a branch without configuration is looked at again without news. Where there was none
     /// before, only a server that lags behind or refuses for a moment may have hidden it: two more looks are enough.
     pub fn next_look(&self, repository: &RepoName, number: PrNumber, now: Timestamp) -> Option<Timestamp> {
-        let mut guard = self.known();
+        let mut guard = self.0.lock();
         let known = &mut *guard;
         let (branch, absence) = known.absent_in(repository).find(|(_, it)| it.open.contains(&number))?;
         let (branch, since, was_told) = (branch.clone(), absence.since, absence.is_told);
@@ -164,7 +167,7 @@ impl Dormant {
 
     /// Access has changed: each configuration is asked for again at once.
     pub fn doubt_all(&self) {
-        for absence in self.known().absent.values_mut() {
+        for absence in self.0.lock().absent.values_mut() {
             absence.asked_at -= ASK_EVERY;
         }
     }
@@ -172,7 +175,7 @@ impl Dormant {
     /// One entry for each repository: the branch that lost its configuration, or the first that has none where no branch
     /// has one.
     pub fn all(&self, now: Timestamp) -> Vec<DormantRepository> {
-        let known = self.known();
+        let known = self.0.lock();
         let mut shown = BTreeMap::<&RepoName, DormantRepository>::new();
         for (branch @ (repository, _), absence) in &known.absent {
             let had_one = known.configured.contains(branch);
@@ -184,10 +187,6 @@ impl Dormant {
             shown.entry(repository).or_insert(new);
         }
         shown.into_values().collect()
-    }
-
-    fn known(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

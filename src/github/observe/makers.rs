@@ -13,13 +13,13 @@ use serde_json::Value;
 
 use super::{
     contents, events,
-    pull::{Changes, Pull},
+    pull::{Changes, Pull, comparison},
 };
 use crate::github::{
     Client, Error, Repo,
     error::OrAbsent as _,
     path,
-    wire::{CommitFile, CommitFiles, GraphqlAccount, ObjectRef, TreeEntry, User, account_at, nodes},
+    wire::{CommitFile, CommitFiles, GraphqlAccount, TreeEntry, User, account_at, nodes},
 };
 use loopgate_core::{
     Sha,
@@ -319,15 +319,8 @@ async fn tree(repo: Repo<'_>, of: Option<Sha>) -> Result<Option<Vec<TreeEntry>>,
 }
 
 async fn merge_base(repo: Repo<'_>, ours: Sha, theirs: Sha) -> Result<Option<Sha>, Error> {
-    #[derive(Serialize, Deserialize)]
-    struct Compared {
-        merge_base_commit: ObjectRef,
-    }
-    let path = repo.path(format!("compare/{ours}...{theirs}"));
-    let key = format!("{path}#merge-base");
-    let compare =
-        async || Ok(repo.fetch::<Compared>(&path).await.or_refused()?.map(|compared| compared.merge_base_commit.sha));
-    repo.once::<Option<Sha>>(&key, |_| true, compare).await
+    let compared = comparison(repo, ours, theirs).await?;
+    Ok(compared.and_then(|compared| compared.merge_base_commit).map(|base| base.sha))
 }
 
 #[cfg(test)]

@@ -42,14 +42,15 @@ use self::{
     pull::Changes,
     scope::Layers,
 };
+pub(super) use self::{
+    conversation::comments,
+    pull::{Pull, pushed_between, read as read_pull},
+    surface::status_comments,
+};
 pub use self::{
     dormant::{Dormant, DormantRepository},
     surface::{LeftCheckRun, ObservedSurface, OwnCheckRun, OwnComment},
     survey::CheckedConfiguration,
-};
-pub(super) use self::{
-    pull::{Pull, pushed_between, read as read_pull},
-    surface::status_comments,
 };
 use super::{
     Error, Github, Repo,
@@ -69,11 +70,11 @@ use loopgate_core::{
 /// Reads pull requests. Made once per process: it remembers what it may believe for a while.
 pub struct Observer {
     github: Github,
-    registry: Registry,
+    pub(super) registry: Registry,
     rules: BranchRules,
     organisations: Organisations,
     /// Repositories without configuration: there everything else is asked for only once one appears.
-    pub(super) dormant: Dormant,
+    pub(crate) dormant: Dormant,
 }
 
 /// Which pull request to read.
@@ -122,12 +123,6 @@ impl Observer {
             organisations: Organisations::default(),
             dormant: Dormant::default(),
         }
-    }
-
-    /// The process looks again later, so a first absence in doubt is not believed at once.
-    pub const fn asking_again(mut self) -> Self {
-        self.registry.asks_again = true;
-        self
     }
 
     /// Forgets people's rights and organisations' defaults: an event announced a change of them.

@@ -141,7 +141,7 @@ impl Reading<'_> {
         if !may_be_shared || pull.pull_request.lifecycle != Lifecycle::Open {
             return Ok(Vec::new());
         }
-        Ok(repo.open_with_head(repo.name, pull.pull_request.head.sha).await.or_refused()?.unwrap_or_default())
+        Ok(repo.open_with_head(pull.pull_request.head.sha).await.or_refused()?.unwrap_or_default())
     }
 
     /// Our check runs on earlier heads whose result no longer holds, and the heads that are to be looked at again:

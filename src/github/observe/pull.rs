@@ -26,7 +26,7 @@ const FILE_PAGES: usize = 30;
 const COMMIT_PAGES: usize = 3;
 
 #[derive(Debug, Deserialize)]
-struct Wire {
+struct WirePull {
     number: PrNumber,
     title: String,
     body: Option<String>,
@@ -87,7 +87,7 @@ pub(in crate::github) struct Pull {
 }
 
 pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<Pull, Error> {
-    let wire: Wire = repo.get(&repo.path(format!("pulls/{number}"))).await?;
+    let wire: WirePull = repo.get(&repo.path(format!("pulls/{number}"))).await?;
     let team = |team: Team| format!("{}/{}", repo.name.owner(), team.slug).parse::<TeamSlug>().ok();
     let lifecycle = match (wire.merged || wire.merged_at.is_some(), wire.state.as_str()) {
         (true, _) => Lifecycle::Merged { by: wire.merged_by.and_then(User::login), at: wire.merged_at },
@@ -175,7 +175,7 @@ pub(super) struct Changes {
 pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, (tip, is_stack_base): (Sha, bool)) -> Result<Changes, Error> {
     let compared = comparison(repo, tip, pull.pull_request.head.sha).await?;
     let merge_base = compared.as_ref().and_then(|compared| Some(compared.merge_base_commit.as_ref()?.sha));
-    if let Some(Comparison { files, commits, .. }) = compared.filter(|compared| compared.is_whole(pull, tip)) {
+    if let Some(ComparedCommits { files, commits, .. }) = compared.filter(|compared| compared.is_whole(pull, tip)) {
         let files = ChangedFiles::Complete(files.into_iter().map(changed_file).collect());
         return with_tree(repo, pull, (files, merge_base), Listing::complete(commits)).await;
     }
@@ -195,17 +195,17 @@ pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, (tip, is_stack_base): (
 /// `GET …/compare/{base}...{head}`: at most 300 files and, without paging, 250 commits
 /// (<https://docs.github.com/en/rest/commits/commits#compare-two-commits>).
 #[derive(Debug, Serialize, Deserialize)]
-struct Comparison {
+pub(super) struct ComparedCommits {
     /// `ahead`: the head holds the base, so this is what was added to it.
     status: Option<String>,
-    merge_base_commit: Option<ObjectRef>,
+    pub merge_base_commit: Option<ObjectRef>,
     total_commits: usize,
     commits: Vec<ListedCommit>,
     #[serde(default)]
     files: Vec<WireFile>,
 }
 
-impl Comparison {
+impl ComparedCommits {
     /// Whether it shows all commits and files.
     fn is_whole(&self, pull: &Pull, tip: Sha) -> bool {
         self.commits.len() == self.total_commits
@@ -217,10 +217,10 @@ impl Comparison {
 const COMPARED_FILES: usize = 300;
 
 /// The comparison, if GitHub makes it.
-async fn comparison(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Option<Comparison>, Error> {
+pub(super) async fn comparison(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Option<ComparedCommits>, Error> {
     let path = repo.path(format!("compare/{from}...{to}"));
-    let compare = async || repo.fetch::<Comparison>(&path).await.or_refused();
-    repo.once::<Option<Comparison>>(&path, |_| true, compare).await
+    let compare = async || repo.fetch::<ComparedCommits>(&path).await.or_refused();
+    repo.once::<Option<ComparedCommits>>(&path, |_| true, compare).await
 }
 
 /// What was pushed on top of `from` up to `to`: the files, and the subjects of the commits. None where `to` does not hold

@@ -94,13 +94,13 @@ pub(super) async fn judge(
 const MOST_LAYERS: usize = 20;
 
 #[derive(Deserialize)]
-struct Wire {
+struct ListedStack {
     /// The bottom first.
-    pull_requests: Vec<WireLayer>,
+    pull_requests: Vec<ListedLayer>,
 }
 
 #[derive(Deserialize)]
-struct WireLayer {
+struct ListedLayer {
     number: PrNumber,
     state: String,
     merged_at: Option<Timestamp>,
@@ -122,7 +122,7 @@ pub(super) struct Layers {
 pub(super) async fn layers(repo: Repo<'_>, pull: &Pull) -> Result<Option<Layers>, Error> {
     let Some(stack) = &pull.stack else { return Ok(None) };
     let at = repo.path(format!("stacks?pull_request={}", pull.pull_request.number));
-    let read = repo.get::<Vec<Wire>>(&at).await.or_said()?.and_then(|stacks| order(&stacks, pull, stack));
+    let read = repo.get::<Vec<ListedStack>>(&at).await.or_said()?.and_then(|stacks| order(&stacks, pull, stack));
     let problem = |reason| ObservationProblem {
         what: "the layers of the stack beneath".to_owned(),
         reason: format!("{reason}; all that differs from {} counts as this layer's own", stack.base.branch),
@@ -130,7 +130,7 @@ pub(super) async fn layers(repo: Repo<'_>, pull: &Pull) -> Result<Option<Layers>
     Ok(Some(read.unwrap_or_else(|reason| Layers { problem: Some(problem(reason)), ..Layers::default() })))
 }
 
-fn order(stacks: &[Wire], pull: &Pull, stack: &InStack) -> Result<Layers, String> {
+fn order(stacks: &[ListedStack], pull: &Pull, stack: &InStack) -> Result<Layers, String> {
     let own = pull.pull_request.number;
     let place = stacks.iter().find_map(|stack| {
         let place = stack.pull_requests.iter().position(|layer| layer.number == own)?;
@@ -139,7 +139,7 @@ fn order(stacks: &[Wire], pull: &Pull, stack: &InStack) -> Result<Layers, String
     let (layers, place) = place.ok_or_else(|| format!("no stack names #{own}"))?;
     let (lower, upper) = layers.split_at(place);
     let above = upper.iter().skip(1).find(|layer| layer.state == "open").map(|layer| layer.number);
-    let lower: Vec<&WireLayer> = lower.iter().filter(|layer| layer.merged_at.is_none()).collect();
+    let lower: Vec<&ListedLayer> = lower.iter().filter(|layer| layer.merged_at.is_none()).collect();
     let mut beneath = Vec::new();
     if pull.pull_request.lifecycle == Lifecycle::Open {
         if let Some(closed) = lower.iter().find(|layer| layer.state != "open") {

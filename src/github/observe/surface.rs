@@ -6,7 +6,7 @@ use super::conversation;
 use crate::{
     github::{
         Error, Repo,
-        marker::{Digest, Marker},
+        marker::{Digest, Marker, short_hash},
     },
     render::Traces,
 };
@@ -97,7 +97,9 @@ impl OwnCheckRun {
         }
         // A plain name stood for the branch that was the default branch then.
         let plain = OwnCheck::ALL.iter().any(|check| check.name(&CheckScope::DefaultBranch) == self.name);
-        let other_default = plain && self.digest().is_some_and(|digest| !digest.is_for(default_branch));
+        // Those of before had no base.
+        let is_other = |digest: Digest| !digest.base.is_empty() && digest.base != short_hash(default_branch);
+        let other_default = plain && self.digest().is_some_and(is_other);
         let green = matches!(self.progress, CheckProgress::Completed { conclusion: Conclusion::Success, .. });
         (self.ends_with_its_head() || other_default && green).then(|| self.on(head))
     }

@@ -13,7 +13,7 @@ mod proposed;
 mod recent;
 mod turn;
 
-use std::{collections::BTreeMap, ops::Deref, sync::Arc};
+use std::{ops::Deref, sync::Arc};
 
 pub use self::archive::{Folded, fold_ended_runs};
 use self::{
@@ -22,7 +22,7 @@ use self::{
     turn::decide,
 };
 use super::{
-    Client, Dormant, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts, StateArtifact, Target,
+    Client, Error, Executor, Github, Observation, Observer, Problem, PullRequestFacts, StateArtifact, Target,
     client::LOOK_AGAIN_AFTER, error::OrAbsent as _, evidence_memory, looked_heads::LookedHeads, memory::DebugMemory,
     storage::Storage,
 };
@@ -45,15 +45,16 @@ use loopgate_core::{
 /// Reconciles pull requests of one GitHub. Made once per process.
 pub struct Reconcile {
     pub(super) github: Github,
-    pub(super) observer: Observer,
-    pub(super) executor: Executor,
+    pub(crate) observer: Observer,
+    pub(crate) executor: Executor,
     debug_memory: DebugMemory,
     proposals: Proposals,
     recent: RecentMemory,
     seal: Option<Seal>,
     signer: Option<Signer>,
     artifact: Option<Arc<StateArtifact>>,
-    heads: Arc<LookedHeads>,
+    /// The heads that were looked at a moment ago.
+    pub(crate) heads: Arc<LookedHeads>,
     /// Whether this process stays after its turn, which a workflow's step does not.
     stays: bool,
 }
@@ -76,15 +77,32 @@ impl ReconcileRequest {
     }
 }
 
-/// How a turn ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// How a turn ended well.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReconcileOutcome {
-    /// The next moment at which time alone changes something.
+    /// The next moment at which time alone changes something: an evidence timeout, a gate reminder. It survives a restart
+    /// of the server, and the newest answer replaces the ones before it.
     pub revisit_at: Option<Timestamp>,
     pub result: Settled,
     pub seen: Seen,
+    pub entry: LoopEntry,
     /// The next layer of its stack, where the change may concern that one: no event comes for it.
     pub above: Option<PrNumber>,
+    /// The run's line, if it was written now.
+    pub ended: Option<Box<RunLine>>,
+    /// The repository's configuration was found again: all its open pull requests are looked at.
+    pub awakened: bool,
+}
+
+/// How a pull request stands in the list of open loops after a look.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum LoopEntry {
+    Open(Box<OpenLoop>),
+    /// It has ended, or Loopgate is not switched on there.
+    Over,
+    /// As before.
+    #[default]
+    Unchanged,
 }
 
 /// What a look saw. A later list is compared with it, to find whether anything has happened since.
@@ -103,11 +121,12 @@ pub enum Seen {
     Ended,
 }
 
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub enum Settled {
     /// The repository has not switched Loopgate on: nothing was looked at or written.
     Dormant,
     /// There is nothing to loop over: the pull request is gone, or it had ended before Loopgate came.
+    #[default]
     Nothing,
     /// The repository is archived: nothing may be written there.
     ReadOnly,
@@ -135,10 +154,6 @@ pub struct Summary {
     pub problems: Vec<Problem>,
     /// Why somebody's rights could not be looked up, if they could not.
     pub unknown_rights: Option<String>,
-    /// How it stands in lists of open loops; none once it is over.
-    pub open: Option<Box<OpenLoop>>,
-    /// Its line, if it was written now.
-    pub ended: Option<Box<RunLine>>,
 }
 
 /// A pull request as it was seen, and what would be decided about it.
@@ -211,8 +226,9 @@ impl Reconcile {
     }
 
     /// This process stays, and looks again at the time it returned: what cannot be taken back may wait for that.
-    pub fn staying(self) -> Self {
-        Self { stays: true, observer: self.observer.asking_again(), ..self }
+    pub fn staying(mut self) -> Self {
+        (self.stays, self.observer.registry.asks_again) = (true, true);
+        self
     }
 
     /// Keeps states in this artifact where the configuration chooses it.
@@ -220,29 +236,10 @@ impl Reconcile {
         Self { artifact, ..self }
     }
 
-    /// Forgets what was believed of people, teams and organisations for a while, since it has changed.
-    pub fn forget(&self) {
-        self.observer.forget();
-    }
-
-    /// What is known of repositories without configuration.
-    pub const fn dormant(&self) -> &Dormant {
-        &self.observer.dormant
-    }
-
-    /// Effects that wait for their turn to be created, by kind.
-    pub fn effects_waiting(&self) -> BTreeMap<&'static str, u64> {
-        self.executor.waiting(self.github.now())
-    }
-
-    /// The heads that were looked at a moment ago.
-    pub const fn heads(&self) -> &Arc<LookedHeads> {
-        &self.heads
-    }
-
     /// Calls humans on these channels too, as the policy configures.
-    pub fn calling(self, channels: Channels) -> Self {
-        Self { executor: self.executor.calling(channels), ..self }
+    pub fn calling(mut self, channels: Channels) -> Self {
+        self.executor.channels = channels;
+        self
     }
 
     /// Looks at one pull request, decides, and makes it look as it should.
@@ -252,7 +249,8 @@ impl Reconcile {
     /// # Errors
     /// [`Failed`] when GitHub does not answer, asks to wait, or shows too little to decide.
     pub async fn run(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome, Failed> {
-        evidence_memory::shared(Box::pin(self.look_and_tell(job, now))).await
+        let outcome = evidence_memory::shared(Box::pin(self.look_and_tell(job, now))).await?;
+        Ok(ReconcileOutcome { awakened: self.observer.dormant.has_awakened(&job.repository), ..outcome })
     }
 
     async fn look_and_tell(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome, Failed> {
@@ -266,7 +264,8 @@ impl Reconcile {
         let told = Box::pin(self.look(job, problems, now)).await?;
         // What was refused a moment ago may be done by now, and is shown all the same.
         let revisit_at = told.revisit_at.into_iter().chain(outcome.revisit_at).min();
-        Ok(ReconcileOutcome { revisit_at, above: told.above.or(outcome.above), ..told })
+        let (above, ended) = (told.above.or(outcome.above), told.ended.or(outcome.ended));
+        Ok(ReconcileOutcome { revisit_at, above, ended, ..told })
     }
 
     /// Looks and decides as [`run`](Self::run) does, and leaves everything as it is: nothing is saved or shown. None
@@ -451,9 +450,4 @@ struct Entered {
     elsewhere: Option<(Storage, LoadedRun)>,
     /// Why it is not kept where the configuration has it.
     not_moved: Option<ObservationProblem>,
-}
-
-const fn nothing(result: Settled) -> ReconcileOutcome {
-    let seen = if matches!(result, Settled::Nothing) { Seen::Ended } else { Seen::Nothing };
-    ReconcileOutcome { revisit_at: None, result, seen, above: None }
 }

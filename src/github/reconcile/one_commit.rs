@@ -62,7 +62,7 @@ impl Turn<'_> {
             if surface.left.iter().all(|run| run.head != head) {
                 continue;
             }
-            let others = self.client.pull_requests_with_head(&job.repository, head).await.or_refused()?;
+            let others = self.target().repo.pull_requests_with_head(head).await.or_refused()?;
             for number in others.into_iter().flatten().filter(|number| *number != job.number).take(MOST_OTHERS) {
                 let Some(looked) = self.peek(&job.of(number), self.now).await? else { continue };
                 surface.left.retain(|run| run.head != head || !is_judged_by(&looked, run));

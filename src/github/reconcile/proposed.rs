@@ -4,12 +4,10 @@
 //! in the last class of work, once for each version of the file, and only by a process that stays; elsewhere people ask
 //! with `loopgate what-if`.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
-};
+use std::{collections::HashMap, sync::Arc};
 
 use chrono::TimeDelta;
+use parking_lot::Mutex;
 
 use super::Turn;
 use crate::{
@@ -68,7 +66,7 @@ impl Turn<'_> {
             return None;
         }
         let version = (snapshot.repository.clone(), blob?);
-        let mut known = self.proposals.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut known = self.proposals.0.lock();
         match known.get(&version) {
             Some(Comparison::Ended(compared)) => {
                 decision.next.proposed = Some(compared.clone());
@@ -90,7 +88,7 @@ impl Turn<'_> {
                         tracing::info!(%error, "the proposed configuration was not compared");
                         Comparison::Nothing
                     });
-                    known.lock().unwrap_or_else(PoisonError::into_inner).insert(version, compared);
+                    known.lock().insert(version, compared);
                 }));
             }
         }

@@ -8,12 +8,10 @@
 //!
 //! All of it is in memory: what a process forgets by ending, the next event or the next resync brings.
 
-use std::{
-    collections::BTreeMap,
-    sync::{Mutex, PoisonError},
-};
+use std::collections::BTreeMap;
 
 use chrono::TimeDelta;
+use parking_lot::Mutex;
 
 use super::ReconcileRequest;
 use crate::{
@@ -74,7 +72,7 @@ impl RecentMemory {
     }
 
     pub fn change<T>(&self, job: &ReconcileRequest, change: impl FnOnce(&mut Recent) -> T) -> T {
-        let mut pulls = self.pulls.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut pulls = self.pulls.lock();
         let key = (job.repository.clone(), job.number);
         let mut recent = pulls.remove(&key).unwrap_or_default();
         let answer = change(&mut recent);

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use chrono::TimeDelta;
 
-use super::{Entered, Failed, MOST_SAVES, ReconcileOutcome, Seen, Settled, Summary, Turn, archive, nothing, recent};
+use super::{Entered, Failed, LoopEntry, MOST_SAVES, ReconcileOutcome, Seen, Settled, Summary, Turn, archive, recent};
 use crate::{
     github::{
         Client, Executed, Observation, Problem, client::next_look, error::OrAbsent as _, observe::CONFIGURATION_LIMIT,
@@ -17,7 +17,6 @@ use loopgate_core::{
     PrNumber, Sha, Timestamp,
     deciding::{Decision, Post},
     gate::Reviewer,
-    metrics::RunLine,
     observed::{ChangedFiles, Hint, Lifecycle, ObservationProblem, Snapshot},
     proof::{Merge, Statement},
     state::{LoopState, VerificationResult},
@@ -90,7 +89,13 @@ impl Turn<'_> {
             revisit_at: times.into_iter().flatten().min(),
             seen: self.seen(&observation, &decided.decision, updated_at, is_current),
             above: above(&observation, &decided.decision, above_before, executed.done > 0),
-            result: Settled::Decided(summary(&observation, decided, executed, is_private, ended)),
+            entry: match is_open {
+                true => LoopEntry::Open(Box::new(open_loop(&observation, &decided.decision, is_private))),
+                false => LoopEntry::Over,
+            },
+            result: Settled::Decided(summary(&observation, decided, executed)),
+            ended,
+            awakened: false,
         }))
     }
 
@@ -125,7 +130,11 @@ impl Turn<'_> {
                 client.deleted(format!("{}/issues/comments/{comment}", path::repo(&job.repository)));
             }
         }
-        let dormant = |revisit_at| Ok(ControlFlow::Break(ReconcileOutcome { revisit_at, ..nothing(Settled::Dormant) }));
+        let end = |outcome| Ok(ControlFlow::Break(outcome));
+        let dormant = |revisit_at| {
+            let (result, entry) = (Settled::Dormant, LoopEntry::Over);
+            end(ReconcileOutcome { revisit_at, result, entry, ..ReconcileOutcome::default() })
+        };
         if let Err(revisit_at) = self.observer.dormant.ask(&job.repository, client.now()) {
             return dormant(revisit_at);
         }
@@ -135,22 +144,21 @@ impl Turn<'_> {
             return dormant(next.into_iter().chain(self.doubted_again_at()).min());
         };
         if entered.facts.pull.is_archived {
-            return Ok(ControlFlow::Break(nothing(Settled::ReadOnly)));
+            return end(ReconcileOutcome { result: Settled::ReadOnly, ..ReconcileOutcome::default() });
         }
         self.settle_in(&mut entered).await?;
         let store = self.store(job, &entered.storage);
         let facts = &entered.facts;
         let Some(loaded) = archive::find(client, job, facts, entered.loaded, &store, *now).await? else {
-            let revisit_at = self.doubted_again_at();
-            return Ok(ControlFlow::Break(ReconcileOutcome { revisit_at, ..nothing(Settled::Nothing) }));
+            let (revisit_at, seen, entry) = (self.doubted_again_at(), Seen::Ended, LoopEntry::Over);
+            return end(ReconcileOutcome { revisit_at, seen, entry, ..ReconcileOutcome::default() });
         };
         let is_open = facts.pull.pull_request.lifecycle == Lifecycle::Open;
         if is_open
             && self.stays
             && let Some(again) = self.facts.iter().find_map(|fact| fact.awaits_end(*now))
         {
-            let waits = ReconcileOutcome { revisit_at: Some(again), seen: Seen::Nothing, ..nothing(Settled::Nothing) };
-            return Ok(ControlFlow::Break(waits));
+            return end(ReconcileOutcome { revisit_at: Some(again), ..ReconcileOutcome::default() });
         }
         // What was merged is judged by what it was merged as. By what was the base when it was opened, words would be
         // answered anew.
@@ -342,17 +350,12 @@ fn above(
     decision.next.above.or(before).filter(|_| may_concern)
 }
 
-fn summary(
-    observation: &Observation,
-    decided: Decided,
-    executed: Executed,
-    is_private: bool,
-    ended: Option<Box<RunLine>>,
-) -> Summary {
-    let (Decided { decision, saved, refused, .. }, Observation { snapshot, policy, .. }) = (decided, observation);
-    let open = (snapshot.pull_request.lifecycle == Lifecycle::Open).then(|| {
-        Box::new(OpenLoop { private: is_private, ..OpenLoop::of(&Subject { decision: &decision, snapshot, policy }) })
-    });
+fn open_loop(Observation { snapshot, policy, .. }: &Observation, decision: &Decision, is_private: bool) -> OpenLoop {
+    OpenLoop { private: is_private, ..OpenLoop::of(&Subject { decision, snapshot, policy }) }
+}
+
+fn summary(observation: &Observation, decided: Decided, executed: Executed) -> Summary {
+    let Decided { decision, saved, refused, .. } = decided;
     Summary {
         word: decision.action.word(),
         status: decision.next.status,
@@ -365,9 +368,7 @@ fn summary(
         saved,
         effects: executed.done,
         problems: refused.into_iter().chain(executed.problems).collect(),
-        unknown_rights: snapshot.authority.unknown().map(str::to_owned),
-        open,
-        ended,
+        unknown_rights: observation.snapshot.authority.unknown().map(str::to_owned),
     }
 }
 

@@ -10,7 +10,7 @@ use serde::{Deserialize as _, de::IgnoredAny};
 
 use super::{
     CheckNews, Irrelevant, Misread, Reader, Routed, Target, Work,
-    payload::{Commit, Payload, PullRequest, Run},
+    payload::{Payload, PayloadPull, PushedCommit, Run},
 };
 use crate::github::marker::Marker;
 
@@ -128,8 +128,8 @@ fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
             reader.work(event, Target::Repository, None)
         }
         ("team", "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository") => {
-            let team = event.organization.as_ref().zip(event.team["slug"].as_str());
-            let team = team.and_then(|(organization, slug)| format!("{}/{slug}", organization.login).parse().ok());
+            let team = event.organization["login"].as_str().zip(event.team["slug"].as_str());
+            let team = team.and_then(|(organization, slug)| format!("{organization}/{slug}").parse().ok());
             reader.rights(event, Hint::TeamChanged { team: reader.of(team, "team")? })
         }
         ("membership", "added" | "removed") | ("member", "added" | "edited" | "removed") => {
@@ -150,7 +150,7 @@ fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
 
 fn head_moved(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let pull_request = reader.of(event.pull_request.as_ref(), "pull_request")?;
-    let PullRequest { head, base, updated_at, .. } = pull_request;
+    let PayloadPull { head, base, updated_at, .. } = pull_request;
     let Some(sha) = head.as_ref().and_then(|head| head.sha) else { return reader.pull(event, None) };
     // The later of our clock and GitHub's: a head taken for seen too early could lend it an approval of the one before.
     let at = updated_at.map_or(reader.received_at, |updated_at| updated_at.max(reader.received_at));
@@ -271,7 +271,7 @@ fn push(reader: &Reader<'_>, event: &Payload) -> RouteResult {
 }
 
 /// A commit that lists no files at all may have touched any.
-fn touches(commit: &Commit, what: fn(&str) -> bool) -> bool {
+fn touches(commit: &PushedCommit, what: fn(&str) -> bool) -> bool {
     let lists = [&commit.added, &commit.modified, &commit.removed];
     lists.iter().all(|list| list.is_none()) || lists.into_iter().flatten().flatten().any(|path| what(path))
 }
@@ -362,7 +362,7 @@ fn require(is_so: bool, or_else: Irrelevant) -> Result<(), NoWork> {
     if is_so { Ok(()) } else { irrelevant(or_else) }
 }
 
-fn named(pulls: Option<&[PullRequest]>) -> Option<Hint> {
+fn named(pulls: Option<&[PayloadPull]>) -> Option<Hint> {
     let pulls: Vec<_> = pulls?.iter().take(NAMED_PULLS).map(|pull| pull.number).collect();
     (!pulls.is_empty()).then_some(Hint::NamedPulls { pulls })
 }

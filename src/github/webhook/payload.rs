@@ -7,21 +7,22 @@
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 
-use loopgate_core::{AppId, CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, observed::Actor};
+use crate::github::wire::App;
+use loopgate_core::{CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, observed::Actor};
 
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Payload {
     pub action: String,
-    pub repository: Option<Repository>,
+    pub repository: Option<PayloadRepository>,
     pub installation: Option<Id<InstallationId>>,
     pub sender: Option<Actor>,
-    pub pull_request: Option<PullRequest>,
+    pub pull_request: Option<PayloadPull>,
     /// Of `synchronize` and of a push: the commits before and after.
     pub before: Option<Sha>,
     pub after: Option<Sha>,
     pub issue: Option<Issue>,
-    pub comment: Option<Comment>,
+    pub comment: Option<PayloadComment>,
     pub review: Option<Id<ReviewId>>,
     /// What an edit changed, as it was before.
     pub changes: Value,
@@ -38,13 +39,13 @@ pub(super) struct Payload {
     pub created: Option<bool>,
     pub deleted: Option<bool>,
     pub forced: Option<bool>,
-    pub commits: Vec<Commit>,
-    pub repositories_added: Vec<Repository>,
-    pub organization: Option<Organization>,
+    pub commits: Vec<PushedCommit>,
+    pub repositories_added: Vec<PayloadRepository>,
+    pub organization: Value,
     pub team: Value,
     pub member: Option<Actor>,
     pub membership: Value,
-    pub merge_group: Option<MergeGroup>,
+    pub merge_group: Option<PayloadGroup>,
     pub reason: Option<String>,
     /// Of `workflow_dispatch`.
     pub inputs: Value,
@@ -63,29 +64,29 @@ pub(super) struct Issue {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Repository {
+pub(super) struct PayloadRepository {
     pub full_name: RepoName,
     pub default_branch: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct PullRequest {
+pub(super) struct PayloadPull {
     pub number: PrNumber,
-    pub head: Option<Side>,
-    pub base: Option<Side>,
+    pub head: Option<PayloadSide>,
+    pub base: Option<PayloadSide>,
     pub updated_at: Option<Timestamp>,
 }
 
 /// The head or the base of a pull request.
 #[derive(Debug, Deserialize)]
-pub(super) struct Side {
+pub(super) struct PayloadSide {
     pub sha: Option<Sha>,
     #[serde(rename = "ref")]
     pub branch: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Comment {
+pub(super) struct PayloadComment {
     pub id: CommentId,
     pub body: Option<String>,
     pub updated_at: Option<Timestamp>,
@@ -99,7 +100,7 @@ pub(super) struct Run {
     pub head_sha: Sha,
     pub app: Option<App>,
     pub check_suite: Option<Id<u64>>,
-    pub pull_requests: Option<Vec<PullRequest>>,
+    pub pull_requests: Option<Vec<PayloadPull>>,
     /// How many check runs a suite has, the newest of each name.
     pub latest_check_runs_count: Option<u64>,
     /// What started a workflow run.
@@ -107,28 +108,15 @@ pub(super) struct Run {
     pub head_branch: Option<String>,
 }
 
-/// A GitHub App, as check runs and suites name theirs.
 #[derive(Debug, Deserialize)]
-pub(super) struct App {
-    pub id: AppId,
-    pub slug: Option<String>,
-}
-
-/// GitHub's own description of the payload requires none of the lists.
-#[derive(Debug, Deserialize)]
-pub(super) struct Commit {
+pub(super) struct PushedCommit {
     pub added: Option<Vec<String>>,
     pub modified: Option<Vec<String>>,
     pub removed: Option<Vec<String>>,
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Organization {
-    pub login: String,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct MergeGroup {
+pub(super) struct PayloadGroup {
     pub head_sha: Sha,
     pub base_sha: Sha,
     pub base_ref: String,

@@ -2,7 +2,7 @@
 //! no installation, has a few events of its own, and some that must not be trusted with a token
 //! (<https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows>).
 
-use super::payload::{Payload, PullRequest};
+use super::payload::{Payload, PayloadPull};
 use super::{Irrelevant, Misread, OwnApp, Reader, Routed, Target, Work, events};
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
 
@@ -81,7 +81,7 @@ pub fn route_in_workflow(
 fn seen_by_run(reader: &Reader<'_>) -> Option<Hint> {
     let run = reader.read::<Payload>().ok()?.workflow_run?;
     let (sha, pulls) = (run.head_sha, run.pull_requests.unwrap_or_default());
-    let is_at_head = |pull: &PullRequest| pull.head.as_ref().is_some_and(|head| head.sha == Some(sha));
+    let is_at_head = |pull: &PayloadPull| pull.head.as_ref().is_some_and(|head| head.sha == Some(sha));
     let is_head = !pulls.is_empty() && pulls.iter().all(is_at_head);
     let is_pull_request = run.event.is_some_and(|event| event.starts_with("pull_request"));
     (is_pull_request && is_head).then_some(Hint::HeadSeen { sha, at: reader.received_at })

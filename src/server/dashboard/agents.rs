@@ -187,11 +187,10 @@ impl Desk {
     ) -> Result<Option<Value>, Refused> {
         let clock = &*self.admin.services.clock;
         let waited = async {
-            let client = loops.github().client(Some(installation));
-            let us = loops.github().identity(&client).await?;
+            let client = loops.github.client(Some(installation));
+            let us = loops.github.identity(&client).await?;
             let reader = FeedbackReader::new(client, repository.clone(), number, Some(us.bot));
-            let sleep = |pause| clock.sleep_until(clock.now() + pause);
-            reader.wait((since, Until::Final), (Pacing::WITH_TOKEN, time), clock, sleep, |_| ()).await
+            reader.wait((since, Until::Final), (Pacing::WITH_TOKEN, time), clock, |_| ()).await
         };
         match waited.await {
             Ok(Waited::Ended(reading) | Waited::TimedOut(Some(reading))) => Ok(Some(Value::Object(reading.document()))),

@@ -11,15 +11,14 @@ use tower::Service as _;
 use super::*;
 use crate::{
     github::{
-        SystemClock,
+        LoopEntry, ReconcileOutcome, SystemClock,
         webhook::{Target, Work},
     },
     server::{
-        inbox,
+        Services, inbox,
         metrics::Metrics,
         pages::{Readiness, admin},
-        reconciler::{LookOutcome, Overview, Standing},
-        services::Services,
+        reconciler::Overview,
         storage::{self, Change, Delivery, Key, Trouble, WorkEnd, sample},
     },
 };
@@ -59,14 +58,14 @@ impl Pages {
                 let part = Part::ALL[*number as usize % Part::ALL.len()];
                 let title = format!("feat: change number {number} of <many>, with a title that is not short at all");
                 let since = at(i64::try_from(*number).unwrap());
-                let standing = Standing::Open(Box::new(sample(&title, part, &["bob", "acme/security"], since)));
-                let outcome = LookOutcome { standing, ..LookOutcome::default() };
+                let entry = LoopEntry::Open(Box::new(sample(&title, part, &["bob", "acme/security"], since)));
+                let outcome = ReconcileOutcome { entry, ..ReconcileOutcome::default() };
                 let trouble =
                     Trouble { failures: 10, failing_since: at(0), reason: "<b>no</b>".into(), retry_at: at(0) };
                 let how = if *number == loops { WorkEnd::Dead { trouble, at: at(9) } } else { WorkEnd::Done(outcome) };
                 let key = work(*number);
                 let covered = store.load(&key).await.unwrap().unwrap().covered;
-                ends.push(Change::Settle { key, covered, how, now: at(0) });
+                ends.push(Change::Settle { key, covered, how: Box::new(how), now: at(0) });
             }
             writer.apply(&ends).await.unwrap();
         }

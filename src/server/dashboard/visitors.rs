@@ -33,11 +33,11 @@ use sha2::{Digest as _, Sha256};
 use super::{Reader, Refused, Reply, operations::field};
 use crate::{
     github::{
-        Error, Secret, SignIn, Visitor,
+        Clock, Error, Secret, SignIn, Visitor,
         registration::{is_same, nonce},
     },
     render::{Frame, Notice},
-    server::{clock::Clock, storage::Sees},
+    server::storage::Sees,
 };
 use loopgate_core::{Login, RepoName, Timestamp, UserId};
 

@@ -1,8 +1,11 @@
 //! One installation's part of the dirty set: what is queued there, and what of it may start.
 
-use std::collections::{BTreeMap, HashMap};
+use std::{
+    collections::{BTreeMap, HashMap},
+    sync::{Arc, atomic::AtomicUsize},
+};
 
-use super::{Behind, Cursor, Limits, Seq, Target, Timestamp, Urgency, WorkClass};
+use super::{Cursor, Limits, Seq, Served, Target, Timestamp, WorkClass};
 use loopgate_core::RepoName;
 
 /// Jobs at once, beyond the limit of an installation, for what people wait for.
@@ -23,7 +26,7 @@ pub(super) struct Lane {
     /// By [`WorkClass`].
     pub classes: [ClassQueue; CLASSES],
     /// How many other targets a person or an author waits for, queued or under way. Running work reads it.
-    pub behind: Behind,
+    pub behind: Arc<AtomicUsize>,
     /// Places given out.
     pub places: u64,
     /// Turns taken by what no person waits for.
@@ -63,8 +66,8 @@ pub(super) struct Entry {
 pub(super) enum State {
     /// At this place in the line of its class.
     Queued(u64),
-    /// In a place of the class that it started with. What is more urgent and arrives meanwhile raises the urgency.
-    Running(WorkClass, Urgency),
+    /// In a place of the class that it started with. What is more urgent and arrives meanwhile raises that of its requests.
+    Running(WorkClass, Served),
     Waiting(Timestamp),
 }
 
@@ -72,8 +75,8 @@ impl Entry {
     /// Something of this class arrived of it. Returns the class and the place that it was queued in, if it is queued and is
     /// more urgent now.
     pub fn raise(&mut self, class: WorkClass) -> Option<(WorkClass, u64)> {
-        if let State::Running(_, urgency) = &self.state {
-            urgency.raise(class);
+        if let State::Running(_, served) = &self.state {
+            served.raise(class);
         }
         let before = self.class;
         self.class = before.min(class);
@@ -128,7 +131,7 @@ impl Lane {
     }
 
     /// Takes the next queued target of a line and marks it as running.
-    pub fn take(&mut self, line: usize, limits: Limits) -> Option<(Target, Seq, Urgency)> {
+    pub fn take(&mut self, line: usize, limits: Limits) -> Option<(Target, Seq, Served)> {
         let first = |class: WorkClass| self.classes[class as usize].queue.first_key_value().map(|(place, _)| *place);
         let mut may_start = LINES[line].iter().copied().filter(|class| self.may_start(*class, limits));
         let is_the_oldests = line != PEOPLE && self.turns % TURNS == TURNS - 1;
@@ -144,11 +147,11 @@ impl Lane {
             self.served.insert(target.repository().cloned(), self.turns);
         }
         let entry = self.entries.get_mut(&target)?;
-        let urgency = Urgency::from(class);
-        entry.state = State::Running(class, urgency.clone());
+        let served = Served::new(class, self.behind.clone());
+        entry.state = State::Running(class, served.clone());
         entry.class = WorkClass::Spread;
         self.classes[class as usize].running += 1;
-        Some((target, entry.newest, urgency))
+        Some((target, entry.newest, served))
     }
 
     /// Where the newest entry of a class stands in line, of the repository that has had no turn for longest.

@@ -102,12 +102,12 @@ fn what_runs_is_as_urgent_as_the_best_that_arrived_meanwhile() {
     let mut dirty = with(1, 1, 100);
     dirty.arrived(of(WorkClass::Spread, 1, 1));
     let start = dirty.start().unwrap();
-    assert_eq!(start.urgency.class(), WorkClass::Spread);
+    assert_eq!(start.served.class(), WorkClass::Spread);
     dirty.arrived(of(WorkClass::Person, 1, 2));
     dirty.arrived(of(WorkClass::Progress, 1, 3));
-    assert_eq!(start.urgency.class(), WorkClass::Person);
+    assert_eq!(start.served.class(), WorkClass::Person);
     dirty.ended(start.key, Ended::Done(Seq(1)));
-    assert_eq!(dirty.start().unwrap().urgency.class(), WorkClass::Person, "and so is the look after it");
+    assert_eq!(dirty.start().unwrap().served.class(), WorkClass::Person, "and so is the look after it");
 }
 
 #[test]
@@ -178,13 +178,14 @@ fn what_runs_knows_how_many_others_wait_or_run() {
     for (number, class) in (1..).zip([WorkClass::Person, WorkClass::Author, WorkClass::Progress, WorkClass::Author]) {
         dirty.arrived(of(class, number, 1));
     }
-    assert_eq!(first.behind.count(), 3, "and what comes after it began");
-    let behind: Vec<_> =
-        std::iter::from_fn(|| dirty.start()).map(|start| (number(&start).1, start.behind.count())).collect();
+    assert_eq!(first.served.behind.load(Ordering::Relaxed), 3, "and what comes after it began");
+    let behind: Vec<_> = std::iter::from_fn(|| dirty.start())
+        .map(|start| (number(&start).1, start.served.behind.load(Ordering::Relaxed)))
+        .collect();
     assert_eq!(behind, [(1, 3), (4, 3), (2, 3), (3, 3)]);
     dirty.ended(first.key.clone(), Ended::Done(first.newest));
     dirty.arrived(of(WorkClass::Progress, 5, 1));
-    assert_eq!(first.behind.count(), 2);
+    assert_eq!(first.served.behind.load(Ordering::Relaxed), 2);
 }
 
 #[test]

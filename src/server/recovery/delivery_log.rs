@@ -10,11 +10,11 @@ use chrono::TimeDelta;
 use indexmap::IndexMap;
 
 use crate::{
-    github::{Client, DeliveryAttempt, Error, Github},
+    github::{Client, DeliveryAttempt, Error, Github, LoggedDelivery},
     server::{
+        Services,
         metrics::Received,
         receive::{Believed, Receiver},
-        services::Services,
         storage::Change,
     },
 };
@@ -25,6 +25,8 @@ pub(super) const EVERY: TimeDelta = TimeDelta::minutes(5);
 /// The pause where the log is the only source. With [`REDELIVERIES`] that is as many requests as an App has in an hour.
 pub(super) const EVERY_POLL: TimeDelta = TimeDelta::minutes(1);
 
+/// Pages of the delivery log read at once: 10,000 attempts. What lies beyond is left to a resync.
+const LOG_PAGES: usize = 100;
 /// How far back the log goes (GitHub Enterprise Server keeps it longer; the older pull requests are the resync's).
 const REACH: TimeDelta = TimeDelta::days(3);
 
@@ -44,7 +46,9 @@ pub(super) async fn pass(
 ) -> Result<(), Box<dyn error::Error + Send + Sync>> {
     let client = github.client(None);
     let known_until = store.log_known_until().await?.map_or(now - REACH, |known| known - OVERLAP);
-    let log = client.delivery_attempts(known_until.max(now - REACH)).await?;
+    let since = known_until.max(now - REACH);
+    let is_known = |it: &DeliveryAttempt| it.delivered_at < since;
+    let log = client.list_until("/app/hook/deliveries", LOG_PAGES, is_known).await?;
     if log.completeness == Completeness::Incomplete {
         tracing::warn!("the delivery log is longer than what is read of it; the rest is the resync's");
     }
@@ -76,7 +80,7 @@ pub(super) async fn pass(
 
 /// Reads a delivery from the log. GitHub vouches for it: the log is asked for with the App's own token.
 async fn take(client: &Client, receiver: &Receiver, attempt: u64) -> Result<(), Error> {
-    let delivery = client.logged_delivery(attempt).await?;
+    let delivery: LoggedDelivery = client.fetch(&format!("/app/hook/deliveries/{attempt}")).await?;
     let payload = delivery.payload().as_bytes();
     let received = receiver.hear(&delivery.event, &delivery.guid, payload, Believed::Whole).await;
     if received == Received::Unavailable {

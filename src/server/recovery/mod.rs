@@ -16,7 +16,7 @@ use chrono::TimeDelta;
 use tokio::sync::{mpsc, oneshot};
 
 use self::resync::Resync;
-use super::{receive::Receiver, services::Services};
+use super::{Services, receive::Receiver};
 use crate::github::{Github, WorkClass, fenced, serving};
 
 /// A process whose turn it is not asks again after this long.

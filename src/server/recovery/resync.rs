@@ -14,7 +14,7 @@ use chrono::TimeDelta;
 use crate::{
     github::{Github, fold_ended_runs},
     server::{
-        services::Services,
+        Services,
         storage::{Applied, Change},
     },
 };
@@ -116,7 +116,7 @@ async fn share(
     while left > 0
         && let Some(repository) = unread.front().cloned()
     {
-        let list = client.open_pulls_by_update(&repository).await;
+        let list = client.repo(&repository).open_pulls_by_update().await;
         unread.pop_front();
         left = left.saturating_sub(1);
         let list = match list {

@@ -4,7 +4,7 @@
 //! Races: of several processes one reads and writes at a time, by a lock that all of them take before any row.
 
 use super::{write::Batch, *};
-use crate::github::{COUNTS_FOR, CreationEnd, LATE, Ledger, MOST_PROMISED, Need, PointsClaim, Promise, Want};
+use crate::github::{BudgetClaim, BudgetUse, COUNTS_FOR, LATE, Ledger, MOST_PROMISED, Need, Promise, Want};
 use loopgate_core::Sha;
 
 /// How long what was taken counts at most.
@@ -16,54 +16,58 @@ const AHEAD: TimeDelta = TimeDelta::minutes(1);
 const CREATION: i64 = 0;
 const POINTS: i64 = 1;
 
+const USED: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4";
+
 impl Batch<'_> {
-    pub(super) async fn take_points(&mut self, claim: &PointsClaim) -> Result<Applied, StoreError> {
-        let PointsClaim { installation, points, most, now, takes } = claim;
-        self.lock_budget().await?;
-        let rows = Query::new(
-            "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4",
-        );
-        let rows = rows.bind(*installation).bind(POINTS);
-        let rows = rows.bind(*now - TimeDelta::minutes(1)).bind(*now + AHEAD);
-        let used: i64 = rows.fetch(self.on()).await?.first().map_or(0, |(used,)| *used);
-        let is_granted = used + i64::from(*points) <= i64::from(*most);
-        if is_granted {
-            self.insert_taken(*installation, POINTS, *now + *takes, *points).await?;
+    pub(super) async fn book(&mut self, claim: BudgetClaim) -> Result<Applied, StoreError> {
+        let BudgetClaim { installation, now, what } = claim;
+        match what {
+            BudgetUse::Points { points, most, takes } => {
+                self.lock_budget().await?;
+                let rows = Query::new(USED).bind(installation).bind(POINTS);
+                let rows = rows.bind(now - TimeDelta::minutes(1)).bind(now + AHEAD);
+                let used: i64 = rows.fetch(self.on()).await?.first().map_or(0, |(used,)| *used);
+                if used + i64::from(points) > i64::from(most) {
+                    return Ok(Applied::Booked(Err(now)));
+                }
+                self.insert_taken(installation, POINTS, now + takes, points).await
+            }
+            BudgetUse::Creation { want, takes } => {
+                self.lock_budget().await?;
+                self.create(installation, want, now, takes).await
+            }
+            BudgetUse::CreationEnd { booked_until } => {
+                let row = Query::new("UPDATE taken SET at = $1 WHERE installation = $2 AND kind = 0 AND at = $3");
+                self.run(row.bind(now).bind(installation).bind(booked_until)).await
+            }
         }
-        Ok(Applied::Points(is_granted))
     }
 
-    pub(super) async fn create(&mut self, claim: &CreationClaim) -> Result<Applied, StoreError> {
-        let CreationClaim { installation, want, now, takes } = claim;
-        self.lock_budget().await?;
-        let ledger = self.ledger(*installation, *now).await?;
-        let asked = want.map_or(Ok(()), |want| ledger.ask(&want, *now));
-        if let Some(Want { head, .. }) = want {
+    async fn create(
+        &mut self,
+        installation: InstallationId,
+        want: Option<Want>,
+        now: Timestamp,
+        takes: TimeDelta,
+    ) -> Result<Applied, StoreError> {
+        let ledger = self.ledger(installation, now).await?;
+        if let Some(want) = want {
+            let asked = ledger.ask(&want, now);
+            let head = want.head.to_string();
             let row = Query::new("DELETE FROM turn WHERE installation = $1 AND head = $2");
-            self.run(row.bind(*installation).bind(head.to_string())).await?;
-        }
-        Ok(Applied::Created(match (asked, want) {
-            (Err(promise), Some(want)) => {
+            self.run(row.bind(installation).bind(head.as_str())).await?;
+            if let Err(promise) = asked {
                 if ledger.promised.len() < MOST_PROMISED {
                     let row = Query::new("INSERT INTO turn (installation, head, need, at) VALUES ($1, $2, $3, $4)");
-                    let row = row.bind(*installation).bind(want.head.to_string()).bind(promise.need as i64);
+                    let row = row.bind(installation).bind(head).bind(promise.need as i64);
                     self.run(row.bind(promise.at)).await?;
                 }
-                Err(promise.at)
+                return Ok(Applied::Booked(Err(promise.at)));
             }
-            _ => {
-                // No two end at the same time, so that each can be named by its end.
-                let latest = ledger.created.iter().max().map_or(*now, |at| *at + TimeDelta::milliseconds(1));
-                let until = latest.max(*now + *takes);
-                self.insert_taken(*installation, CREATION, until, 1).await?;
-                Ok(until)
-            }
-        }))
-    }
-
-    pub(super) async fn creation_ended(&mut self, end: &CreationEnd) -> Result<Applied, StoreError> {
-        let row = Query::new("UPDATE taken SET at = $1 WHERE installation = $2 AND kind = 0 AND at = $3");
-        self.run(row.bind(end.answered_at).bind(end.installation).bind(end.booked_until)).await
+        }
+        // No two end at the same time, so that each can be named by its end.
+        let latest = ledger.created.iter().max().map_or(now, |at| *at + TimeDelta::milliseconds(1));
+        self.insert_taken(installation, CREATION, latest.max(now + takes), 1).await
     }
 
     async fn lock_budget(&mut self) -> Result<(), StoreError> {
@@ -99,6 +103,7 @@ impl Batch<'_> {
         amount: u32,
     ) -> Result<Applied, StoreError> {
         let row = Query::new("INSERT INTO taken (installation, kind, at, amount) VALUES ($1, $2, $3, $4)");
-        self.run(row.bind(installation).bind(kind).bind(at).bind(i64::from(amount))).await
+        self.run(row.bind(installation).bind(kind).bind(at).bind(i64::from(amount))).await?;
+        Ok(Applied::Booked(Ok(at)))
     }
 }

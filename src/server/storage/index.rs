@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 
 use super::{write::Batch, *};
 use crate::{
+    github::LoopEntry,
     render::{Filter, OpenLoop},
-    server::reconciler::Standing,
 };
 use loopgate_core::{PrNumber, deciding::Part};
 
@@ -153,14 +153,9 @@ impl Batch<'_> {
     ///
     /// # Errors
     /// Only where the connection is broken, so that the whole batch is tried again.
-    pub(super) async fn index(
-        &mut self,
-        key: &Key,
-        standing: &Standing,
-        now: Timestamp,
-    ) -> Result<Applied, StoreError> {
-        match standing {
-            Standing::Open(open) => {
+    pub(super) async fn index(&mut self, key: &Key, entry: &LoopEntry, now: Timestamp) -> Result<Applied, StoreError> {
+        match entry {
+            LoopEntry::Open(open) => {
                 let who: Vec<String> = open.who.iter().map(|name| name.to_lowercase()).collect();
                 let agent = open.agent.as_deref().unwrap_or_default().to_lowercase();
                 let found = Query::by_key(FOUND, key).bind(open.part.as_str()).bind(format!(" {} ", who.join("  ")));
@@ -168,8 +163,8 @@ impl Batch<'_> {
                 let found = found.bind(serde_json::to_string(open).unwrap_or_default());
                 self.or_without(found.bind(open.problem.as_deref().unwrap_or_default())).await
             }
-            Standing::Over => self.or_without(Query::by_key("DELETE FROM open_loop WHERE {key}", key)).await,
-            Standing::NotSaid => Ok(Applied::Recorded),
+            LoopEntry::Over => self.or_without(Query::by_key("DELETE FROM open_loop WHERE {key}", key)).await,
+            LoopEntry::Unchanged => Ok(Applied::Recorded),
         }
     }
 

@@ -44,9 +44,8 @@ use self::{
     sql::{On, Query, Value},
     sqlite::SqliteFile,
 };
-use super::reconciler::LookOutcome;
 use crate::github::{
-    CreationClaim, CreationEnd, DeliveryAttempt, ListedPull, PointsClaim, Secret, Seen, WorkClass,
+    BookingAnswer, BudgetClaim, DeliveryAttempt, ListedPull, ReconcileOutcome, Secret, Seen, WorkClass,
     webhook::{Target, Work},
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
@@ -190,7 +189,7 @@ pub(super) enum Change {
     Settle {
         key: Key,
         covered: Covered,
-        how: WorkEnd,
+        how: Box<WorkEnd>,
         now: Timestamp,
     },
     /// Work on a target begins, unless another process works on it. What begins and is never settled was under way when
@@ -229,12 +228,8 @@ pub(super) enum Change {
         now: Timestamp,
     },
     Tokens(TokenChange),
-    /// A process takes points of an installation's limit.
-    TakePoints(PointsClaim),
-    /// A process wants to create something.
-    Create(CreationClaim),
-    /// A creation that was booked is over.
-    CreationEnd(CreationEnd),
+    /// A process books something of an installation's limits.
+    Book(BudgetClaim),
     /// Wake-ups that are due become work.
     Wake(Timestamp),
     /// Forgets a bounded number of old ids, and old dead letters.
@@ -266,7 +261,7 @@ pub(super) struct Covered {
 /// How work on a target ended.
 #[derive(Debug, Clone)]
 pub(super) enum WorkEnd {
-    Done(LookOutcome),
+    Done(ReconcileOutcome),
     /// Not a pull request itself: these are, and each becomes work with these hints.
     Resolved {
         into: Vec<Key>,
@@ -303,10 +298,7 @@ pub(super) enum Applied {
     /// another does.
     Begun(Option<Box<TargetWork>>),
     Recorded,
-    /// Whether the points may be used.
-    Points(bool),
-    /// Until when the creation is booked; else when to ask again.
-    Created(Result<Timestamp, Timestamp>),
+    Booked(BookingAnswer),
     /// So many rows are new, changed or gone. Of ids to forget: call again while there are any.
     Rows(u64),
 }

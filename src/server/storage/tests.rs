@@ -7,9 +7,8 @@ use uuid::Uuid;
 
 use super::{sqlite::FILE, write::ordered, *};
 use crate::{
-    github::{Need, Want},
+    github::{BudgetUse, LoopEntry, Need, Want},
     render::{Filter, OpenLoop},
-    server::reconciler::Standing,
 };
 use loopgate_core::{CheckRunId, PrNumber, Sha, deciding::Part};
 
@@ -124,7 +123,7 @@ impl Kept {
 
     /// Settles what was there when it was loaded.
     async fn settle_what(&mut self, number: u64, loaded: &TargetWork, how: WorkEnd) {
-        self.one(Change::Settle { key: key(number), covered: loaded.covered, how, now: at(0) }).await;
+        self.one(Change::Settle { key: key(number), covered: loaded.covered, how: Box::new(how), now: at(0) }).await;
     }
 }
 

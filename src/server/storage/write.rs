@@ -229,11 +229,9 @@ pub(super) struct Batch<'c> {
 
 /// A row of `work` to be added, or to be merged into the one that is there.
 struct Addition {
-    key: Key,
-    seq: Seq,
+    arrival: Arrival,
     origin: WorkOrigin,
     hints: String,
-    class: WorkClass,
 }
 
 impl Batch<'_> {
@@ -272,9 +270,7 @@ impl Batch<'_> {
                     self.listed((*installation, repository), pulls, *is_complete, *now).await?
                 }
                 Change::Resync { installation, most, now } => self.resync(*installation, *most, *now).await?,
-                Change::TakePoints(claim) => self.take_points(claim).await?,
-                Change::Create(claim) => self.create(claim).await?,
-                Change::CreationEnd(end) => self.creation_ended(end).await?,
+                Change::Book(claim) => self.book(*claim).await?,
                 Change::Tokens(change) => self.change_tokens(change).await?,
                 Change::Wake(now) => {
                     let due = Query::new(WAKE).bind(*now).bind(SLICE);
@@ -302,15 +298,12 @@ impl Batch<'_> {
             let Delivery { id, event, received_at, work } = delivery;
             let (hints, class) = (written(&work.hints), class_of(event, &work.hints));
             let key = |target: &Target| Key { installation: work.installation, target: target.clone() };
-            let arrival = |target| Arrival { key: key(target), seq: *seq, class };
-            applied.push(Applied::New(work.targets.iter().map(arrival).collect()));
-            additions.extend(work.targets.iter().map(|target| Addition {
-                key: key(target),
-                seq: *seq,
-                origin: WorkOrigin { delivery: id.to_string(), event: event.clone(), received_at: *received_at },
-                hints: hints.clone(),
-                class,
-            }));
+            let arrivals = work.targets.iter().map(|target| Arrival { key: key(target), seq: *seq, class });
+            let arrivals: Vec<Arrival> = arrivals.collect();
+            let origin = WorkOrigin { delivery: id.to_string(), event: event.clone(), received_at: *received_at };
+            let addition = |arrival| Addition { arrival, origin: origin.clone(), hints: hints.clone() };
+            additions.extend(arrivals.iter().cloned().map(addition));
+            applied.push(Applied::New(arrivals));
         }
         self.add(merged(additions).collect()).await?;
         Ok(applied)
@@ -362,18 +355,17 @@ impl Batch<'_> {
 
     async fn add(&mut self, additions: Vec<Addition>) -> Result<Vec<Arrival>, StoreError> {
         let mut sorted: Vec<&Addition> = additions.iter().collect();
-        sorted.sort_by_key(|addition| &addition.key);
+        sorted.sort_by_key(|addition| &addition.arrival.key);
         for chunk in sorted.chunks(ROWS) {
             let mut query = Query::of_rows(ADD, chunk.len(), 10);
-            for Addition { key, seq, origin, hints, class } in chunk.iter().copied() {
+            for Addition { arrival: Arrival { key, seq, class }, origin, hints } in chunk.iter().copied() {
                 let WorkOrigin { delivery, event, received_at } = origin;
                 query = query.bind_key(key).bind(seq.0).bind(delivery.as_str()).bind(event.as_str());
                 query = query.bind(*received_at).bind(*received_at).bind(hints.as_str()).bind(*class as i64);
             }
             query.execute(self.on()).await?;
         }
-        let arrival = |Addition { key, seq, class, .. }| Arrival { key, seq, class };
-        Ok(additions.into_iter().map(arrival).collect())
+        Ok(additions.into_iter().map(|addition| addition.arrival).collect())
     }
 
     fn take_seq(&mut self) -> Seq {
@@ -395,26 +387,25 @@ impl Batch<'_> {
             return Ok(Applied::Recorded);
         }
         match how {
-            WorkEnd::Done(LookOutcome { requeue, seen, standing, .. }) => {
+            WorkEnd::Done(ReconcileOutcome { revisit_at, seen, entry, .. }) => {
                 let left = self.finish(key, covered).await?;
-                self.run(match requeue {
+                self.run(match revisit_at {
                     None => Query::by_key("DELETE FROM wakeup WHERE {key}", key),
                     Some(at) => Query::by_key(WAKE_AT, key).bind(*at),
                 })
                 .await?;
                 self.looked(key, *seen, now).await?;
-                self.index(key, standing, now).await?;
+                self.index(key, entry, now).await?;
                 Ok(Applied::New(left))
             }
             WorkEnd::Resolved { into, origin, hints, class } => {
                 let mut left = self.finish(key, covered).await?;
                 let hints = written(hints);
+                let class = *class;
                 let addition = |key: &Key| Addition {
-                    key: key.clone(),
-                    seq: self.take_seq(),
+                    arrival: Arrival { key: key.clone(), seq: self.take_seq(), class },
                     origin: origin.clone(),
                     hints: hints.clone(),
-                    class: *class,
                 };
                 let additions = into.iter().map(addition).collect();
                 left.extend(self.add(additions).await?);
@@ -464,8 +455,10 @@ impl Batch<'_> {
         now: Timestamp,
     ) -> Result<Applied, StoreError> {
         let origin = WorkOrigin { delivery: String::new(), event: event.to_owned(), received_at: now };
-        let addition =
-            |key| Addition { key, seq: self.take_seq(), origin: origin.clone(), hints: String::new(), class };
+        let addition = |key| {
+            let arrival = Arrival { key, seq: self.take_seq(), class };
+            Addition { arrival, origin: origin.clone(), hints: String::new() }
+        };
         let additions = keys.into_iter().map(addition).collect();
         Ok(Applied::New(self.add(additions).await?))
     }
@@ -515,15 +508,15 @@ fn part_of(at: Timestamp) -> i64 {
 fn merged(additions: Vec<Addition>) -> impl Iterator<Item = Addition> {
     let mut merged: IndexMap<Key, Addition> = IndexMap::with_capacity(additions.len());
     for mut addition in additions {
-        if let Some(before) = merged.get(&addition.key) {
-            addition.class = before.class.min(addition.class);
+        if let Some(before) = merged.get(&addition.arrival.key) {
+            addition.arrival.class = before.arrival.class.min(addition.arrival.class);
             if before.hints.contains(&addition.hints) {
                 addition.hints = before.hints.clone();
             } else {
                 addition.hints.insert_str(0, &before.hints);
             }
         }
-        merged.insert(addition.key.clone(), addition);
+        merged.insert(addition.arrival.key.clone(), addition);
     }
     merged.into_values()
 }

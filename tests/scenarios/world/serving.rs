@@ -110,9 +110,8 @@ pub async fn serve(
     let api = ApiUrl::parse(url).expect("an address");
     let client = Github::new(api, Credentials::App(credentials), setup).expect("a client");
     let own = own_app(&client).await.expect("the App is known");
-    let now: Arc<dyn github::Clock> = clock.clone();
     let seal = config.state_seal();
-    let reconciler = GithubReconciler::new(client.clone(), now).with(|it| it.sealing(seal.clone()));
+    let reconciler = GithubReconciler::new(client.clone(), clock.clone()).with(|it| it.sealing(seal.clone()));
     let server = Server {
         clock,
         loops: Some(LoopReader::new(client, seal)),

@@ -8,13 +8,13 @@ on_both! {
     an_index_that_cannot_be_written_harms_no_look,
 }
 
-async fn looked(kept: &mut Kept, number: u64, standing: Standing) {
+async fn looked(kept: &mut Kept, number: u64, entry: LoopEntry) {
     kept.one(delivery(&Uuid::new_v4().to_string(), number, vec![])).await;
-    kept.settle(number, WorkEnd::Done(LookOutcome { standing, ..LookOutcome::default() })).await;
+    kept.settle(number, WorkEnd::Done(ReconcileOutcome { entry, ..ReconcileOutcome::default() })).await;
 }
 
 async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
-    let open = |title, part, who: &[&str], since| Standing::Open(Box::new(sample(title, part, who, at(since))));
+    let open = |title, part, who: &[&str], since| LoopEntry::Open(Box::new(sample(title, part, who, at(since))));
     looked(&mut kept, 1, open("one", Part::Approver, &["Bob", "acme/security"], 5)).await;
     looked(&mut kept, 2, open("two", Part::Approver, &["carol"], 3)).await;
     looked(&mut kept, 3, open("three", Part::Agent, &["Alice"], 1)).await;
@@ -60,8 +60,8 @@ async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
         assert_eq!(listed(&kept, IndexFilter { sees, ..all() }).await, "", "what is not seen is not counted");
     }
 
-    looked(&mut kept, 1, Standing::NotSaid).await;
-    looked(&mut kept, 2, Standing::Over).await;
+    looked(&mut kept, 1, LoopEntry::Unchanged).await;
+    looked(&mut kept, 2, LoopEntry::Over).await;
     kept.one(delivery("dead", 3, vec![])).await;
     kept.settle(3, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
     assert_eq!(listed(&kept, all()).await, "three one four", "what was given up comes first");
@@ -72,10 +72,10 @@ async fn a_broken_configuration_is_known_since_the_look_that_noticed_it(mut kept
     for (problem, now) in [(Some("3:1: no"), 5), (Some("3:1: no"), 9), (Some("4:1: no"), 12), (None, 15)] {
         kept.one(delivery(&Uuid::new_v4().to_string(), 1, vec![])).await;
         let open = sample("one", Part::Author, &["alice"], at(0));
-        let standing = Standing::Open(Box::new(OpenLoop { problem: problem.map(str::to_owned), ..open }));
-        let how = WorkEnd::Done(LookOutcome { standing, ..LookOutcome::default() });
+        let entry = LoopEntry::Open(Box::new(OpenLoop { problem: problem.map(str::to_owned), ..open }));
+        let how = WorkEnd::Done(ReconcileOutcome { entry, ..ReconcileOutcome::default() });
         let covered = kept.loaded(1).await.unwrap().covered;
-        kept.one(Change::Settle { key: key(1), covered, how, now: at(now) }).await;
+        kept.one(Change::Settle { key: key(1), covered, how: Box::new(how), now: at(now) }).await;
         let problems = kept.store.problems().await.unwrap();
         known.push(problems.into_iter().map(|(_, problem, since)| (problem, since)).collect::<Vec<_>>());
     }
@@ -87,6 +87,6 @@ async fn an_index_that_cannot_be_written_harms_no_look(mut kept: Kept) {
     kept.one(Change::Probe(at(0))).await;
     kept.sql("DROP TABLE open_loop").await;
     kept.one(delivery("a", 2, vec![])).await;
-    looked(&mut kept, 1, Standing::Over).await;
+    looked(&mut kept, 1, LoopEntry::Over).await;
     assert_eq!((kept.loaded(1).await, kept.counts().await), (None, (1, 0)));
 }

@@ -30,8 +30,8 @@ async fn work_is_one_processs_until_it_ends_or_that_is_gone(mut kept: Kept) {
     assert_eq!(second.begun, 1, "it was begun once and never ended");
     assert!(second.covered.fence > again.covered.fence, "fences rise");
     let settle = |work: &TargetWork| {
-        let how = WorkEnd::Done(LookOutcome { requeue: Some(at(9)), ..LookOutcome::default() });
-        Change::Settle { key: key(1), covered: work.covered, how, now: at(0) }
+        let how = WorkEnd::Done(ReconcileOutcome { revisit_at: Some(at(9)), ..ReconcileOutcome::default() });
+        Change::Settle { key: key(1), covered: work.covered, how: Box::new(how), now: at(0) }
     };
     if let Some(former) = &mut former {
         // It wakes.
@@ -61,7 +61,13 @@ async fn what_no_process_survives_is_counted(mut kept: Kept) {
     }
     // One that ends in order gives back what it holds.
     let work = kept.begin(1).await.unwrap();
-    kept.one(Change::Settle { key: key(1), covered: work.covered, how: WorkEnd::Failed(trouble(1)), now: at(0) }).await;
+    kept.one(Change::Settle {
+        key: key(1),
+        covered: work.covered,
+        how: Box::new(WorkEnd::Failed(trouble(1))),
+        now: at(0),
+    })
+    .await;
     assert_eq!(kept.loaded(1).await.unwrap().begun, 0);
 }
 
@@ -147,8 +153,8 @@ async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
             let begun_work = kept.writer.apply(&numbers.iter().map(begin).collect::<Vec<_>>()).await.unwrap();
             let settle = |(number, applied): (&u64, Applied)| {
                 let Applied::Begun(Some(work)) = applied else { panic!("nobody else is there") };
-                let how = WorkEnd::Done(LookOutcome::default());
-                Change::Settle { key: key(*number), covered: work.covered, how, now: at(0) }
+                let how = WorkEnd::Done(ReconcileOutcome::default());
+                Change::Settle { key: key(*number), covered: work.covered, how: Box::new(how), now: at(0) }
             };
             kept.writer.apply(&numbers.iter().zip(begun_work).map(settle).collect::<Vec<_>>()).await.unwrap();
             times.push(begun.elapsed());

@@ -37,9 +37,9 @@ async fn what_comes_while_a_job_runs_stays_with_its_own_hints(mut kept: Kept) {
     assert_eq!(loaded.hints, [hint("ä"), hint("b"), hint("c")]);
     assert_eq!(loaded.origin.delivery, "b");
     kept.one(delivery("d", 1, vec![hint("d")])).await;
-    kept.settle_what(1, &loaded, WorkEnd::Done(LookOutcome::default())).await;
+    kept.settle_what(1, &loaded, WorkEnd::Done(ReconcileOutcome::default())).await;
     assert_eq!(kept.loaded(1).await.unwrap().hints, [hint("d")]);
-    kept.settle(1, WorkEnd::Done(LookOutcome::default())).await;
+    kept.settle(1, WorkEnd::Done(ReconcileOutcome::default())).await;
     assert_eq!(kept.loaded(1).await, None);
     assert_eq!(kept.counts().await, (0, 0));
 }
@@ -64,7 +64,7 @@ async fn failures_add_up_until_something_ends_well(mut kept: Kept) {
     assert_eq!(page.pending[0].retry_at, Some(at(60)));
     let loaded = kept.loaded(1).await.unwrap();
     kept.one(delivery("c", 1, vec![])).await;
-    kept.settle_what(1, &loaded, WorkEnd::Done(LookOutcome::default())).await;
+    kept.settle_what(1, &loaded, WorkEnd::Done(ReconcileOutcome::default())).await;
     assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
 }
 
@@ -82,7 +82,7 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new(mut kept: Ke
         assert_eq!(letters, [DeadLetter { key: key(1), failures: 10, reason: "no".into(), died_at: at(9) }]);
         assert!(is_fresh(&kept.one(revival()).await));
         assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
-        kept.settle(1, WorkEnd::Done(LookOutcome::default())).await;
+        kept.settle(1, WorkEnd::Done(ReconcileOutcome::default())).await;
         assert!(!is_fresh(&kept.one(Change::Replay(key(1))).await), "there is nothing to replay");
         kept.sql("DELETE FROM seen").await;
     }
@@ -90,7 +90,7 @@ async fn the_dead_are_listed_apart_and_live_again_with_anything_new(mut kept: Ke
     kept.one(delivery("x", 1, vec![])).await;
     let covered = kept.loaded(1).await.unwrap().covered;
     kept.one(delivery("y", 1, vec![])).await;
-    kept.one(Change::Settle { key: key(1), covered, how: dead(), now: at(0) }).await;
+    kept.one(Change::Settle { key: key(1), covered, how: Box::new(dead()), now: at(0) }).await;
     assert_eq!(kept.loaded(1).await.unwrap().failures, 0);
     assert!(kept.store.dead_letters().await.unwrap().is_empty());
 }
@@ -119,7 +119,7 @@ async fn wakeups_become_work_when_they_are_due(mut kept: Kept) {
         kept.one(delivery(&number.to_string(), number, vec![])).await;
         kept.settle(
             number,
-            WorkEnd::Done(LookOutcome { requeue: Some(at(60 * number as i64)), ..LookOutcome::default() }),
+            WorkEnd::Done(ReconcileOutcome { revisit_at: Some(at(60 * number as i64)), ..ReconcileOutcome::default() }),
         )
         .await;
     }
@@ -130,7 +130,7 @@ async fn wakeups_become_work_when_they_are_due(mut kept: Kept) {
     assert_eq!(kept.loaded(2).await, None);
     // An answer without a time takes an older one back.
     kept.one(delivery("x", 2, vec![])).await;
-    kept.settle(2, WorkEnd::Done(LookOutcome::default())).await;
+    kept.settle(2, WorkEnd::Done(ReconcileOutcome::default())).await;
     assert_eq!(kept.store.next_wakeup().await.unwrap(), None);
 }
 
@@ -219,8 +219,8 @@ async fn the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with(mut kept
     assert_eq!(oldest(&kept).await, Some(at(1)));
     let covered = kept.loaded(1).await.unwrap().covered;
     kept.one(delivery("c", 3)).await;
-    let how = WorkEnd::Done(LookOutcome::default());
-    kept.one(Change::Settle { key: key(1), covered, how, now: at(4) }).await;
+    let how = WorkEnd::Done(ReconcileOutcome::default());
+    kept.one(Change::Settle { key: key(1), covered, how: Box::new(how), now: at(4) }).await;
     assert_eq!(oldest(&kept).await, Some(at(3)), "what came meanwhile waits since then");
     kept.settle(1, WorkEnd::Dead { trouble: trouble(10), at: at(5) }).await;
     assert_eq!(oldest(&kept).await, None, "a dead letter waits for nothing");
@@ -261,7 +261,7 @@ async fn what_people_wait_for_is_found_first(mut kept: Kept) {
     let oldest = kept.store.counts().await.unwrap().oldest;
     assert_eq!(oldest, [Some(at(0)); WorkClass::ALL.len()]);
     // What is dealt with starts anew, and the version before this one writes no class.
-    kept.settle(3, WorkEnd::Done(LookOutcome::default())).await;
+    kept.settle(3, WorkEnd::Done(ReconcileOutcome::default())).await;
     kept.one(event("again-3", "status", 3)).await;
     kept.sql(
         "INSERT INTO work (installation, repository, what, newest, delivery, event, received_at)

@@ -67,8 +67,8 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of(mut kept: Kep
     };
     let looked = async |kept: &mut Kept, number: u64, hours: i64, seen| {
         let covered = kept.loaded(number).await.unwrap().covered;
-        let how = WorkEnd::Done(LookOutcome { seen, ..LookOutcome::default() });
-        kept.one(Change::Settle { key: key(number), covered, how, now: at(3_600 * hours) }).await;
+        let how = WorkEnd::Done(ReconcileOutcome { seen, ..ReconcileOutcome::default() });
+        kept.one(Change::Settle { key: key(number), covered, how: Box::new(how), now: at(3_600 * hours) }).await;
     };
     let open = |minute: i64, head, is_final| Seen::Open { updated_at: at(60 * minute), head: sha(head), is_final };
 
