@@ -20,8 +20,10 @@ use loopgate_core::{
     verdict::{RuleOutcome, RuleView},
 };
 
+type Answerer = fn(&Subject<'_>) -> String;
+
 /// The commands that ask, and what answers them.
-const QUESTIONS: [(Verb, fn(&Subject<'_>) -> String); 6] = [
+const QUESTIONS: [(Verb, Answerer); 6] = [
     (Verb::Help, |_| templates::render("help.md", context! {})),
     (Verb::Status, status),
     (Verb::History, history),
