@@ -81,7 +81,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     // Of a retry, what is to be done stands with the failures, and the steps say what follows.
     let steps = steps::next_steps(subject);
     let is_retry = matches!(decision.action, NextAction::Retry { .. });
-    let (now, later) = if is_retry { (Vec::new(), steps) } else { (steps, Vec::new()) };
+    let (due, later) = if is_retry { (Vec::new(), steps) } else { (steps, Vec::new()) };
     let (base_tests_head, base_tests) = tests_of_base::shown(snapshot).unzip();
     let (passed, checks): (Vec<_>, Vec<_>) = view.checks.iter().partition(|check| check_table::passes(check));
     let cards = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
@@ -103,7 +103,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         verdict => stands.words,
         stage_line => Markdown::ours(verdict::stage_line(stage)),
         configuration => warning::configuration_note(&view.origin),
-        next => now,
+        next => due,
         later,
         escalation => view.escalation.as_ref().map(escalation::card),
         // Causes that stop nothing, each with what was recognised.

@@ -62,7 +62,7 @@ pub struct View {
     pub fixing: Option<FixTurn>,
     pub compare: Option<Compare>,
     pub coverage: Option<ChangedCoverage>,
-    /// Present while a human is called.
+    /// The open call for a person. It outlives a close: somebody waits only while the decision is to escalate.
     pub escalation: Option<EscalationView>,
     /// Mandatory when the run stopped at its limit.
     pub distance: Option<DistanceToSuccess>,

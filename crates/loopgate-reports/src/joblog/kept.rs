@@ -5,9 +5,9 @@ use std::io::{self, Read};
 use super::steps::{Bounds, stamp};
 
 /// Bytes kept of the end of a log.
-const KEPT: usize = 8 * 1024 * 1024;
+const KEPT: usize = 8_000_000;
 /// Bytes that stand beside them until they are dropped.
-const SLACK: usize = KEPT / 8;
+const SLACK: usize = KEPT / 16;
 /// Bytes of a line that are kept.
 const LONGEST_LINE: usize = 8 * 1024;
 

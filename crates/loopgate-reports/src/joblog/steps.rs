@@ -1,6 +1,6 @@
 //! Which part of a job's log is the step that failed.
 
-use std::borrow::Cow;
+use std::{borrow::Cow, ops::Range};
 
 use loopgate_core::{Timestamp, failure::without_stamp, observed::Conclusion, untrusted::without_hidden};
 
@@ -121,18 +121,22 @@ impl StepLines<'_> {
 /// Cuts the failing step out of a log. `bounds` are those that the text was kept within: groups refine them and never
 /// leave them.
 pub fn cut<'t>(text: &'t str, bounds: Option<&Bounds>) -> StepLines<'t> {
-    let mut stamped = Vec::with_capacity(memchr::memchr_iter(b'\n', text.as_bytes()).count() + 1);
-    stamped.extend(text.lines());
-    let job = stamped.iter().find_map(|line| without_stamp(line).strip_prefix("Complete job name: "));
-    let is_of_runner = stamped.iter().any(|line| begins(line, HEADER) || begins(line, EXIT));
-    let (start, end) = match bounds {
-        Some(bounds) => within_seconds(&stamped, bounds),
-        None => by_groups(&stamped),
-    };
-    let step = &stamped[start..end];
-    let header = step.first().and_then(|line| without_stamp(line).strip_prefix("##[group]"));
-    let lines = step.iter().map(|line| plain(without_stamp(line))).collect();
+    let job = text.lines().find_map(|line| without_stamp(line).strip_prefix("Complete job name: "));
+    let is_of_runner = text.lines().any(|line| begins(line, HEADER) || begins(line, EXIT));
+    let step = &text[match bounds {
+        Some(bounds) => within_seconds(text, bounds),
+        None => by_groups(text),
+    }];
+    let header = step.lines().next().and_then(|line| without_stamp(line).strip_prefix("##[group]"));
+    let mut lines = Vec::with_capacity(memchr::memchr_iter(b'\n', step.as_bytes()).count() + 1);
+    lines.extend(step.lines().map(|line| plain(without_stamp(line))));
     StepLines { header, job, lines, is_of_runner }
+}
+
+/// Where in the text one of its lines stands.
+fn place(line: &str, text: &str) -> Range<usize> {
+    let start = line.as_ptr().addr() - text.as_ptr().addr();
+    start..start + line.len()
 }
 
 /// Whether a line has this mark behind its stamp.
@@ -149,29 +153,29 @@ pub fn plain(line: &str) -> Cow<'_, str> {
 }
 
 /// By the groups alone: from the last header in front of the last error of the runner to that error.
-fn by_groups(lines: &[&str]) -> (usize, usize) {
-    let last = |mark: &str| lines.iter().rposition(|line| begins(line, mark));
-    let Some(end) = last(EXIT).or_else(|| last(ERROR).filter(|_| last(HEADER).is_some())) else {
-        return (0, lines.len());
+fn by_groups(text: &str) -> Range<usize> {
+    let last = |mark: &str| text.lines().rfind(|line| begins(line, mark));
+    let Some(error) = last(EXIT).or_else(|| last(ERROR).filter(|_| last(HEADER).is_some())) else {
+        return 0..text.len();
     };
-    let start = lines[..end].iter().rposition(|line| begins(line, HEADER)).unwrap_or(0);
-    (start, end + 1)
+    let error = place(error, text);
+    let header = text[..error.start].lines().rfind(|line| begins(line, HEADER));
+    header.map_or(0, |header| place(header, text).start)..error.end
 }
 
 /// Inside the seconds of a step: other steps' lines can only stand in its first and its last second.
-fn within_seconds(lines: &[&str], bounds: &Bounds) -> (usize, usize) {
-    let second = |at: usize| stamp(lines[at].as_bytes()).map(|second| second - bounds.ahead.unwrap_or(0));
-    let is_header = |at: &usize| begins(lines[*at], HEADER);
-    let headers = (0..lines.len()).filter(is_header);
+fn within_seconds(text: &str, bounds: &Bounds) -> Range<usize> {
+    let second = |line: &str| stamp(line.as_bytes()).map(|second| second - bounds.ahead.unwrap_or(0));
+    let headers = text.lines().filter(|line| begins(line, HEADER));
     // Of the headers in the first second, those of the steps that began in it before this one are passed over.
-    let mut first = headers.clone().take_while(|at| second(*at).is_none_or(|second| second <= bounds.first + 1));
-    let start = first.nth(bounds.before).unwrap_or(0);
-    let is_over = |at: &usize| second(*at).is_some_and(|second| second >= bounds.last);
-    let is_next = |at: &usize| begins(lines[*at], HEADER) || begins(lines[*at], "Post job cleanup");
-    let end = (start + 1..lines.len()).filter(is_over).find(is_next).unwrap_or(lines.len());
-    let said = lines[start..end].iter().rposition(|line| begins(line, EXIT));
-    let ended = said.map(|at| start + at).filter(is_over);
-    (start, ended.map_or(end, |at| at + 1))
+    let mut first = headers.take_while(|line| second(line).is_none_or(|second| second <= bounds.first + 1));
+    let start = first.nth(bounds.before).map_or(0, |header| place(header, text).start);
+    let is_over = |line: &&str| second(line).is_some_and(|second| second >= bounds.last);
+    let is_next = |line: &&str| begins(line, HEADER) || begins(line, "Post job cleanup");
+    let next = text[start..].lines().skip(1).filter(is_over).find(is_next);
+    let end = next.map_or(text.len(), |next| place(next, text).start);
+    let exit = text[start..end].lines().rfind(|line| begins(line, EXIT)).filter(is_over);
+    start..exit.map_or(end, |exit| place(exit, text).end)
 }
 
 /// Where in the lines of a step its own output begins: behind the group that shows what is run.
