@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use chrono::TimeDelta;
 
-use super::{decide::Inputs, verification};
+use super::{inputs::Inputs, verification};
 use crate::{
     attempts::{comparison, rerun},
     commands::{Acceptable, Button, Command, Right, Verb, command},

@@ -6,7 +6,9 @@
 //! pull request as it is now.
 
 use super::{
-    command_execution, history_lines, new_run,
+    command_execution, history_lines,
+    inputs::Inputs,
+    new_run,
     outcome::{approved_runs, block, next_action, settle},
     surface::surface,
     verification::{count, verify},
@@ -15,41 +17,14 @@ use super::{
 use crate::{
     attempts::attempt,
     deciding::{Decision, DecisionWord},
-    gate::{self, Assessment, gate_transitions},
+    gate::{self, gate_transitions},
     ids::Timestamp,
     observed::{Hint, Lifecycle, Snapshot},
     policy::{Look, Policy},
     stages::{StageInputs, Walks, capability},
     state::{ClosedPeriod, LoopState, QueueRecord, RunHold, RunStatus, history::HistoryLine},
-    verdict::{
-        LeftQueue, gather,
-        tamper::{self, Tampering},
-    },
+    verdict::{LeftQueue, gather, tamper},
 };
-
-/// What was observed, what is remembered, what governs, and the time: the same for every stage of a decision.
-#[derive(Clone, Copy)]
-pub(super) struct Inputs<'a> {
-    pub(super) snapshot: &'a Snapshot,
-    /// The state as it was saved last.
-    pub(super) before: &'a LoopState,
-    pub(super) policy: &'a Policy,
-    pub(super) now: Timestamp,
-    /// The standing of the gates, and the commands and approvals of comments.
-    pub(super) assessment: &'a Assessment,
-    /// How the head weakens what checks it.
-    pub(super) tampering: &'a [Tampering],
-}
-
-impl<'a> Inputs<'a> {
-    pub(super) const fn look(&self) -> Look<'a> {
-        Look { snapshot: self.snapshot, policy: self.policy, now: self.now }
-    }
-
-    pub(super) fn is_open(&self) -> bool {
-        self.snapshot.pull_request.lifecycle == Lifecycle::Open
-    }
-}
 
 /// Notes when the pull request was closed, and when it was first seen open again.
 fn note_closing(inputs: &Inputs<'_>, periods: &mut Vec<ClosedPeriod>) {

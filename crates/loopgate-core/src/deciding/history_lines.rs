@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    decide::Inputs,
+    inputs::Inputs,
     outcome::{Blocking, Call},
     view::Stages,
 };

@@ -1,9 +1,11 @@
 //! Deciding: from what was observed, remembered and configured to what comes next and how the pull request should look.
 
+mod action;
 mod command_execution;
 mod decide;
 mod decision;
 mod history_lines;
+mod inputs;
 #[cfg(test)]
 mod interleavings;
 pub mod iteration;
@@ -17,8 +19,9 @@ mod verification;
 mod view;
 
 pub use self::{
+    action::{AttemptRecord, DecisionWord, NextAction, Provenance},
     decide::decide,
-    decision::{AttemptRecord, Decision, DecisionWord, NextAction, Part, Provenance, WhoActs, who_acts},
+    decision::{Decision, Part, WhoActs, who_acts},
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},
     surface::{CheckRunPlan, LabelMeaning, MergedBranch, Post, Surface},
     verification::files_to_read,

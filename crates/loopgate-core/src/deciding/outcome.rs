@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::TimeDelta;
 use serde_json::{Value, json};
 
-use super::{decide::Inputs, verification::Counting};
+use super::{inputs::Inputs, verification::Counting};
 use crate::{
     attempts::{Cause, Judgement, NextRerun, rerun, retry},
     deciding::NextAction,

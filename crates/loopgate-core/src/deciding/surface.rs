@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::TimeDelta;
 
 use super::{
-    decision::{DecisionWord, NextAction},
+    action::{DecisionWord, NextAction},
     view::{Stages, View},
 };
 use crate::{

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use serde_json::json;
 
-use super::{decide::Inputs, remembering};
+use super::{inputs::Inputs, remembering};
 use crate::{
     attempts::{Judgement, attempt, comparison, rerun, retry},
     commands::Acceptable,

@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 
 use super::{
-    decide::Inputs,
-    decision::{AttemptRecord, DecisionWord, NextAction, Provenance},
+    action::{AttemptRecord, DecisionWord, NextAction, Provenance},
+    inputs::Inputs,
     outcome::{self, ApprovedRuns, Blocking},
     verification::{self, Counting},
 };
