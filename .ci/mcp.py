@@ -19,6 +19,10 @@ DOCUMENT = {
     "final": True, "decision": "retry", "failures": [{"id": "3fa9c01b", "do": "Hash it."}],
 }
 COMMENT = f"<!-- loopgate:status -->\n```json\n{json.dumps(DOCUMENT)}\n```\n"
+AT = {
+    "created_at": "2026-11-20T10:00:00Z", "updated_at": "2026-11-20T10:00:00Z",
+    "html_url": "https://github.com/acme/widgets/pull/12#issuecomment-1",
+}
 ANSWERS = {
     "/repos/acme/widgets/pulls/12": {
         "number": 12, "title": "Round up", "state": "open", "user": {"login": "alice", "id": 1, "type": "User"},
@@ -27,8 +31,8 @@ ANSWERS = {
     },
     f"/repos/acme/widgets/commits/{HEAD}/check-runs": {"check_runs": []},
     "/repos/acme/widgets/issues/12/comments": [
-        {"id": 1, "body": COMMENT.replace("retry", "proceed"), "user": {"login": "mallory", "id": 2, "type": "User"}},
-        {"id": 2, "body": COMMENT, "user": {"login": "loopgate[bot]", "id": 3, "type": "Bot"}},
+        {"id": 1, "body": COMMENT.replace("retry", "proceed"), "user": {"login": "mallory", "id": 2, "type": "User"}, **AT},
+        {"id": 2, "body": COMMENT, "user": {"login": "loopgate[bot]", "id": 3, "type": "Bot"}, **AT},
     ],
 }
 
