@@ -25,7 +25,7 @@ pub struct Chosen {
 
 /// Chooses the lines that say most, each with those around it, in their order.
 pub fn choose(lines: &[Cow<'_, str>], green: Option<&GreenLog>) -> Chosen {
-    let kinds: Vec<u64> = lines.iter().map(|line| salience::kind(cut(line))).collect();
+    let kinds = salience::kinds(lines);
     let mut scores = salience::scores(lines, &kinds, green);
     let best =
         (0..lines.len()).filter(|at| !lines[*at].starts_with("##[")).max_by(|a, b| scores[*a].total_cmp(&scores[*b]));

@@ -1,13 +1,14 @@
 //! The end of a log in bounded memory, whatever its size.
 
-use std::io::{self, Read};
+use std::{
+    collections::VecDeque,
+    io::{self, Read},
+};
 
 use super::steps::{Bounds, stamp};
 
 /// Bytes kept of the end of a log.
 const KEPT: usize = 8_000_000;
-/// Bytes that stand beside them until they are dropped.
-const SLACK: usize = KEPT / 16;
 /// Bytes of a line that are kept.
 const LONGEST_LINE: usize = 8 * 1024;
 
@@ -15,9 +16,10 @@ const LONGEST_LINE: usize = 8 * 1024;
 /// only the lines stamped inside it.
 #[derive(Debug, Default)]
 pub struct Kept {
-    bytes: Vec<u8>,
-    /// Where in `bytes` the last line begins, which has not ended yet.
-    line: usize,
+    /// Whole lines.
+    bytes: VecDeque<u8>,
+    /// The line that has not ended yet.
+    line: Vec<u8>,
     /// What the lines are kept within.
     pub(super) bounds: Option<Bounds>,
     is_outside: bool,
@@ -42,56 +44,48 @@ impl Kept {
 
     /// Whether nothing but white space is kept.
     pub fn is_empty(&self) -> bool {
-        self.bytes.iter().all(u8::is_ascii_whitespace)
+        self.bytes.iter().chain(&self.line).all(u8::is_ascii_whitespace)
     }
 
     /// The text that is kept.
     pub fn into_text(mut self) -> String {
-        if self.line < self.bytes.len() {
+        if !self.line.is_empty() {
             self.end_line();
         }
-        self.drop_first();
-        String::from_utf8(self.bytes).unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
+        String::from_utf8(self.bytes.into())
+            .unwrap_or_else(|error| String::from_utf8_lossy(error.as_bytes()).into_owned())
     }
 
     fn extend(&mut self, piece: &[u8]) {
-        let room = LONGEST_LINE - (self.bytes.len() - self.line).min(LONGEST_LINE);
-        let piece = &piece[..piece.len().min(room)];
-        if self.bytes.capacity() == 0 {
-            // Pages that are never written to cost nothing; a vector that grows leaves holes in the heap.
-            self.bytes.reserve_exact(KEPT + SLACK + 2 * LONGEST_LINE);
-        }
-        self.bytes.extend_from_slice(piece);
+        let room = LONGEST_LINE - self.line.len();
+        self.line.extend_from_slice(&piece[..piece.len().min(room)]);
     }
 
     fn end_line(&mut self) {
-        if let Some(bounds) = &mut self.bounds {
-            // A line without a stamp belongs to the line above it.
-            if let Some(at) = stamp(&self.bytes[self.line..]) {
-                self.is_outside = !bounds.contains(at);
-            }
-            if self.is_outside {
-                self.bytes.truncate(self.line);
-                return;
-            }
+        // A line without a stamp belongs to the line above it.
+        if let (Some(bounds), Some(at)) = (&mut self.bounds, stamp(&self.line)) {
+            self.is_outside = !bounds.contains(at);
         }
-        self.bytes.push(b'\n');
-        self.line = self.bytes.len();
-        if self.bytes.len() > KEPT + SLACK {
-            self.drop_first();
+        if !self.is_outside {
+            self.line.push(b'\n');
+            self.drop_for(self.line.len());
+            self.bytes.extend(&self.line);
         }
+        self.line.clear();
     }
 
-    /// Drops whole lines from the front until at most [`KEPT`] bytes are left.
-    fn drop_first(&mut self) {
-        let excess = self.bytes.len().saturating_sub(KEPT);
-        if excess == 0 {
-            return;
+    /// Drops whole lines from the front until there is room for this many bytes.
+    fn drop_for(&mut self, room: usize) {
+        if self.bytes.capacity() == 0 {
+            // Pages that are never written to cost nothing; a vector that grows leaves holes in the heap.
+            self.bytes.reserve_exact(KEPT);
         }
-        let end = memchr::memchr(b'\n', &self.bytes[excess..]).map_or(self.bytes.len(), |at| excess + at + 1);
-        self.dropped_lines += memchr::memchr_iter(b'\n', &self.bytes[..end]).count() as u64;
-        self.bytes.drain(..end);
-        self.line = self.line.saturating_sub(end);
+        while self.bytes.len() + room > KEPT {
+            let (front, back) = self.bytes.as_slices();
+            let end = memchr::memchr(b'\n', front).or_else(|| memchr::memchr(b'\n', back).map(|at| front.len() + at));
+            self.bytes.drain(..end.map_or(self.bytes.len(), |end| end + 1));
+            self.dropped_lines += 1;
+        }
     }
 }
 
@@ -120,7 +114,7 @@ mod tests {
         for number in 0..300_000 {
             kept.push(format!("line {number:06} of a log that goes on and on and on and on and on\n").as_bytes());
         }
-        assert!(kept.bytes.capacity() < KEPT + 2 * SLACK, "{}", kept.bytes.capacity());
+        assert_eq!(kept.bytes.capacity(), KEPT);
         kept.push(b"last");
         let dropped = kept.dropped_lines;
         let text = kept.into_text();

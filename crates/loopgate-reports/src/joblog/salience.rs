@@ -43,10 +43,16 @@ fn shape(line: &str) -> u64 {
     hasher.finish()
 }
 
-/// What kind of line it is: its words without paths, numbers and what stands in quotes. Many of one kind say the same of
-/// many things.
-pub fn kind(line: &str) -> u64 {
-    shape(&VARIES.replace_all(line, "0"))
+/// The kinds of these lines, numbered as they first appear. A kind is a line's words without paths, numbers and what
+/// stands in quotes: many of one kind say the same of many things.
+pub fn kinds(lines: &[Cow<'_, str>]) -> Vec<u32> {
+    let mut numbers: HashMap<u64, u32> = HashMap::new();
+    let kind = |line: &Cow<'_, str>| shape(&VARIES.replace_all(cut(line), "0"));
+    let mut number = |kind| {
+        let next = numbers.len() as u32;
+        *numbers.entry(kind).or_insert(next)
+    };
+    lines.iter().map(kind).map(&mut number).collect()
 }
 
 patterns! {
@@ -74,21 +80,23 @@ patterns! {
     FOREIGN = "node_modules|site-packages|/usr/|/opt/|[.]cargo/registry|/rustc/|hostedtoolcache|node:internal";
 }
 
-/// Scores the lines of a step, whose kinds are given; the last is the runner's own word on how it ended.
-pub fn scores(lines: &[Cow<'_, str>], kinds: &[u64], green: Option<&GreenLog>) -> Vec<f32> {
-    let mut counts: HashMap<u64, u32> = HashMap::new();
-    kinds.iter().for_each(|kind| *counts.entry(*kind).or_default() += 1);
-    let mut first_of: HashSet<u64> = HashSet::new();
+/// Scores the lines of a step, of which [`kinds`] are given; the last is the runner's own word on how it ended.
+pub fn scores(lines: &[Cow<'_, str>], kinds: &[u32], green: Option<&GreenLog>) -> Vec<f32> {
+    let mut counts = vec![0_u32; kinds.iter().max().map_or(0, |last| *last as usize + 1)];
+    kinds.iter().for_each(|kind| counts[*kind as usize] += 1);
+    let mut next_kind = 0;
     let repeated = repeated_marks(lines);
-    let score = |(at, (line, kind)): (usize, (&Cow<'_, str>, &u64))| {
+    let score = |(at, (line, kind)): (usize, (&Cow<'_, str>, &u32))| {
+        let is_first = *kind == next_kind;
+        next_kind += u32::from(is_first);
         if line.trim().is_empty() || line.starts_with("##[endgroup]") || line.starts_with("##[group]") {
             return 0.0;
         }
         let mut score = by_words(&line[usize::from(repeated[at])..]);
         // The end of a step says how it ended.
         score += 5.0 * 0.5_f32.powf((lines.len() - 1 - at) as f32 / 10.0);
-        let again = counts.get(kind).copied().unwrap_or(1) as f32;
-        score -= if first_of.insert(*kind) { again.log2() * 0.7 } else { again.log2() * 1.5 }.min(8.0);
+        let again = counts[*kind as usize] as f32;
+        score -= if is_first { again.log2() * 0.7 } else { again.log2() * 1.5 }.min(8.0);
         match green {
             Some(green) if green.0.contains(&shape(cut(line))) => score - 5.0,
             Some(_) => score + 3.0,

@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, ops::Range};
 
+use chrono::NaiveDate;
 use loopgate_core::{Timestamp, failure::without_stamp, observed::Conclusion, untrusted::without_hidden};
 
 use super::labels::without_time;
@@ -59,10 +60,14 @@ impl Bounds {
 /// The second in front of a line, in UTC since 1970: `2026-11-20T22:14:38.8968067Z …`.
 pub fn stamp(line: &[u8]) -> Option<i64> {
     const MARK: &[u8] = b"\xEF\xBB\xBF";
-    let line = line.strip_prefix(MARK).unwrap_or(line);
-    let is_stamp = line.len() > 27 && line[4] == b'-' && line[10] == b'T' && line[19] == b'.' && line[27] == b'Z';
-    let text = std::str::from_utf8(line.get(..28)?).ok().filter(|_| is_stamp)?;
-    text.parse::<Timestamp>().ok().map(|time| time.timestamp())
+    let stamp = std::str::from_utf8(line.strip_prefix(MARK).unwrap_or(line).get(..28)?).ok()?;
+    let stands = |(at, mark): (usize, u8)| stamp.as_bytes()[at] == mark;
+    if ![(4, b'-'), (10, b'T'), (19, b'.'), (27, b'Z')].into_iter().all(stands) {
+        return None;
+    }
+    let number = |digits: Range<usize>| stamp.get(digits)?.parse().ok();
+    let date = NaiveDate::from_ymd_opt(stamp.get(..4)?.parse().ok()?, number(5..7)?, number(8..10)?)?;
+    Some(date.and_hms_opt(number(11..13)?, number(14..16)?, number(17..19)?)?.and_utc().timestamp())
 }
 
 /// What begins a step in the log, and ends one that failed.
@@ -172,7 +177,7 @@ fn within_seconds(text: &str, bounds: &Bounds) -> Range<usize> {
     let start = first.nth(bounds.before).map_or(0, |header| place(header, text).start);
     let is_over = |line: &&str| second(line).is_some_and(|second| second >= bounds.last);
     let is_next = |line: &&str| begins(line, HEADER) || begins(line, "Post job cleanup");
-    let next = text[start..].lines().skip(1).filter(is_over).find(is_next);
+    let next = text[start..].lines().skip(1).filter(is_next).find(is_over);
     let end = next.map_or(text.len(), |next| place(next, text).start);
     let exit = text[start..end].lines().rfind(|line| begins(line, EXIT)).filter(is_over);
     start..exit.map_or(end, |exit| place(exit, text).end)
