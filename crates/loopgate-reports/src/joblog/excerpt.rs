@@ -1,6 +1,6 @@
 //! The lines that are shown of a failing step.
 
-use std::{borrow::Cow, collections::BTreeSet};
+use std::collections::BTreeSet;
 
 use loopgate_core::untrusted::{MOST_BYTES, MOST_LINES, cut, quote};
 
@@ -24,7 +24,7 @@ pub struct Chosen {
 }
 
 /// Chooses the lines that say most, each with those around it, in their order.
-pub fn choose(lines: &[Cow<'_, str>], green: Option<&GreenLog>) -> Chosen {
+pub fn choose(lines: &[&str], green: Option<&GreenLog>) -> Chosen {
     let kinds = salience::kinds(lines);
     let mut scores = salience::scores(lines, &kinds, green);
     let best =
@@ -44,7 +44,7 @@ pub fn choose(lines: &[Cow<'_, str>], green: Option<&GreenLog>) -> Chosen {
 }
 
 struct Kept<'t> {
-    lines: &'t [Cow<'t, str>],
+    lines: &'t [&'t str],
     shown: BTreeSet<usize>,
     bytes: usize,
     /// Lines that were chosen; each may stand behind a gap.

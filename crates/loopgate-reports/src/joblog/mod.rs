@@ -13,10 +13,7 @@ mod steps;
 #[cfg(test)]
 mod tests;
 
-use std::{
-    borrow::Cow,
-    io::{self, Read},
-};
+use std::io::{self, Read};
 
 use loopgate_core::{
     evidence::{ErrorType, Failure, LogExcerpt},
@@ -109,7 +106,7 @@ pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) ->
 impl StepLines<'_> {
     /// What the tools of the step wrote: without labels, and without the runner's words. An action's own errors are its
     /// words about the workflow.
-    fn tool_lines<'l>(&self, lines: &'l [Cow<'_, str>]) -> impl DoubleEndedIterator<Item = &'l str> {
+    fn tool_lines<'l>(&self, lines: &'l [&str]) -> impl DoubleEndedIterator<Item = &'l str> {
         let runner = if self.is_of_action() { "##[error]" } else { "##[error]Process completed with exit code " };
         let lines = lines.iter().filter(move |line| !line.starts_with(runner)).map(|line| unmarked(line));
         let labels = Labels::of(lines.clone());
@@ -118,7 +115,7 @@ impl StepLines<'_> {
 
     /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the output;
     /// where that does not say why, the `best` line and those below it.
-    fn failure(&self, lines: &[Cow<'_, str>], best: Option<usize>) -> Option<Failure> {
+    fn failure(&self, lines: &[&str], best: Option<usize>) -> Option<Failure> {
         if self.is_of_action() {
             let said: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("##[error]")).collect();
             return (!said.is_empty()).then(|| Failure {
@@ -180,8 +177,8 @@ fn unmarked(line: &str) -> &str {
     line.strip_prefix("##[error]").filter(|line| salience::names_place(line)).unwrap_or(line)
 }
 
-fn last_lines(lines: &[Cow<'_, str>]) -> Chosen {
-    let with_text: Vec<&str> = lines.iter().map(|line| &**line).filter(|line| !line.trim().is_empty()).collect();
+fn last_lines(lines: &[&str]) -> Chosen {
+    let with_text: Vec<&str> = lines.iter().copied().filter(|line| !line.trim().is_empty()).collect();
     let shown = &with_text[with_text.len().saturating_sub(LAST_LINES)..];
     Chosen { text: shown.join("\n"), cut_lines: (with_text.len() - shown.len()) as u64, best: None }
 }

@@ -1,14 +1,13 @@
 //! How much a line of a failing step says of the failure.
 
 use std::{
-    borrow::Cow,
     collections::{HashMap, HashSet},
     hash::{DefaultHasher, Hash, Hasher},
 };
 
 use loopgate_core::{failure::without_stamp, untrusted::cut};
 
-use super::steps::plain;
+use super::labels::without_time;
 
 /// Lines of a green log that are remembered.
 const GREEN_LINES: usize = 50_000;
@@ -23,8 +22,8 @@ pub struct GreenLog(HashSet<u64>);
 impl GreenLog {
     /// Remembers the lines of a text, whatever numbers stand in them.
     pub fn of(text: &str) -> Self {
-        let lines = text.lines().map(|line| plain(without_stamp(line)));
-        Self(lines.map(|line| shape(cut(&line))).take(GREEN_LINES).collect())
+        let lines = text.lines().map(|line| without_time(without_stamp(line)));
+        Self(lines.map(|line| shape(cut(line))).take(GREEN_LINES).collect())
     }
 }
 
@@ -45,9 +44,9 @@ fn shape(line: &str) -> u64 {
 
 /// The kinds of these lines, numbered as they first appear. A kind is a line's words without paths, numbers and what
 /// stands in quotes: many of one kind say the same of many things.
-pub fn kinds(lines: &[Cow<'_, str>]) -> Vec<u32> {
+pub fn kinds(lines: &[&str]) -> Vec<u32> {
     let mut numbers: HashMap<u64, u32> = HashMap::new();
-    let kind = |line: &Cow<'_, str>| shape(&VARIES.replace_all(cut(line), "0"));
+    let kind = |line: &&str| shape(&VARIES.replace_all(cut(line), "0"));
     let mut number = |kind| {
         let next = numbers.len() as u32;
         *numbers.entry(kind).or_insert(next)
@@ -81,12 +80,12 @@ patterns! {
 }
 
 /// Scores the lines of a step, of which [`kinds`] are given; the last is the runner's own word on how it ended.
-pub fn scores(lines: &[Cow<'_, str>], kinds: &[u32], green: Option<&GreenLog>) -> Vec<f32> {
+pub fn scores(lines: &[&str], kinds: &[u32], green: Option<&GreenLog>) -> Vec<f32> {
     let mut counts = vec![0_u32; kinds.iter().max().map_or(0, |last| *last as usize + 1)];
     kinds.iter().for_each(|kind| counts[*kind as usize] += 1);
     let mut next_kind = 0;
     let repeated = repeated_marks(lines);
-    let score = |(at, (line, kind)): (usize, (&Cow<'_, str>, &u32))| {
+    let score = |(at, (line, kind)): (usize, (&&str, &u32))| {
         let is_first = *kind == next_kind;
         next_kind += u32::from(is_first);
         if line.trim().is_empty() || line.starts_with("##[endgroup]") || line.starts_with("##[group]") {
@@ -108,7 +107,7 @@ pub fn scores(lines: &[Cow<'_, str>], kinds: &[u32], green: Option<&GreenLog>) -
 
 /// Of each line the length of the mark by which its tool labels every line of a report (`npm error`, `[ERROR]`): the first
 /// line of a report says by it that something is wrong, the others repeat it.
-fn repeated_marks(lines: &[Cow<'_, str>]) -> Vec<u8> {
+fn repeated_marks(lines: &[&str]) -> Vec<u8> {
     let mut marks: Vec<u8> = lines.iter().map(|line| mark(line)).collect();
     let mut from = 0;
     while from < lines.len() {

@@ -1,9 +1,9 @@
 //! Which part of a job's log is the step that failed.
 
-use std::{borrow::Cow, ops::Range};
+use std::ops::Range;
 
 use chrono::NaiveDate;
-use loopgate_core::{Timestamp, failure::without_stamp, observed::Conclusion, untrusted::without_hidden};
+use loopgate_core::{Timestamp, failure::without_stamp, observed::Conclusion};
 
 use super::labels::without_time;
 
@@ -105,9 +105,8 @@ pub struct StepLines<'t> {
     pub header: Option<&'t str>,
     /// The job's name, if the log shows it.
     pub job: Option<&'t str>,
-    /// What the step ran, then what it printed, up to the runner's last word about it: without what hides and without the
-    /// time in front of a line.
-    pub lines: Vec<Cow<'t, str>>,
+    /// What the step ran, then what it printed, up to the runner's last word about it, without the time in front of a line.
+    pub lines: Vec<&'t str>,
     /// Whether the runner itself wrote this log; else it is what a command printed.
     pub is_of_runner: bool,
 }
@@ -134,7 +133,7 @@ pub fn cut<'t>(text: &'t str, bounds: Option<&Bounds>) -> StepLines<'t> {
     }];
     let header = step.lines().next().and_then(|line| without_stamp(line).strip_prefix("##[group]"));
     let mut lines = Vec::with_capacity(memchr::memchr_iter(b'\n', step.as_bytes()).count() + 1);
-    lines.extend(step.lines().map(|line| plain(without_stamp(line))));
+    lines.extend(step.lines().map(|line| without_time(without_stamp(line))));
     StepLines { header, job, lines, is_of_runner }
 }
 
@@ -147,14 +146,6 @@ fn place(line: &str, text: &str) -> Range<usize> {
 /// Whether a line has this mark behind its stamp.
 fn begins(line: &str, mark: &str) -> bool {
     without_stamp(line).starts_with(mark)
-}
-
-/// A line without what hides and without the time in front of it.
-pub fn plain(line: &str) -> Cow<'_, str> {
-    match without_hidden(line) {
-        Cow::Borrowed(line) => Cow::Borrowed(without_time(line)),
-        Cow::Owned(line) => Cow::Owned(without_time(&line).to_owned()),
-    }
 }
 
 /// By the groups alone: from the last header in front of the last error of the runner to that error.
@@ -184,7 +175,7 @@ fn within_seconds(text: &str, bounds: &Bounds) -> Range<usize> {
 }
 
 /// Where in the lines of a step its own output begins: behind the group that shows what is run.
-pub fn output_start(lines: &[Cow<'_, str>]) -> usize {
+pub fn output_start(lines: &[&str]) -> usize {
     match lines.first() {
         Some(first) if first.starts_with(HEADER) => {
             lines.iter().position(|line| *line == GROUP_END).map_or(0, |end| end + 1)
