@@ -7,7 +7,9 @@ use crate::letters::is_invisible;
 /// The text without terminal sequences, control characters but tabs and line ends, characters that are not seen or turn
 /// the reading direction, and HTML comments.
 pub fn without_hidden(text: &str) -> Cow<'_, str> {
-    let mut visible = without_sequences(text, is_invisible);
+    // Most lines of a log are ASCII that is seen: to look for that alone takes a tenth of the time.
+    let is_plain = text.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\t'));
+    let mut visible = if is_plain { Cow::Borrowed(text) } else { without_sequences(text, is_invisible) };
     // A terminal sequence whose first character a tool wrote out.
     if visible.contains("^[[") {
         visible = Cow::Owned(pattern!(r"\^\[\[[0-9;]*m").replace_all(&visible, "").into_owned());
