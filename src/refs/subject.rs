@@ -154,7 +154,7 @@ mod tests {
         let stopped = |words: Option<&str>| {
             Turn::on(&begun.state, now).stopped(words.map(str::to_owned), fixtures::login("alice"))
         };
-        let own = TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
+        let own = TriggerPolicy { action: Some(EscalationAction::AbortWithReport), to: Vec::new() };
         policy.escalation.triggers.insert(Trigger::Tampering, own);
         let aborted = Turn::on(&begun.state, now).refused(&[Trigger::Tampering], call, &policy);
         let mut senior = begun.clone();

@@ -15,7 +15,7 @@ use crate::{
     gate::{GateReport, GateStanding, Reacted, ReactionKind, Reviewer, gate_transitions},
     ids::{GateName, PrNumber, Sha, WorkflowRunId},
     observed::{Conclusion, Lifecycle, OwnCheck, Stack},
-    policy::{Channel, Fixer, LoopLabel, LoopLabels, Trigger},
+    policy::{Channel, Fixer, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, RunStatus, Ticks},
@@ -252,10 +252,11 @@ fn labels(
     waits_for: &BTreeMap<OwnCheck, PrNumber>,
 ) -> BTreeMap<String, Option<(String, LabelMeaning)>> {
     let labels = &stages.inputs.policy.labels;
-    let mut wishes: BTreeMap<_, _> = labels.labels.all().into_iter().map(|label| (label.name.clone(), None)).collect();
+    let mut wishes: BTreeMap<_, _> = labels.all().into_iter().map(|(_, name, _)| (name, None)).collect();
     if labels.state {
-        let (label, meaning) = state_label(stages, &labels.labels, waits_for);
-        wishes.insert(label.name.clone(), Some((label.colour.to_string(), meaning)));
+        let (current, meaning) = state_label(stages, waits_for);
+        let current = labels.all().into_iter().find(|(key, ..)| *key == current);
+        wishes.extend(current.map(|(_, name, colour)| (name, Some((colour, meaning)))));
     }
     let open = stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Open;
     wishes.extend(stages.inputs.assessment.gates.iter().map(|gate| {
@@ -267,22 +268,18 @@ fn labels(
     wishes
 }
 
-/// The one label that stands for what is waited for, and what it means.
-fn state_label<'a>(
-    stages: &Stages<'_>,
-    labels: &'a LoopLabels,
-    waits_for: &BTreeMap<OwnCheck, PrNumber>,
-) -> (&'a LoopLabel, LabelMeaning) {
+/// The key of the one label that stands for what is waited for, and what it means.
+fn state_label(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> (&'static str, LabelMeaning) {
     match (stages.action.word(), stages.action) {
         (_, NextAction::WaitForEvidence { .. }) if fails_as_its_base_does(stages) => {
-            (&labels.waiting, LabelMeaning::BaseFailsToo)
+            ("waiting", LabelMeaning::BaseFailsToo)
         }
-        (_, NextAction::WaitForEvidence { .. }) => (&labels.verifying, LabelMeaning::ChecksRun),
-        (DecisionWord::Retry, _) => (&labels.retry, LabelMeaning::FixNeeded),
-        (DecisionWord::Escalate, _) => (&labels.blocked, LabelMeaning::HumanDecides),
-        (DecisionWord::Proceed, NextAction::Complete) => (&labels.passed, LabelMeaning::AllIsThere),
-        (DecisionWord::Proceed, _) if waits_for.is_empty() => (&labels.passed, LabelMeaning::AllIsThere),
-        (DecisionWord::Proceed | DecisionWord::Wait, _) => (&labels.waiting, LabelMeaning::PersonAwaited),
+        (_, NextAction::WaitForEvidence { .. }) => ("verifying", LabelMeaning::ChecksRun),
+        (DecisionWord::Retry, _) => ("retry", LabelMeaning::FixNeeded),
+        (DecisionWord::Escalate, _) => ("blocked", LabelMeaning::HumanDecides),
+        (DecisionWord::Proceed, NextAction::Complete) => ("passed", LabelMeaning::AllIsThere),
+        (DecisionWord::Proceed, _) if waits_for.is_empty() => ("passed", LabelMeaning::AllIsThere),
+        (DecisionWord::Proceed | DecisionWord::Wait, _) => ("waiting", LabelMeaning::PersonAwaited),
     }
 }
 

@@ -16,7 +16,7 @@ use crate::{
 
 /// What a trigger does under this policy.
 pub fn action_of(trigger: Trigger, policy: &EscalationPolicy) -> EscalationAction {
-    policy.triggers.get(&trigger).map_or_else(|| trigger.default_action(), |own| own.action)
+    policy.triggers.get(&trigger).and_then(|own| own.action).unwrap_or(trigger.default_action())
 }
 
 /// The triggers that stop the loop, the most urgent first; the others are only flagged.

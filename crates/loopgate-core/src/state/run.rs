@@ -82,8 +82,9 @@ pub struct Changes {
 pub fn criteria(policy: &EvaluatePolicy, rules: &[Rule]) -> Value {
     let phase =
         |phase: Phase, active: &[Phase]| json!({ "threshold": policy.thresholds.of(phase), "activeLevels": active });
-    let rules = rules.iter().map(|Rule { id, description, severity, weight, phase, check: _ }| {
-        json!({ "id": id, "description": description, "severity": severity, "weight": weight, "phase": phase })
+    let rules = rules.iter().map(|rule| {
+        let Rule { id, description, severity, phase, .. } = rule;
+        json!({ "id": id, "description": description, "severity": severity, "weight": rule.weight(), "phase": phase })
     });
     json!({
         "name": "loopgate_default_v1",
