@@ -12,13 +12,13 @@ use crate::{
     attempts::rerun::{self, RerunRequest},
     escalation::fix_request::{FixTurn, Whom},
     failure::Blame,
-    gate::{GateReport, GateStanding, Reacted, ReactionKind, Reviewer, gate_transitions},
+    gate::{GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
     ids::{GateName, PrNumber, Sha, WorkflowRunId},
     observed::{Conclusion, Lifecycle, OwnCheck, Stack},
     policy::{Channel, Fixer, Trigger},
     stage::Stage,
     stages::Blocker,
-    state::{AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, RunStatus, Ticks},
+    state::{AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, Reviewer, RunStatus, Ticks},
     verdict::{CheckStanding, gather::CheckView},
 };
 

@@ -291,9 +291,7 @@ pub enum WordOutcome {
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// They wrote the pull request. `only_hope`: no other person could approve, so `allow_author` is suggested.
-    IsAuthor {
-        only_hope: bool,
-    },
+    IsAuthor { only_hope: bool },
     /// They wrote or committed one of its commits.
     IsContributor,
     /// One of its commits names them as co-author.
@@ -311,9 +309,7 @@ pub enum Refusal {
     /// They may not approve this gate.
     NotAnApprover,
     /// Their rights could not be looked up, so they have none for now.
-    AuthorityUnknown {
-        reason: String,
-    },
+    AuthorityUnknown { reason: String },
     /// Their account is suspended or removed.
     AccountGone,
     /// The comment was edited after it was written.
@@ -327,9 +323,7 @@ pub enum Refusal {
     /// They take back what they never said.
     NothingToRevoke,
     /// The gate's own diff changed after the head it is bound to.
-    DiffChanged {
-        seen: Sha,
-    },
+    DiffChanged { seen: Sha },
     /// It may have changed: `missing` are files that were not read.
     DiffUnread {
         seen: Sha,
@@ -337,52 +331,35 @@ pub enum Refusal {
         missing: FilesToRead,
     },
     /// It was written so soon after the push of `head` that its writer may not have seen it.
-    HeadTooYoung {
-        head: Sha,
-    },
+    HeadTooYoung { head: Sha },
     /// Another base branch than the pull request has now.
-    BaseChanged {
-        seen: String,
-    },
+    BaseChanged { seen: String },
     /// Written before anything in the pull request triggered the gate.
-    BeforeTrigger {
-        seen: Sha,
-    },
+    BeforeTrigger { seen: Sha },
     /// An event and the API disagree about the head: looked at again when they agree.
     HeadUnsettled,
     /// Comments, reviews or commits could not all be read, so that an objection or a contributor may be missing.
-    NotAllRead {
-        what: String,
-    },
+    NotAllRead { what: String },
     /// It names another commit than the head.
-    OtherCommit {
-        named: Sha,
-    },
+    OtherCommit { named: Sha },
     /// No head is known to have been seen before it was written.
     NoHeadSeenBefore,
     /// The review's commit is gone or not the head.
-    ReviewStale {
-        seen: Option<Sha>,
-    },
+    ReviewStale { seen: Option<Sha> },
     /// It stands on a line of the diff.
     OnTheDiff,
     /// This gate takes only the other kind of approval.
-    WrongChannel {
-        wants_review: bool,
-    },
+    WrongChannel { wants_review: bool },
     /// The line is not the approval phrase; the sentence says why and what to write.
     Phrase(PhraseProblem),
-    ChecklistOpen {
-        open: usize,
-    },
+    /// So many boxes of the gate's checklist are not ticked.
+    ChecklistOpen { open: usize },
     /// The gate's checklist must be ticked and has not been posted.
     ChecklistMissing,
     /// Ending another's rejection takes permission maintain.
     NeedsMaintain,
     /// The person named in a dismissal has no rejection standing.
-    NothingToDismiss {
-        of: Login,
-    },
+    NothingToDismiss { of: Login },
     /// The pull request is closed.
     NotOpen,
     /// The gate does not apply to this pull request.

@@ -22,7 +22,7 @@ use crate::{
     ids::{CommentId, GateName, Login, Timestamp, UserId},
     observed::{Account, FilesToRead, Snapshot},
     policy::{GateRole, Look, Mode, Policy},
-    state::{HeadObservation, LoopState, WordSource},
+    state::{GateState, HeadObservation, LoopState, WordSource},
 };
 
 use self::words::{GateWord, What};
@@ -85,9 +85,8 @@ pub fn assess(Look { snapshot, policy, now }: Look<'_>, state: &LoopState, findi
     let mut record = state.first_seen_heads.clone();
     sighting.iter().cloned().for_each(|seen| seen.enter(&mut record));
 
-    let mut tampered = Vec::new();
-    let mut gates = Vec::new();
-    let mut approvers = BTreeSet::new();
+    let (mut tampered, mut gates, mut approvers) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let unknown = GateState::default();
     for (name, gate_policy) in &policy.gates {
         let triggered = triggers.get(name);
         let (report, tampered_with, may_approve) = weighing::report(&weighing::OneGate {
@@ -99,7 +98,7 @@ pub fn assess(Look { snapshot, policy, now }: Look<'_>, state: &LoopState, findi
             fingerprint: fingerprints.get(name).map(String::as_str).unwrap_or_default(),
             paths: triggered.map(|found| found.scope.paths(snapshot.files.known())).unwrap_or_default(),
             snapshot,
-            remembered: state.gates.get(name),
+            remembered: state.gates.get(name).unwrap_or(&unknown),
             said: &said,
             record: &record,
         });

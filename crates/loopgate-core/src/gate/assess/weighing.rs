@@ -5,7 +5,6 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Tampered, checklist, sighting,
-    tampering::changed_since_counted,
     words::{GateWord, Utterance, What, about},
 };
 use crate::{
@@ -34,7 +33,7 @@ pub(super) struct OneGate<'a> {
     /// Both names of every file in the gate's own diff.
     pub(super) paths: Vec<String>,
     pub(super) snapshot: &'a Snapshot,
-    pub(super) remembered: Option<&'a GateState>,
+    pub(super) remembered: &'a GateState,
     pub(super) said: &'a [Utterance<'a>],
     /// The record of heads, ending with the present one.
     pub(super) record: &'a [HeadObservation],
@@ -106,16 +105,15 @@ impl<'a> Weighing<'a> {
                 word.void = Some(Refusal::IsBot);
             } else if word.void.is_none() && word.is_verdict && !takes_reviews {
                 word.void = Some(Refusal::WrongChannel { wants_review: false });
-            } else if word.void.is_none() && !word.what.closes() && changed_since_counted(word, gate) {
+            } else if word.void.is_none() && !word.what.closes() && gate.is_changed_since_counted(word) {
                 word.void = Some(Refusal::Edited);
             }
         }
         said.sort_by_key(|word| (word.at, word.source));
-        let known_ticks = gate.remembered.and_then(|gate| gate.ticks.as_ref());
-        let ticks = checklist::ticks(gate.name, gate.snapshot, known_ticks, |by| {
+        let ticks = checklist::ticks(gate.name, gate.snapshot, gate.remembered.ticks.as_ref(), |by| {
             authority.excluded(by).is_none() && authority.grant(by).is_ok()
         });
-        let revocations = gate.remembered.map(|gate| gate.revocations.clone()).unwrap_or_default();
+        let revocations = gate.remembered.revocations.clone();
         let (approvals, objections) = (Vec::new(), Vec::new());
         Self { gate, authority, said, approvals, objections, revocations, ticks, doubtful_objection: false }
     }
@@ -136,12 +134,12 @@ impl<'a> Weighing<'a> {
     /// The gate does not apply, or no longer does. What counted while it did needs no answer, and objections are kept
     /// for when it applies again.
     fn leave_alone(&mut self) {
-        let is_counted = |id| self.gate.remembered.is_some_and(|gate| gate.counted.contains_key(id));
+        let remembered = self.gate.remembered;
         for word in &mut self.said {
-            let done = matches!(&word.source, WordSource::Comment(id) if is_counted(id));
+            let done = matches!(&word.source, WordSource::Comment(id) if remembered.counted.contains_key(id));
             word.outcome = if done { WordOutcome::Superseded } else { WordOutcome::Refused(Refusal::NotTriggered) };
         }
-        self.objections = self.gate.remembered.map(|gate| gate.objections.clone()).unwrap_or_default();
+        self.objections.clone_from(&remembered.objections);
     }
 
     /// A person whose later word counts needs no answer to an earlier one that did not. A person whose later approval is
@@ -195,7 +193,7 @@ impl<'a> Weighing<'a> {
 
     /// The outcome of a word whose comment once closed the gate, and does not read so any more.
     fn closed_before(&self, word: &GateWord) -> Option<WordOutcome> {
-        let remembered = self.gate.remembered?;
+        let remembered = self.gate.remembered;
         let objection = remembered.objections.iter().find(|objection| objection.source == word.source);
         let revoked = remembered.revocations.iter().any(|revocation| revocation.source == word.source);
         let stands = word.what.closes() && !objection.is_some_and(|objection| self.is_ended(objection));
@@ -254,11 +252,9 @@ impl<'a> Weighing<'a> {
         };
         let took_back = |revocation: &Revocation| revocation.took_back && revocation.source == word.source;
         self.said[..at].iter().any(stood)
-            || self.gate.remembered.is_some_and(|gate| {
-                gate.approved_by.iter().flatten().any(|counted| *counted == word.by.login)
-                    || gate.objections.iter().any(|objection| objection.by_id == word.by.id)
-                    || gate.revocations.iter().any(took_back)
-            })
+            || self.gate.remembered.approved_by.iter().flatten().any(|counted| *counted == word.by.login)
+            || self.gate.remembered.objections.iter().any(|objection| objection.by_id == word.by.id)
+            || self.gate.remembered.revocations.iter().any(took_back)
     }
 
     /// Genuine words of the same person after this one. A person's own newest word says whether they still object, whatever else is wrong with it as an approval.

@@ -9,13 +9,17 @@ use super::{Assessment, assess};
 use crate::{
     evidence::Finding,
     fixtures,
-    gate::{Considered, GateReport, GateStanding, Refusal, WordOutcome},
+    gate::{
+        Considered, GateReport, GateStanding, Refusal, WordOutcome,
+        gate_transitions::{GateChanges, follow_up},
+    },
     ids::{CommentId, GateName, Login, ReviewId, Sha, Timestamp, UserId},
     observed::{
         Account, AccountKind, ChangedFile, ChangedFiles, Comment, Content, FileEntry, Head, Hint, Listing, Permission,
         Review, ReviewVerdict, Snapshot, Standing,
     },
     policy::{GatePolicy, GateTrigger, Look, Policy},
+    stage::Stage,
     state::{GateState, HeadObservation, LoopState, WordSource},
 };
 
@@ -165,6 +169,11 @@ impl World {
     pub(in crate::gate) fn assess(&self) -> Assessment {
         let look = Look { snapshot: &self.snapshot, policy: &self.policy, now: minute(self.clock + 1) };
         assess(look, &self.state, &self.findings)
+    }
+
+    pub(in crate::gate) fn follow_up(&self) -> GateChanges {
+        let look = Look { snapshot: &self.snapshot, policy: &self.policy, now: minute(self.clock + 1) };
+        follow_up(look, &self.assess(), &self.state, Stage::Complete)
     }
 
     pub(in crate::gate) fn report(&self) -> GateReport {
