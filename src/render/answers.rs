@@ -13,10 +13,10 @@ use loopgate_core::{
     PrNumber,
     commands::Verb,
     deciding::CommandReply,
-    gate::{Considered, GateReport, GateStanding, WordOutcome},
+    gate::{Considered, GateReport, WordOutcome},
     policy::PolicyOrigin,
     stages::Blocker,
-    state::{AnswerOutcome, Asked, CommandRefusal},
+    state::{AnswerOutcome, Asked, CommandRefusal, GateStatus},
     verdict::{RuleOutcome, RuleView},
 };
 
@@ -59,8 +59,8 @@ fn searched(subject: &Subject<'_>) -> String {
 /// System, state, failures, gates, last activity.
 fn status(subject: &Subject<'_>) -> String {
     let (view, next) = (&subject.decision.view, &subject.decision.next);
-    let applies = |gate: &&GateReport| !matches!(gate.standing, GateStanding::NotApplicable);
-    let gates = view.gates.iter().filter(applies).map(|gate| format!("{} {}", gate.name, gate.status().as_str()));
+    let applies = |gate: &&GateReport| gate.status != GateStatus::NotApplicable;
+    let gates = view.gates.iter().filter(applies).map(|gate| format!("{} {}", gate.name, gate.status.as_str()));
     let since = next.state_entered_at;
     let model = context! {
         title => short_text(&next.title, 200),

@@ -14,9 +14,10 @@ use loopgate_core::{
     commands::Button,
     deciding::{CheckRunPlan, CheckView, Decision, NextAction, View},
     evidence::{CheckKind, CheckResults},
-    gate::{GateReport, GateStanding},
+    gate::GateReport,
     observed::{Conclusion, OwnCheck},
     stages::Blocker,
+    state::GateStatus,
     verdict::CheckStanding,
 };
 
@@ -199,9 +200,9 @@ fn gates_title(gates: &[GateReport]) -> String {
         gates.iter().filter(|gate| wanted(gate)).map(|gate| gate.name.to_string()).collect()
     };
     let model = context! {
-        rejected => named(|gate| gate.is_closed() && matches!(gate.standing, GateStanding::Rejected { .. })),
-        open => named(|gate| gate.is_closed() && matches!(gate.standing, GateStanding::Open)),
-        approved => named(|gate| matches!(gate.standing, GateStanding::Approved { .. })),
+        rejected => named(|gate| gate.is_closed() && gate.status == GateStatus::Rejected),
+        open => named(|gate| gate.is_closed() && gate.is_waiting()),
+        approved => named(|gate| gate.status == GateStatus::Approved),
     };
     messages::plain("check_title", &"gates", model)
 }

@@ -12,7 +12,7 @@ use crate::{
     deciding::NextAction,
     escalation::{disputes, escalation_call, fix_request, senior_fixer},
     failure::Blame,
-    gate::{GateReport, GateStanding, waiting},
+    gate::{GateReport, waiting},
     ids::{CheckName, GateName, Login, Timestamp, UserId, WorkflowRunId},
     observed::Lifecycle,
     policy::{EscalationAction, GateRole, Severity, Trigger},
@@ -226,9 +226,9 @@ pub(super) fn approved_runs(inputs: &Inputs<'_>) -> Option<ApprovedRuns> {
     let by_gate = policy.approve_runs && snapshot.is_from_fork() && inputs.is_open();
     let (name, gate) = policy.gate_with_role(GateRole::Security).filter(|_| by_gate)?;
     let report = assessment.gates.iter().find(|report| report.name == *name)?;
-    let GateStanding::Approved { by } = &report.standing else { return None };
+    let approvals = report.approvals.iter().filter(|_| report.status == GateStatus::Approved);
     let (of_head, kept): (Vec<_>, Vec<_>) =
-        by.iter().partition(|approval| approval.head == snapshot.pull_request.head.sha);
+        approvals.partition(|approval| approval.head == snapshot.pull_request.head.sha);
     let people: BTreeSet<UserId> = of_head.iter().map(|approval| approval.by_id).collect();
     let enough = people.len() >= report.needed as usize;
     let alone = kept.is_empty() || !gate.approvers.codeowners;

@@ -12,7 +12,7 @@ use crate::{
     attempts::rerun::{self, RerunRequest},
     escalation::fix_request::{FixTurn, Whom},
     failure::Blame,
-    gate::{GateReport, GateStanding, Reacted, ReactionKind, gate_transitions},
+    gate::{GateReport, Reacted, ReactionKind, gate_transitions},
     ids::{GateName, PrNumber, Sha, WorkflowRunId},
     observed::{Conclusion, Lifecycle, OwnCheck, Stack},
     policy::{Channel, Fixer, Trigger},
@@ -225,7 +225,7 @@ fn with_layers(
 /// Which checks are green because a person said so. What somebody said of this head holds for no other, and for no
 /// longer than they say it.
 fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
-    let approved = |gate: &GateReport| matches!(gate.standing, GateStanding::Approved { .. });
+    let approved = |gate: &GateReport| gate.status == GateStatus::Approved;
     let skipped = |check: &CheckView| matches!(check.standing, CheckStanding::Skipped { .. });
     let verify = stages.verification.evidence.checks.values().any(skipped)
         || !stages.next.accepted.is_empty()
@@ -325,7 +325,7 @@ fn gates_check(stages: &Stages<'_>) -> CheckRunPlan {
         return CheckRunPlan::Completed(Conclusion::ActionRequired);
     }
     let closed: Vec<&GateReport> = stages.inputs.assessment.gates.iter().filter(|gate| gate.is_closed()).collect();
-    let rejected = closed.iter().any(|gate| matches!(gate.standing, GateStanding::Rejected { .. }));
+    let rejected = closed.iter().any(|gate| gate.status == GateStatus::Rejected);
     CheckRunPlan::Completed(match closed.as_slice() {
         [] => Conclusion::Success,
         _ if rejected => Conclusion::Failure,

@@ -265,7 +265,7 @@ impl Stages<'_> {
         let overdue = self.verification.evidence.open().iter().filter_map(overdue).filter(|at| *at > inputs.now).min();
         let external = outcome::external_deadline(next);
         let gates = &self.inputs.assessment.gates;
-        let triggered = gates.iter().any(|gate| !gate.is_advisory && gate.status() != GateStatus::NotApplicable);
+        let triggered = gates.iter().any(|gate| !gate.is_advisory && gate.status != GateStatus::NotApplicable);
         // No event arrives when the verdict of another pull request ends, or when a stack is dissolved.
         let depends = inputs.snapshot.judged_on.is_some() || inputs.snapshot.stack.is_some();
         let again = (triggered || depends).then_some(inputs.now + GATES_ARE_READ_AGAIN);

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use super::{
     assess::{Assessment, Tampered},
-    report::{GateReport, GateStanding},
+    report::GateReport,
 };
 use crate::{
     ids::{GateName, Timestamp},
@@ -74,7 +74,7 @@ pub fn follow_up(
 
 fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Timestamp) -> GateState {
     let holds = !report.is_advisory;
-    let status = match report.status() {
+    let status = match report.status {
         GateStatus::Requested if !holds || !due => GateStatus::Pending,
         status => status,
     };
@@ -90,11 +90,9 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
     after.required = holds && status != GateStatus::NotApplicable;
     after.status = status;
     after.fingerprint = Some(report.fingerprint.clone()).filter(|_| status != GateStatus::NotApplicable);
-    after.notes = match &report.standing {
-        GateStanding::Rejected(objection) => Some(objection.words.clone()),
-        _ => None,
-    };
-    if let GateStanding::Approved { by } = &report.standing {
+    after.notes = report.rejection().map(|objection| objection.words.clone());
+    if report.status == GateStatus::Approved {
+        let by = &report.approvals;
         after.approved_by = Some(by.iter().map(|approval| approval.by.clone()).collect());
         after.approved_at = by.iter().map(|approval| approval.at).max();
         after.head_sha = by.last().map(|approval| approval.head);
@@ -137,16 +135,12 @@ fn events_between(report: &GateReport, before: Option<&GateState>, after: &GateS
     if after.round > before.map_or(0, |before| before.round) {
         events.push(Event::GateRequested { round: after.round, holds: report.holds, gate: gate() });
     }
-    match &report.standing {
-        GateStanding::Approved { by } if was != after.status => {
-            let by = by.iter().map(|approval| approval.by.clone()).collect();
-            events.push(Event::GateApproved { by, head: after.head_sha, gate: gate() });
-        }
-        GateStanding::Rejected(objection) if was != after.status => {
-            events.push(Event::GateRejected { by: objection.by.clone(), gate: gate() });
-        }
-        _ => {}
+    if report.status == GateStatus::Approved && was != after.status {
+        let by = report.approvals.iter().map(|approval| approval.by.clone()).collect();
+        events.push(Event::GateApproved { by, head: after.head_sha, gate: gate() });
     }
+    let rejection = report.rejection().filter(|_| was != after.status);
+    events.extend(rejection.map(|objection| Event::GateRejected { by: objection.by.clone(), gate: gate() }));
 }
 
 fn is_requested(snapshot: &Snapshot, who: &Reviewer) -> bool {

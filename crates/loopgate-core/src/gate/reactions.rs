@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 
 use super::{
     assess::Assessment,
-    report::{AnswerExtent, Considered, GateStanding, Refusal, Word, WordOutcome},
+    report::{AnswerExtent, Considered, Refusal, Word, WordOutcome},
 };
 use crate::{
     ids::{CommentId, Timestamp, UserId},
-    state::WordSource,
+    state::{GateStatus, WordSource},
 };
 
 impl Assessment {
@@ -24,7 +24,7 @@ impl Assessment {
         let mut reactions = BTreeMap::new();
         let considered = self.gates.iter().flat_map(|gate| {
             // An approved gate needs no advice on how to approve it.
-            let is_approved = matches!(gate.standing, GateStanding::Approved { .. });
+            let is_approved = gate.status == GateStatus::Approved;
             gate.considered.iter().filter(move |word| !(is_approved && word.word == Word::NearMiss))
         });
         let considered = considered.chain(&self.unmatched);

@@ -20,7 +20,8 @@ pub struct GateReport {
     pub holds: Stage,
     /// It is shown, without standing in the way.
     pub is_advisory: bool,
-    pub standing: GateStanding,
+    /// Where it stands; never pending.
+    pub status: GateStatus,
     /// Why it applies, the first 50; empty when it does not.
     pub matches: Vec<TriggerMatch>,
     /// Matches beyond those kept.
@@ -59,12 +60,17 @@ pub struct GateReport {
 impl GateReport {
     /// Whether it stands in the way now.
     pub fn is_closed(&self) -> bool {
-        !self.is_advisory && !matches!(self.standing, GateStanding::NotApplicable | GateStanding::Approved { .. })
+        !self.is_advisory && !matches!(self.status, GateStatus::NotApplicable | GateStatus::Approved)
     }
 
     /// Whether it applies and has no decision yet.
-    pub const fn is_waiting(&self) -> bool {
-        matches!(self.standing, GateStanding::Open)
+    pub fn is_waiting(&self) -> bool {
+        self.status == GateStatus::Requested
+    }
+
+    /// The newest objection, where it is rejected.
+    pub fn rejection(&self) -> Option<&Objection> {
+        self.objections.iter().max_by_key(|objection| objection.at).filter(|_| self.status == GateStatus::Rejected)
     }
 
     /// Labels that open it, kept in [`GateState::labels`](crate::state::GateState): taking such a label away
@@ -75,15 +81,6 @@ impl GateReport {
             _ => None,
         };
         self.matches.iter().filter_map(label).collect()
-    }
-
-    pub const fn status(&self) -> GateStatus {
-        match self.standing {
-            GateStanding::NotApplicable => GateStatus::NotApplicable,
-            GateStanding::Open => GateStatus::Requested,
-            GateStanding::Approved { .. } => GateStatus::Approved,
-            GateStanding::Rejected { .. } => GateStatus::Rejected,
-        }
     }
 }
 
@@ -102,19 +99,6 @@ pub fn is_advisory(policy: &GatePolicy, mode: Mode, repository: &RepoName, autho
         Mode::Autonomous => !policy.is_configured,
         Mode::Hybrid => !(policy.is_configured || always() || has_team()),
     }
-}
-
-/// Where a gate stands.
-#[derive(Clone, Debug, PartialEq)]
-pub enum GateStanding {
-    /// Nothing in the pull request triggers it.
-    NotApplicable,
-    /// Triggered and without a decision that counts.
-    Open,
-    /// Enough people approve, and there is no objection.
-    Approved { by: Vec<Approval> },
-    /// Somebody objects; the newest objection.
-    Rejected(Objection),
 }
 
 /// One approval that counts.

@@ -7,11 +7,12 @@ pub mod capability;
 
 use crate::{
     evidence::CheckKind,
-    gate::{GateReport, GateStanding},
+    gate::GateReport,
     ids::{CheckName, GateName, Login},
     observed::Lifecycle,
     policy::{CapabilityMode, Look, Phase, PolicyOrigin, Severity},
     stage::Stage,
+    state::GateStatus,
     verdict::{Verification, gather::HeadEvidence, review::ReviewStanding},
 };
 
@@ -48,7 +49,7 @@ fn walk(lacking: impl Fn(Stage) -> Option<Blocker>, gates: &[GateReport]) -> Wal
             return Walk { reached, held_by: Some(hold) };
         }
         if let Some(gate) = gates.iter().find(|gate| gate.holds == stage && gate.is_closed()) {
-            let is_rejected = matches!(gate.standing, GateStanding::Rejected { .. });
+            let is_rejected = gate.status == GateStatus::Rejected;
             let reached = if is_rejected { stage.min(Stage::Implement) } else { stage };
             return Walk { reached, held_by: Some(Blocker::Gate(gate.name.clone())) };
         }

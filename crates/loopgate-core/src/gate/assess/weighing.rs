@@ -10,15 +10,13 @@ use super::{
 use crate::{
     gate::{
         authority::{Grant, ResolvedApprovers},
-        report::{
-            Approval, Considered, GateReport, GateStanding, PhraseProblem, Refusal, Word, WordOutcome, is_advisory,
-        },
+        report::{Approval, Considered, GateReport, PhraseProblem, Refusal, Word, WordOutcome, is_advisory},
         trigger::{self, Triggered},
     },
     ids::{GateName, UserId},
     observed::{Account, Completeness, Lifecycle, Snapshot},
     policy::{GatePolicy, Mode},
-    state::{GateState, HeadObservation, Objection, Revocation, Ticks, WordSource},
+    state::{GateState, GateStatus, HeadObservation, Objection, Revocation, Ticks, WordSource},
 };
 
 /// One gate, with what is known of it and all words about it.
@@ -47,7 +45,7 @@ pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
     let mut weighing = Weighing::new(gate, &authority);
     weighing.weigh();
     let tampered = weighing.tampered();
-    let standing = weighing.standing();
+    let status = weighing.status();
     let approvers = weighing.approvers();
     let (matches, matches_not_kept) =
         gate.triggered.map_or((Vec::new(), 0), |found| (found.matches.clone(), found.not_kept));
@@ -63,7 +61,7 @@ pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
         eligible: authority.eligible(),
         needed: gate.policy.approvers.count.max(1),
         awaiting_owners: weighing.awaiting_owners(),
-        considered: weighing.considered(&standing, &approvers),
+        considered: weighing.considered(status, &approvers),
         counted: weighing.counted(),
         approvals: weighing.approvals.into_iter().map(|(approval, _)| approval).collect(),
         revocations: weighing.revocations,
@@ -71,7 +69,7 @@ pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
         ticks: weighing.ticks,
         objections: weighing.objections,
         label: gate.policy.label.clone(),
-        standing,
+        status,
     };
     (report, tampered, approvers)
 }
@@ -308,12 +306,12 @@ impl<'a> Weighing<'a> {
         self.authority.awaiting_owners(self.approvals.iter().map(|(_, grant)| grant))
     }
 
-    fn standing(&self) -> GateStanding {
+    fn status(&self) -> GateStatus {
         if self.gate.triggered.is_none() {
-            return GateStanding::NotApplicable;
+            return GateStatus::NotApplicable;
         }
-        if let Some(newest) = self.objections.iter().max_by_key(|objection| objection.at) {
-            return GateStanding::Rejected(newest.clone());
+        if !self.objections.is_empty() {
+            return GateStatus::Rejected;
         }
         let people: BTreeSet<UserId> = self.approvals.iter().map(|(approval, _)| approval.by_id).collect();
         let needed = self.gate.policy.approvers.count.max(1) as usize;
@@ -322,13 +320,13 @@ impl<'a> Weighing<'a> {
         let enough = people.len() >= needed && (needed == 1 || asked < people.len());
         let closed = self.gate.snapshot.pull_request.lifecycle == Lifecycle::Closed;
         if enough && !closed && !self.doubtful_objection && self.awaiting_owners().is_empty() {
-            GateStanding::Approved { by: self.approvals.iter().map(|(approval, _)| approval.clone()).collect() }
+            GateStatus::Approved
         } else {
-            GateStanding::Open
+            GateStatus::Requested
         }
     }
 
-    fn considered(&self, standing: &GateStanding, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
+    fn considered(&self, status: GateStatus, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
         let applied = |word: &GateWord| {
             let seen = self.gate.record.iter().rev().find(|seen| seen.at < word.at);
             seen.is_none_or(|seen| seen.gates.contains_key(self.gate.name))
@@ -341,7 +339,7 @@ impl<'a> Weighing<'a> {
             _ if word.is_verdict => applies,
             What::NearMiss(miss) => {
                 // An approver who agrees while the gate waits believes to have approved. Others merely talk.
-                let is_meant = *standing == GateStanding::Open && approvers.contains(&word.by.id);
+                let is_meant = status == GateStatus::Requested && approvers.contains(&word.by.id);
                 applies && applied(word) && (miss.problem != PhraseProblem::Agreement || is_meant)
             }
             _ => true,

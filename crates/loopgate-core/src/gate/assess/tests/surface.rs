@@ -60,7 +60,7 @@ fn a_preset_holds_while_it_is_not_known_whether_its_team_is_there() {
 fn supervised_opens_every_gate() {
     let mut world = World::new();
     world.snapshot.files = ChangedFiles::Complete(vec![file("README.md", "@@ -1 +1 @@\n+words")]);
-    assert_eq!(world.report().status().as_str(), "not_applicable");
+    assert_eq!(world.report().status.as_str(), "not_applicable");
     world.policy.mode = Mode::Supervised;
     assert_eq!(world.report().matches[0].reason, MatchReason::Mode);
     assert!(world.report().is_closed());

@@ -10,7 +10,7 @@ use crate::{
     evidence::Finding,
     fixtures,
     gate::{
-        Considered, GateReport, GateStanding, Refusal, WordOutcome,
+        Considered, GateReport, Refusal, WordOutcome,
         gate_transitions::{GateChanges, follow_up},
     },
     ids::{CommentId, GateName, Login, ReviewId, Sha, Timestamp, UserId},
@@ -20,7 +20,7 @@ use crate::{
     },
     policy::{GatePolicy, GateTrigger, Look, Policy},
     stage::Stage,
-    state::{GateState, HeadObservation, LoopState, WordSource},
+    state::{GateState, GateStatus, HeadObservation, LoopState, WordSource},
 };
 
 /// Minutes after the pull request was opened.
@@ -185,11 +185,11 @@ impl World {
     }
 
     pub(in crate::gate) fn is_approved(&self) -> bool {
-        matches!(self.report().standing, GateStanding::Approved { .. })
+        self.report().status == GateStatus::Approved
     }
 
     pub(in crate::gate) fn is_rejected(&self) -> bool {
-        matches!(self.report().standing, GateStanding::Rejected { .. })
+        self.report().status == GateStatus::Rejected
     }
 
     /// What came of the newest word about the security gate.
@@ -214,7 +214,7 @@ impl World {
 fn remembered(report: &GateReport) -> GateState {
     GateState {
         required: true,
-        status: report.status(),
+        status: report.status,
         fingerprint: Some(report.fingerprint.clone()),
         round: 1,
         counted: report.counted.clone(),
