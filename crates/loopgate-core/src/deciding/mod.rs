@@ -25,6 +25,6 @@ pub use self::{
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},
     surface::{CheckRunPlan, LabelMeaning, MergedBranch, Post, Surface},
     verification::files_to_read,
-    view::{CommandReply, View, Warning},
+    view::{View, Warning},
 };
 pub use crate::verdict::gather::CheckView;

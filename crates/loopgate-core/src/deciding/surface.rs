@@ -189,7 +189,7 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         status_comment: true,
         posts: posts(stages, fix),
         fix,
-        reactions: reactions(stages, view),
+        reactions: reactions(stages),
         approve_runs: stages.approved_runs.map(|approved| approved.runs.clone()).unwrap_or_default(),
         delete_branch: merged_branch(stages),
         ..Surface::default()
@@ -376,12 +376,12 @@ fn announcements(stages: &Stages<'_>) -> BTreeMap<Channel, String> {
 }
 
 /// One reaction per comment: a refusal is shown before a success, so that it is not overlooked.
-fn reactions(stages: &Stages<'_>, view: &View) -> BTreeMap<Reacted, ReactionKind> {
+fn reactions(stages: &Stages<'_>) -> BTreeMap<Reacted, ReactionKind> {
     let mut reactions = stages.inputs.assessment.reactions();
-    for reply in &view.replies {
-        let Asked::InWords(source) = reply.source else { continue };
+    for (asked, answer) in stages.next.replies() {
+        let Asked::InWords(source) = *asked else { continue };
         let Some(place) = Reacted::at(source) else { continue };
-        let kind = match reply.answer.outcome {
+        let kind = match answer.outcome {
             AnswerOutcome::Refused(CommandRefusal::RightsUnknown) => ReactionKind::Seen,
             AnswerOutcome::Refused(_) | AnswerOutcome::NothingToRun { .. } => ReactionKind::NotAccepted,
             _ => ReactionKind::Done,

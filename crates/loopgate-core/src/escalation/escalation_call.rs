@@ -25,12 +25,6 @@ pub fn stopping<'a>(triggers: impl Iterator<Item = &'a Trigger>, policy: &Escala
     triggers.copied().filter(stops).collect()
 }
 
-/// The causes that are only flagged.
-pub fn flagged(causes: &BTreeMap<Trigger, Cause>, policy: &EscalationPolicy) -> BTreeMap<Trigger, Cause> {
-    let flags = |trigger: &Trigger| action_of(*trigger, policy) == EscalationAction::FlagAndContinue;
-    causes.iter().filter(|(trigger, _)| flags(trigger)).map(|(trigger, cause)| (*trigger, cause.clone())).collect()
-}
-
 /// Whether the cause that blocks the run still stands. A resume releases every cause; a passing attempt releases those
 /// that need no person's decision.
 pub fn still_stands(look: Look<'_>, blocked: &Blocked, state: &LoopState) -> bool {
