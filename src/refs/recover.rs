@@ -12,8 +12,8 @@ use loopgate_core::{
     state::{
         Answer, AnswerOutcome, Answered, Asked, AttemptDigest, HeadObservation, LoopState, RunStatus, Stop, StopReason,
         history::{
-            ArtifactCreated, CommandRun, Escalated, Event, HistoryLine, LocalLoopStarted, OwnCommand, Resumed,
-            RunStarted, Stopped,
+            ArtifactCreated, CommandRun, Escalated, Event, HistoryLine, LocalLoopStarted, OwnCommand, Resumed, RunEnd,
+            RunStarted,
         },
     },
 };
@@ -212,7 +212,7 @@ fn retell(state: &mut LoopState, line: &HistoryLine) {
             answered(state, source, Answer { by: by.clone(), verb, outcome: answer.clone(), head_sha: *head });
         }
         // The command's own line does not hold the person's reason for the stop.
-        Event::Stopped(Stopped::PullRequest(change)) if state.stop.reason == change.reason => {
+        Event::Stopped(RunEnd::PullRequest(change)) if state.stop.reason == change.reason => {
             state.stop.words.clone_from(&change.words);
         }
         Event::Completed(_) => state.status = RunStatus::Completed,

@@ -6,7 +6,7 @@ use loopgate_core::{
     reflex::Turn,
     state::{
         DistanceToSuccess, LoopState, RunStatus, Step, StopReason,
-        history::{Completed, Escalated, Event, Failed, HistoryLine, Stopped},
+        history::{Escalated, Event, HistoryLine, RunEnd},
     },
     text,
 };
@@ -49,7 +49,7 @@ pub fn loop_subject(turn: &Turn) -> String {
         (None, Some(HistoryLine { event: Event::RunStarted(_), .. })) => {
             return format!("begin: {}", one_line(&turn.state.title));
         }
-        (None, Some(HistoryLine { event: Event::Stopped(Stopped::ByPerson { words, .. }), .. })) => {
+        (None, Some(HistoryLine { event: Event::Stopped(RunEnd::ByPerson { words, .. }), .. })) => {
             return format!("stopped: {}", words.as_deref().map_or_else(|| "by a person".to_owned(), one_line));
         }
         (None, Some(line)) => told(&turn.state, line),
@@ -79,11 +79,11 @@ fn told(state: &LoopState, line: &HistoryLine) -> String {
         Event::CritiqueDone { items } => format!("critique, {}", count(items.len(), "item")),
         Event::RefinementDone { subject, .. } => one_line(subject),
         Event::PhaseError { step, why, .. } => format!("{} went wrong, once more: {}", step.as_str(), one_line(why)),
-        Event::Failed(Failed::Broken { .. }) => format!("failed, {} went wrong twice", line.step.as_str()),
-        Event::Failed(Failed::Aborted { reason }) => format!("aborted, {}", reason.as_str()),
+        Event::Failed(RunEnd::Broken { .. }) => format!("failed, {} went wrong twice", line.step.as_str()),
+        Event::Failed(RunEnd::Aborted { reason }) => format!("aborted, {}", reason.as_str()),
         Event::Resumed(_) => "resumed by a person".to_owned(),
-        Event::Completed(Completed::LocalLoop { reason, .. }) => format!("completed, {}", reason.as_str()),
-        Event::Stopped(Stopped::ShortOfPassing {
+        Event::Completed(RunEnd::LocalLoop { reason, .. }) => format!("completed, {}", reason.as_str()),
+        Event::Stopped(RunEnd::ShortOfPassing {
             reason,
             distance_to_success: DistanceToSuccess { score, blocking_rule_ids, .. },
         }) => {
@@ -154,7 +154,7 @@ mod tests {
         let stopped = |words: Option<&str>| {
             Turn::on(&begun.state, now).stopped(words.map(str::to_owned), fixtures::login("alice"))
         };
-        let own = TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
+        let own = TriggerPolicy { action: Some(EscalationAction::AbortWithReport), to: Vec::new() };
         policy.escalation.triggers.insert(Trigger::Tampering, own);
         let aborted = Turn::on(&begun.state, now).refused(&[Trigger::Tampering], call, &policy);
         let mut senior = begun.clone();

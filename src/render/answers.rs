@@ -12,11 +12,10 @@ use super::{
 use loopgate_core::{
     PrNumber,
     commands::Verb,
-    deciding::CommandReply,
-    gate::{Considered, GateReport, GateStanding, WordOutcome},
+    gate::{Considered, GateReport, WordOutcome},
     policy::PolicyOrigin,
     stages::Blocker,
-    state::{AnswerOutcome, Asked, CommandRefusal},
+    state::{Answer, AnswerOutcome, Asked, CommandRefusal, GateStatus},
     verdict::{RuleOutcome, RuleView},
 };
 
@@ -37,8 +36,7 @@ pub fn answers(subject: &Subject<'_>) -> impl Iterator<Item = Value> {
     let is_asked = |verb: Verb| {
         let is_question =
             |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Shown | AnswerOutcome::Searched { .. });
-        let mut answers = subject.decision.view.replies.iter().map(|reply| &reply.answer);
-        answers.any(|answer| is_question(&answer.outcome) && answer.verb == verb.as_str())
+        subject.decision.next.replies().any(|(_, answer)| is_question(&answer.outcome) && answer.verb == verb.as_str())
     };
     let asked = QUESTIONS.into_iter().filter(move |(verb, _)| is_asked(*verb));
     asked.map(|(verb, answer)| context! { command => verb.usage(), body => Markdown::ours(answer(subject)) })
@@ -47,7 +45,7 @@ pub fn answers(subject: &Subject<'_>) -> impl Iterator<Item = Value> {
 /// What was searched for in the debug memory; the newest three searches.
 fn searched(subject: &Subject<'_>) -> String {
     let mut words_known = BTreeSet::new();
-    let searches = subject.decision.view.replies.iter().rev().filter_map(|reply| match &reply.answer.outcome {
+    let searches = subject.decision.next.replies().rev().filter_map(|(_, answer)| match &answer.outcome {
         AnswerOutcome::Searched { words, found } => Some((words, found)),
         _ => None,
     });
@@ -59,8 +57,8 @@ fn searched(subject: &Subject<'_>) -> String {
 /// System, state, failures, gates, last activity.
 fn status(subject: &Subject<'_>) -> String {
     let (view, next) = (&subject.decision.view, &subject.decision.next);
-    let applies = |gate: &&GateReport| !matches!(gate.standing, GateStanding::NotApplicable);
-    let gates = view.gates.iter().filter(applies).map(|gate| format!("{} {}", gate.name, gate.status().as_str()));
+    let applies = |gate: &&GateReport| gate.status != GateStatus::NotApplicable;
+    let gates = view.gates.iter().filter(applies).map(|gate| format!("{} {}", gate.name, gate.status.as_str()));
     let since = next.state_entered_at;
     let model = context! {
         title => short_text(&next.title, 200),
@@ -139,15 +137,14 @@ fn lint(subject: &Subject<'_>) -> String {
 }
 
 /// Whether a command was carried out, and what it led to.
-pub(super) fn line(reply: &CommandReply) -> Markdown {
-    let answer = &reply.answer;
+pub(super) fn line((asked, answer): (&Asked, &Answer)) -> Markdown {
     let carried_out = |outcome: &AnswerOutcome| messages::markdown("answer", outcome, context! {});
     let (icon, sentence) = match &answer.outcome {
         AnswerOutcome::Refused(refusal) => ("😕", refused(refusal)),
         AnswerOutcome::NothingToRun { .. } => ("😕", carried_out(&answer.outcome)),
         done => ("👍", carried_out(done)),
     };
-    let said = match (&reply.source, &answer.outcome) {
+    let said = match (asked, &answer.outcome) {
         (Asked::ByButton { .. }, _) => match word("button", &answer.verb) {
             "" => "pressed *a button*".to_owned(),
             label => format!("pressed *{label}*"),
@@ -179,7 +176,7 @@ mod tests {
         deciding::Decision,
         memory::ToldFix,
         observed::Snapshot,
-        state::{Answer, WordSource},
+        state::{Answered, WordSource},
     };
 
     fn asked(decision: &mut Decision, snapshot: &Snapshot, verb: Verb) -> String {
@@ -193,8 +190,9 @@ mod tests {
             outcome,
             head_sha: snapshot.pull_request.head.sha,
         };
-        decision.view.replies =
-            vec![CommandReply { source: Asked::InWords(WordSource::Comment(CommentId::new(7))), answer }; 2];
+        decision.next.head_sha = answer.head_sha;
+        let source = Asked::InWords(WordSource::Comment(CommentId::new(7)));
+        decision.next.answered = vec![Answered { source, answers: vec![answer; 2] }];
         let policy = fixtures::policy();
         let subject = Subject { decision, snapshot, policy: &policy };
         let answers: Vec<Value> = answers(&subject).collect();
@@ -241,10 +239,7 @@ mod reply_tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use loopgate_core::{
-        CheckRunId, CommentId, Sha,
-        state::{Answer, WordSource},
-    };
+    use loopgate_core::{CheckRunId, CommentId, Sha, state::WordSource};
 
     fn said(verb: &str, outcome: AnswerOutcome) -> String {
         answered(Asked::InWords(WordSource::Comment(CommentId::new(1))), verb, outcome)
@@ -261,7 +256,7 @@ mod reply_tests {
             outcome,
             head_sha: Sha::from_bytes([1; 20]),
         };
-        line(&CommandReply { source, answer }).into_string()
+        line((&source, &answer)).into_string()
     }
 
     #[test]

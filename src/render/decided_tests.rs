@@ -184,7 +184,7 @@ fn every_cause_of_a_call() {
     });
     tell("the fixer's budget", &|story| {
         story.policy.fixer.fixer = Fixer::Mention("copilot".parse().unwrap());
-        story.policy.fixer.budget.attempts = Some(1);
+        story.policy.fixer.budget.attempts = Some(loopgate_core::policy::Whole(1));
         failing(story, &["a", "b"], |_| {});
     });
     tell("gates", &|story| {
@@ -213,7 +213,7 @@ fn every_cause_of_a_call() {
 
 fn own(id: &str, check: RuleCheck) -> Rule {
     let (description, severity) = (format!("rule {id}"), Severity::Fail);
-    Rule { id: id.parse().unwrap(), description, severity, weight: 2.0, phase: Phase::A, check }
+    Rule { id: id.parse().unwrap(), description, severity, weight: None, phase: Phase::A, check }
 }
 
 #[test]

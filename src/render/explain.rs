@@ -206,7 +206,7 @@ mod tests {
 mod gate_rules_tests {
     use super::*;
     use crate::render::fixtures::{self, gate, ruled, security_gate, snapshot};
-    use loopgate_core::{gate::GateStanding, stage::Stage};
+    use loopgate_core::{stage::Stage, state::GateStatus};
 
     #[test]
     fn each_rule_says_its_line_and_how_to_turn_it_off() {
@@ -216,7 +216,7 @@ mod gate_rules_tests {
             let name = decision.view.gates[0].name.clone();
             gate_rules_text(&gate_rules(&decision, &snapshot(), &name).unwrap())
         };
-        let open = text(security_gate(GateStanding::Open));
+        let open = text(security_gate(GateStatus::Requested));
         insta::assert_snapshot!(open, @r"
         The gate security applies. Looked at 1 file, 1 changed line.
 
@@ -230,7 +230,7 @@ mod gate_rules_tests {
           rule credential (opens), docs/rules.md#credential
           to turn it off: gates: { security: { rules: { credential: off } } }
         ");
-        let mut shut = gate("security", Stage::Validate, GateStanding::NotApplicable);
+        let mut shut = gate("security", Stage::Validate, GateStatus::NotApplicable);
         shut.looked_at = (14, 310);
         assert_eq!(text(shut.clone()), "The gate security does not apply. 14 files, 310 changed lines: no rule.\n");
         shut.suspects = vec![ruled("src/a.rs", Some(3), "session", "a session is handled", RuleEvidence::Path)];

@@ -11,7 +11,7 @@ use super::{
 };
 use loopgate_core::{
     GateName, Login, Timestamp,
-    gate::{Approval, Considered, GateReport, GateStanding, MatchReason, RuleEvidence, TriggerMatch, WordOutcome},
+    gate::{Approval, Considered, GateReport, MatchReason, RuleEvidence, TriggerMatch, WordOutcome},
     observed::Lifecycle,
     policy::{ApproveBy, Policy, RuleTier},
     stage::Stage,
@@ -86,10 +86,10 @@ impl GateCard {
         } else {
             standing(report, links)
         };
-        let undecided = matches!(report.standing, GateStanding::Open);
+        let undecided = report.is_waiting();
         Self {
             name: report.name.to_string(),
-            status: report.status(),
+            status: report.status,
             holds: report.holds,
             closed: report.is_closed(),
             advisory: report.is_advisory,
@@ -138,27 +138,27 @@ impl GateCard {
     /// Whether the card has content. A gate that does not apply, without a refused word about it, has none.
     pub fn is_worth_showing(report: &GateReport) -> bool {
         let refused = report.considered.iter().any(|word| word.refusal().is_some());
-        refused || !matches!(report.standing, GateStanding::NotApplicable)
+        refused || report.status != GateStatus::NotApplicable
     }
 }
 
 fn standing(report: &GateReport, links: &Links) -> (&'static str, Markdown) {
     let advisory = report.is_advisory;
-    let (icon, variant, beside) = match &report.standing {
-        GateStanding::NotApplicable => ("➖", "not_applicable", context! {}),
-        GateStanding::Open => (if advisory { "ℹ️" } else { "🔒" }, "open", context! { advisory }),
-        GateStanding::Approved { by } => {
+    let (icon, variant, beside) = match (report.status, report.rejection()) {
+        (GateStatus::NotApplicable, _) => ("➖", "not_applicable", context! {}),
+        (GateStatus::Approved, _) => {
             let approved = |one: &Approval| {
                 let person = linked(words::person(&one.by), address(&one.url));
                 Markdown::ours(format!("{person} on {}", links.commit(one.head)))
             };
-            let approvers: Vec<Markdown> = by.iter().map(approved).collect();
+            let approvers: Vec<Markdown> = report.approvals.iter().map(approved).collect();
             ("✅", "approved", context! { approvers })
         }
-        GateStanding::Rejected(objection) => {
+        (_, Some(objection)) => {
             let person = linked(words::person(&objection.by), address(&objection.url));
             ("❌", "rejected", context! { person, quoted => short_text(&objection.words, 300) })
         }
+        (_, None) => (if advisory { "ℹ️" } else { "🔒" }, "open", context! { advisory }),
     };
     (icon, messages::markdown("gate_standing", &variant, beside))
 }
@@ -166,15 +166,13 @@ fn standing(report: &GateReport, links: &Links) -> (&'static str, Markdown) {
 /// "bob or carol (team acme/security) comments `security approved`."
 fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
     let (name, eligible) = (report.name.as_str(), &report.eligible);
-    let (variant, beside) = match &report.standing {
-        GateStanding::NotApplicable | GateStanding::Approved { .. } => return None,
-        GateStanding::Rejected(objection) => ("rejected", context! { name, by => objection.by.as_str() }),
-        GateStanding::Open
-            if eligible.people.is_empty() && eligible.teams.is_empty() && eligible.permission.is_none() =>
-        {
+    let (variant, beside) = match (report.status, report.rejection()) {
+        (GateStatus::NotApplicable | GateStatus::Approved, _) => return None,
+        (_, Some(objection)) => ("rejected", context! { name, by => objection.by.as_str() }),
+        _ if eligible.people.is_empty() && eligible.teams.is_empty() && eligible.permission.is_none() => {
             ("nobody", context! { name })
         }
-        GateStanding::Open => {
+        _ => {
             let have: Vec<String> = report.approvals.iter().map(|approval| approval.by.to_string()).collect();
             let approves = messages::markdown("approves", &by, context! { name });
             ("open", context! { approvers => words::approvers(report), approves, needed => report.needed, have })

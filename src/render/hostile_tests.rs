@@ -15,7 +15,7 @@ use loopgate_core::{
     observed::{ForgedCheck, ObservationProblem, Unusable},
     policy::{ConfigError, PolicyOrigin, ReportSection, Severity},
     stage::Stage,
-    state::Skip,
+    state::{GateStatus, Skip},
     verdict::{CheckStanding, FailureView, FeedbackFact, RuleFailure, coverage::MissingTests},
 };
 use proptest::prelude::*;
@@ -194,13 +194,10 @@ fn check(texts: &mut Texts, i: usize) -> CheckView {
 }
 
 fn gate(texts: &mut Texts, i: usize, n: usize) -> GateReport {
-    let standing = match i % 3 {
-        0 => GateStanding::Open,
-        1 => GateStanding::NotApplicable,
-        _ => GateStanding::Rejected(fixtures::objection(fixtures::at(1), texts.take(), texts.take())),
-    };
+    let status = [GateStatus::Requested, GateStatus::NotApplicable, GateStatus::Rejected][i % 3];
     let name = if i == 0 { "security".to_owned() } else { format!("gate-{i}") };
-    let mut report = fixtures::gate(&name, Stage::Validate, standing);
+    let mut report = fixtures::gate(&name, Stage::Validate, status);
+    report.objections = vec![fixtures::objection(fixtures::at(1), texts.take(), texts.take())];
     report.matches = (0..n.min(50))
         .map(|_| TriggerMatch {
             file: Some(texts.take()),

@@ -13,9 +13,10 @@ use loopgate_core::{
     CommentId, GateName, Login, TeamSlug,
     deciding::Post,
     escalation::fix_request::{FixTurn, Whom},
-    gate::{GateReport, Reviewer, ticked_boxes},
+    gate::{GateReport, ticked_boxes},
     observed::{Lifecycle, OwnCheck},
     policy::{ChecklistMode, DispatchFixer, Fixer, InvalidateOnPush},
+    state::Reviewer,
 };
 
 /// The text of one post, its marker first.

@@ -119,12 +119,13 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
     use loopgate_core::{
-        gate::{GateStanding, Inside, WordOutcome},
+        gate::{Inside, WordOutcome},
         stage::Stage,
+        state::GateStatus,
     };
 
     fn said(refusal: Refusal) -> String {
-        let report = fixtures::gate("security", Stage::Validate, GateStanding::Open);
+        let report = fixtures::gate("security", Stage::Validate, GateStatus::Requested);
         let (decision, snapshot) = (fixtures::first_failure(), fixtures::snapshot());
         let subject = Subject { decision: &decision, snapshot: &snapshot, policy: &fixtures::policy() };
         let word = fixtures::considered("mallory", Word::Approve, WordOutcome::Refused(refusal.clone()));

@@ -127,7 +127,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         distance => Serde(&view.distance),
         handoff => is_over.then(|| handoff(subject, &links, brevity)),
         capabilities => Serde(capabilities),
-        replies => Shown::first(some(20), view.replies.iter().rev(), answers::line),
+        replies => Shown::first(some(20), next.replies().rev(), answers::line),
         unmatched => unmatched(subject).keep(some(60)),
         warnings => Shown::first(some(30), &view.warnings, |warning| warning::sentence(warning, &links)),
         iteration => Iteration::of(subject).map(|iteration| fence("text", &iteration.head.join("\n"))),

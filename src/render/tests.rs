@@ -4,8 +4,8 @@ use super::*;
 use loopgate_core::{
     deciding::Decision,
     evidence::{CheckKind, Outcome},
-    gate::Reviewer,
     policy::{ChecklistMode, ReportSection},
+    state::Reviewer,
 };
 
 macro_rules! shown {

@@ -8,12 +8,12 @@ use loopgate_core::{
     deciding::{CheckView, Decision, NextAction, View},
     evidence::Outcome,
     failure::{Blame, FeedbackLine},
-    gate::{GateReport, GateStanding},
+    gate::GateReport,
     observed::{Lifecycle, Snapshot},
     policy::{GateRole, Policy, Recipient, Trigger},
     stage::Stage,
     stages::Blocker,
-    state::{RunStatus, StopReason},
+    state::{GateStatus, RunStatus, StopReason},
     verdict::CheckStanding,
 };
 
@@ -47,7 +47,7 @@ impl Subject<'_> {
     pub(super) fn lets_runs_go(&self, gate: &GateReport) -> bool {
         self.policy.approve_runs
             && self.snapshot.is_from_fork()
-            && gate.standing != GateStanding::NotApplicable
+            && gate.status != GateStatus::NotApplicable
             && self.policy.gates.get(&gate.name).is_some_and(|gate| gate.has_role(GateRole::Security))
     }
 
@@ -87,10 +87,8 @@ impl Subject<'_> {
 
     /// A closed gate that was turned down, and by whom.
     pub(super) fn rejection(&self) -> Option<(&GateReport, &Login)> {
-        self.decision.view.gates.iter().filter(|gate| gate.is_closed()).find_map(|gate| match &gate.standing {
-            GateStanding::Rejected(objection) => Some((gate, &objection.by)),
-            _ => None,
-        })
+        let closed = self.decision.view.gates.iter().filter(|gate| gate.is_closed());
+        closed.filter_map(|gate| Some((gate, &gate.rejection()?.by))).next()
     }
 
     pub(super) fn check(&self, name: &CheckName) -> Option<&CheckView> {
@@ -319,11 +317,9 @@ mod tests {
 
     fn rejected_gate() -> Decision {
         let mut decision = fixtures::first_failure();
-        decision.view.gates = vec![fixtures::security_gate(GateStanding::Rejected(fixtures::objection(
-            fixtures::at(3),
-            "Use the vault".into(),
-            String::new(),
-        )))];
+        let objection = fixtures::objection(fixtures::at(3), "Use the vault".into(), String::new());
+        let gate = fixtures::security_gate(GateStatus::Rejected);
+        decision.view.gates = vec![GateReport { objections: vec![objection], ..gate }];
         decision
     }
 

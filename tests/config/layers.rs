@@ -66,7 +66,7 @@ fn a_preset_keeps_what_is_not_written_about_it() {
     assert!(!policy.gates.contains_key(&gate("database")));
     assert!(policy.gates[&gate("deploy")].is_configured);
     assert!(!policy.gates[&gate("external")].is_configured);
-    assert!(policy.labels.labels.retry.name == "x:retry");
+    assert!(policy.labels.all()[1].1 == "x:retry");
 }
 
 #[test]

@@ -1,8 +1,8 @@
 //! When it was said, and what has changed since.
 
 use loopgate_core::{
-    gate::GateStanding,
     observed::{ChangedFiles, Hint, Lifecycle, ReviewVerdict},
+    state::GateStatus,
 };
 
 use crate::kit::*;
@@ -198,7 +198,7 @@ fn a_closed_pull_request() {
     talk.snapshot.pull_request.lifecycle = Lifecycle::Closed;
     talk.says("alice", "security approved");
     assert_eq!(talk.last.surface, Default::default(), "nothing is written on it");
-    assert_eq!(talk.last.view.gates[0].standing, GateStanding::Open);
+    assert_eq!(talk.last.view.gates[0].status, GateStatus::Requested);
     talk.snapshot.pull_request.lifecycle = Lifecycle::Open;
     talk.look();
     talk.is(Approved, "✅ **security** approved by alice on `01010101`.");

@@ -1,7 +1,7 @@
 //! Changes that hide what they do from the rules of the security preset: moved, enclosed, re-indented or exchanged lines,
 //! and files that decide who may do what.
 
-use loopgate_core::{fixtures, gate::GateStanding};
+use loopgate_core::{fixtures, state::GateStatus};
 
 use super::kit::{self, Talk, file};
 
@@ -44,6 +44,6 @@ fn a_line_that_is_hidden_moved_or_exchanged_opens_the_security_gate() {
         snapshot.files = fixtures::snapshot_of(snapshot.pull_request.clone(), (7, 700), changed).files;
         let talk = Talk::on(CONFIG, snapshot);
         let security = talk.last.view.gates.iter().find(|gate| gate.name.as_str() == "security").expect("it is on");
-        assert!(matches!(security.standing, GateStanding::Open), "{files:?}");
+        assert_eq!(security.status, GateStatus::Requested, "{files:?}");
     }
 }

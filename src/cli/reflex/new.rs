@@ -291,8 +291,9 @@ fn criteria(proposal: &Proposal, policy: &Policy) -> String {
     let rules = evaluate::rules(&reflex::govern(policy, settings, settings.limit), settings.task_type);
     let rules: Vec<String> = rules
         .iter()
-        .map(|Rule { id, description, severity, weight, phase, .. }| {
-            let severity = format!("{severity:?}").to_lowercase();
+        .map(|rule| {
+            let Rule { id, description, severity, phase, .. } = rule;
+            let (severity, weight) = (format!("{severity:?}").to_lowercase(), rule.weight());
             format!("{id}: {description} ({severity}, weight {weight}, phase {phase:?})")
         })
         .collect();

@@ -8,11 +8,10 @@ use serde::Deserialize;
 
 use super::{
     coverage::CoverageSection,
-    escalation::EscalationSection,
-    evaluate::EvaluateSection,
+    escalation, evaluate,
     fixer::FixerSection,
     gates::{self, GateSection, KnownGates},
-    labels::LabelsSection,
+    labels,
     reviewers::{self, ReviewerSection},
     verify::VerifySection,
 };
@@ -25,8 +24,8 @@ use crate::config::{
 use loopgate_core::{
     GateName, Login,
     policy::{
-        ExternalRetry, GateRole, GateTrigger, LabelPolicy, LoopPolicy, MemoryPolicy, Mode, NameGlob, Policy,
-        PolicyOrigin, StateBackend, Waits, Whole, known_coding_agents,
+        EscalationPolicy, EvaluatePolicy, ExternalRetry, GateRole, GateTrigger, LabelPolicy, LoopPolicy, MemoryPolicy,
+        Mode, NameGlob, Policy, PolicyOrigin, StateBackend, Waits, Whole, known_coding_agents,
     },
 };
 
@@ -52,16 +51,16 @@ pub(in crate::config) struct File {
     #[serde(rename = "loop")]
     pub retry: LoopPolicy,
     /// Rules, weights and thresholds.
-    pub evaluate: EvaluateSection,
+    pub evaluate: EvaluatePolicy,
     /// What each type of change must reach.
     pub coverage: CoverageSection,
     /// Gates by name. `architecture`, `security`, `database`, `external` and `deploy` are there already: what is
     /// written is put on top of them, and `off` removes one. Any other name is a gate of your own.
     pub gates: IndexMap<GateName, OffOr<GateSection>>,
     /// Who is called, where, and with what.
-    pub escalation: EscalationSection,
+    pub escalation: EscalationPolicy<FixerSection>,
     /// The labels of the loop's state, or `off`.
-    pub labels: Option<OffOr<LabelsSection>>,
+    pub labels: Option<OffOr<LabelPolicy>>,
     /// Who tries to repair between attempts.
     pub fixer: FixerSection,
     /// What is remembered of failures.
@@ -135,13 +134,13 @@ impl File {
             is_active: self.enabled.unwrap_or(has_file),
             mode: self.mode,
             retry: self.retry,
-            evaluate: self.evaluate.lower(&verify, tree.at("evaluate"), cx),
+            evaluate: evaluate::lower(self.evaluate, &verify, tree.at("evaluate"), cx),
             coverage: self.coverage.lower(),
             gates,
-            escalation: self.escalation.lower(tree.at("escalation"), cx),
+            escalation: escalation::lower(self.escalation, tree.at("escalation"), cx),
             labels: match self.labels {
                 None | Some(ShortOr::Short(_)) => LabelPolicy::default(),
-                Some(ShortOr::Long(labels)) => labels.lower(tree.at("labels"), cx),
+                Some(ShortOr::Long(labels)) => labels::lower(labels, tree.at("labels"), cx),
             },
             fixer: self.fixer.lower(tree.at("fixer"), cx),
             memory: self.memory,

@@ -12,9 +12,7 @@ use crate::config::{
     node::Node,
     problem::Problem,
 };
-use loopgate_core::policy::{
-    CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy, Period, Timeout, UpTo, Whole,
-};
+use loopgate_core::policy::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy, Timeout};
 
 /// Who tries to repair between attempts, and what it may spend.
 #[derive(Debug, Default, Deserialize, JsonSchema)]
@@ -37,7 +35,7 @@ pub(in crate::config) struct FixerSection {
     /// Of kind dispatch: the file of a workflow that takes workflow_dispatch.
     workflow: Option<String>,
     /// What it may spend on one pull request. Default: no limit beyond the loop's.
-    budget: BudgetSection,
+    budget: FixerBudget,
 }
 
 loopgate_core::words! {
@@ -54,18 +52,6 @@ loopgate_core::words! {
         /// A workflow.
         Dispatch = "dispatch",
     }
-}
-
-/// What automatic fixing may cost for one pull request.
-#[derive(Debug, Default, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields, default)]
-struct BudgetSection {
-    /// Calls of the fixer.
-    attempts: Option<Whole<1, 100>>,
-    /// Time spent in it altogether.
-    wall_time: Option<Period>,
-    /// Dollars, summed from what the program reports as cost_usd.
-    cost_usd: Option<UpTo<1_000_000>>,
 }
 
 /// An agent needs minutes, not seconds.
@@ -85,12 +71,7 @@ const KEYS: [(&str, FixerKind); 7] = [
 
 impl FixerSection {
     pub fn lower(self, node: &Node, cx: &mut Lowering) -> FixerPolicy {
-        let budget = FixerBudget {
-            attempts: self.budget.attempts.map(|n| n.0),
-            wall_time: self.budget.wall_time.map(|period| period.0),
-            cost_usd: self.budget.cost_usd.map(|dollars| dollars.0),
-        };
-        FixerPolicy { fixer: self.lower_fixer(node, cx), budget }
+        FixerPolicy { budget: self.budget, fixer: self.lower_fixer(node, cx) }
     }
 
     /// `escalation.senior`: it works on the first fixer's budget.

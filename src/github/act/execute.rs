@@ -30,10 +30,10 @@ use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, Timestamp,
     attempts::rerun::RerunRequest,
     deciding::MergedBranch,
-    gate::{Reacted, ReactionKind, Reviewer},
+    gate::{Reacted, ReactionKind},
     observed::{AppIdentity, CheckProgress, Snapshot},
     policy::DispatchFixer,
-    state::Repeatable,
+    state::{Repeatable, Reviewer},
 };
 
 /// How often a deleted comment is posted again within [`POSTED_WITHIN`]; after that only the check run shows it.

@@ -19,10 +19,10 @@ use loopgate_core::{
     CheckRunId, CommentId, WorkflowRunId,
     attempts::rerun::RerunRequest,
     deciding::{CheckRunPlan, MergedBranch},
-    gate::{Reacted, ReactionKind, Reviewer},
+    gate::{Reacted, ReactionKind},
     observed::{OwnCheck, PullRequest},
     policy::{Channel, DispatchFixer},
-    state::Repeatable,
+    state::{Repeatable, Reviewer},
 };
 
 pub use execute::{Executed, Executor, Problem};

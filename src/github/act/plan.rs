@@ -11,9 +11,10 @@ use crate::{
 };
 use loopgate_core::{
     deciding::{CheckRunPlan, Post, Surface},
-    gate::{ReactionKind, Reviewer},
+    gate::ReactionKind,
     observed::{CheckProgress, Lifecycle, OwnCheck},
     policy::Channel,
+    state::Reviewer,
 };
 
 /// What must be done, in this order: what people watch first, what notifies last.

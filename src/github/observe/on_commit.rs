@@ -119,7 +119,7 @@ impl Observer {
         };
         let Some(policy) = config::policy(repo, parent.sha, None).await? else { return Ok(None) };
         let us = self.github.identity(&repo).await?;
-        let state_labels = policy.labels.labels.all().into_iter().map(|label| label.name.clone());
+        let state_labels = policy.labels.all().into_iter().map(|(_, name, _)| name);
         let gate_labels = policy.gates.values().map(|gate| gate.label.clone());
         let surface = ObservedSurface {
             status_comments: surface::status_comments(repo, number, &us).await?,

@@ -16,7 +16,6 @@ use crate::{
 use loopgate_core::{
     Sha,
     deciding::{CheckRunPlan, Surface},
-    gate::reviewer,
     observed::{CheckScope, Conclusion, Lifecycle, OwnCheck},
 };
 
@@ -82,7 +81,7 @@ impl Turn<'_> {
         let asked = state.gates.values().flat_map(|gate| &gate.reviewers);
         let wished = Surface {
             labels: labels.into_iter().map(|label| (label, None)).collect(),
-            withdraw: asked.filter_map(|name| reviewer(name)).collect(),
+            withdraw: asked.cloned().collect(),
             status_comment: true,
             ..Surface::default()
         };

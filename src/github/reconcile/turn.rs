@@ -16,10 +16,9 @@ use crate::{
 use loopgate_core::{
     PrNumber, Sha, Timestamp,
     deciding::{Decision, Post},
-    gate::Reviewer,
     observed::{ChangedFiles, Hint, Lifecycle, ObservationProblem, Snapshot},
     proof::{Merge, Statement},
-    state::{LoopState, VerificationResult},
+    state::{LoopState, Reviewer, VerificationResult},
 };
 
 /// Pull requests whose groups are read to explain why one left its merge queue.

@@ -27,10 +27,10 @@ use loopgate_core::{
     deciding::{self, CheckView, Part},
     evidence::{Compare, MOST_EXCERPTS},
     failure::{Blame, Excerpt},
-    gate::{GateReport, GateStanding},
+    gate::GateReport,
     observed::{Account, AccountKind},
     policy::{ApproveBy, Policy},
-    state::{AttemptDigest, LoopState, Task},
+    state::{AttemptDigest, GateStatus, LoopState, Task},
     untrusted::without_secrets,
     verdict::{Evaluation, EvaluationVerdict},
 };
@@ -287,7 +287,7 @@ fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
     let permission = eligible.permission.map(|level| words::permission(level).to_owned());
     Gate {
         name: report.name.to_string(),
-        status: report.status(),
+        status: report.status,
         holds: Some(report.holds),
         advisory: report.is_advisory,
         // "comment_or_review" is two ways.
@@ -295,8 +295,8 @@ fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
         who: people.chain(teams).chain(permission).collect(),
         needed: report.needed,
         write: (by != ApproveBy::Review).then(|| format!("{} approved", report.name)),
-        approved_by: match &report.standing {
-            GateStanding::Approved { by } => by.iter().take(20).map(|approval| approval.by.clone()).collect(),
+        approved_by: match report.status {
+            GateStatus::Approved => report.approvals.iter().take(20).map(|approval| approval.by.clone()).collect(),
             _ => Vec::new(),
         },
     }

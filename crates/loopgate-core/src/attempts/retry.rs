@@ -52,57 +52,43 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
     judgement.regressed = if earlier.is_empty() { BTreeSet::new() } else { last.regressed.clone() };
 
     let last_summary = || last.summary.clone();
-    if last.retry_class == Some(RetryClass::Security) {
-        judgement.causes.insert(Trigger::SecurityIssueFound, Cause::SecurityIssueFound);
-    }
-    if policy.abort_on_regression && !judgement.regressed.is_empty() {
-        let tests = judgement.regressed.iter().take(TESTS_NAMED).cloned().collect();
-        judgement.causes.insert(Trigger::RegressionDetected, Cause::RegressionDetected { tests });
-    }
-    if let Some(circle) = circle(&spent) {
-        judgement.causes.insert(Trigger::CircularFailure, Cause::CircularFailure { circle });
-    }
-    if repeats > policy.same_error {
-        judgement.causes.insert(Trigger::SameError, Cause::SameError { attempts: repeats, last: last_summary() });
-    }
-    if total >= policy.total_failures {
-        judgement.causes.insert(Trigger::TotalFailures, Cause::TotalFailures { attempts: total });
-    }
     let performance_again = last.retry_class == Some(RetryClass::Performance)
         && earlier.last().is_some_and(|before| before.retry_class == Some(RetryClass::Performance));
     let attempts_used_up = judgement.streak >= policy.max_attempts || performance_again;
     let refused = last.rejections.iter().any(|rejection| rejection.of == RejectedIn::Review)
         && !policy.auto_retry_on_review_reject;
     let failed = last.result == VerificationResult::Fail && !policy.auto_retry_on_test_fail;
-    if attempts_used_up && policy.escalation_on_max || failed || refused {
-        let errors: BTreeSet<&Fingerprint> = spent.iter().flat_map(|attempt| &attempt.fingerprints).collect();
-        let reason = match (refused, judgement.streak) {
-            (true, _) => AttemptsEnd::Rejected { last: last_summary() },
-            (false, 1) => AttemptsEnd::NotRetried { last: last_summary() },
-            (false, attempts) => AttemptsEnd::UsedUp { attempts, errors: errors.len() },
-        };
-        judgement.causes.insert(Trigger::MaxAttemptsReached, Cause::MaxAttemptsReached { reason });
-    }
-    if judgement.stagnation >= 2 {
-        judgement.causes.insert(Trigger::Stagnation, Cause::Stagnation);
-    }
-    if last.retry_class == Some(RetryClass::Logic) {
-        judgement.causes.insert(Trigger::TimeoutExceeded, Cause::TimeoutExceeded { last: last_summary() });
-    }
-    if earlier.last().is_some_and(|before| before.spent() && before.tree_hash == last.tree_hash) {
-        judgement.causes.insert(Trigger::NoChange, Cause::NoChange);
-    }
+    let errors: BTreeSet<&Fingerprint> = spent.iter().flat_map(|attempt| &attempt.fingerprints).collect();
+    let reason = match (refused, judgement.streak) {
+        (true, _) => AttemptsEnd::Rejected { last: last_summary() },
+        (false, 1) => AttemptsEnd::NotRetried { last: last_summary() },
+        (false, attempts) => AttemptsEnd::UsedUp { attempts, errors: errors.len() },
+    };
+    let is_regression = policy.abort_on_regression && !judgement.regressed.is_empty();
+    let tests = judgement.regressed.iter().take(TESTS_NAMED).cloned().collect();
+    let is_same_tree = earlier.last().is_some_and(|before| before.spent() && before.tree_hash == last.tree_hash);
     // Twice in a row, or when the attempts are used up.
     let lacks = |what: Lacking| spent.iter().rev().take_while(|attempt| attempt.lacking == Some(what)).count();
-    let of_coverage = lacks(Lacking::Coverage);
-    if of_coverage >= 2 || of_coverage == 1 && attempts_used_up {
-        judgement
-            .causes
-            .insert(Trigger::CoverageThresholdUnmet, Cause::CoverageThresholdUnmet { last: last_summary() });
-    }
-    if lacks(Lacking::Explanation) >= 2 {
-        judgement.causes.insert(Trigger::UnknownErrorType, Cause::UnknownErrorType { last: last_summary() });
-    }
+    let lacks_coverage = lacks(Lacking::Coverage) >= 2 || lacks(Lacking::Coverage) == 1 && attempts_used_up;
+    use Trigger as T;
+    let causes = [
+        (last.retry_class == Some(RetryClass::Security)).then_some((T::SecurityIssueFound, Cause::SecurityIssueFound)),
+        is_regression.then_some((T::RegressionDetected, Cause::RegressionDetected { tests })),
+        circle(&spent).map(|circle| (T::CircularFailure, Cause::CircularFailure { circle })),
+        (repeats > policy.same_error)
+            .then(|| (T::SameError, Cause::SameError { attempts: repeats, last: last_summary() })),
+        (total >= policy.total_failures).then_some((T::TotalFailures, Cause::TotalFailures { attempts: total })),
+        (attempts_used_up && policy.escalation_on_max || failed || refused)
+            .then_some((T::MaxAttemptsReached, Cause::MaxAttemptsReached { reason })),
+        (judgement.stagnation >= 2).then_some((T::Stagnation, Cause::Stagnation)),
+        (last.retry_class == Some(RetryClass::Logic))
+            .then(|| (T::TimeoutExceeded, Cause::TimeoutExceeded { last: last_summary() })),
+        is_same_tree.then_some((T::NoChange, Cause::NoChange)),
+        lacks_coverage.then(|| (T::CoverageThresholdUnmet, Cause::CoverageThresholdUnmet { last: last_summary() })),
+        (lacks(Lacking::Explanation) >= 2)
+            .then(|| (T::UnknownErrorType, Cause::UnknownErrorType { last: last_summary() })),
+    ];
+    judgement.causes.extend(causes.into_iter().flatten());
     judgement
 }
 

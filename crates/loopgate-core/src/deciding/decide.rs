@@ -21,7 +21,7 @@ use crate::{
     ids::Timestamp,
     observed::{Hint, Lifecycle, Snapshot},
     policy::{Look, Policy},
-    stages::{StageInputs, Walks, capability},
+    stages::{Walks, capability},
     state::{ClosedPeriod, LoopState, QueueRecord, RunHold, RunStatus, history::HistoryLine},
     verdict::{LeftQueue, gather, tamper},
 };
@@ -95,13 +95,7 @@ pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Time
     let (evidence, commands) = command_execution::carry_out(inputs, &mut next);
     let verification = &verify(inputs, &next, evidence);
     next.phase = verification.evaluation.phase;
-    let walks = &Walks::over(&StageInputs {
-        snapshot,
-        policy,
-        verification,
-        gates: &assessment.gates,
-        capabilities: &next.capabilities,
-    });
+    let walks = &Walks::over(look, verification, &assessment.gates, next.capabilities.current.as_ref());
     let counting = &count(inputs, &mut next, verification, walks.evidence.reached);
     let gates = gate_transitions::follow_up(look, assessment, &next, walks.evidence.reached);
     if inputs.is_open() {

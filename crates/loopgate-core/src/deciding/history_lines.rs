@@ -12,8 +12,8 @@ use crate::{
     state::{
         LoopState, RunStatus,
         history::{
-            ArtifactCreated, ByNobody, CommandRun, Completed, Escalated, Event, EventStatus, Failed, HistoryLine,
-            OwnCommand, RunStarted, StatusChange, Stopped,
+            ArtifactCreated, ByNobody, CommandRun, Escalated, Event, EventStatus, HistoryLine, OwnCommand, RunEnd,
+            RunStarted, StatusChange,
         },
     },
 };
@@ -125,9 +125,9 @@ fn ended(inputs: &Inputs<'_>, next: &LoopState, events: &mut Vec<Event>) {
     }
     let change = StatusChange { from, reason: next.stop.reason, words: next.stop.words.clone() };
     events.push(match is {
-        RunStatus::Completed => Event::Completed(Completed::PullRequest(change)),
-        RunStatus::Stopped => Event::Stopped(Stopped::PullRequest(change)),
-        RunStatus::Failed | RunStatus::Aborted => Event::Failed(Failed::PullRequest(change)),
+        RunStatus::Completed => Event::Completed(RunEnd::PullRequest(change)),
+        RunStatus::Stopped => Event::Stopped(RunEnd::PullRequest(change)),
+        RunStatus::Failed | RunStatus::Aborted => Event::Failed(RunEnd::PullRequest(change)),
         RunStatus::InProgress | RunStatus::Passed | RunStatus::Escalated => return,
     });
 }

@@ -19,12 +19,12 @@ mod verification;
 mod view;
 
 pub use self::{
-    action::{AttemptRecord, DecisionWord, NextAction, Provenance},
+    action::{AttemptOrigin, AttemptRecord, DecisionWord, NextAction},
     decide::decide,
     decision::{Decision, Part, WhoActs, who_acts},
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},
     surface::{CheckRunPlan, LabelMeaning, MergedBranch, Post, Surface},
     verification::files_to_read,
-    view::{CommandReply, View, Warning},
+    view::{View, Warning},
 };
 pub use crate::verdict::gather::CheckView;

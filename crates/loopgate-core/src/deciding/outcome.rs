@@ -12,7 +12,7 @@ use crate::{
     deciding::NextAction,
     escalation::{disputes, escalation_call, fix_request, senior_fixer},
     failure::Blame,
-    gate::{GateReport, GateStanding, waiting},
+    gate::{GateReport, waiting},
     ids::{CheckName, GateName, Login, Timestamp, UserId, WorkflowRunId},
     observed::Lifecycle,
     policy::{EscalationAction, GateRole, Severity, Trigger},
@@ -22,7 +22,7 @@ use crate::{
     verdict::{
         CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome, Verification,
         gather::{self, HeadEvidence},
-        tamper::{self, Tampering},
+        tamper,
     },
 };
 
@@ -88,31 +88,25 @@ pub(super) fn external_deadline(next: &LoopState) -> Option<Timestamp> {
 
 fn causes(inputs: &Inputs<'_>, next: &LoopState, counting: &Counting) -> BTreeMap<Trigger, Cause> {
     let Counting { judgement, counted, .. } = counting;
-    let mut causes = judgement.causes.clone();
-    if judgement.streak > 0 && fix_request::is_budget_used_up(next, inputs.policy) {
-        causes.insert(Trigger::BudgetExhausted, Cause::BudgetExhausted { attempts: fix_request::asked(next) });
-    }
+    let is_spent = judgement.streak > 0 && fix_request::is_budget_used_up(next, inputs.policy);
     let is_overdue = external_deadline(next).is_some_and(|deadline| inputs.now >= deadline);
-    if let Some(outage) = next.outage.as_ref().filter(|_| is_overdue) {
-        causes.insert(Trigger::ExternalDependencyDown, Cause::ExternalDependencyDown { outage: outage.clone() });
-    }
+    let outage = next.outage.clone().filter(|_| is_overdue);
     // Evidence may still show that the tests pass as they were.
-    let has_ended = |_: &&Tampering| counted.is_some();
-    if let Some(first) = tamper::not_accepted(inputs.tampering, &next.accepted_tampering).filter(has_ended) {
-        causes.insert(Trigger::Tampering, Cause::Tampering { first: first.clone(), more: inputs.tampering.len() - 1 });
-    }
+    let weakened = tamper::not_accepted(inputs.tampering, &next.accepted_tampering).filter(|_| counted.is_some());
     let mut disputed = disputes::open(next);
-    if let Some(first) = disputed.next() {
-        causes.insert(Trigger::Disputed, Cause::Disputed { first: Box::new(first.clone()), more: disputed.count() });
-    }
-    if let Some(disputes) = disputes::too_many(next) {
-        causes.insert(Trigger::AmbiguousRequirement, Cause::ManyDisputes { disputes });
-    }
+    let first = disputed.next().map(|first| Box::new(first.clone()));
     let gates: Vec<_> = waiting::overdue(inputs.look(), next).collect();
-    if !gates.is_empty() {
-        causes.insert(Trigger::GateTimeout, Cause::GateTimeout { gates });
-    }
-    causes
+    let causes = [
+        is_spent.then(|| (Trigger::BudgetExhausted, Cause::BudgetExhausted { attempts: fix_request::asked(next) })),
+        outage.map(|outage| (Trigger::ExternalDependencyDown, Cause::ExternalDependencyDown { outage })),
+        weakened.map(|first| {
+            (Trigger::Tampering, Cause::Tampering { first: first.clone(), more: inputs.tampering.len() - 1 })
+        }),
+        first.map(|first| (Trigger::Disputed, Cause::Disputed { first, more: disputed.count() })),
+        disputes::too_many(next).map(|disputes| (Trigger::AmbiguousRequirement, Cause::ManyDisputes { disputes })),
+        (!gates.is_empty()).then_some((Trigger::GateTimeout, Cause::GateTimeout { gates })),
+    ];
+    judgement.causes.clone().into_iter().chain(causes.into_iter().flatten()).collect()
 }
 
 /// Releases a cause that no longer stands and records a new one.
@@ -226,9 +220,9 @@ pub(super) fn approved_runs(inputs: &Inputs<'_>) -> Option<ApprovedRuns> {
     let by_gate = policy.approve_runs && snapshot.is_from_fork() && inputs.is_open();
     let (name, gate) = policy.gate_with_role(GateRole::Security).filter(|_| by_gate)?;
     let report = assessment.gates.iter().find(|report| report.name == *name)?;
-    let GateStanding::Approved { by } = &report.standing else { return None };
+    let approvals = report.approvals.iter().filter(|_| report.status == GateStatus::Approved);
     let (of_head, kept): (Vec<_>, Vec<_>) =
-        by.iter().partition(|approval| approval.head == snapshot.pull_request.head.sha);
+        approvals.partition(|approval| approval.head == snapshot.pull_request.head.sha);
     let people: BTreeSet<UserId> = of_head.iter().map(|approval| approval.by_id).collect();
     let enough = people.len() >= report.needed as usize;
     let alone = kept.is_empty() || !gate.approvers.codeowners;

@@ -96,7 +96,7 @@ impl Decision {
 
     fn is_searched(&self) -> bool {
         let open = |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Searched { found: None, .. });
-        self.view.replies.iter().any(|reply| open(&reply.answer.outcome))
+        self.next.replies().any(|(_, answer)| open(&answer.outcome))
     }
 
     fn head_attempt(&self) -> Option<&AttemptDigest> {
@@ -128,9 +128,7 @@ impl Decision {
 
     /// Answers what people searched for.
     pub fn search(&mut self, memory: &Memory) {
-        let kept = self.next.answered.iter_mut().flat_map(|answered| &mut answered.answers);
-        let shown = self.view.replies.iter_mut().map(|reply| &mut reply.answer);
-        for answer in kept.chain(shown) {
+        for answer in self.next.answered.iter_mut().flat_map(|answered| &mut answered.answers) {
             if let AnswerOutcome::Searched { words, found: found @ None } = &mut answer.outcome {
                 let cards = memory.search(words);
                 let told = cards.into_iter().filter_map(|card| ToldFix::of(card, None));

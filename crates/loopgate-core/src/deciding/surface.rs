@@ -12,13 +12,13 @@ use crate::{
     attempts::rerun::{self, RerunRequest},
     escalation::fix_request::{FixTurn, Whom},
     failure::Blame,
-    gate::{GateReport, GateStanding, Reacted, ReactionKind, Reviewer, gate_transitions},
+    gate::{GateReport, Reacted, ReactionKind, gate_transitions},
     ids::{GateName, PrNumber, Sha, WorkflowRunId},
     observed::{Conclusion, Lifecycle, OwnCheck, Stack},
-    policy::{Channel, Fixer, LoopLabel, LoopLabels, Trigger},
+    policy::{Channel, Fixer, Trigger},
     stage::Stage,
     stages::Blocker,
-    state::{AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, RunStatus, Ticks},
+    state::{AnswerOutcome, Asked, Blocked, CommandRefusal, GateStatus, Reviewer, RunStatus, Ticks},
     verdict::{CheckStanding, gather::CheckView},
 };
 
@@ -189,7 +189,7 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         status_comment: true,
         posts: posts(stages, fix),
         fix,
-        reactions: reactions(stages, view),
+        reactions: reactions(stages),
         approve_runs: stages.approved_runs.map(|approved| approved.runs.clone()).unwrap_or_default(),
         delete_branch: merged_branch(stages),
         ..Surface::default()
@@ -225,7 +225,7 @@ fn with_layers(
 /// Which checks are green because a person said so. What somebody said of this head holds for no other, and for no
 /// longer than they say it.
 fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
-    let approved = |gate: &GateReport| matches!(gate.standing, GateStanding::Approved { .. });
+    let approved = |gate: &GateReport| gate.status == GateStatus::Approved;
     let skipped = |check: &CheckView| matches!(check.standing, CheckStanding::Skipped { .. });
     let verify = stages.verification.evidence.checks.values().any(skipped)
         || !stages.next.accepted.is_empty()
@@ -252,10 +252,11 @@ fn labels(
     waits_for: &BTreeMap<OwnCheck, PrNumber>,
 ) -> BTreeMap<String, Option<(String, LabelMeaning)>> {
     let labels = &stages.inputs.policy.labels;
-    let mut wishes: BTreeMap<_, _> = labels.labels.all().into_iter().map(|label| (label.name.clone(), None)).collect();
+    let mut wishes: BTreeMap<_, _> = labels.all().into_iter().map(|(_, name, _)| (name, None)).collect();
     if labels.state {
-        let (label, meaning) = state_label(stages, &labels.labels, waits_for);
-        wishes.insert(label.name.clone(), Some((label.colour.to_string(), meaning)));
+        let (current, meaning) = state_label(stages, waits_for);
+        let current = labels.all().into_iter().find(|(key, ..)| *key == current);
+        wishes.extend(current.map(|(_, name, colour)| (name, Some((colour, meaning)))));
     }
     let open = stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Open;
     wishes.extend(stages.inputs.assessment.gates.iter().map(|gate| {
@@ -267,22 +268,18 @@ fn labels(
     wishes
 }
 
-/// The one label that stands for what is waited for, and what it means.
-fn state_label<'a>(
-    stages: &Stages<'_>,
-    labels: &'a LoopLabels,
-    waits_for: &BTreeMap<OwnCheck, PrNumber>,
-) -> (&'a LoopLabel, LabelMeaning) {
+/// The key of the one label that stands for what is waited for, and what it means.
+fn state_label(stages: &Stages<'_>, waits_for: &BTreeMap<OwnCheck, PrNumber>) -> (&'static str, LabelMeaning) {
     match (stages.action.word(), stages.action) {
         (_, NextAction::WaitForEvidence { .. }) if fails_as_its_base_does(stages) => {
-            (&labels.waiting, LabelMeaning::BaseFailsToo)
+            ("waiting", LabelMeaning::BaseFailsToo)
         }
-        (_, NextAction::WaitForEvidence { .. }) => (&labels.verifying, LabelMeaning::ChecksRun),
-        (DecisionWord::Retry, _) => (&labels.retry, LabelMeaning::FixNeeded),
-        (DecisionWord::Escalate, _) => (&labels.blocked, LabelMeaning::HumanDecides),
-        (DecisionWord::Proceed, NextAction::Complete) => (&labels.passed, LabelMeaning::AllIsThere),
-        (DecisionWord::Proceed, _) if waits_for.is_empty() => (&labels.passed, LabelMeaning::AllIsThere),
-        (DecisionWord::Proceed | DecisionWord::Wait, _) => (&labels.waiting, LabelMeaning::PersonAwaited),
+        (_, NextAction::WaitForEvidence { .. }) => ("verifying", LabelMeaning::ChecksRun),
+        (DecisionWord::Retry, _) => ("retry", LabelMeaning::FixNeeded),
+        (DecisionWord::Escalate, _) => ("blocked", LabelMeaning::HumanDecides),
+        (DecisionWord::Proceed, NextAction::Complete) => ("passed", LabelMeaning::AllIsThere),
+        (DecisionWord::Proceed, _) if waits_for.is_empty() => ("passed", LabelMeaning::AllIsThere),
+        (DecisionWord::Proceed | DecisionWord::Wait, _) => ("waiting", LabelMeaning::PersonAwaited),
     }
 }
 
@@ -328,7 +325,7 @@ fn gates_check(stages: &Stages<'_>) -> CheckRunPlan {
         return CheckRunPlan::Completed(Conclusion::ActionRequired);
     }
     let closed: Vec<&GateReport> = stages.inputs.assessment.gates.iter().filter(|gate| gate.is_closed()).collect();
-    let rejected = closed.iter().any(|gate| matches!(gate.standing, GateStanding::Rejected { .. }));
+    let rejected = closed.iter().any(|gate| gate.status == GateStatus::Rejected);
     CheckRunPlan::Completed(match closed.as_slice() {
         [] => Conclusion::Success,
         _ if rejected => Conclusion::Failure,
@@ -379,12 +376,12 @@ fn announcements(stages: &Stages<'_>) -> BTreeMap<Channel, String> {
 }
 
 /// One reaction per comment: a refusal is shown before a success, so that it is not overlooked.
-fn reactions(stages: &Stages<'_>, view: &View) -> BTreeMap<Reacted, ReactionKind> {
+fn reactions(stages: &Stages<'_>) -> BTreeMap<Reacted, ReactionKind> {
     let mut reactions = stages.inputs.assessment.reactions();
-    for reply in &view.replies {
-        let Asked::InWords(source) = reply.source else { continue };
+    for (asked, answer) in stages.next.replies() {
+        let Asked::InWords(source) = *asked else { continue };
         let Some(place) = Reacted::at(source) else { continue };
-        let kind = match reply.answer.outcome {
+        let kind = match answer.outcome {
             AnswerOutcome::Refused(CommandRefusal::RightsUnknown) => ReactionKind::Seen,
             AnswerOutcome::Refused(_) | AnswerOutcome::NothingToRun { .. } => ReactionKind::NotAccepted,
             _ => ReactionKind::Done,

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 
 use super::{
-    action::{AttemptRecord, DecisionWord, NextAction, Provenance},
+    action::{AttemptOrigin, AttemptRecord, DecisionWord, NextAction},
     inputs::Inputs,
     outcome::{self, ApprovedRuns, Blocking},
     verification::{self, Counting},
@@ -21,10 +21,10 @@ use crate::{
     gate::{Considered, GateReport, waiting},
     ids::{CheckName, Login, PrNumber, Timestamp},
     observed::{ForgedCheck, Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
-    policy::{ConfigError, PolicyOrigin, Trigger},
+    policy::{ConfigError, EscalationAction, PolicyOrigin, Trigger},
     stage::Stage,
     stages::{Blocker, Walks},
-    state::{Answer, Asked, CapabilityProgress, GateStatus, LoopState, LostRecord, Rejection, Rerun, RunStatus, Skip},
+    state::{CapabilityProgress, GateStatus, LoopState, LostRecord, Rejection, Rerun, RunStatus, Skip},
     verdict::{
         DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, Verification, blame, evaluate, external,
         feedback,
@@ -75,17 +75,8 @@ pub struct View {
     pub flags: BTreeMap<Trigger, Cause>,
     /// How the change weakens what checks it.
     pub tampering: Vec<Tampering>,
-    /// Commands answered on this head.
-    pub replies: Vec<CommandReply>,
     pub warnings: Vec<Warning>,
     pub bypassed: Vec<String>,
-}
-
-/// The answer to one command in a comment.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct CommandReply {
-    pub source: Asked,
-    pub answer: Answer,
 }
 
 /// Something people must know although it decides nothing.
@@ -152,6 +143,9 @@ impl Stages<'_> {
         let objections = review::rejections(&assessment.gates, &verification.review).map(objection);
         let describe =
             |blocked| escalation_call::describe(inputs.look(), blocked, &blocking.causes, next, &counting.failures);
+        let is_flagged = |(trigger, _): &(&Trigger, _)| {
+            escalation_call::action_of(**trigger, &policy.escalation) == EscalationAction::FlagAndContinue
+        };
         View {
             origin: policy.origin.clone(),
             stage: next.state,
@@ -169,9 +163,13 @@ impl Stages<'_> {
             skips: next.skips.clone(),
             reruns: next.reruns.clone(),
             next_rerun: blocking.next_rerun.clone(),
-            flags: escalation_call::flagged(&blocking.causes, &policy.escalation),
+            flags: blocking
+                .causes
+                .iter()
+                .filter(is_flagged)
+                .map(|(trigger, cause)| (*trigger, cause.clone()))
+                .collect(),
             tampering: inputs.tampering.to_vec(),
-            replies: replies(next),
             warnings: self.warnings(),
             unmatched: assessment.unmatched.clone(),
             bypassed: next.bypassed.clone(),
@@ -195,7 +193,7 @@ impl Stages<'_> {
                 _ => DecisionWord::Retry,
             },
             digest: counted.digest.clone(),
-            provenance: Provenance::of(self.inputs.snapshot, self.next.pull_request),
+            provenance: AttemptOrigin::of(self.inputs.snapshot, self.next.pull_request),
             checks: blame::recorded(evidence, blames),
             coverage: evidence.coverage.clone(),
             compare: counted.compare.clone(),
@@ -265,7 +263,7 @@ impl Stages<'_> {
         let overdue = self.verification.evidence.open().iter().filter_map(overdue).filter(|at| *at > inputs.now).min();
         let external = outcome::external_deadline(next);
         let gates = &self.inputs.assessment.gates;
-        let triggered = gates.iter().any(|gate| !gate.is_advisory && gate.status() != GateStatus::NotApplicable);
+        let triggered = gates.iter().any(|gate| !gate.is_advisory && gate.status != GateStatus::NotApplicable);
         // No event arrives when the verdict of another pull request ends, or when a stack is dissolved.
         let depends = inputs.snapshot.judged_on.is_some() || inputs.snapshot.stack.is_some();
         let again = (triggered || depends).then_some(inputs.now + GATES_ARE_READ_AGAIN);
@@ -277,11 +275,4 @@ impl Stages<'_> {
         let moments = [overdue, external, again, waits, senior].into_iter().chain(due);
         moments.flatten().filter(|at| *at > inputs.now).min()
     }
-}
-
-/// Answers given on this head.
-fn replies(next: &LoopState) -> Vec<CommandReply> {
-    let all = next.answered.iter().flat_map(|of| of.answers.iter().map(|answer| (&of.source, answer)));
-    let on_head = all.filter(|(_, answer)| answer.head_sha == next.head_sha);
-    on_head.map(|(source, answer)| CommandReply { source: source.clone(), answer: answer.clone() }).collect()
 }

@@ -16,19 +16,13 @@ use crate::{
 
 /// What a trigger does under this policy.
 pub fn action_of(trigger: Trigger, policy: &EscalationPolicy) -> EscalationAction {
-    policy.triggers.get(&trigger).map_or_else(|| trigger.default_action(), |own| own.action)
+    policy.triggers.get(&trigger).and_then(|own| own.action).unwrap_or(trigger.default_action())
 }
 
 /// The triggers that stop the loop, the most urgent first; the others are only flagged.
 pub fn stopping<'a>(triggers: impl Iterator<Item = &'a Trigger>, policy: &EscalationPolicy) -> Vec<Trigger> {
     let stops = |trigger: &Trigger| action_of(*trigger, policy) != EscalationAction::FlagAndContinue;
     triggers.copied().filter(stops).collect()
-}
-
-/// The causes that are only flagged.
-pub fn flagged(causes: &BTreeMap<Trigger, Cause>, policy: &EscalationPolicy) -> BTreeMap<Trigger, Cause> {
-    let flags = |trigger: &Trigger| action_of(*trigger, policy) == EscalationAction::FlagAndContinue;
-    causes.iter().filter(|(trigger, _)| flags(trigger)).map(|(trigger, cause)| (*trigger, cause.clone())).collect()
 }
 
 /// Whether the cause that blocks the run still stands. A resume releases every cause; a passing attempt releases those

@@ -47,7 +47,7 @@ pub fn asked(state: &LoopState) -> u32 {
 
 /// Whether more attempts have failed than the budget pays for.
 pub fn is_budget_used_up(state: &LoopState, policy: &Policy) -> bool {
-    policy.fixer.fixer.works_elsewhere() && policy.fixer.budget.attempts.is_some_and(|most| asked(state) > most)
+    policy.fixer.fixer.works_elsewhere() && policy.fixer.budget.attempts.is_some_and(|most| asked(state) > most.0)
 }
 
 /// The fixer that is to work on the head now, if one is. Between automatic attempts `loop.backoff` waits, in the steps
@@ -76,12 +76,13 @@ mod tests {
     use crate::{
         deciding::Post,
         fixtures::Story,
-        policy::{Backoff, FixerBudget, FixerPolicy},
+        policy::{Backoff, FixerBudget, FixerPolicy, Whole},
     };
 
     fn story(fixer: Fixer, attempts: Option<u32>) -> Story {
         let mut story = Story::opened();
-        story.policy.fixer = FixerPolicy { fixer, budget: FixerBudget { attempts, ..FixerBudget::default() } };
+        story.policy.fixer =
+            FixerPolicy { fixer, budget: FixerBudget { attempts: attempts.map(Whole), ..FixerBudget::default() } };
         story.policy.retry.max_attempts = 9;
         story.policy.retry.same_error = 9;
         story

@@ -46,7 +46,7 @@ mod tests {
         deciding::{NextAction, Post},
         escalation::fix_request::Whom,
         fixtures::Story,
-        policy::{CommandFixer, CommitAuthor, Fixer, TriggerPolicy},
+        policy::{CommandFixer, CommitAuthor, Fixer, TriggerPolicy, Whole},
         state::history::{CommandRun, Event, HistoryLine, OwnCommand},
     };
 
@@ -55,7 +55,7 @@ mod tests {
         let mut story = Story::opened();
         story.policy.fixer.fixer = Fixer::Mention("junior".parse().unwrap());
         story.policy.escalation.senior = Some(senior);
-        let own = TriggerPolicy { action: EscalationAction::SeniorAgent, to: Vec::new() };
+        let own = TriggerPolicy { action: Some(EscalationAction::SeniorAgent), to: Vec::new() };
         story.policy.escalation.triggers.insert(Trigger::SameError, own);
         story
     }
@@ -151,7 +151,7 @@ mod tests {
         assert_eq!(cause(&forked), Some(Trigger::SameError), "it could not push there");
 
         let mut spent = self::story(mention());
-        spent.policy.fixer.budget.attempts = Some(2);
+        spent.policy.fixer.budget.attempts = Some(Whole(2));
         (1..=3).for_each(|head| drop(spent.push(head, &["a"], &[]).clone()));
         assert_eq!(cause(&spent), Some(Trigger::SameError), "nothing is left to spend");
     }

@@ -1,6 +1,6 @@
 //! Whether a coding agent had a hand in a pull request, and which.
 
-use std::{collections::BTreeSet, sync::LazyLock};
+use std::collections::BTreeSet;
 
 use super::authority::{co_authors, noreply};
 use crate::{
@@ -11,21 +11,10 @@ use crate::{
 /// Trailers that name who made a commit. GitHub itself takes them from any line.
 const TRAILERS: [&str; 4] = ["agent", "assisted-by", "generated-by", "co-authored-by"];
 
-/// What `data/coding_agents.txt` says beside accounts.
-struct AgentTable {
-    /// Addresses in lower case.
-    addresses: BTreeSet<&'static str>,
-    /// Names in lower case, as trailers begin.
-    names: BTreeSet<&'static str>,
+/// Whether `data/coding_agents.txt` has this line: an address, or a name as trailers begin with it, in lower case.
+fn is_listed(line: &str) -> bool {
+    include_str!("../../data/coding_agents.txt").lines().any(|known| known == line)
 }
-
-static TABLE: LazyLock<AgentTable> = LazyLock::new(|| {
-    let lines = || include_str!("../../data/coding_agents.txt").lines().filter(|line| !line.starts_with('#'));
-    AgentTable {
-        addresses: lines().filter(|line| line.contains('@')).collect(),
-        names: lines().filter_map(|line| line.strip_prefix("name: ")).collect(),
-    }
-});
 
 /// The agent that wrote, committed, co-authored, pushed, opened or was assigned a part of the pull request; `None` if no
 /// source names one. `agents` are the accounts that count.
@@ -47,7 +36,7 @@ pub(crate) fn of_commit(commit: &Commit, agents: &BTreeSet<Login>) -> Option<Str
         let address = address.to_ascii_lowercase();
         let login = noreply(&address).and_then(|(_, login)| login.parse::<Login>().ok());
         let login = login.filter(|login| agents.contains(login)).map(|login| login.to_string());
-        login.or_else(|| TABLE.addresses.contains(&*address).then_some(address))
+        login.or_else(|| (address.contains('@') && is_listed(&address)).then_some(address))
     });
     by_account.next().or_else(|| by_address.next()).or_else(|| by_trailer(&commit.message))
 }
@@ -58,7 +47,7 @@ fn by_trailer(message: &str) -> Option<String> {
         let is_trailer = TRAILERS.iter().any(|trailer| key.trim().eq_ignore_ascii_case(trailer));
         let name =
             value.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty())?.to_ascii_lowercase();
-        (is_trailer && TABLE.names.contains(&*name)).then_some(name)
+        (is_trailer && is_listed(&format!("name: {name}"))).then_some(name)
     })
 }
 

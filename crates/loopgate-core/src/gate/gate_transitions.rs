@@ -5,15 +5,15 @@ use std::collections::BTreeSet;
 
 use super::{
     assess::{Assessment, Tampered},
-    report::{GateReport, GateStanding},
+    report::GateReport,
 };
 use crate::{
-    ids::{GateName, Login, TeamSlug, Timestamp},
+    ids::{GateName, Timestamp},
     observed::Snapshot,
     policy::{Look, RequestTime},
     stage::Stage,
     state::{
-        GateState, GateStatus, LoopState,
+        GateState, GateStatus, LoopState, Reviewer,
         history::{Event, GateInvalidated},
     },
 };
@@ -58,10 +58,10 @@ pub fn follow_up(
         let is_asked_now = |who: &&Reviewer| (asked || was_asked) && is_requested(snapshot, who);
         let requested: BTreeSet<Reviewer> = eligible.iter().filter(is_asked_now).cloned().collect();
         let wanted = if asked { eligible } else { BTreeSet::new() };
-        let known: BTreeSet<Reviewer> = after.reviewers.iter().filter_map(|name| reviewer(name)).collect();
+        let known = std::mem::take(&mut after.reviewers);
         outcome.request.extend(wanted.iter().filter(|who| !known.contains(who) && !requested.contains(who)).cloned());
-        after.reviewers = known.union(&requested).map(written).collect();
-        asked_before.extend(known.into_iter().chain(requested));
+        after.reviewers = known.union(&requested).cloned().collect();
+        asked_before.extend(after.reviewers.iter().cloned());
         needed.extend(wanted);
         events_between(report, before, &after, &mut outcome.events);
         outcome.events.extend(tampering(&mut after, assessment.tampered.iter().filter(|one| one.gate == report.name)));
@@ -74,7 +74,7 @@ pub fn follow_up(
 
 fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Timestamp) -> GateState {
     let holds = !report.is_advisory;
-    let status = match report.status() {
+    let status = match report.status {
         GateStatus::Requested if !holds || !due => GateStatus::Pending,
         status => status,
     };
@@ -90,11 +90,9 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
     after.required = holds && status != GateStatus::NotApplicable;
     after.status = status;
     after.fingerprint = Some(report.fingerprint.clone()).filter(|_| status != GateStatus::NotApplicable);
-    after.notes = match &report.standing {
-        GateStanding::Rejected(objection) => Some(objection.words.clone()),
-        _ => None,
-    };
-    if let GateStanding::Approved { by } = &report.standing {
+    after.notes = report.rejection().map(|objection| objection.words.clone());
+    if report.status == GateStatus::Approved {
+        let by = &report.approvals;
         after.approved_by = Some(by.iter().map(|approval| approval.by.clone()).collect());
         after.approved_at = by.iter().map(|approval| approval.at).max();
         after.head_sha = by.last().map(|approval| approval.head);
@@ -137,16 +135,12 @@ fn events_between(report: &GateReport, before: Option<&GateState>, after: &GateS
     if after.round > before.map_or(0, |before| before.round) {
         events.push(Event::GateRequested { round: after.round, holds: report.holds, gate: gate() });
     }
-    match &report.standing {
-        GateStanding::Approved { by } if was != after.status => {
-            let by = by.iter().map(|approval| approval.by.clone()).collect();
-            events.push(Event::GateApproved { by, head: after.head_sha, gate: gate() });
-        }
-        GateStanding::Rejected(objection) if was != after.status => {
-            events.push(Event::GateRejected { by: objection.by.clone(), gate: gate() });
-        }
-        _ => {}
+    if report.status == GateStatus::Approved && was != after.status {
+        let by = report.approvals.iter().map(|approval| approval.by.clone()).collect();
+        events.push(Event::GateApproved { by, head: after.head_sha, gate: gate() });
     }
+    let rejection = report.rejection().filter(|_| was != after.status);
+    events.extend(rejection.map(|objection| Event::GateRejected { by: objection.by.clone(), gate: gate() }));
 }
 
 fn is_requested(snapshot: &Snapshot, who: &Reviewer) -> bool {
@@ -156,36 +150,11 @@ fn is_requested(snapshot: &Snapshot, who: &Reviewer) -> bool {
     }
 }
 
-/// Users are kept by login, teams as `org/slug`.
-fn written(who: &Reviewer) -> String {
-    match who {
-        Reviewer::User(login) => login.to_string(),
-        Reviewer::Team(team) => team.to_string(),
-    }
-}
-
-pub fn reviewer(name: &str) -> Option<Reviewer> {
-    match name.contains('/') {
-        true => name.parse().ok().map(Reviewer::Team),
-        false => name.parse().ok().map(Reviewer::User),
-    }
-}
-
 /// More individuals than this are not requested one by one: none of them would feel responsible.
 const MOST_INDIVIDUALS: usize = 10;
 
-/// The reviewers to request for a gate that waits. Never the author, whom GitHub refuses; none on a draft, and none
-/// where only a permission makes an approver.
-pub fn reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Reviewer> {
-    let pull_request = &snapshot.pull_request;
-    let waits = matches!(report.standing, GateStanding::Open | GateStanding::Rejected { .. });
-    if !waits || pull_request.is_draft {
-        return BTreeSet::new();
-    }
-    eligible_reviewers(report, snapshot)
-}
-
-/// Who could be asked to decide this gate, wherever it stands.
+/// Who could be asked to decide this gate, wherever it stands: never the author, whom GitHub refuses, and none where only a
+/// permission makes an approver.
 fn eligible_reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Reviewer> {
     let pull_request = &snapshot.pull_request;
     let people: BTreeSet<_> =
@@ -194,10 +163,4 @@ fn eligible_reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Revi
     // A team of another organisation cannot be requested.
     let own = report.eligible.teams.keys().filter(|team| team.org().eq_ignore_ascii_case(snapshot.repository.owner()));
     people.into_iter().cloned().map(Reviewer::User).chain(own.cloned().map(Reviewer::Team)).collect()
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Reviewer {
-    User(Login),
-    Team(TeamSlug),
 }

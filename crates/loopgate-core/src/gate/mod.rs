@@ -18,12 +18,11 @@ pub(crate) use authority::{has_part_in, is_member, may_decide, owners_of, wrote}
 pub(crate) use assess::files_of_approvals;
 pub use assess::{Assessment, CommandWord, Tampered, assess, ticked_boxes};
 pub use authority::{ACTIONS, Owner, OwnerMention, co_authors, owner_mentions};
-pub use gate_transitions::{Reviewer, reviewer, reviewers};
 pub use grammar::{Intent, NearMiss, ParsedIntent, Reading, inspect, may_speak, read};
 pub use questions::{AuthorityQuestions, may_approve, questions};
 pub use reactions::{Reacted, ReactionKind};
 pub use report::{
-    AnswerExtent, Approval, Considered, EligibleApprovers, GateReport, GateStanding, Inside, MatchReason,
-    PhraseProblem, Refusal, RuleEvidence, TriggerMatch, UnusableApprover, Word, WordOutcome, is_advisory,
+    AnswerExtent, Approval, Considered, EligibleApprovers, GateReport, Inside, MatchReason, PhraseProblem, Refusal,
+    RuleEvidence, TriggerMatch, UnusableApprover, Word, WordOutcome, is_advisory,
 };
 pub use trigger::{MATCHES_KEPT, matches};

@@ -20,7 +20,8 @@ pub struct GateReport {
     pub holds: Stage,
     /// It is shown, without standing in the way.
     pub is_advisory: bool,
-    pub standing: GateStanding,
+    /// Where it stands; never pending.
+    pub status: GateStatus,
     /// Why it applies, the first 50; empty when it does not.
     pub matches: Vec<TriggerMatch>,
     /// Matches beyond those kept.
@@ -59,12 +60,17 @@ pub struct GateReport {
 impl GateReport {
     /// Whether it stands in the way now.
     pub fn is_closed(&self) -> bool {
-        !self.is_advisory && !matches!(self.standing, GateStanding::NotApplicable | GateStanding::Approved { .. })
+        !self.is_advisory && !matches!(self.status, GateStatus::NotApplicable | GateStatus::Approved)
     }
 
     /// Whether it applies and has no decision yet.
-    pub const fn is_waiting(&self) -> bool {
-        matches!(self.standing, GateStanding::Open)
+    pub fn is_waiting(&self) -> bool {
+        self.status == GateStatus::Requested
+    }
+
+    /// The newest objection, where it is rejected.
+    pub fn rejection(&self) -> Option<&Objection> {
+        self.objections.iter().max_by_key(|objection| objection.at).filter(|_| self.status == GateStatus::Rejected)
     }
 
     /// Labels that open it, kept in [`GateState::labels`](crate::state::GateState): taking such a label away
@@ -75,15 +81,6 @@ impl GateReport {
             _ => None,
         };
         self.matches.iter().filter_map(label).collect()
-    }
-
-    pub const fn status(&self) -> GateStatus {
-        match self.standing {
-            GateStanding::NotApplicable => GateStatus::NotApplicable,
-            GateStanding::Open => GateStatus::Requested,
-            GateStanding::Approved { .. } => GateStatus::Approved,
-            GateStanding::Rejected { .. } => GateStatus::Rejected,
-        }
     }
 }
 
@@ -102,19 +99,6 @@ pub fn is_advisory(policy: &GatePolicy, mode: Mode, repository: &RepoName, autho
         Mode::Autonomous => !policy.is_configured,
         Mode::Hybrid => !(policy.is_configured || always() || has_team()),
     }
-}
-
-/// Where a gate stands.
-#[derive(Clone, Debug, PartialEq)]
-pub enum GateStanding {
-    /// Nothing in the pull request triggers it.
-    NotApplicable,
-    /// Triggered and without a decision that counts.
-    Open,
-    /// Enough people approve, and there is no objection.
-    Approved { by: Vec<Approval> },
-    /// Somebody objects; the newest objection.
-    Rejected(Objection),
 }
 
 /// One approval that counts.
@@ -291,9 +275,7 @@ pub enum WordOutcome {
 #[serde(rename_all = "snake_case")]
 pub enum Refusal {
     /// They wrote the pull request. `only_hope`: no other person could approve, so `allow_author` is suggested.
-    IsAuthor {
-        only_hope: bool,
-    },
+    IsAuthor { only_hope: bool },
     /// They wrote or committed one of its commits.
     IsContributor,
     /// One of its commits names them as co-author.
@@ -311,9 +293,7 @@ pub enum Refusal {
     /// They may not approve this gate.
     NotAnApprover,
     /// Their rights could not be looked up, so they have none for now.
-    AuthorityUnknown {
-        reason: String,
-    },
+    AuthorityUnknown { reason: String },
     /// Their account is suspended or removed.
     AccountGone,
     /// The comment was edited after it was written.
@@ -327,9 +307,7 @@ pub enum Refusal {
     /// They take back what they never said.
     NothingToRevoke,
     /// The gate's own diff changed after the head it is bound to.
-    DiffChanged {
-        seen: Sha,
-    },
+    DiffChanged { seen: Sha },
     /// It may have changed: `missing` are files that were not read.
     DiffUnread {
         seen: Sha,
@@ -337,52 +315,35 @@ pub enum Refusal {
         missing: FilesToRead,
     },
     /// It was written so soon after the push of `head` that its writer may not have seen it.
-    HeadTooYoung {
-        head: Sha,
-    },
+    HeadTooYoung { head: Sha },
     /// Another base branch than the pull request has now.
-    BaseChanged {
-        seen: String,
-    },
+    BaseChanged { seen: String },
     /// Written before anything in the pull request triggered the gate.
-    BeforeTrigger {
-        seen: Sha,
-    },
+    BeforeTrigger { seen: Sha },
     /// An event and the API disagree about the head: looked at again when they agree.
     HeadUnsettled,
     /// Comments, reviews or commits could not all be read, so that an objection or a contributor may be missing.
-    NotAllRead {
-        what: String,
-    },
+    NotAllRead { what: String },
     /// It names another commit than the head.
-    OtherCommit {
-        named: Sha,
-    },
+    OtherCommit { named: Sha },
     /// No head is known to have been seen before it was written.
     NoHeadSeenBefore,
     /// The review's commit is gone or not the head.
-    ReviewStale {
-        seen: Option<Sha>,
-    },
+    ReviewStale { seen: Option<Sha> },
     /// It stands on a line of the diff.
     OnTheDiff,
     /// This gate takes only the other kind of approval.
-    WrongChannel {
-        wants_review: bool,
-    },
+    WrongChannel { wants_review: bool },
     /// The line is not the approval phrase; the sentence says why and what to write.
     Phrase(PhraseProblem),
-    ChecklistOpen {
-        open: usize,
-    },
+    /// So many boxes of the gate's checklist are not ticked.
+    ChecklistOpen { open: usize },
     /// The gate's checklist must be ticked and has not been posted.
     ChecklistMissing,
     /// Ending another's rejection takes permission maintain.
     NeedsMaintain,
     /// The person named in a dismissal has no rejection standing.
-    NothingToDismiss {
-        of: Login,
-    },
+    NothingToDismiss { of: Login },
     /// The pull request is closed.
     NotOpen,
     /// The gate does not apply to this pull request.

@@ -57,7 +57,7 @@ impl<T: ConfigValue> Visitor<'_> for ConfigValueVisitor<T> {
 }
 
 /// Implements serde's `Deserialize` and schemars' `JsonSchema` for types that are [`ConfigValue`]. A type with `= inner` gets a
-/// function `value` too: it reads the inner value, for fields that hold it as `deserialize_with`.
+/// function that reads the inner value, for fields that hold it: `#[serde(with = "…")]`.
 #[macro_export]
 macro_rules! config_value {
     ($([$($bound:tt)*] $name:ty = $inner:ty),+ $(,)?) => {$(
@@ -68,8 +68,16 @@ macro_rules! config_value {
             ///
             /// # Errors
             /// When what stands there is none.
-            pub fn value<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<$inner, D::Error> {
+            pub fn deserialize<'de, D: serde::Deserializer<'de>>(deserializer: D) -> Result<$inner, D::Error> {
                 <Self as serde::Deserialize>::deserialize(deserializer).map(|written| written.0)
+            }
+
+            /// Writes nothing: schemars asks for it where a key has a default, and the schema has its defaults from the example.
+            ///
+            /// # Errors
+            /// Those of the serializer.
+            pub fn serialize<S: serde::Serializer>(_: &$inner, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.serialize_none()
             }
         }
     )+};

@@ -11,26 +11,32 @@ use crate::{
     ids::{GateName, Login, TeamSlug},
 };
 
-/// The `escalation:` section.
-#[derive(Clone, Debug, PartialEq)]
-pub struct EscalationPolicy {
-    /// Called when a trigger names no recipient.
+// `F` is a fixer: in a file it is another type.
+/// Who is called, where, and with what.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "EscalationSection")]
+pub struct EscalationPolicy<F = Fixer> {
+    /// Whom to call: logins, teams (acme/maintainers), approvers of a gate (gate:security). Default: the code owners
+    /// of the failing files.
     pub notify: Vec<Recipient>,
-    /// Called by `external_dependency_down`, which names no recipient; if empty, `notify` is called.
+    /// Whom to call when something outside the code is down. Default: as notify.
     pub ops: Vec<Recipient>,
-    /// Called by `ambiguous_requirement`, which names no recipient; if empty, `notify` is called.
+    /// Whom to call when it is unclear what is wanted. Default: as notify.
     pub product_owner: Vec<Recipient>,
+    /// Where it is said.
     pub channels: Vec<Channel>,
+    /// What the report holds. Default: all but stack_traces.
     pub include_in_report: Vec<ReportSection>,
-    /// Only triggers whose action or recipients differ from the defaults.
+    /// What each cause does, and whom it calls.
     pub triggers: BTreeMap<Trigger, TriggerPolicy>,
-    /// Path in the repository of a template that replaces the built-in one if it exists.
+    /// A template in the repository that replaces the built-in one if it exists.
     pub template: String,
-    /// The second, stronger fixer of the action `senior_agent`.
-    pub senior: Option<Fixer>,
+    /// The second, stronger fixer of the action senior_agent. Default: none.
+    pub senior: Option<F>,
 }
 
-impl Default for EscalationPolicy {
+impl<F> Default for EscalationPolicy<F> {
     fn default() -> Self {
         use ReportSection as S;
         Self {
@@ -52,10 +58,14 @@ impl Default for EscalationPolicy {
     }
 }
 
-/// What one trigger does and whom it calls.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// What one cause does.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "TriggerSection")]
 pub struct TriggerPolicy {
-    pub action: EscalationAction,
+    /// Default: human_review; flag_and_continue for coverage_threshold_unmet, no_change and unknown_error_type.
+    pub action: Option<EscalationAction>,
+    /// Whom it calls. Default: the approvers of the security gate for security_issue_found, else escalation.notify.
     pub to: Vec<Recipient>,
 }
 

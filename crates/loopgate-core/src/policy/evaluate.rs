@@ -9,14 +9,17 @@ use crate::{
     ids::{CheckName, RuleId, Score},
 };
 
-/// The `evaluate:` section.
-#[derive(Clone, Debug, PartialEq)]
+/// Rules, weights and thresholds.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "EvaluateSection")]
 pub struct EvaluatePolicy {
+    /// The score each phase must reach, from 0 to 1.
+    #[serde(rename = "phases")]
     pub thresholds: PhaseThresholds,
-    /// Phases in which "no fail rule failed" is good enough although the score is short.
+    /// Phases in which it is enough that no rule of severity fail failed.
     pub no_major_issues: Vec<Phase>,
-    /// Rules written in the configuration; rules of the configured checks are added by
-    /// [`evaluate`](crate::verdict::evaluate).
+    /// Rules beside those that each check brings.
     pub rules: Vec<Rule>,
 }
 
@@ -41,7 +44,7 @@ pub struct PhaseThresholds {
 }
 
 fn threshold<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Score, D::Error> {
-    UpTo::<1>::value(deserializer).map(|share| Score::from_ratio(share, 1.0))
+    UpTo::<1>::deserialize(deserializer).map(|share| Score::from_ratio(share, 1.0))
 }
 
 impl Default for PhaseThresholds {
@@ -67,16 +70,32 @@ pub enum Phase {
     B,
 }
 
-/// One rule of the evaluation.
-#[derive(Clone, Debug, PartialEq)]
+/// A rule of the evaluation.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(rename = "RuleSection")]
 pub struct Rule {
+    /// A short name, used once.
     pub id: RuleId,
+    /// What it asks for, in a sentence. Default: its id.
+    #[serde(default)]
     pub description: String,
+    /// fail stops the pull request, warn costs score, info is shown.
     pub severity: Severity,
-    /// Share in the score; by default 2, 1 or 0 by severity.
-    pub weight: f64,
+    /// Share in the score. Default: 2, 1 or 0 by severity.
+    pub weight: Option<UpTo<1000>>,
+    /// The phase that activates it. Default: A.
+    #[serde(default)]
     pub phase: Phase,
+    /// What it looks at.
     pub check: RuleCheck,
+}
+
+impl Rule {
+    /// Its share in the score.
+    pub fn weight(&self) -> f64 {
+        self.weight.map_or(self.severity.default_weight(), |own| own.0)
+    }
 }
 
 /// How much a rule matters; shown as High, Medium, Low.

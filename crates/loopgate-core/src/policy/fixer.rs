@@ -6,6 +6,7 @@ use chrono::TimeDelta;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use super::{Period, UpTo, Whole};
 use crate::ids::Login;
 
 /// The fixer and what it may spend.
@@ -108,13 +109,16 @@ pub enum DispatchFixer {
     Workflow { file: String },
 }
 
-/// What automatic fixing may cost for one pull request; spending it escalates as `budget_exhausted`.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
+// Spending it escalates as `budget_exhausted`.
+/// What automatic fixing may cost for one pull request.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "BudgetSection")]
 pub struct FixerBudget {
     /// Calls of the fixer.
-    pub attempts: Option<u32>,
+    pub attempts: Option<Whole<1, 100>>,
     /// Time spent in it altogether.
-    pub wall_time: Option<TimeDelta>,
-    /// What it reports as `cost_usd`, summed.
-    pub cost_usd: Option<f64>,
+    pub wall_time: Option<Period>,
+    /// Dollars, summed from what the program reports as cost_usd.
+    pub cost_usd: Option<UpTo<1_000_000>>,
 }

@@ -54,9 +54,13 @@ impl GatePolicy {
 /// What opens a gate.
 #[derive(Clone, Debug, PartialEq)]
 pub enum GateTrigger {
+    /// One of these holds.
     Any(Vec<GateTrigger>),
+    /// All of these hold.
     All(Vec<GateTrigger>),
+    /// This does not hold.
     Not(Box<GateTrigger>),
+    /// Every pull request.
     Always,
     /// Rules of the presets.
     Rules(ChosenRules),
@@ -68,15 +72,15 @@ pub enum GateTrigger {
     RemovedLines(LineCondition),
     /// The pull request carries one of these labels.
     Labels(Vec<String>),
+    /// The base branch matches one of these.
     BaseBranch(Vec<NameGlob>),
+    /// One of these people opened it.
     Author(Vec<Login>),
     /// A coding agent had a hand in it: one of these accounts, or what `data/coding_agents.txt` says of agents' commits.
     Agent(BTreeSet<Login>),
     /// More than so many changed lines or files.
-    Size {
-        lines: Option<u64>,
-        files: Option<u64>,
-    },
+    Size { lines: Option<u64>, files: Option<u64> },
+    /// It is a draft.
     Draft,
     /// A finding of at least this severity in the head's evidence.
     Findings(FindingSeverity),

@@ -1,75 +1,75 @@
 //! The `labels:` section: the `loop:…` labels. Gate labels belong to their gates.
 
-use std::{borrow::Cow, fmt, str::FromStr};
+use std::borrow::Cow;
 
-use schemars::{Schema, json_schema};
-use serde::de::Unexpected;
+use schemars::{JsonSchema, Schema, json_schema};
+use serde::{Deserialize, de::Unexpected};
 
 use super::ConfigValue;
 use crate::config_value;
 
-/// The labels of the loop's state.
-///
-/// They are off unless asked for: each change is a line in the timeline and a request that creates content, and the
-/// status comment says the same.
-#[derive(Clone, Debug, PartialEq, Eq)]
+// They are off unless asked for: each change is a line in the timeline and a request that creates content, and the status
+// comment says the same. Where they are off, those left over are removed.
+/// The labels of the loop's state. Labels of gates belong to their gates.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "LabelsSection")]
 pub struct LabelPolicy {
-    /// Whether a pull request carries exactly one of the labels. Where it does not, those left over are removed.
+    /// Whether a pull request carries exactly one of them.
     pub state: bool,
-    pub labels: LoopLabels,
-}
-
-impl Default for LabelPolicy {
-    fn default() -> Self {
-        Self { state: false, labels: LoopLabels::with_prefix(Self::DEFAULT_PREFIX) }
-    }
-}
-
-impl LabelPolicy {
-    /// What the labels' names begin with unless configured.
-    pub const DEFAULT_PREFIX: &'static str = "loop:";
-}
-
-/// One label for each thing the loop can be doing.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct LoopLabels {
+    /// What each name begins with.
+    pub prefix: Option<String>,
+    /// Checks are running.
     pub verifying: LoopLabel,
+    /// A check failed; another attempt is expected.
     pub retry: LoopLabel,
+    /// A person was called.
     pub blocked: LoopLabel,
+    /// Everything passed.
     pub passed: LoopLabel,
+    /// An approval, a review or a push is awaited.
     pub waiting: LoopLabel,
 }
 
-impl LoopLabels {
-    /// The default words and colours after a prefix.
-    pub fn with_prefix(prefix: &str) -> Self {
-        let label = |word: &str, colour| LoopLabel { name: format!("{prefix}{word}"), colour: Colour(colour) };
-        Self {
-            verifying: label("verifying", [0x1d, 0x76, 0xdb]),
-            retry: label("retry", [0xfb, 0xca, 0x04]),
-            blocked: label("blocked", [0xd7, 0x3a, 0x4a]),
-            passed: label("passed", [0x0e, 0x8a, 0x16]),
-            waiting: label("waiting", [0xc5, 0xde, 0xf5]),
-        }
-    }
-
-    /// All of them, to find those that no longer hold.
-    pub const fn all(&self) -> [&LoopLabel; 5] {
-        [&self.verifying, &self.retry, &self.blocked, &self.passed, &self.waiting]
-    }
-}
-
-/// A label as it is created when missing.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// One label.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+#[schemars(rename = "LabelSection")]
 pub struct LoopLabel {
-    /// The whole name, prefix included; at most 50 characters, the platform's limit.
-    pub name: String,
-    pub colour: Colour,
+    /// What follows the prefix. Default: the key's own name.
+    pub name: Option<String>,
+    /// Six hexadecimal digits, in quotes.
+    pub color: Option<Colour>,
 }
 
-/// A colour as red, green and blue, written as 6 hex digits without `#`, as GitHub takes it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Colour([u8; 3]);
+impl LabelPolicy {
+    /// Each label by its key: the whole name, and the colour as GitHub takes it.
+    pub fn all(&self) -> [(&'static str, String, String); 5] {
+        let prefix = self.prefix.as_deref().unwrap_or("loop:");
+        let labels = [
+            ("verifying", &self.verifying, "1d76db"),
+            ("retry", &self.retry, "fbca04"),
+            ("blocked", &self.blocked, "d73a4a"),
+            ("passed", &self.passed, "0e8a16"),
+            ("waiting", &self.waiting, "c5def5"),
+        ];
+        labels.map(|(key, LoopLabel { name, color }, usual)| {
+            let name = format!("{prefix}{}", name.as_deref().unwrap_or(key));
+            (key, name, color.as_ref().map_or(usual, |color| &color.0).to_owned())
+        })
+    }
+}
+
+/// By what they come to, whether or not it is written.
+impl PartialEq for LabelPolicy {
+    fn eq(&self, other: &Self) -> bool {
+        self.state == other.state && self.all() == other.all()
+    }
+}
+
+/// Red, green and blue as 6 hex digits without `#`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Colour(String);
 
 config_value!([] Colour);
 
@@ -80,26 +80,12 @@ impl ConfigValue for Colour {
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
         let Unexpected::Str(text) = found else { return None };
-        text.strip_prefix('#').unwrap_or(text).parse().ok()
+        let digits = text.strip_prefix('#').unwrap_or(text).to_ascii_lowercase();
+        (digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())).then_some(Self(digits))
     }
 
     fn schema() -> Schema {
         json_schema!({ "type": "string", "pattern": "^#?[0-9a-fA-F]{6}$" })
-    }
-}
-
-impl FromStr for Colour {
-    type Err = hex::FromHexError;
-    fn from_str(text: &str) -> Result<Self, hex::FromHexError> {
-        let mut bytes = [0; 3];
-        hex::decode_to_slice(text, &mut bytes)?;
-        Ok(Self(bytes))
-    }
-}
-
-impl fmt::Display for Colour {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&hex::encode(self.0))
     }
 }
 
@@ -109,9 +95,11 @@ mod tests {
 
     #[test]
     fn colours_are_six_hex_digits() {
-        assert_eq!("1D76db".parse::<Colour>().map(|colour| colour.to_string()), Ok("1d76db".to_owned()));
-        for bad in ["", "red", "#1d76db", "1d76d", "1d76db0"] {
-            assert!(bad.parse::<Colour>().is_err(), "{bad}");
+        let read = |text: &str| Colour::read(Unexpected::Str(text)).map(|colour| colour.0);
+        assert_eq!(read("1D76db").as_deref(), Some("1d76db"));
+        assert_eq!(read("#1d76db").as_deref(), Some("1d76db"));
+        for bad in ["", "red", "##1d76db", "1d76d", "1d76db0", "1d76dé"] {
+            assert_eq!(read(bad), None, "{bad}");
         }
     }
 }

@@ -10,12 +10,10 @@ use super::Whole;
 #[serde(deny_unknown_fields, default)]
 pub struct MemoryPolicy {
     /// Days an ordinary failure is remembered.
-    #[serde(deserialize_with = "Whole::<1, 3650>::value")]
-    #[schemars(with = "Whole<1, 3650>")]
+    #[serde(with = "Whole::<1, 3650>")]
     pub retention_days: u32,
     /// How many earlier runs are looked at.
-    #[serde(deserialize_with = "Whole::<0, 1000>::value")]
-    #[schemars(with = "Whole<0, 1000>")]
+    #[serde(with = "Whole::<0, 1000>")]
     pub lookback: u32,
     /// Look up known failures before and after an attempt.
     pub check_history: bool,

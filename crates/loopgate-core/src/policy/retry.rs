@@ -11,20 +11,16 @@ use super::{Period, UpTo, Whole};
 #[serde(deny_unknown_fields, default)]
 pub struct LoopPolicy {
     /// Failing attempts in a row before a person is called.
-    #[serde(deserialize_with = "Whole::<1, 10>::value")]
-    #[schemars(with = "Whole<1, 10>")]
+    #[serde(with = "Whole::<1, 10>")]
     pub max_attempts: u32,
     /// How often the same error may repeat; once more calls a person.
-    #[serde(deserialize_with = "Whole::<1, 10>::value")]
-    #[schemars(with = "Whole<1, 10>")]
+    #[serde(with = "Whole::<1, 10>")]
     pub same_error: u32,
     /// Failures in one run that block it whatever else happens.
-    #[serde(deserialize_with = "Whole::<1, 100>::value")]
-    #[schemars(with = "Whole<1, 100>")]
+    #[serde(with = "Whole::<1, 100>")]
     pub total_failures: u32,
     /// Iterations of a local loop.
-    #[serde(deserialize_with = "Whole::<1, 10>::value")]
-    #[schemars(with = "Whole<1, 10>")]
+    #[serde(with = "Whole::<1, 10>")]
     pub max_iterations: u32,
     /// Waiting between automatic fix attempts.
     pub backoff: Backoff,
@@ -43,8 +39,7 @@ pub struct LoopPolicy {
     #[schemars(with = "Whole<80, 10000>")]
     pub feedback_max_length: usize,
     /// How long a missing check is waited for.
-    #[serde(deserialize_with = "Period::value")]
-    #[schemars(with = "Period")]
+    #[serde(with = "Period")]
     pub evidence_timeout: TimeDelta,
     /// Whether a review is needed.
     pub review: ReviewRequirement,
@@ -86,7 +81,7 @@ impl Default for LoopPolicy {
 }
 
 fn length<'de, D: Deserializer<'de>>(deserializer: D) -> Result<usize, D::Error> {
-    Whole::<80, 10000>::value(deserializer).map(|length| length as usize)
+    Whole::<80, 10000>::deserialize(deserializer).map(|length| length as usize)
 }
 
 /// Waiting between automatic fix attempts.
@@ -154,8 +149,7 @@ impl Default for ExecutionGate {
 #[serde(deny_unknown_fields, default)]
 pub struct Progress {
     /// Share of the tests' pass rate; the rest is the score's.
-    #[serde(deserialize_with = "UpTo::<1>::value")]
-    #[schemars(with = "UpTo<1>")]
+    #[serde(with = "UpTo::<1>")]
     pub weight: f64,
 }
 
@@ -170,16 +164,13 @@ impl Default for Progress {
 #[serde(deny_unknown_fields, default)]
 pub struct ExternalRetry {
     /// Before the first repetition.
-    #[serde(deserialize_with = "Period::value")]
-    #[schemars(with = "Period")]
+    #[serde(with = "Period")]
     pub first_wait: TimeDelta,
     /// No wait is longer.
-    #[serde(deserialize_with = "Period::value")]
-    #[schemars(with = "Period")]
+    #[serde(with = "Period")]
     pub longest_wait: TimeDelta,
     /// Repetitions.
-    #[serde(deserialize_with = "Whole::<0, 20>::value")]
-    #[schemars(with = "Whole<0, 20>")]
+    #[serde(with = "Whole::<0, 20>")]
     pub times: u32,
     /// The same for workflow runs and other Apps' checks, which GitHub is asked to repeat.
     pub workflows: Waits,
@@ -190,16 +181,13 @@ pub struct ExternalRetry {
 #[serde(deny_unknown_fields, default)]
 pub struct Waits {
     /// Before the first repetition.
-    #[serde(deserialize_with = "Period::value")]
-    #[schemars(with = "Period")]
+    #[serde(with = "Period")]
     pub first_wait: TimeDelta,
     /// No wait is longer.
-    #[serde(deserialize_with = "Period::value")]
-    #[schemars(with = "Period")]
+    #[serde(with = "Period")]
     pub longest_wait: TimeDelta,
     /// Repetitions.
-    #[serde(deserialize_with = "Whole::<0, 20>::value")]
-    #[schemars(with = "Whole<0, 20>")]
+    #[serde(with = "Whole::<0, 20>")]
     pub times: u32,
 }
 

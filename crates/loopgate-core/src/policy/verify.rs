@@ -28,10 +28,7 @@ pub struct VerifyPolicy {
 impl VerifyPolicy {
     /// The AI reviewers among the checks.
     pub fn reviewers(&self) -> impl Iterator<Item = (&CheckName, &ReviewerSource)> {
-        self.checks.iter().filter_map(|(name, check)| match &check.source {
-            CheckSource::Reviewer(reviewer) => Some((name, reviewer)),
-            CheckSource::Command(_) | CheckSource::External(_) => None,
-        })
+        self.checks.iter().filter_map(|(name, check)| Some((name, check.reviewer()?)))
     }
 }
 
@@ -56,25 +53,23 @@ pub struct CheckPolicy {
 }
 
 impl CheckPolicy {
+    const fn reviewer(&self) -> Option<&ReviewerSource> {
+        if let CheckSource::Reviewer(reviewer) = &self.source { Some(reviewer) } else { None }
+    }
+
     /// How much its failure matters.
-    pub const fn severity(&self) -> Severity {
-        match &self.source {
-            CheckSource::Reviewer(reviewer) => reviewer.severity,
-            CheckSource::Command(_) | CheckSource::External(_) => self.kind.severity(),
-        }
+    pub fn severity(&self) -> Severity {
+        self.reviewer().map_or(self.kind.severity(), |reviewer| reviewer.severity)
     }
 
     /// Whether it is only shown: it holds no verdict and costs no attempt.
     pub fn is_opinion(&self) -> bool {
-        matches!(&self.source, CheckSource::Reviewer(reviewer) if reviewer.severity != Severity::Fail)
+        self.reviewer().is_some_and(|reviewer| reviewer.severity != Severity::Fail)
     }
 
     /// How long it is waited for.
-    pub const fn patience(&self, policy: &LoopPolicy) -> TimeDelta {
-        match &self.source {
-            CheckSource::Reviewer(reviewer) => reviewer.timeout,
-            CheckSource::Command(_) | CheckSource::External(_) => policy.evidence_timeout,
-        }
+    pub fn patience(&self, policy: &LoopPolicy) -> TimeDelta {
+        self.reviewer().map_or(policy.evidence_timeout, |reviewer| reviewer.timeout)
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     deciding::{CheckView, Decision},
     evidence::{CheckEvidence, Outcome},
-    gate::{GateReport, GateStanding, agent_of},
+    gate::{GateReport, agent_of},
     ids::{CheckName, GateName, Login, PrNumber, RepoName, Sha, Timestamp},
     observed::{Lifecycle, Snapshot},
     policy::Policy,
@@ -153,7 +153,7 @@ impl Statement {
             let agent = agent_of(commit, &policy.coding_agents)?;
             Some(AgentCommit { commit: commit.sha, agent })
         });
-        let applies = |gate: &&GateReport| gate.standing != GateStanding::NotApplicable;
+        let applies = |gate: &&GateReport| gate.status != GateStatus::NotApplicable;
         let check = |check: &CheckView| {
             use CheckStanding::{Absent, Done, NotApplicable, Skipped};
             let is_skipped = matches!(check.standing, Skipped { .. } | NotApplicable { .. } | Absent { .. });
@@ -271,7 +271,7 @@ impl ProvenGate {
         Self {
             name: report.name.clone(),
             holds: !report.is_advisory,
-            status: report.status(),
+            status: report.status,
             approvals: report.approvals.iter().map(approval).collect(),
         }
     }

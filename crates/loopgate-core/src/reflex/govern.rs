@@ -55,15 +55,7 @@ fn raise(policy: &mut Policy, settings: &Settings) {
             let warns = settings.major == Major::Warn && rule.severity == Severity::Warn;
             rule.severity != Severity::Fail && (warns || mandatory.contains(rule.id.as_str()))
         })
-        .map(|rule| {
-            // A weight somebody chose stays; a default follows the severity.
-            let weight = if rule.weight == rule.severity.default_weight() {
-                Severity::Fail.default_weight()
-            } else {
-                rule.weight
-            };
-            Rule { severity: Severity::Fail, weight, ..rule }
-        })
+        .map(|rule| Rule { severity: Severity::Fail, ..rule })
         .collect();
     policy.evaluate.rules.retain(|own| raised.iter().all(|rule| rule.id != own.id));
     policy.evaluate.rules.extend(raised);
@@ -182,21 +174,22 @@ pub enum Exhausted {
 /// # Errors
 /// When there is nothing left to spend.
 pub fn time_left(budget: &FixerBudget, spent: &Spent) -> Result<Option<TimeDelta>, Exhausted> {
-    if budget.attempts.is_some_and(|most| spent.calls >= most) {
+    if budget.attempts.is_some_and(|most| spent.calls >= most.0) {
         return Err(Exhausted::Calls { calls: spent.calls });
     }
-    if let Some(cap) = budget.cost_usd.filter(|cap| spent.cost_usd >= *cap) {
-        return Err(Exhausted::Cost { spent: spent.cost_usd, cap });
+    if let Some(cap) = budget.cost_usd.filter(|cap| spent.cost_usd >= cap.0) {
+        return Err(Exhausted::Cost { spent: spent.cost_usd, cap: cap.0 });
     }
     let Some(most) = budget.wall_time else { return Ok(None) };
     let used = TimeDelta::milliseconds(i64::try_from(spent.wall_ms).unwrap_or(i64::MAX / 1_000_000));
-    let left = most - used;
+    let left = most.0 - used;
     if left > TimeDelta::zero() { Ok(Some(left)) } else { Err(Exhausted::WallTime { seconds: used.num_seconds() }) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::policy::{Period, UpTo, Whole};
     use crate::{fixtures, ids::Score};
 
     fn settings() -> Settings {
@@ -256,7 +249,8 @@ mod tests {
     #[test]
     fn each_part_of_the_budget_ends_it() {
         let spent = |calls, wall_ms, cost_usd| Spent { calls, wall_ms, cost_usd };
-        let budget = FixerBudget { attempts: Some(2), wall_time: Some(TimeDelta::seconds(60)), cost_usd: Some(1.5) };
+        let wall_time = Some(Period(TimeDelta::seconds(60)));
+        let budget = FixerBudget { attempts: Some(Whole(2)), wall_time, cost_usd: Some(UpTo(1.5)) };
         let left = |spent| time_left(&budget, &spent);
         assert_eq!(left(spent(1, 20_000, 1.0)), Ok(Some(TimeDelta::seconds(40))));
         assert_eq!(left(spent(2, 0, 0.0)), Err(Exhausted::Calls { calls: 2 }));

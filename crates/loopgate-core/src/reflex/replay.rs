@@ -8,7 +8,7 @@ use crate::{
     policy::Trigger,
     state::{
         CritiqueItem, EvaluationSummary, FixMaker, FixRecord, LoopCall, LoopState, RunStatus, Step, StopReason,
-        history::{ArtifactCreated, Completed, Escalated, Event, Failed, HistoryLine, Resumed, Stopped},
+        history::{ArtifactCreated, Escalated, Event, HistoryLine, Resumed, RunEnd},
     },
 };
 
@@ -100,20 +100,20 @@ fn refined(mut turn: Turn, line: &HistoryLine) -> Turn {
 
 fn ended(mut turn: Turn, line: &HistoryLine) -> Turn {
     match &line.event {
-        Event::Stopped(Stopped::ByPerson { words, by, .. }) => {
+        Event::Stopped(RunEnd::ByPerson { words, by, .. }) => {
             return turn.stopped(words.clone(), by.clone());
         }
         // What the cause was stays beside it, for the report.
-        Event::Failed(Failed::Aborted { .. }) => turn.state.status = RunStatus::Aborted,
-        Event::Stopped(Stopped::ShortOfPassing { reason, distance_to_success }) => {
+        Event::Failed(RunEnd::Aborted { .. }) => turn.state.status = RunStatus::Aborted,
+        Event::Stopped(RunEnd::ShortOfPassing { reason, distance_to_success }) => {
             turn.reflex().distance_to_success = Some(distance_to_success.clone());
             turn.end(RunStatus::Stopped, *reason, None);
         }
-        Event::Failed(Failed::Broken { .. }) => {
+        Event::Failed(RunEnd::Broken { .. }) => {
             let words = turn.state.stop.words.take();
             turn.end(RunStatus::Failed, StopReason::PhaseError, words);
         }
-        Event::Completed(Completed::LocalLoop { reason, .. }) => turn.end(RunStatus::Completed, *reason, None),
+        Event::Completed(RunEnd::LocalLoop { reason, .. }) => turn.end(RunStatus::Completed, *reason, None),
         _ => {}
     }
     turn

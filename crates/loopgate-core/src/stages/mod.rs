@@ -7,23 +7,14 @@ pub mod capability;
 
 use crate::{
     evidence::CheckKind,
-    gate::{GateReport, GateStanding},
+    gate::GateReport,
     ids::{CheckName, GateName, Login},
-    observed::{Lifecycle, Snapshot},
-    policy::{CapabilityMode, Phase, Policy, PolicyOrigin, Severity},
+    observed::Lifecycle,
+    policy::{CapabilityMode, Look, Phase, PolicyOrigin, Severity},
     stage::Stage,
-    state::CapabilityProgress,
+    state::GateStatus,
     verdict::{Verification, gather::HeadEvidence, review::ReviewStanding},
 };
-
-/// Everything a walk looks at.
-pub struct StageInputs<'a> {
-    pub snapshot: &'a Snapshot,
-    pub policy: &'a Policy,
-    pub verification: &'a Verification,
-    pub gates: &'a [GateReport],
-    pub capabilities: &'a CapabilityProgress,
-}
 
 /// How far a walk got, and what stopped it. Nothing stops it only at COMPLETE.
 #[derive(Clone, Debug, PartialEq)]
@@ -42,21 +33,23 @@ pub struct Walks {
 }
 
 impl Walks {
-    pub fn over(inputs: &StageInputs<'_>) -> Self {
-        Self { evidence: walk(inputs, &[]), stage: walk(inputs, inputs.gates) }
+    /// The walks of a head of which this capability is the first that is open.
+    pub fn over(look: Look<'_>, verification: &Verification, gates: &[GateReport], open: Option<&String>) -> Self {
+        let lacking = |stage| lacking(look, verification, open, stage);
+        Self { evidence: walk(lacking, &[]), stage: walk(lacking, gates) }
     }
 }
 
 /// Walks from INIT until something holds. What the head lacks comes before the approvals it lacks.
-fn walk(inputs: &StageInputs<'_>, gates: &[GateReport]) -> Walk {
+fn walk(lacking: impl Fn(Stage) -> Option<Blocker>, gates: &[GateReport]) -> Walk {
     let mut stage = Stage::Init;
     loop {
-        if let Some(hold) = lacking(inputs, stage) {
+        if let Some(hold) = lacking(stage) {
             let reached = if matches!(hold, Blocker::Capability(_)) { Stage::Implement } else { stage };
             return Walk { reached, held_by: Some(hold) };
         }
         if let Some(gate) = gates.iter().find(|gate| gate.holds == stage && gate.is_closed()) {
-            let is_rejected = matches!(gate.standing, GateStanding::Rejected { .. });
+            let is_rejected = gate.status == GateStatus::Rejected;
             let reached = if is_rejected { stage.min(Stage::Implement) } else { stage };
             return Walk { reached, held_by: Some(Blocker::Gate(gate.name.clone())) };
         }
@@ -68,24 +61,29 @@ fn walk(inputs: &StageInputs<'_>, gates: &[GateReport]) -> Walk {
 }
 
 /// What the transition out of `stage` asks for and the head does not have.
-fn lacking(inputs: &StageInputs<'_>, stage: Stage) -> Option<Blocker> {
+fn lacking(
+    Look { snapshot, policy, .. }: Look<'_>,
+    verification: &Verification,
+    open: Option<&String>,
+    stage: Stage,
+) -> Option<Blocker> {
     use CheckKind as K;
-    let needs = |kinds: &[CheckKind]| lacking_evidence(&inputs.verification.evidence, kinds);
+    let needs = |kinds: &[CheckKind]| lacking_evidence(&verification.evidence, kinds);
+    let held = open.filter(|_| policy.retry.capabilities == CapabilityMode::Hold);
     match stage {
-        Stage::Init => matches!(inputs.policy.origin, PolicyOrigin::Presets { .. }).then_some(Blocker::Configuration),
+        Stage::Init => matches!(policy.origin, PolicyOrigin::Presets { .. }).then_some(Blocker::Configuration),
         Stage::Scaffold | Stage::Implement => needs(&[K::Build]),
         Stage::Test => needs(&[K::Build, K::Test]),
         Stage::Verify => needs(&[K::Build, K::Test, K::Lint, K::Types])
-            .or_else(|| evaluation_of(inputs, Phase::A))
-            .or_else(|| capability(inputs)),
+            .or_else(|| evaluation_of(verification, Phase::A))
+            .or_else(|| held.cloned().map(Blocker::Capability)),
         Stage::Validate => needs(&[K::Build, K::Test, K::Security, K::Performance, K::Integration, K::Coverage])
-            .or_else(|| evaluation_of(inputs, Phase::B)),
-        Stage::Document => needs(&[K::Build, K::Test, K::Docs])
-            .or_else(|| (inputs.snapshot.pull_request.is_draft).then_some(Blocker::Draft)),
-        Stage::Review => needs(&[K::Build, K::Test]).or_else(|| review(&inputs.verification.review)),
-        Stage::Ship => {
-            (!matches!(inputs.snapshot.pull_request.lifecycle, Lifecycle::Merged { .. })).then_some(Blocker::Merge)
+            .or_else(|| evaluation_of(verification, Phase::B)),
+        Stage::Document => {
+            needs(&[K::Build, K::Test, K::Docs]).or_else(|| snapshot.pull_request.is_draft.then_some(Blocker::Draft))
         }
+        Stage::Review => needs(&[K::Build, K::Test]).or_else(|| review(&verification.review)),
+        Stage::Ship => (!matches!(snapshot.pull_request.lifecycle, Lifecycle::Merged { .. })).then_some(Blocker::Merge),
         Stage::Complete => None,
     }
 }
@@ -106,20 +104,12 @@ fn lacking_evidence(evidence: &HeadEvidence, kinds: &[CheckKind]) -> Option<Bloc
 }
 
 /// The evaluation is in phase B once A has passed, so only a failed evaluation of this very phase holds.
-fn evaluation_of(inputs: &StageInputs<'_>, phase: Phase) -> Option<Blocker> {
-    let Verification { evidence, evaluation, .. } = inputs.verification;
+fn evaluation_of(Verification { evidence, evaluation, .. }: &Verification, phase: Phase) -> Option<Blocker> {
     if evaluation.phase != phase || evaluation.passed() {
         return None;
     }
     let waiting = evidence.missing();
     Some(if waiting.is_empty() { Blocker::Evaluation(phase) } else { Blocker::MissingEvidence(waiting) })
-}
-
-fn capability(inputs: &StageInputs<'_>) -> Option<Blocker> {
-    match (inputs.policy.retry.capabilities, &inputs.capabilities.current) {
-        (CapabilityMode::Hold, Some(current)) => Some(Blocker::Capability(current.clone())),
-        _ => None,
-    }
 }
 
 fn review(standing: &ReviewStanding) -> Option<Blocker> {

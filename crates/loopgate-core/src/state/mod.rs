@@ -215,6 +215,12 @@ impl LoopState {
         }
     }
 
+    /// What was answered on this head, each with where it was asked.
+    pub fn replies(&self) -> impl DoubleEndedIterator<Item = (&Asked, &Answer)> {
+        let all = self.answered.iter().flat_map(|of| of.answers.iter().map(|answer| (&of.source, answer)));
+        all.filter(|(_, answer)| answer.head_sha == self.head_sha)
+    }
+
     /// The digest of the last attempt, if it was made of this head. A head that comes back after another one was tried
     /// is a new attempt: going round in a circle costs attempts too.
     pub fn attempt_of(&self, head: Sha) -> Option<&AttemptDigest> {

@@ -7,7 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::{
-    ids::{CheckName, CheckRunId, CommentId, FailureId, GateName, Login, ReviewId, Sha, Timestamp, UserId},
+    ids::{CheckName, CheckRunId, CommentId, FailureId, GateName, Login, ReviewId, Sha, TeamSlug, Timestamp, UserId},
     memory::{Settlement, ToldFix},
     policy::Trigger,
 };
@@ -39,7 +39,7 @@ pub struct GateState {
     /// How many times it has been requested: an approval that a push invalidated starts a new round.
     pub round: u32,
     /// Reviewers Loopgate asked for on behalf of this gate, to be withdrawn with it.
-    pub reviewers: Vec<String>,
+    pub reviewers: BTreeSet<Reviewer>,
     /// Comments that counted, with the SHA-256 of their body when they did: a later difference is tampering.
     pub counted: BTreeMap<CommentId, String>,
     /// Since when its approvers could decide: none while it is not asked for, and on a draft.
@@ -56,6 +56,14 @@ pub struct GateState {
     /// Approvals that were taken back, the newest of each person.
     pub revocations: Vec<Revocation>,
     pub ticks: Option<Ticks>,
+}
+
+/// Somebody whom GitHub is asked to request a review of.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Reviewer {
+    User(Login),
+    Team(TeamSlug),
 }
 
 /// A check skipped by a person with a reason.

@@ -144,7 +144,7 @@ pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
     let of_checks = policy.verify.checks.iter().map(|(name, check)| {
         let (severity, phase) = (check.severity(), phase_of(check.kind));
         let own = rule(name.into(), format!("{name} passes"), severity, phase, RuleCheck::Check(name.clone()));
-        if check.is_opinion() { Rule { weight: 0.0, ..own } } else { own }
+        if check.is_opinion() { Rule { weight: Some(UpTo(0.0)), ..own } } else { own }
     });
     let tests_added = match code_type {
         CodeType::BugFix => Severity::Fail,
@@ -186,7 +186,7 @@ fn of_change(id: &str, description: String, severity: Severity, check: RuleCheck
 }
 
 fn rule(id: RuleId, description: String, severity: Severity, phase: Phase, check: RuleCheck) -> Rule {
-    Rule { id, description, severity, weight: severity.default_weight(), phase, check }
+    Rule { id, description, severity, weight: None, phase, check }
 }
 
 /// Phase A holds what VERIFY asks for, phase B what VALIDATE asks for on top.
@@ -211,8 +211,8 @@ pub fn evaluate_phase(look: Look<'_>, evidence: &HeadEvidence, rules: &[Rule], p
     let mut waiting = false;
     let judged = active.map(|rule| {
         let outcome = judge(&snapshot.files, evidence, rule, &mut waiting);
-        let Rule { id, description, severity, weight, .. } = rule.clone();
-        RuleView { id, description, severity, weight, outcome }
+        let Rule { id, description, severity, .. } = rule.clone();
+        RuleView { id, description, severity, weight: rule.weight(), outcome }
     });
     let views: Vec<RuleView> = judged.collect();
     let weight_of = |wanted: fn(&RuleOutcome) -> bool| -> f64 {

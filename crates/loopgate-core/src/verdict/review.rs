@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use crate::{
     evidence::Failure,
     failure,
-    gate::{GateReport, GateStanding},
+    gate::GateReport,
     ids::{Fingerprint, UserId},
     observed::{Permission, Review, ReviewVerdict, Snapshot},
     policy::{LoopPolicy, ReviewRequirement},
@@ -61,12 +61,10 @@ pub fn rejections<'a>(
     gates: &'a [GateReport],
     review: &'a ReviewStanding,
 ) -> impl Iterator<Item = (Rejection, &'a String)> {
-    let of_gates = gates.iter().filter(|gate| gate.is_closed()).filter_map(|gate| match &gate.standing {
-        GateStanding::Rejected(Objection { by, by_id, at, words, .. }) => {
-            let of = RejectedIn::Gate(gate.name.clone());
-            Some((Rejection { by: by.clone(), by_id: *by_id, of, at: *at }, words))
-        }
-        _ => None,
+    let of_gates = gates.iter().filter(|gate| gate.is_closed()).filter_map(|gate| {
+        let Objection { by, by_id, at, words, .. } = gate.rejection()?;
+        let of = RejectedIn::Gate(gate.name.clone());
+        Some((Rejection { by: by.clone(), by_id: *by_id, of, at: *at }, words))
     });
     let of_review = match review {
         ReviewStanding::Rejected { rejection, words } => Some((rejection.clone(), words)),

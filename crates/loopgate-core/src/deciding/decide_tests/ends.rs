@@ -76,7 +76,7 @@ fn a_run_that_gave_up_is_taken_up_again() {
 #[test]
 fn what_is_only_flagged_is_shown_and_goes_on() {
     let mut story = Story::opened();
-    let flag = TriggerPolicy { action: EscalationAction::FlagAndContinue, to: Vec::new() };
+    let flag = TriggerPolicy { action: Some(EscalationAction::FlagAndContinue), to: Vec::new() };
     story.policy.escalation.triggers = [(Trigger::Tampering, flag)].into();
     weaken(&mut story);
     let decision = story.push(1, &[], &["parses"]);
@@ -88,7 +88,7 @@ fn what_is_only_flagged_is_shown_and_goes_on() {
 #[test]
 fn an_abort_calls_a_human_and_ends_the_run_as_aborted() {
     let mut story = Story::opened();
-    let abort = TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
+    let abort = TriggerPolicy { action: Some(EscalationAction::AbortWithReport), to: Vec::new() };
     story.policy.escalation.triggers = [(Trigger::RegressionDetected, abort)].into();
     story.push(1, &["rounds"], &["parses"]);
     let decision = story.push(2, &["parses"], &["rounds"]);
@@ -113,7 +113,7 @@ fn whom_a_cause_calls() {
     let owners = called(&|_| {});
     assert_eq!(owners, [named("dora"), named("erik"), Recipient::Team("acme/core".parse().unwrap())]);
     assert_eq!(called(&|story| story.policy.escalation.notify = vec![named("olga")]), [named("olga")]);
-    let own = TriggerPolicy { action: EscalationAction::HumanReview, to: vec![named("tess")] };
+    let own = TriggerPolicy { action: Some(EscalationAction::HumanReview), to: vec![named("tess")] };
     let triggers = [(Trigger::RegressionDetected, own)];
     assert_eq!(called(&|story| story.policy.escalation.triggers = triggers.clone().into()), [named("tess")]);
 

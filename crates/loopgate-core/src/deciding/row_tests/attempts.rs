@@ -63,7 +63,7 @@ fn a_soft_check_costs_score_only() {
         pattern: crate::policy::Pattern::parse("zzz").unwrap(),
         paths: Vec::new(),
     });
-    rule.weight = 8.0;
+    rule.weight = Some(crate::policy::UpTo(8.0));
     story.policy.evaluate.rules = vec![rule];
     story.policy.evaluate.no_major_issues = Vec::new();
     with_check(&mut story, CheckEvidence::bare(name("speed"), CheckKind::Performance, Outcome::Passed));

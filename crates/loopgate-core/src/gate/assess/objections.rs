@@ -17,8 +17,7 @@ impl Weighing<'_> {
         // Naming somebody as co-author must not silence their objection: exclusions are for approvals.
         let granted = self.authority.grant(&word.by);
         // A rejection stands after its writer lost their rights: a maintainer may dismiss it.
-        let known =
-            self.gate.remembered.is_some_and(|gate| gate.objections.iter().any(|known| known.source == word.source));
+        let known = self.gate.remembered.objections.iter().any(|known| known.source == word.source);
         let is_dismissed = || self.said[at + 1..].iter().any(|later| self.dismisses(later, &word.by.login));
         let taken_back = self.later(at).any(lifts) || is_dismissed();
         match granted {
@@ -55,8 +54,7 @@ impl Weighing<'_> {
             return WordOutcome::Refused(refusal);
         }
         let said = self.said[..at].iter().any(|earlier| earlier.by.login == *of && rejects(earlier));
-        let known =
-            self.gate.remembered.is_some_and(|gate| gate.objections.iter().any(|objection| objection.by == *of));
+        let known = self.gate.remembered.objections.iter().any(|objection| objection.by == *of);
         if said || known {
             WordOutcome::Counted
         } else {
@@ -72,7 +70,7 @@ impl Weighing<'_> {
             let is_it = |word: &GateWord| word.source == objection.source && word.void.is_none() && rejects(word);
             self.said.iter().any(is_it)
         };
-        let remembered = self.gate.remembered.into_iter().flat_map(|gate| &gate.objections);
+        let remembered = self.gate.remembered.objections.iter();
         let stands = |objection: &&Objection| !is_present(objection) && !self.is_ended(objection);
         let standing: Vec<Objection> = remembered.filter(stands).cloned().collect();
         self.objections.extend(standing);

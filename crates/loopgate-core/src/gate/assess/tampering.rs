@@ -7,13 +7,9 @@ use sha2::{Digest, Sha256};
 use super::{
     Tampered,
     weighing::{OneGate, Weighing},
-    words::GateWord,
+    words::{GateWord, editors},
 };
-use crate::{
-    ids::CommentId,
-    observed::{Actor, Comment, Hint, Snapshot},
-    state::WordSource,
-};
+use crate::{ids::CommentId, observed::Comment, state::WordSource};
 
 impl Weighing<'_> {
     /// Digests of the comments that count, and of those that counted and are still there. A writer who edits their own
@@ -23,14 +19,14 @@ impl Weighing<'_> {
             WordSource::Comment(id) => Some((id, digest(&self.gate.comment(id)?.body))),
             _ => None,
         });
-        let earlier = self.gate.remembered.map(|gate| gate.counted.clone()).unwrap_or_default();
+        let earlier = self.gate.remembered.counted.clone();
         let is_kept =
             |id: &CommentId| self.gate.comment(*id).is_some_and(|comment| !self.gate.is_edited_by_writer(comment));
         approved.chain(earlier.into_iter().filter(|(id, _)| is_kept(id))).collect()
     }
 
     pub(super) fn tampered(&self) -> Vec<Tampered> {
-        let Some(remembered) = self.gate.remembered else { return Vec::new() };
+        let remembered = self.gate.remembered;
         let changed = remembered.counted.iter().filter_map(|(id, then)| {
             let comment = self.gate.comment(*id).filter(|comment| digest(&comment.body) != *then)?;
             let (gate, by, url) = (self.gate.name.clone(), comment.author.clone(), comment.url.clone());
@@ -48,24 +44,16 @@ impl OneGate<'_> {
         self.snapshot.comments.items.iter().find(|comment| comment.id == id)
     }
 
+    /// `updated_at` has a granularity of seconds; the digest of a body that counted sees what it does not.
+    pub(super) fn is_changed_since_counted(&self, word: &GateWord) -> bool {
+        let WordSource::Comment(id) = word.source else { return false };
+        let then = self.remembered.counted.get(&id);
+        then.zip(self.comment(id)).is_some_and(|(then, comment)| digest(&comment.body) != *then)
+    }
+
     fn is_edited_by_writer(&self, comment: &Comment) -> bool {
         editors(comment.id, self.snapshot).any(|by| by.id == comment.author.id)
     }
-}
-
-/// Who edited a comment since the last look, as far as events say.
-pub(super) fn editors(edited: CommentId, snapshot: &Snapshot) -> impl Iterator<Item = &Actor> {
-    snapshot.hints.iter().filter_map(move |hint| match hint {
-        Hint::CommentEdited { comment, by, .. } if *comment == edited => Some(by),
-        _ => None,
-    })
-}
-
-/// `updated_at` has a granularity of seconds; the digest of a body that counted sees what it does not.
-pub(super) fn changed_since_counted(word: &GateWord, gate: &OneGate<'_>) -> bool {
-    let WordSource::Comment(id) = word.source else { return false };
-    let then = gate.remembered.and_then(|gate| gate.counted.get(&id));
-    then.zip(gate.comment(id)).is_some_and(|(then, comment)| digest(&comment.body) != *then)
 }
 
 /// SHA-256 in hex.

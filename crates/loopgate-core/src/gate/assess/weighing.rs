@@ -5,21 +5,18 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     Tampered, checklist, sighting,
-    tampering::changed_since_counted,
     words::{GateWord, Utterance, What, about},
 };
 use crate::{
     gate::{
         authority::{Grant, ResolvedApprovers},
-        report::{
-            Approval, Considered, GateReport, GateStanding, PhraseProblem, Refusal, Word, WordOutcome, is_advisory,
-        },
+        report::{Approval, Considered, GateReport, PhraseProblem, Refusal, Word, WordOutcome, is_advisory},
         trigger::{self, Triggered},
     },
     ids::{GateName, UserId},
     observed::{Account, Completeness, Lifecycle, Snapshot},
     policy::{GatePolicy, Mode},
-    state::{GateState, HeadObservation, Objection, Revocation, Ticks, WordSource},
+    state::{GateState, GateStatus, HeadObservation, Objection, Revocation, Ticks, WordSource},
 };
 
 /// One gate, with what is known of it and all words about it.
@@ -34,7 +31,7 @@ pub(super) struct OneGate<'a> {
     /// Both names of every file in the gate's own diff.
     pub(super) paths: Vec<String>,
     pub(super) snapshot: &'a Snapshot,
-    pub(super) remembered: Option<&'a GateState>,
+    pub(super) remembered: &'a GateState,
     pub(super) said: &'a [Utterance<'a>],
     /// The record of heads, ending with the present one.
     pub(super) record: &'a [HeadObservation],
@@ -48,7 +45,7 @@ pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
     let mut weighing = Weighing::new(gate, &authority);
     weighing.weigh();
     let tampered = weighing.tampered();
-    let standing = weighing.standing();
+    let status = weighing.status();
     let approvers = weighing.approvers();
     let (matches, matches_not_kept) =
         gate.triggered.map_or((Vec::new(), 0), |found| (found.matches.clone(), found.not_kept));
@@ -64,7 +61,7 @@ pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
         eligible: authority.eligible(),
         needed: gate.policy.approvers.count.max(1),
         awaiting_owners: weighing.awaiting_owners(),
-        considered: weighing.considered(&standing, &approvers),
+        considered: weighing.considered(status, &approvers),
         counted: weighing.counted(),
         approvals: weighing.approvals.into_iter().map(|(approval, _)| approval).collect(),
         revocations: weighing.revocations,
@@ -72,7 +69,7 @@ pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
         ticks: weighing.ticks,
         objections: weighing.objections,
         label: gate.policy.label.clone(),
-        standing,
+        status,
     };
     (report, tampered, approvers)
 }
@@ -106,16 +103,15 @@ impl<'a> Weighing<'a> {
                 word.void = Some(Refusal::IsBot);
             } else if word.void.is_none() && word.is_verdict && !takes_reviews {
                 word.void = Some(Refusal::WrongChannel { wants_review: false });
-            } else if word.void.is_none() && !word.what.closes() && changed_since_counted(word, gate) {
+            } else if word.void.is_none() && !word.what.closes() && gate.is_changed_since_counted(word) {
                 word.void = Some(Refusal::Edited);
             }
         }
         said.sort_by_key(|word| (word.at, word.source));
-        let known_ticks = gate.remembered.and_then(|gate| gate.ticks.as_ref());
-        let ticks = checklist::ticks(gate.name, gate.snapshot, known_ticks, |by| {
+        let ticks = checklist::ticks(gate.name, gate.snapshot, gate.remembered.ticks.as_ref(), |by| {
             authority.excluded(by).is_none() && authority.grant(by).is_ok()
         });
-        let revocations = gate.remembered.map(|gate| gate.revocations.clone()).unwrap_or_default();
+        let revocations = gate.remembered.revocations.clone();
         let (approvals, objections) = (Vec::new(), Vec::new());
         Self { gate, authority, said, approvals, objections, revocations, ticks, doubtful_objection: false }
     }
@@ -136,12 +132,12 @@ impl<'a> Weighing<'a> {
     /// The gate does not apply, or no longer does. What counted while it did needs no answer, and objections are kept
     /// for when it applies again.
     fn leave_alone(&mut self) {
-        let is_counted = |id| self.gate.remembered.is_some_and(|gate| gate.counted.contains_key(id));
+        let remembered = self.gate.remembered;
         for word in &mut self.said {
-            let done = matches!(&word.source, WordSource::Comment(id) if is_counted(id));
+            let done = matches!(&word.source, WordSource::Comment(id) if remembered.counted.contains_key(id));
             word.outcome = if done { WordOutcome::Superseded } else { WordOutcome::Refused(Refusal::NotTriggered) };
         }
-        self.objections = self.gate.remembered.map(|gate| gate.objections.clone()).unwrap_or_default();
+        self.objections.clone_from(&remembered.objections);
     }
 
     /// A person whose later word counts needs no answer to an earlier one that did not. A person whose later approval is
@@ -195,7 +191,7 @@ impl<'a> Weighing<'a> {
 
     /// The outcome of a word whose comment once closed the gate, and does not read so any more.
     fn closed_before(&self, word: &GateWord) -> Option<WordOutcome> {
-        let remembered = self.gate.remembered?;
+        let remembered = self.gate.remembered;
         let objection = remembered.objections.iter().find(|objection| objection.source == word.source);
         let revoked = remembered.revocations.iter().any(|revocation| revocation.source == word.source);
         let stands = word.what.closes() && !objection.is_some_and(|objection| self.is_ended(objection));
@@ -254,11 +250,9 @@ impl<'a> Weighing<'a> {
         };
         let took_back = |revocation: &Revocation| revocation.took_back && revocation.source == word.source;
         self.said[..at].iter().any(stood)
-            || self.gate.remembered.is_some_and(|gate| {
-                gate.approved_by.iter().flatten().any(|counted| *counted == word.by.login)
-                    || gate.objections.iter().any(|objection| objection.by_id == word.by.id)
-                    || gate.revocations.iter().any(took_back)
-            })
+            || self.gate.remembered.approved_by.iter().flatten().any(|counted| *counted == word.by.login)
+            || self.gate.remembered.objections.iter().any(|objection| objection.by_id == word.by.id)
+            || self.gate.remembered.revocations.iter().any(took_back)
     }
 
     /// Genuine words of the same person after this one. A person's own newest word says whether they still object, whatever else is wrong with it as an approval.
@@ -312,12 +306,12 @@ impl<'a> Weighing<'a> {
         self.authority.awaiting_owners(self.approvals.iter().map(|(_, grant)| grant))
     }
 
-    fn standing(&self) -> GateStanding {
+    fn status(&self) -> GateStatus {
         if self.gate.triggered.is_none() {
-            return GateStanding::NotApplicable;
+            return GateStatus::NotApplicable;
         }
-        if let Some(newest) = self.objections.iter().max_by_key(|objection| objection.at) {
-            return GateStanding::Rejected(newest.clone());
+        if !self.objections.is_empty() {
+            return GateStatus::Rejected;
         }
         let people: BTreeSet<UserId> = self.approvals.iter().map(|(approval, _)| approval.by_id).collect();
         let needed = self.gate.policy.approvers.count.max(1) as usize;
@@ -326,13 +320,13 @@ impl<'a> Weighing<'a> {
         let enough = people.len() >= needed && (needed == 1 || asked < people.len());
         let closed = self.gate.snapshot.pull_request.lifecycle == Lifecycle::Closed;
         if enough && !closed && !self.doubtful_objection && self.awaiting_owners().is_empty() {
-            GateStanding::Approved { by: self.approvals.iter().map(|(approval, _)| approval.clone()).collect() }
+            GateStatus::Approved
         } else {
-            GateStanding::Open
+            GateStatus::Requested
         }
     }
 
-    fn considered(&self, standing: &GateStanding, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
+    fn considered(&self, status: GateStatus, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
         let applied = |word: &GateWord| {
             let seen = self.gate.record.iter().rev().find(|seen| seen.at < word.at);
             seen.is_none_or(|seen| seen.gates.contains_key(self.gate.name))
@@ -345,7 +339,7 @@ impl<'a> Weighing<'a> {
             _ if word.is_verdict => applies,
             What::NearMiss(miss) => {
                 // An approver who agrees while the gate waits believes to have approved. Others merely talk.
-                let is_meant = *standing == GateStanding::Open && approvers.contains(&word.by.id);
+                let is_meant = status == GateStatus::Requested && approvers.contains(&word.by.id);
                 applies && applied(word) && (miss.problem != PhraseProblem::Agreement || is_meant)
             }
             _ => true,

@@ -7,8 +7,8 @@ use crate::{
         grammar::{Intent, NearMiss, Reading, read},
         report::{AnswerExtent, Considered, PhraseProblem, Refusal, Word, WordOutcome},
     },
-    ids::{AppId, GateName, Login, Sha, Timestamp, UserId},
-    observed::{Account, AppIdentity, Comment, Hint, Lifecycle, Review, ReviewVerdict, Snapshot},
+    ids::{AppId, CommentId, GateName, Login, Sha, Timestamp, UserId},
+    observed::{Account, Actor, AppIdentity, Comment, Hint, Lifecycle, Review, ReviewVerdict, Snapshot},
     state::{LoopState, WordSource},
     text,
 };
@@ -199,6 +199,14 @@ fn of_review<'a>(review: &'a Review, snapshot: &Snapshot, gates: &BTreeSet<GateN
 /// Whether we wrote it: our own words never count as a person's.
 pub(in crate::gate) fn is_own(author: &Account, via_app: Option<AppId>, app: &AppIdentity) -> bool {
     author.login == app.bot || app.bot_id == Some(author.id) || via_app == Some(app.id)
+}
+
+/// Who edited a comment since the last look, as far as events say.
+pub(super) fn editors(edited: CommentId, snapshot: &Snapshot) -> impl Iterator<Item = &Actor> {
+    snapshot.hints.iter().filter_map(move |hint| match hint {
+        Hint::CommentEdited { comment, by, .. } if *comment == edited => Some(by),
+        _ => None,
+    })
 }
 
 /// What an utterance says about one gate. Of several words in one comment the last counts; the others are left out.

@@ -8,6 +8,7 @@ use std::collections::BTreeSet;
 use super::{
     KEPT_PER_FILE, ReadDiff, Scope, Triggered, excerpt, in_file,
     reading::{ChangedLine, FileReading},
+    rules::RuleHit,
 };
 use crate::{
     evidence::FindingSeverity,
@@ -15,7 +16,7 @@ use crate::{
         agents::agent_in,
         report::{MatchReason, TriggerMatch},
     },
-    observed::{ChangedFile, ChangedFiles, FileStatus, Snapshot},
+    observed::{ChangedFile, ChangedFiles, FileStatus},
     policy::{ChosenRules, GateTrigger, LineCondition, PathCondition},
 };
 
@@ -31,7 +32,10 @@ impl ReadDiff<'_> {
             GateTrigger::Not(part) => {
                 return match self.evaluate(part, remembered) {
                     Some(found) => (!found.is_certain).then_some(found),
-                    None => Some(Triggered { is_certain: true, ..Triggered::nothing() }),
+                    None => {
+                        let scope = Scope::Files(BTreeSet::new());
+                        Some(Triggered { is_certain: true, ..Triggered::new(scope, Vec::new()) })
+                    }
                 };
             }
             GateTrigger::Rules(rules) => return self.rules(rules),
@@ -58,44 +62,32 @@ impl ReadDiff<'_> {
     }
 
     fn all(&self, parts: &[GateTrigger], remembered: &BTreeSet<String>) -> Option<Triggered> {
-        let (mut is_certain, mut all) = (true, Triggered::nothing());
-        let mut files = BTreeSet::new();
-        for part in parts {
-            let found = self.evaluate(part, remembered)?;
-            is_certain &= found.is_certain;
-            if let Scope::Files(more) = &found.scope {
-                files.extend(more.iter().copied());
-            }
-            all.add(found);
-        }
+        let found: Vec<_> = parts.iter().map(|part| self.evaluate(part, remembered)).collect::<Option<_>>()?;
+        let is_certain = found.iter().all(|found| found.is_certain);
+        let files =
+            found.iter().filter_map(|found| if let Scope::Files(files) = &found.scope { Some(files) } else { None });
+        let files: BTreeSet<usize> = files.flatten().copied().collect();
+        let all = found.into_iter().reduce(Triggered::and)?;
         // "Files under billing/, on the base main": the gate's own diff is those files, not everything.
-        if !files.is_empty() {
-            all.scope = Scope::Files(files);
-        }
-        Some(Triggered { is_certain, ..all })
+        let scope = if files.is_empty() { all.scope } else { Scope::Files(files) };
+        Some(Triggered { is_certain, scope, ..all })
     }
 
     /// Asks each file.
     fn in_files(&self, ask: impl Fn(&FileReading<'_>) -> Vec<(Option<u32>, MatchReason)>) -> Option<Triggered> {
-        let mut found = Triggered::nothing();
-        for (index, reading) in self.files.iter().enumerate() {
+        self.with_unlisted(self.files.iter().enumerate().filter_map(|(index, reading)| {
             let matches = ask(reading);
             let not_kept = matches.len().saturating_sub(KEPT_PER_FILE);
             let kept = matches.into_iter().take(KEPT_PER_FILE);
             let matches: Vec<_> = kept.map(|(line, reason)| in_file(reading.file, line, reason)).collect();
-            if !matches.is_empty() {
-                found.add(Triggered { not_kept, ..Triggered::file(index, matches) });
-            }
-        }
-        self.with_unlisted(found)
+            (!matches.is_empty()).then(|| Triggered { not_kept, ..Triggered::file(index, matches) })
+        }))
     }
 
     /// A list of files that is not whole leaves it open whether another file would match.
-    fn with_unlisted(&self, mut found: Triggered) -> Option<Triggered> {
-        if matches!(self.snapshot.files, ChangedFiles::TooLarge { .. }) {
-            found.add(Triggered::whole(MatchReason::TooLarge));
-        }
-        (!found.is_nothing()).then_some(found)
+    fn with_unlisted(&self, found: impl Iterator<Item = Triggered>) -> Option<Triggered> {
+        let is_cut = matches!(self.snapshot.files, ChangedFiles::TooLarge { .. });
+        found.chain(is_cut.then(|| Triggered::whole(MatchReason::TooLarge))).reduce(Triggered::and)
     }
 
     /// A rule that opens, or two different suspects.
@@ -103,17 +95,19 @@ impl ReadDiff<'_> {
         let matches = self.rule_matches(rules);
         let suspects: BTreeSet<usize> = matches.iter().map(|(hit, _)| hit.rule).collect();
         let opens = suspects.len() > 1 || matches.iter().any(|(hit, _)| hit.opens(rules));
-        let mut found = Triggered::nothing();
-        for (hit, matched) in matches.into_iter().filter(|_| opens) {
-            found.add(Triggered { not_kept: hit.more, ..Triggered::file(hit.file, vec![matched]) });
-        }
+        let of_hit = |(hit, matched): (&RuleHit, _)| Triggered {
+            not_kept: hit.more,
+            ..Triggered::file(hit.file, vec![matched])
+        };
+        let found = matches.into_iter().filter(|_| opens).map(of_hit);
         let looked_at = |reading: &&FileReading<'_>| {
             reading.is_unreadable && rules.reads_lines_of(&reading.file.path, &reading.kinds)
         };
-        for (index, reading) in self.files.iter().enumerate().filter(|(_, reading)| looked_at(reading)) {
-            found.add(Triggered::file(index, vec![in_file(reading.file, None, MatchReason::Unreadable)]));
-        }
-        self.with_unlisted(found)
+        let unread =
+            self.files.iter().enumerate().filter(|(_, reading)| looked_at(reading)).map(|(index, reading)| {
+                Triggered::file(index, vec![in_file(reading.file, None, MatchReason::Unreadable)])
+            });
+        self.with_unlisted(found.chain(unread))
     }
 
     fn labelled(&self, wanted: &[String], remembered: &BTreeSet<String>) -> Option<MatchReason> {
@@ -138,16 +132,17 @@ impl ReadDiff<'_> {
     }
 
     fn found(&self, severity: FindingSeverity) -> Option<Triggered> {
-        let (mut found, files) = (Triggered::nothing(), self.snapshot.files.known());
-        for finding in self.findings.iter().filter(|finding| finding.severity >= severity) {
+        let files = self.snapshot.files.known();
+        let severe = self.findings.iter().filter(|finding| finding.severity >= severity);
+        let found = severe.map(|finding| {
             let reason = MatchReason::Finding { rule: excerpt(&finding.rule) };
             let (file, line) = finding.location.as_ref().map(|place| (place.file.clone(), place.line)).unzip();
             let index = files.iter().position(|changed| Some(&changed.path) == file.as_ref());
             // A finding outside the changed files concerns the change as a whole.
             let scope = index.map_or(Scope::Whole, |index| Scope::Files(BTreeSet::from([index])));
-            found.add(Triggered::new(scope, vec![TriggerMatch { file, line: line.flatten(), reason }]));
-        }
-        (!found.is_nothing()).then_some(found)
+            Triggered::new(scope, vec![TriggerMatch { file, line: line.flatten(), reason }])
+        });
+        found.reduce(Triggered::and)
     }
 }
 
@@ -185,31 +180,4 @@ fn changed(reading: &FileReading<'_>, wanted: &LineCondition, is_added: bool) ->
         return vec![(None, MatchReason::Unreadable)];
     }
     found
-}
-
-/// The folders at the top of the base. Where they are not known, a folder in which something is changed or removed is
-/// known to exist.
-pub(super) fn existing_folders(snapshot: &Snapshot) -> BTreeSet<&str> {
-    match &snapshot.base_folders {
-        Some(folders) => folders.iter().map(String::as_str).collect(),
-        None => {
-            let files = snapshot.files.known().iter();
-            let old_names =
-                files.filter_map(|file| file.previous_path.as_deref().or((!arrives(file)).then_some(&file.path)));
-            old_names.filter_map(top_folder).collect()
-        }
-    }
-}
-
-/// The folder at the top that a file brings.
-pub(super) fn new_folder<'a>(file: &'a ChangedFile, existing: &BTreeSet<&str>) -> Option<&'a str> {
-    top_folder(&file.path).filter(|folder| arrives(file) && !existing.contains(folder))
-}
-
-fn arrives(file: &ChangedFile) -> bool {
-    matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied)
-}
-
-fn top_folder(path: &str) -> Option<&str> {
-    path.split_once('/').map(|(folder, _)| folder)
 }

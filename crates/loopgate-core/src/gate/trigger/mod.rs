@@ -50,24 +50,11 @@ impl Triggered {
         Self::new(Scope::Whole, vec![TriggerMatch { file: None, line: None, reason }])
     }
 
-    fn nothing() -> Self {
-        Self::new(Scope::Files(BTreeSet::new()), Vec::new())
-    }
-
     fn file(index: usize, matches: Vec<TriggerMatch>) -> Self {
         Self::new(Scope::Files(BTreeSet::from([index])), matches)
     }
 
-    fn is_nothing(&self) -> bool {
-        self.matches.is_empty()
-    }
-
     pub(super) fn and(mut self, other: Self) -> Self {
-        self.add(other);
-        self
-    }
-
-    fn add(&mut self, other: Self) {
         self.is_certain |= other.is_certain;
         self.not_kept += other.not_kept;
         for found in other.matches {
@@ -84,6 +71,7 @@ impl Triggered {
             (scope, Scope::Whole) => *scope = Scope::Whole,
             (Scope::Whole, Scope::Files(_)) => {}
         }
+        self
     }
 }
 
@@ -158,7 +146,7 @@ impl<'a> ReadDiff<'a> {
     /// not close it again.
     pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Triggered> {
         let found = self.evaluate(&policy.trigger, remembered)?;
-        Some(if found.is_nothing() { Triggered::whole(MatchReason::NotExcluded) } else { found })
+        Some(if found.matches.is_empty() { Triggered::whole(MatchReason::NotExcluded) } else { found })
     }
 
     /// Suspects that do not open the gate: fewer than two.
@@ -204,19 +192,16 @@ pub fn matches(policy: &GatePolicy, snapshot: &Snapshot, findings: &[Finding]) -
 pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Triggered> {
     const FILES: [&str; 5] =
         [".github/loopgate.yml", ".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".github/loopgate/"];
-    let mut found = Triggered::nothing();
-    for (index, file) in snapshot.files.known().iter().enumerate() {
-        let governs = |path: &&str| {
-            FILES.iter().any(|known| path == known || known.ends_with('/') && path.starts_with(known))
-                || workflows.iter().any(|workflow| workflow == path)
-        };
-        if let Some(path) = file.paths().find(governs) {
-            let (name, glob) = ("a_file_that_governs_gates".parse().ok(), Some(path.to_owned()));
-            let reason = MatchReason::Path { name, glob };
-            found.add(Triggered::file(index, vec![in_file(file, None, reason)]));
-        }
-    }
-    (!found.is_nothing()).then_some(found)
+    let governs = |path: &&str| {
+        FILES.iter().any(|known| path == known || known.ends_with('/') && path.starts_with(known))
+            || workflows.iter().any(|workflow| workflow == path)
+    };
+    let files = snapshot.files.known().iter().enumerate().filter_map(|(index, file)| {
+        let glob = Some(file.paths().find(governs)?.to_owned());
+        let reason = MatchReason::Path { name: "a_file_that_governs_gates".parse().ok(), glob };
+        Some(Triggered::file(index, vec![in_file(file, None, reason)]))
+    });
+    files.reduce(Triggered::and)
 }
 
 fn in_file(file: &ChangedFile, line: Option<u32>, reason: MatchReason) -> TriggerMatch {

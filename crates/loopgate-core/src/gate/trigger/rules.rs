@@ -3,14 +3,12 @@
 use std::collections::{BTreeSet, HashSet};
 
 use super::{
-    ReadDiff,
-    conditions::{existing_folders, new_folder},
-    excerpt, in_file, manifests,
+    ReadDiff, excerpt, in_file, manifests,
     reading::{ChangedLine, FileReading, LineWeight, texts},
 };
 use crate::{
     gate::report::{MatchReason, RuleEvidence, TriggerMatch},
-    observed::Snapshot,
+    observed::{ChangedFile, FileStatus, Snapshot},
     policy::{ChosenRules, GateRule, ManifestChange, RuleBook, RuleTier},
     source_files::{FileKind, is_named_test, runs},
 };
@@ -191,4 +189,31 @@ fn names_in<'a>(files: &'a [FileReading<'_>]) -> HashSet<&'a str> {
     let is_name = |c: char| c.is_alphanumeric() || "_-.".contains(c);
     let words = lines.flat_map(|line| line.text.split(move |c: char| !is_name(c)));
     words.flat_map(|word| [word].into_iter().chain(word.rsplit('.').take(1))).filter(|word| word.len() > 3).collect()
+}
+
+/// The folders at the top of the base. Where they are not known, a folder in which something is changed or removed is
+/// known to exist.
+fn existing_folders(snapshot: &Snapshot) -> BTreeSet<&str> {
+    match &snapshot.base_folders {
+        Some(folders) => folders.iter().map(String::as_str).collect(),
+        None => {
+            let files = snapshot.files.known().iter();
+            let old_names =
+                files.filter_map(|file| file.previous_path.as_deref().or((!arrives(file)).then_some(&file.path)));
+            old_names.filter_map(top_folder).collect()
+        }
+    }
+}
+
+/// The folder at the top that a file brings.
+fn new_folder<'a>(file: &'a ChangedFile, existing: &BTreeSet<&str>) -> Option<&'a str> {
+    top_folder(&file.path).filter(|folder| arrives(file) && !existing.contains(folder))
+}
+
+fn arrives(file: &ChangedFile) -> bool {
+    matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied)
+}
+
+fn top_folder(path: &str) -> Option<&str> {
+    path.split_once('/').map(|(folder, _)| folder)
 }

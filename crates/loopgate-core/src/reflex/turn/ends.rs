@@ -14,7 +14,7 @@ use crate::{
     state::{
         Broken, CommandRefusal, CritiqueItem, Dispute, DisputeEnd, LoopCall, RunStatus, Senior, Settlement, Step, Stop,
         StopReason,
-        history::{Completed, Escalated, Event, EventStatus, Failed, HistoryLine, Resumed, Stopped},
+        history::{Escalated, Event, EventStatus, HistoryLine, Resumed, RunEnd},
     },
     text,
     verdict::{Evaluation, EvaluationVerdict, evaluate, tamper::Tampering},
@@ -70,7 +70,7 @@ impl Turn {
             return self;
         }
         self.end(RunStatus::Failed, StopReason::PhaseError, Some(why));
-        self.happened(Event::Failed(Failed::Broken { reason: StopReason::PhaseError }), EventStatus::Fail);
+        self.happened(Event::Failed(RunEnd::Broken { reason: StopReason::PhaseError }), EventStatus::Fail);
         self
     }
 
@@ -78,7 +78,7 @@ impl Turn {
     pub fn stopped(mut self, words: Option<String>, by: Login) -> Self {
         self.state.status = RunStatus::Stopped;
         self.state.blocked = None;
-        let stopped = Stopped::ByPerson { reason: StopReason::UserStop, words: words.clone(), by: by.clone() };
+        let stopped = RunEnd::ByPerson { reason: StopReason::UserStop, words: words.clone(), by: by.clone() };
         self.happened(Event::Stopped(stopped), EventStatus::Ok);
         self.state.stop = Stop { passed: false, reason: Some(StopReason::UserStop), words, by: Some(by) };
         self
@@ -155,13 +155,13 @@ impl Turn {
         reflex.distance_to_success = None;
         reflex.ask = None;
         self.end(RunStatus::Completed, reason, None);
-        let completed = Completed::LocalLoop { reason, iterations: self.state.iteration };
+        let completed = RunEnd::LocalLoop { reason, iterations: self.state.iteration };
         self.happened(Event::Completed(completed), EventStatus::Ok);
     }
 
     pub(super) fn stop(&mut self, reason: StopReason, evaluation: &Evaluation) {
         self.end(RunStatus::Stopped, reason, None);
-        let stopped = Stopped::ShortOfPassing { reason, distance_to_success: evaluate::distance(evaluation) };
+        let stopped = RunEnd::ShortOfPassing { reason, distance_to_success: evaluate::distance(evaluation) };
         self.happened(Event::Stopped(stopped), EventStatus::Ok);
     }
 
@@ -186,7 +186,7 @@ impl Turn {
         self.happened(Event::Escalated(escalated), EventStatus::Fail);
         if action == EscalationAction::AbortWithReport {
             self.state.status = RunStatus::Aborted;
-            self.happened(Event::Failed(Failed::Aborted { reason: cause }), EventStatus::Fail);
+            self.happened(Event::Failed(RunEnd::Aborted { reason: cause }), EventStatus::Fail);
         } else {
             self.state.status = RunStatus::Escalated;
         }

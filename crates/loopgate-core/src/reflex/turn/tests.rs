@@ -237,7 +237,7 @@ fn the_senior_fixer_comes_once_and_then_a_person() {
         author: Default::default(),
     };
     story.policy.escalation.senior = Some(Fixer::Command(senior));
-    let own = TriggerPolicy { action: EscalationAction::SeniorAgent, to: Vec::new() };
+    let own = TriggerPolicy { action: Some(EscalationAction::SeniorAgent), to: Vec::new() };
     story.policy.escalation.triggers.insert(Trigger::SameError, own);
     story.iteration(&["a"], &[]).iteration(&["a"], &[]);
     story.state.current_step = Step::Plan;
@@ -259,7 +259,7 @@ fn refused_edits_call_a_person_and_abort_where_that_is_wished_for() {
     let refused = Turn::on(&story.state, story.now).refused(&[Trigger::Tampering], call.clone(), &story.policy);
     assert_eq!(refused.state.status, RunStatus::Escalated);
     assert!(refused.state.reflex.as_ref().unwrap().ask.is_some());
-    let own = crate::policy::TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
+    let own = crate::policy::TriggerPolicy { action: Some(EscalationAction::AbortWithReport), to: Vec::new() };
     story.policy.escalation.triggers.insert(Trigger::Tampering, own);
     let aborted = Turn::on(&story.state, story.now).refused(&[Trigger::Tampering], call, &story.policy);
     assert_eq!(aborted.state.status, RunStatus::Aborted);
@@ -328,7 +328,7 @@ fn a_damaged_loop_is_led_on_by_its_history() {
     }
 
     let mut aborted = Story::begun(4);
-    let own = crate::policy::TriggerPolicy { action: EscalationAction::AbortWithReport, to: Vec::new() };
+    let own = crate::policy::TriggerPolicy { action: Some(EscalationAction::AbortWithReport), to: Vec::new() };
     aborted.policy.escalation.triggers.insert(Trigger::Tampering, own);
     let notes = vec!["tests/a.py is removed".to_owned()];
     let turn = Turn::on(&aborted.state, aborted.now).refused(&[Trigger::Tampering], call(notes), &aborted.policy);

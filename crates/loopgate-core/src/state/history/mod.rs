@@ -119,11 +119,11 @@ pub enum Event {
     /// A step of a local loop broke its contract; `retried`: it had been executed once more already.
     PhaseError { step: Step, why: String, retried: bool },
     /// A run stopped before it passed.
-    Stopped(Stopped),
+    Stopped(RunEnd),
     /// A run failed.
-    Failed(Failed),
+    Failed(RunEnd),
     /// A run passed, or its pull request was merged.
-    Completed(Completed),
+    Completed(RunEnd),
     /// An event of a newer writer, or one whose payload this version cannot read: kept as it is.
     #[serde(untagged)]
     Other {
@@ -272,36 +272,20 @@ pub struct StatusChange {
     pub words: Option<String>,
 }
 
-/// A run stopped before it passed.
+/// How a run ended.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Stopped {
-    /// The run of a pull request stopped.
+pub enum RunEnd {
+    /// That of a pull request, or the pull request.
     PullRequest(StatusChange),
     /// A person stopped a local loop.
     ByPerson { reason: StopReason, words: Option<String>, by: Login },
     /// A local loop reached its limit or stands still.
     ShortOfPassing { reason: StopReason, distance_to_success: DistanceToSuccess },
-}
-
-/// A run failed.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Failed {
-    /// The run of a pull request failed.
-    PullRequest(StatusChange),
     /// A step of a local loop broke its contract twice.
     Broken { reason: StopReason },
     /// A cause that ends a local loop, by the configuration.
     Aborted { reason: Trigger },
-}
-
-/// A run passed, or its pull request was merged.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-#[serde(tag = "kind", rename_all = "snake_case")]
-pub enum Completed {
-    /// The run of a pull request ended well.
-    PullRequest(StatusChange),
     /// A local loop ended well.
     LocalLoop { reason: StopReason, iterations: u32 },
 }

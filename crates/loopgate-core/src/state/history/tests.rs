@@ -39,7 +39,7 @@ fn old_lines_are_typed_and_written_again_with_their_kind() {
 fn the_kind_of_a_line_goes_before_its_fields() {
     let change = json!({ "kind": "pull_request", "from": "in_progress", "reason": null, "words": null, "by": "eve" });
     let line: HistoryLine = serde_json::from_str(&line_of("stopped", &change)).unwrap();
-    assert!(matches!(line.event, Event::Stopped(Stopped::PullRequest(_))), "{line:?}");
+    assert!(matches!(line.event, Event::Stopped(RunEnd::PullRequest(_))), "{line:?}");
     let unknown = line_of("stopped", &json!({ "kind": "by_moonlight", "from": "passed", "reason": null }));
     assert_eq!(written(&serde_json::from_str(&unknown).unwrap()), unknown, "kept as it is");
 }
@@ -268,7 +268,7 @@ fn resumed() -> BoxedStrategy<Resumed> {
     .boxed()
 }
 
-fn stopped() -> BoxedStrategy<Stopped> {
+fn stopped() -> BoxedStrategy<RunEnd> {
     let distance = (score(), score(), rules(), 0usize..9).prop_map(|(threshold, score, blocking_rule_ids, number)| {
         DistanceToSuccess {
             threshold,
@@ -281,19 +281,19 @@ fn stopped() -> BoxedStrategy<Stopped> {
         }
     });
     prop_oneof![
-        change().prop_map(Stopped::PullRequest),
-        (reason(), option::of(text()), login()).prop_map(|(reason, words, by)| Stopped::ByPerson { reason, words, by }),
+        change().prop_map(RunEnd::PullRequest),
+        (reason(), option::of(text()), login()).prop_map(|(reason, words, by)| RunEnd::ByPerson { reason, words, by }),
         (reason(), distance)
-            .prop_map(|(reason, distance_to_success)| Stopped::ShortOfPassing { reason, distance_to_success }),
+            .prop_map(|(reason, distance_to_success)| RunEnd::ShortOfPassing { reason, distance_to_success }),
     ]
     .boxed()
 }
 
-fn failed() -> BoxedStrategy<Failed> {
+fn failed() -> BoxedStrategy<RunEnd> {
     prop_oneof![
-        change().prop_map(Failed::PullRequest),
-        Just(Failed::Broken { reason: StopReason::PhaseError }),
-        trigger().prop_map(|reason| Failed::Aborted { reason }),
+        change().prop_map(RunEnd::PullRequest),
+        Just(RunEnd::Broken { reason: StopReason::PhaseError }),
+        trigger().prop_map(|reason| RunEnd::Aborted { reason }),
     ]
     .boxed()
 }
@@ -303,8 +303,8 @@ fn shared_event() -> BoxedStrategy<Event> {
     let skip =
         (text(), login(), at()).prop_map(|(reason, by, at)| Skip { check: "unit".parse().unwrap(), reason, by, at });
     let completed = prop_oneof![
-        change().prop_map(Completed::PullRequest),
-        (reason(), 1u32..9).prop_map(|(reason, iterations)| Completed::LocalLoop { reason, iterations }),
+        change().prop_map(RunEnd::PullRequest),
+        (reason(), 1u32..9).prop_map(|(reason, iterations)| RunEnd::LocalLoop { reason, iterations }),
     ];
     prop_oneof![
         run_started().prop_map(Event::RunStarted),

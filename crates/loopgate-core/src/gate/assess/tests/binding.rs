@@ -238,7 +238,7 @@ fn reverting_the_files_withdraws_the_gate() {
     let mut world = World::new();
     world.snapshot.files = ChangedFiles::Complete(vec![file("README.md", "@@ -1 +1 @@\n+words")]);
     let report = world.report();
-    assert_eq!(report.status().as_str(), "not_applicable");
+    assert_eq!(report.status.as_str(), "not_applicable");
     assert!(report.matches.is_empty() && report.fingerprint.is_empty());
 }
 
@@ -347,7 +347,7 @@ fn a_comment_delivered_twice_or_late_changes_nothing() {
     let first = world.reconcile();
     world.clock = 5_000;
     let again = world.assess();
-    assert_eq!(first.gates[0].standing, again.gates[0].standing);
+    assert_eq!(first.gates[0].status, again.gates[0].status);
     assert_eq!(again.sighting, None);
 }
 

@@ -2,10 +2,10 @@
 
 use super::super::world::*;
 use crate::{
-    gate::{GateStanding, PhraseProblem, Refusal, WordOutcome},
+    gate::{PhraseProblem, Refusal, WordOutcome},
     observed::{Actor, ChangedFiles, Commit, Hint, Permission, ReviewVerdict, Standing},
     policy::ApproveBy,
-    state::{ClosedPeriod, Objection},
+    state::{ClosedPeriod, GateStatus, Objection},
 };
 
 #[test]
@@ -13,7 +13,7 @@ fn any_approvers_rejection_blocks_whoever_else_approves() {
     let mut world = World::new();
     world.comment("bob", "security changes requested\n\nThe token is logged.");
     world.comment("alice", "security approved");
-    let GateStanding::Rejected(Objection { by, words, .. }) = world.report().standing else { panic!("not rejected") };
+    let Some(Objection { by, words, .. }) = world.report().rejection().cloned() else { panic!("not rejected") };
     assert_eq!(by, login("bob"));
     assert!(words.contains("The token is logged."));
 }
@@ -93,7 +93,7 @@ fn a_rejection_by_somebody_who_could_not_be_looked_up_keeps_the_gate_closed() {
     world.comment("bob", "security rejected");
     world.comment("alice", "security approved");
     world.snapshot.authority.people.insert(account("bob").id, Standing::Unknown("timeout".into()));
-    assert_eq!(world.report().standing, GateStanding::Open);
+    assert_eq!(world.report().status, GateStatus::Requested);
 }
 
 #[test]
@@ -131,7 +131,7 @@ fn an_objection_outlasts_a_time_in_which_the_gate_does_not_apply() {
     world.reconcile();
     let files = std::mem::replace(&mut world.snapshot.files, ChangedFiles::Complete(Vec::new()));
     world.snapshot.comments.items.clear();
-    assert_eq!(world.reconcile().gates[0].standing, GateStanding::NotApplicable);
+    assert_eq!(world.reconcile().gates[0].status, GateStatus::NotApplicable);
     world.snapshot.files = files;
     assert!(world.is_rejected());
 }
@@ -157,7 +157,7 @@ fn an_approval_that_went_stale_has_lifted_the_rejection() {
     world.comment("bob", "security rejected");
     world.comment("bob", "security approved");
     world.push(2, "let a = 2;");
-    assert_eq!(world.report().standing, GateStanding::Open);
+    assert_eq!(world.report().status, GateStatus::Requested);
 }
 
 #[test]

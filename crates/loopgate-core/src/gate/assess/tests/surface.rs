@@ -6,9 +6,10 @@ use super::super::world::*;
 use crate::{
     commands::Command,
     fixtures,
-    gate::{MatchReason, PhraseProblem, Reacted, ReactionKind, Reviewer, questions, reviewers},
+    gate::{MatchReason, PhraseProblem, Reacted, ReactionKind, questions},
     observed::{Authority, ChangedFiles, Unusable},
     policy::{GateTrigger, Mode},
+    state::Reviewer,
 };
 
 #[test]
@@ -59,7 +60,7 @@ fn a_preset_holds_while_it_is_not_known_whether_its_team_is_there() {
 fn supervised_opens_every_gate() {
     let mut world = World::new();
     world.snapshot.files = ChangedFiles::Complete(vec![file("README.md", "@@ -1 +1 @@\n+words")]);
-    assert_eq!(world.report().status().as_str(), "not_applicable");
+    assert_eq!(world.report().status.as_str(), "not_applicable");
     world.policy.mode = Mode::Supervised;
     assert_eq!(world.report().matches[0].reason, MatchReason::Mode);
     assert!(world.report().is_closed());
@@ -111,7 +112,7 @@ fn reviewers_are_those_who_can_approve_but_never_the_author() {
     world.team("acme/sec", &["carol"]);
     world.team("other/sec", &["carol"]);
     world.snapshot.authority.teams.insert("acme/gone".parse().unwrap(), Err(Unusable::NoTeam));
-    let asked = |world: &World| reviewers(&world.report(), &world.snapshot);
+    let asked = |world: &World| world.follow_up().request;
     let expected =
         [Reviewer::User(login("alice")), Reviewer::User(login("bob")), Reviewer::Team("acme/sec".parse().unwrap())];
     assert_eq!(asked(&world), BTreeSet::from(expected));
@@ -126,7 +127,7 @@ fn reviewers_are_those_who_can_approve_but_never_the_author() {
 fn a_gate_open_to_a_permission_requests_nobody() {
     let mut world = World::new();
     world.gate().approvers.users.clear();
-    assert!(reviewers(&world.report(), &world.snapshot).is_empty());
+    assert_eq!(world.follow_up().request, BTreeSet::new());
 }
 
 #[test]

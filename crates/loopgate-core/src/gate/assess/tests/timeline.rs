@@ -10,7 +10,7 @@ use proptest::{
 };
 
 use super::super::world::*;
-use crate::{gate::GateStanding, ids::CommentId, observed::Comment};
+use crate::{ids::CommentId, observed::Comment, state::GateStatus};
 
 /// What a comment comes to: its last word.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -184,12 +184,11 @@ fn whatever_becomes_of_comments_the_gate_stands_where_the_rules_say() {
                         world.snapshot.comments.items.reverse();
                     }
                     let expected = reference.looks(&world.snapshot.comments.items);
-                    let standing = world.reconcile().gates.into_iter().next().unwrap().standing;
-                    let found = match standing {
-                        GateStanding::Approved { .. } => "approved",
-                        GateStanding::Rejected { .. } => "rejected",
-                        GateStanding::Open => "open",
-                        GateStanding::NotApplicable => "away",
+                    let found = match world.reconcile().gates.into_iter().next().unwrap().status {
+                        GateStatus::Approved => "approved",
+                        GateStatus::Rejected => "rejected",
+                        GateStatus::Requested => "open",
+                        GateStatus::NotApplicable | GateStatus::Pending => "away",
                     };
                     prop_assert_eq!(found, expected, "{:?}", steps);
                     world.snapshot.comments.items.sort_by_key(|comment| comment.id);

@@ -2,9 +2,10 @@
 
 use super::super::world::*;
 use crate::{
-    gate::{GateStanding, Inside, PhraseProblem, Refusal, WordOutcome},
+    gate::{Inside, PhraseProblem, Refusal, WordOutcome},
     observed::{Account, Actor, Completeness, Hint, Lifecycle, ReviewVerdict},
     policy::{ApproveBy, ChecklistMode, GateTrigger},
+    state::GateStatus,
 };
 
 fn actor(name: &str) -> Actor {
@@ -119,7 +120,7 @@ fn two_gates_in_one_comment() {
     world.clock = 10;
     world.comment("alice", "security approved\ndatabase approved");
     assert!(world.is_approved());
-    assert!(matches!(world.report_of("database").standing, GateStanding::Approved { .. }));
+    assert_eq!(world.report_of("database").status, GateStatus::Approved);
     world.comment("alice", "/revoke security");
     assert!(!world.is_approved());
     world.comment("alice", "/approve security database");

@@ -9,14 +9,18 @@ use super::{Assessment, assess};
 use crate::{
     evidence::Finding,
     fixtures,
-    gate::{Considered, GateReport, GateStanding, Refusal, WordOutcome},
+    gate::{
+        Considered, GateReport, Refusal, WordOutcome,
+        gate_transitions::{GateChanges, follow_up},
+    },
     ids::{CommentId, GateName, Login, ReviewId, Sha, Timestamp, UserId},
     observed::{
         Account, AccountKind, ChangedFile, ChangedFiles, Comment, Content, FileEntry, Head, Hint, Listing, Permission,
         Review, ReviewVerdict, Snapshot, Standing,
     },
     policy::{GatePolicy, GateTrigger, Look, Policy},
-    state::{GateState, HeadObservation, LoopState, WordSource},
+    stage::Stage,
+    state::{GateState, GateStatus, HeadObservation, LoopState, WordSource},
 };
 
 /// Minutes after the pull request was opened.
@@ -167,6 +171,11 @@ impl World {
         assess(look, &self.state, &self.findings)
     }
 
+    pub(in crate::gate) fn follow_up(&self) -> GateChanges {
+        let look = Look { snapshot: &self.snapshot, policy: &self.policy, now: minute(self.clock + 1) };
+        follow_up(look, &self.assess(), &self.state, Stage::Complete)
+    }
+
     pub(in crate::gate) fn report(&self) -> GateReport {
         self.report_of("security")
     }
@@ -176,11 +185,11 @@ impl World {
     }
 
     pub(in crate::gate) fn is_approved(&self) -> bool {
-        matches!(self.report().standing, GateStanding::Approved { .. })
+        self.report().status == GateStatus::Approved
     }
 
     pub(in crate::gate) fn is_rejected(&self) -> bool {
-        matches!(self.report().standing, GateStanding::Rejected { .. })
+        self.report().status == GateStatus::Rejected
     }
 
     /// What came of the newest word about the security gate.
@@ -205,7 +214,7 @@ impl World {
 fn remembered(report: &GateReport) -> GateState {
     GateState {
         required: true,
-        status: report.status(),
+        status: report.status,
         fingerprint: Some(report.fingerprint.clone()),
         round: 1,
         counted: report.counted.clone(),
