@@ -56,8 +56,8 @@ pub(super) fn read_each(
 /// Reads lines, of which those that begin with `{` are a value each; gives how many lines there are.
 pub(super) fn read_lines(
     window: &mut Window<'_>,
-    out: &mut Collector<'_>,
-    mut take: impl FnMut(Json, &mut Collector<'_>),
+    out: &mut Collector,
+    mut take: impl FnMut(Json, &mut Collector),
 ) -> Result<u64, Unreadable> {
     each_line(window, out, |line, out| match serde_json::from_str(line) {
         Ok(value) => {

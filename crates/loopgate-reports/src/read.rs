@@ -54,8 +54,8 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
     let (format, ended) = match recognised {
         Ok(format) => {
             let ended = formats::parse(format, &mut window, options, &mut out);
-            out.notes.flaws(Flaw::RepairedText, window.repaired, || "replaced by U+FFFD");
-            out.notes.flaws(Flaw::OversizedPart, window.cut, || "a line or a string");
+            out.notes.flaws(Flaw::REPAIRED_TEXT, window.repaired, || "replaced by U+FFFD");
+            out.notes.flaws(Flaw::OVERSIZED_PART, window.cut, || "a line or a string");
             (Some(format), ended)
         }
         // A tool's text may begin further down than is looked at to recognise it.
@@ -84,14 +84,14 @@ pub fn read_file(path: &Path, options: &ReadOptions) -> Report {
 /// Reads lines and gives their number. `take` says whether it understands one; a note names the first that it does not.
 pub(super) fn each_line(
     window: &mut Window<'_>,
-    out: &mut Collector<'_>,
-    mut take: impl FnMut(&str, &mut Collector<'_>) -> bool,
+    out: &mut Collector,
+    mut take: impl FnMut(&str, &mut Collector) -> bool,
 ) -> Result<u64, Unreadable> {
     let mut number = 0;
     while let Some(line) = window.line()? {
         number += 1;
         if !take(line, out) {
-            out.notes.flaw(Flaw::BadLine, || format!("line {number}"));
+            out.notes.flaw(Flaw::BAD_LINE, || format!("line {number}"));
         }
     }
     Ok(number)

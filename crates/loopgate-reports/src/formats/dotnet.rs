@@ -17,7 +17,7 @@ pub(super) const NUNIT: Mark =
     Mark::Root(|name, tag| name == "test-run" || (name == "test-suite" && tag.contains(" testcasecount=")));
 pub(super) const XUNIT: Mark = Mark::Root(|name, _| name == "assemblies");
 
-pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
     let mut run = Run::default();
     loop {
@@ -81,7 +81,7 @@ struct Open {
 }
 
 impl Run {
-    fn begin(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
+    fn begin(&mut self, tag: &Tag<'_>, out: &mut Collector) {
         let depth = tag.place.depth;
         let is_in_failure = self.failure.is_some_and(|failure| failure + 1 == depth);
         match tag.name {
@@ -124,7 +124,7 @@ impl Run {
         }
     }
 
-    fn open(&mut self, tag: &Tag<'_>, kind: Kind, out: &mut Collector<'_>) {
+    fn open(&mut self, tag: &Tag<'_>, kind: Kind, out: &mut Collector) {
         let first = |names: [&str; 3]| names.iter().find_map(|name| tag.attribute(name)).unwrap_or_default();
         let number = match kind {
             Kind::Suite => out.begin_suite(),
@@ -153,7 +153,7 @@ impl Run {
         });
     }
 
-    fn end(&mut self, place: &Place, out: &mut Collector<'_>) {
+    fn end(&mut self, place: &Place, out: &mut Collector) {
         let depth = place.depth;
         if let Some((_, clip)) = self.recording.take_if(|(recorded, _)| *recorded == depth) {
             let text = clip.text();
@@ -190,9 +190,9 @@ impl Run {
     }
 
     /// Counts what is over; gives how many earlier tries of it there were.
-    fn count(&mut self, ended: &Open, out: &mut Collector<'_>) -> u64 {
+    fn count(&mut self, ended: &Open, out: &mut Collector) -> u64 {
         if ended.name.is_empty() && ended.kind == Kind::Test {
-            out.notes.flaw(Flaw::NamelessTest, || format!("a test {:?}", ended.class));
+            out.notes.flaw(Flaw::NAMELESS_TEST, || format!("a test {:?}", ended.class));
         }
         let error = format!("({} error)", ended.class);
         let (class, name, title) = match ended.kind {
@@ -222,20 +222,20 @@ impl Open {
         }
     }
 
-    fn compare_total(&self, out: &mut Collector<'_>) {
+    fn compare_total(&self, out: &mut Collector) {
         let there = [self.cases, self.outermost, self.cases.saturating_sub(self.reruns)];
         if let Some((declared, place)) = self.declared.as_ref().filter(|(declared, _)| !there.contains(declared)) {
-            out.notes.flaw(Flaw::WrongTotal, || format!("{place}: {declared}, but there are {}", self.cases));
+            out.notes.flaw(Flaw::WRONG_TOTAL, || format!("{place}: {declared}, but there are {}", self.cases));
         }
     }
 }
 
 /// Says what made the runner itself fail.
-fn run_info(message: &str, out: &mut Collector<'_>) {
+fn run_info(message: &str, out: &mut Collector) {
     // xUnit.net's adapter writes such a line for each failing test, the platform's runner one for all.
     let is_test = message.starts_with("[xUnit.net ") && message.ends_with("[FAIL]");
     if !is_test && !message.starts_with("Exit code indicates failure: '2'") {
-        out.notes.flaw(Flaw::ToolFailed, || text::first_line(message).to_owned());
+        out.notes.flaw(Flaw::TOOL_FAILED, || text::first_line(message).to_owned());
     }
 }
 
@@ -253,7 +253,7 @@ fn complete(failure: &mut Failure, class: &str) {
 }
 
 /// The result of a test, in the words of the three formats' schemas.
-fn state_of(tag: &Tag<'_>, kind: Kind, out: &mut Collector<'_>) -> TestState {
+fn state_of(tag: &Tag<'_>, kind: Kind, out: &mut Collector) -> TestState {
     let key = if tag.attribute("outcome").is_some() { "outcome" } else { "result" };
     let word = tag.attribute(key);
     match (word.as_deref().unwrap_or_default(), kind) {
@@ -267,7 +267,7 @@ fn state_of(tag: &Tag<'_>, kind: Kind, out: &mut Collector<'_>) -> TestState {
         ("", Kind::Error) => TestState::Errored,
         ("", Kind::Test) if !matches!(tag.name, "test-case" | "test") => TestState::Errored,
         _ => {
-            out.notes.flaw(Flaw::UnknownResult, || tag.place.attribute(key));
+            out.notes.flaw(Flaw::UNKNOWN_RESULT, || tag.place.attribute(key));
             TestState::Errored
         }
     }

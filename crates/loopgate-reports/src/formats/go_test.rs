@@ -16,7 +16,7 @@ pub(super) const MARK: Mark = Mark::JsonLines(|keys| {
     keys.contains(&"Action") && ["Package", "ImportPath", "Time"].iter().any(|key| keys.contains(key))
 });
 
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
     out.framework = Some(TestFramework::GoTest);
     let mut go = GoTest::default();
@@ -92,7 +92,7 @@ pub(super) enum PackageEnd {
 }
 
 impl GoTest {
-    fn event(&mut self, event: &Event<'_>, out: &mut Collector<'_>) {
+    fn event(&mut self, event: &Event<'_>, out: &mut Collector) {
         match (event.action.as_ref(), event.test.is_empty()) {
             ("build-output", _) => {
                 let import_path = event.import_path.as_ref();
@@ -114,7 +114,7 @@ impl GoTest {
             ("skip", false) => self.end_test(event, TestState::Skipped, out),
             ("fail", false) => self.end_test(event, TestState::Failed, out),
             (_, true) | ("build-fail" | "pause" | "cont" | "start" | "attr" | "artifacts", _) => {}
-            (action, false) => out.notes.flaw(Flaw::UnknownResult, || format!("action {action:?}")),
+            (action, false) => out.notes.flaw(Flaw::UNKNOWN_RESULT, || format!("action {action:?}")),
         }
     }
 
@@ -143,7 +143,7 @@ impl GoTest {
     }
 
     /// gotestsum can be set to write the ends of tests only (`--jsonfile-timing-events`).
-    fn end_test(&mut self, event: &Event<'_>, state: TestState, out: &mut Collector<'_>) {
+    fn end_test(&mut self, event: &Event<'_>, state: TestState, out: &mut Collector) {
         let seconds = event.elapsed.unwrap_or(0.0);
         let Some(package) = self.package(&event.package) else {
             out.case(Case { seconds, ..Case::new(&event.package, &event.test, state) }, Failure::default);
@@ -156,7 +156,7 @@ impl GoTest {
         self.held = self.held.saturating_sub(running.output.held());
     }
 
-    fn end_package(&mut self, event: &Event<'_>, end: PackageEnd, out: &mut Collector<'_>) {
+    fn end_package(&mut self, event: &Event<'_>, end: PackageEnd, out: &mut Collector) {
         let mut package = self.packages.swap_remove(event.package.as_ref()).unwrap_or_default();
         let held = package.tests.values().map(|test| test.output.held()).sum::<usize>() + package.output.held();
         self.held = self.held.saturating_sub(held);
@@ -166,7 +166,7 @@ impl GoTest {
         package.end(&event.package, end, out);
     }
 
-    fn end(mut self, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    fn end(mut self, out: &mut Collector) -> Result<(), Unreadable> {
         self.text.end(out);
         // Compile errors whose package's failure was printed elsewhere.
         for output in self.builds.values() {
@@ -200,7 +200,7 @@ impl Package {
         running: &Running,
         state: TestState,
         seconds: f64,
-        out: &mut Collector<'_>,
+        out: &mut Collector,
     ) {
         let a_subtest_failed = self.parents.a_subtest_failed("", test);
         if a_subtest_failed.is_some_and(|failed| failed || state != TestState::Failed) {
@@ -208,7 +208,7 @@ impl Package {
         }
         let is_unfinished = running.state.is_none() && state == TestState::Failed;
         if is_unfinished {
-            out.notes.flaw(Flaw::UnfinishedTest, || format!("{package} {test}"));
+            out.notes.flaw(Flaw::UNFINISHED_TEST, || format!("{package} {test}"));
         }
         out.case(Case { seconds, ..Case::new(package, test, state) }, || {
             let is_silent = is_unfinished && running.output.held() == 0;
@@ -223,7 +223,7 @@ impl Package {
     }
 
     /// Counts what is left of a package that is over. Its name is empty where it is not known.
-    pub fn end(mut self, name: &str, end: PackageEnd, out: &mut Collector<'_>) {
+    pub fn end(mut self, name: &str, end: PackageEnd, out: &mut Collector) {
         let unfinished = if end == PackageEnd::Passed { TestState::Passed } else { TestState::Failed };
         let tests = std::mem::take(&mut self.tests);
         let tests = || tests.iter().map(|(test, running)| (test, running, running.state.unwrap_or(unfinished)));

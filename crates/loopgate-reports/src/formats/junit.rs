@@ -18,7 +18,7 @@ pub(super) const MARK: Mark = Mark::Root(|name, tag| {
     matches!(name, "testsuites" | "testsuite" | "testcase") && !tag.contains("//check.sourceforge.net/")
 });
 
-pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
     let mut junit = Junit::default();
     loop {
@@ -116,7 +116,7 @@ impl Ending {
 }
 
 impl Junit {
-    fn open(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
+    fn open(&mut self, tag: &Tag<'_>, out: &mut Collector) {
         let depth = tag.place.depth;
         if let Some(details) = &mut self.recording {
             if matches!(tag.name, "system-out" | "system-err") {
@@ -177,7 +177,7 @@ impl Junit {
         }
     }
 
-    fn close(&mut self, depth: usize, place: impl Fn() -> String, out: &mut Collector<'_>) {
+    fn close(&mut self, depth: usize, place: impl Fn() -> String, out: &mut Collector) {
         if let Some(details) = &mut self.recording {
             if details.muted == Some(depth) {
                 details.muted = None;
@@ -199,7 +199,7 @@ impl Junit {
         }
     }
 
-    fn begin_suite(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
+    fn begin_suite(&mut self, tag: &Tag<'_>, out: &mut Collector) {
         let mut suite = Suite { depth: tag.place.depth, number: out.begin_suite(), ..Suite::default() };
         for (key, value) in tag.attributes() {
             match key {
@@ -207,7 +207,7 @@ impl Junit {
                 "file" | "filepath" => suite.file = decode(value).into_owned(),
                 "tests" => match numbers::count(value) {
                     Ok(count) => suite.declared = Some(count),
-                    Err(_) => out.notes.flaw(Flaw::BadNumber, || tag.place.attribute("tests")),
+                    Err(_) => out.notes.flaw(Flaw::BAD_NUMBER, || tag.place.attribute("tests")),
                 },
                 _ => {}
             }
@@ -220,7 +220,7 @@ impl Junit {
         self.suites.push(suite);
     }
 
-    fn end_suite(&mut self, place: impl Fn() -> String, out: &mut Collector<'_>) {
+    fn end_suite(&mut self, place: impl Fn() -> String, out: &mut Collector) {
         let Some(suite) = self.suites.pop() else { return };
         if let Some(outer) = self.suites.last_mut() {
             outer.cases_inside += suite.cases_inside;
@@ -233,11 +233,11 @@ impl Junit {
         let there = [suite.cases_inside, suite.cases_direct, without_skipped, without_reruns];
         if let Some(declared) = suite.declared.filter(|declared| !there.contains(declared)) {
             let counted = suite.cases_inside;
-            out.notes.flaw(Flaw::WrongTotal, || format!("{}/@tests: {declared}, but there are {counted}", place()));
+            out.notes.flaw(Flaw::WRONG_TOTAL, || format!("{}/@tests: {declared}, but there are {counted}", place()));
         }
     }
 
-    fn end_case(&mut self, place: impl Fn() -> String, out: &mut Collector<'_>) {
+    fn end_case(&mut self, place: impl Fn() -> String, out: &mut Collector) {
         let ended = self.case.ending.map(|ending| ending.state).or(self.case.status);
         let state = ended.unwrap_or(TestState::Passed);
         for suite in self.suites.iter_mut().rev().take(1) {
@@ -249,13 +249,13 @@ impl Junit {
         let case = &self.case;
         let file = if case.file.is_empty() { suite.map_or("", |suite| &suite.file) } else { &case.file };
         if case.name.is_empty() {
-            out.notes.flaw(Flaw::NamelessTest, &place);
+            out.notes.flaw(Flaw::NAMELESS_TEST, &place);
         }
         if case.class.is_empty() && file.is_empty() {
-            out.notes.flaw(Flaw::NoClassOrFile, &place);
+            out.notes.flaw(Flaw::NO_CLASS_OR_FILE, &place);
         }
         if case.seconds.is_none() && state != TestState::Skipped {
-            out.notes.flaw(Flaw::NoTime, &place);
+            out.notes.flaw(Flaw::NO_TIME, &place);
         }
         // Without a class, the suite distinguishes tests of one name.
         let class = if case.class.is_empty() { suite.map_or("", |suite| &suite.name) } else { &case.class };
@@ -282,7 +282,7 @@ impl Junit {
     }
 
     /// A `failure` or `error` directly in a suite: its set-up broke, and no case will say so.
-    fn end_suite_failure(&mut self, state: TestState, details: Option<Details>, out: &mut Collector<'_>) {
+    fn end_suite_failure(&mut self, state: TestState, details: Option<Details>, out: &mut Collector) {
         let suite = self.suites.last();
         let (class, file) = suite.map_or(("", ""), |suite| (&suite.name, &suite.file));
         out.suite = suite.map_or(0, |suite| suite.number);

@@ -34,7 +34,7 @@ use self::coverage_xml::{CLOVER, COBERTURA, JACOCO};
 use crate::{Collector, Mark, ReadOptions, Unreadable, Window, Xml};
 
 /// Reads the rest of the window as a report.
-type Parse = fn(&mut Window<'_>, &ReadOptions, &mut Collector<'_>) -> Result<(), Unreadable>;
+type Parse = fn(&mut Window<'_>, &ReadOptions, &mut Collector) -> Result<(), Unreadable>;
 
 /// By what each format is recognised, of which the first counts whose mark is there, and how it is read.
 pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
@@ -79,7 +79,7 @@ pub(super) fn parse(
     format: Format,
     window: &mut Window<'_>,
     options: &ReadOptions,
-    out: &mut Collector<'_>,
+    out: &mut Collector,
 ) -> Result<(), Unreadable> {
     let row = FORMATS.iter().find(|(known, ..)| *known == format);
     row.map_or(Err(Unreadable::Unrecognised), |(_, _, parse)| parse(window, options, out))

@@ -35,7 +35,7 @@ enum Part {
 
 impl Nextest {
     /// Takes a line, if it is one of nextest's.
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+    pub fn line(&mut self, line: &str, out: &mut Collector) -> bool {
         let text = line.trim_start();
         if self.part == Part::Before {
             let begins = text.starts_with("Starting ") && text.contains(" across ") && text.len() < line.len();
@@ -65,7 +65,7 @@ impl Nextest {
         self.part != Part::Tests && self.prints.is_none()
     }
 
-    fn status(&mut self, status: &Captures<'_>, out: &mut Collector<'_>) {
+    fn status(&mut self, status: &Captures<'_>, out: &mut Collector) {
         let (binary, test) = (&status["binary"], &status["test"]);
         let key = (binary.to_owned(), test.to_owned());
         self.prints = None;
@@ -103,7 +103,7 @@ impl Nextest {
         true
     }
 
-    pub fn end(&mut self, out: &mut Collector<'_>) {
+    pub fn end(&mut self, out: &mut Collector) {
         for ((binary, test), printed) in std::mem::take(&mut self.failing) {
             let failure = || cargo_failure::failure(&printed.text(), &test, "");
             out.case(Case::new(&binary, &test, TestState::Failed), failure);

@@ -1,5 +1,4 @@
-//! Everything cargo prints, line by line: text and the two kinds of JSON come in any mixture
-//! (`cargo test --message-format=json` prints its messages as JSON and the tests as text).
+//! The two kinds of JSON that cargo prints, an object a line: what the compiler says, and libtest's events.
 
 use std::borrow::Cow;
 
@@ -7,7 +6,7 @@ use indexmap::IndexSet;
 use loopgate_core::evidence::{ErrorType, Failure, FindingSeverity, SourceLocation, TestFramework, TestState};
 use serde::Deserialize;
 
-use super::{cargo_failure, cargo_test::CargoTest};
+use super::cargo_failure;
 use crate::{Case, Collector, Flaw, Json, MAX_TRACE, Mark, Title, text};
 
 /// Messages of cargo and rustc as JSON (`--message-format=json`, `--error-format=json`): compile errors, warnings, and
@@ -16,45 +15,11 @@ pub(super) const MESSAGES: Mark = Mark::JsonLines(|keys| keys.contains(&"reason"
 /// libtest's JSON (`cargo test -- -Z unstable-options --format json`): an event a line.
 pub(super) const LIBTEST: Mark = Mark::JsonLines(|keys| keys.contains(&"type") && keys.contains(&"event"));
 
-/// Reads lines.
-#[derive(Default)]
-pub(super) struct RustLines {
-    text: CargoTest,
-    libtest: LibtestJson,
-}
-
-impl RustLines {
-    /// Takes a line as it is printed; false if it cannot be read.
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
-        // The tools write their keys in a fixed order, and a test may print anything.
-        let start = line.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
-        let is = |key: &str| start.starts_with(key);
-        if is("\"type\"") {
-            serde_json::from_str(line).map(|event| self.libtest.event(&event, out)).is_ok()
-        } else if is("\"reason\"") || is("\"$message_type\"") || is("\"message\"") && line.contains("\"spans\"") {
-            serde_json::from_str(line).map(|value| message(&value, out)).is_ok()
-        } else {
-            self.text.line(&text::clean(line), out);
-            true
-        }
-    }
-
-    /// Whether nothing is open that a further line could belong to.
-    pub fn is_idle(&self) -> bool {
-        self.text.is_idle()
-    }
-
-    pub fn end(mut self, out: &mut Collector<'_>) {
-        self.text.end(out);
-        self.libtest.end(out);
-    }
-}
-
 /// How far the place of a macro's use is followed.
 const MAX_EXPANSIONS: usize = 16;
 
 /// Takes a message of cargo's, which has the diagnostic under `message`, or of rustc's own, which is one.
-fn message(message: &Json, out: &mut Collector<'_>) {
+pub(super) fn message(message: &Json, out: &mut Collector) {
     match message.text("reason").as_deref() {
         Some("compiler-message") => diagnostic(message.at("message"), out),
         None => diagnostic(message, out),
@@ -62,7 +27,7 @@ fn message(message: &Json, out: &mut Collector<'_>) {
     }
 }
 
-fn diagnostic(diagnostic: &Json, out: &mut Collector<'_>) {
+fn diagnostic(diagnostic: &Json, out: &mut Collector) {
     let code = diagnostic.text("code/code").unwrap_or_default();
     let message = diagnostic.text("message").unwrap_or_default();
     let spans = diagnostic.at("spans").list();
@@ -104,7 +69,7 @@ fn own_place(span: &Json) -> SourceLocation {
 const MAX_RUNNING: usize = 200_000;
 
 #[derive(Deserialize)]
-struct Event<'a> {
+pub(super) struct LibtestEvent<'a> {
     #[serde(borrow, rename = "type")]
     what: Cow<'a, str>,
     #[serde(borrow, default)]
@@ -120,7 +85,7 @@ struct Event<'a> {
 
 /// One or more runs of test binaries, one after the other.
 #[derive(Default)]
-struct LibtestJson {
+pub(super) struct LibtestJson {
     /// Binaries are not named, so they are counted to tell tests of one name apart.
     binaries: u32,
     running: IndexSet<String>,
@@ -128,7 +93,7 @@ struct LibtestJson {
 }
 
 impl LibtestJson {
-    fn event(&mut self, event: &Event<'_>, out: &mut Collector<'_>) {
+    pub fn event(&mut self, event: &LibtestEvent<'_>, out: &mut Collector) {
         out.expect_tests();
         out.framework = Some(TestFramework::CargoTest);
         match (event.what.as_ref(), event.event.as_ref()) {
@@ -149,22 +114,22 @@ impl LibtestJson {
             ("test", "ignored") => self.record(event, TestState::Skipped, out),
             // `timeout` only says that a test is slow, `report` and `discovered` nothing of tests.
             ("test", "started" | "timeout" | "discovered") | ("report" | "suite", _) => {}
-            (what, event) => out.notes.flaw(Flaw::UnknownResult, || format!("{what:?} {event:?}")),
+            (what, event) => out.notes.flaw(Flaw::UNKNOWN_RESULT, || format!("{what:?} {event:?}")),
         }
     }
 
     /// What is still running now failed.
-    fn end(&mut self, out: &mut Collector<'_>) {
+    pub fn end(&mut self, out: &mut Collector) {
         if self.open {
-            out.notes.flaw(Flaw::NoEnd, || format!("test binary #{}", self.binaries));
+            out.notes.flaw(Flaw::NO_END, || format!("test binary #{}", self.binaries));
             self.open = false;
         }
         self.end_running(out);
     }
 
-    fn end_running(&mut self, out: &mut Collector<'_>) {
+    fn end_running(&mut self, out: &mut Collector) {
         for name in std::mem::take(&mut self.running) {
-            out.notes.flaw(Flaw::UnfinishedTest, || name.clone());
+            out.notes.flaw(Flaw::UNFINISHED_TEST, || name.clone());
             let class = self.class();
             let case = Case::new(&class, &name, TestState::Failed);
             out.case(case, || Failure {
@@ -175,7 +140,7 @@ impl LibtestJson {
         }
     }
 
-    fn record(&mut self, event: &Event<'_>, state: TestState, out: &mut Collector<'_>) {
+    fn record(&mut self, event: &LibtestEvent<'_>, state: TestState, out: &mut Collector) {
         self.running.swap_remove(event.name.as_ref());
         let seconds = event.exec_time.filter(|seconds| seconds.is_finite()).unwrap_or(0.0).clamp(0.0, 1e7);
         let class = self.class();

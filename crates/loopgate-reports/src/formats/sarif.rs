@@ -23,7 +23,7 @@ const MAX_EXTENSIONS: usize = 200;
 /// Bytes of results that wait for what they refer to, and as many of what they may refer to.
 const MAX_HELD: usize = 16 * 1024 * 1024;
 
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     const PATHS: &[&str] = &[
         "runs[].results[]",
         "runs[].artifacts[]",
@@ -60,12 +60,12 @@ pub(crate) fn is_old_sarif(head: &str) -> bool {
 }
 
 /// The run being read.
-struct Run<'c, 'o> {
+struct Run<'c> {
     known: Known,
     waiting: Vec<Json>,
     /// Bytes that wait.
     held: usize,
-    out: &'c mut Collector<'o>,
+    out: &'c mut Collector,
 }
 
 /// What results refer to.
@@ -189,7 +189,7 @@ impl Known {
     }
 }
 
-impl Run<'_, '_> {
+impl Run<'_> {
     fn take(&mut self, path: usize, value: Json, size: usize) {
         match path {
             0 if !is_told(&value) => {}
@@ -199,7 +199,7 @@ impl Run<'_, '_> {
             }
             0 => self.result(&value),
             2 if matches!(value, Json::Bool(false)) => {
-                self.out.notes.flaw(Flaw::ToolFailed, || "invocations[].executionSuccessful is false");
+                self.out.notes.flaw(Flaw::TOOL_FAILED, || "invocations[].executionSuccessful is false");
             }
             2 => {}
             _ => self.known.take(path, value, size),
@@ -236,13 +236,13 @@ impl Run<'_, '_> {
             "note" => (FindingSeverity::Low, None),
             "none" => (FindingSeverity::Note, None),
             _ => {
-                self.out.notes.flaw(Flaw::UnknownResult, || format!("level {level:?}"));
+                self.out.notes.flaw(Flaw::UNKNOWN_RESULT, || format!("level {level:?}"));
                 (FindingSeverity::Medium, None)
             }
         };
         let location = known.location(result);
         if location.is_none() {
-            self.out.notes.flaw(Flaw::NoLocation, || format!("a result of {id:?}"));
+            self.out.notes.flaw(Flaw::NO_LOCATION, || format!("a result of {id:?}"));
         }
         let message = known.text(result.at("message"), at).unwrap_or_default();
         // CVSS-like, as GitHub reads it from the properties.

@@ -28,7 +28,7 @@ pub(super) fn is_statement(line: &str) -> bool {
         || ["# Subtest", "Bail out!"].iter().any(|word| line.starts_with(word))
 }
 
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
     let mut tap = Tap { levels: vec![Level::default()], point: None, has_version: false, above: Clip::default() };
     // Nothing of what follows a bail-out is believed.
@@ -91,7 +91,7 @@ struct Point {
 }
 
 impl Tap {
-    fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+    fn line(&mut self, line: &str, out: &mut Collector) {
         let content = line.trim_start_matches(' ');
         let indent = line.len() - content.len();
         let open = self.point.as_mut().and_then(|point| point.yaml.as_mut()).filter(|yaml| yaml.is_open);
@@ -114,7 +114,7 @@ impl Tap {
         self.statement(content, indent, level, out);
     }
 
-    fn statement(&mut self, content: &str, indent: usize, level: usize, out: &mut Collector<'_>) {
+    fn statement(&mut self, content: &str, indent: usize, level: usize, out: &mut Collector) {
         let subtest = content.strip_prefix("# Subtest: ").or_else(|| content.strip_prefix("# Subtest "));
         if let Some(point) = Point::of(content, level) {
             self.flush(level, out);
@@ -149,7 +149,7 @@ impl Tap {
         }
     }
 
-    fn plan(&mut self, (first, last): (u64, u64), level: usize, out: &mut Collector<'_>) {
+    fn plan(&mut self, (first, last): (u64, u64), level: usize, out: &mut Collector) {
         if first == 1 {
             self.flush(level, out);
             if level == 0 {
@@ -163,7 +163,7 @@ impl Tap {
     }
 
     /// What stands above on its own level was to open subtests, even if there are none.
-    fn close_brace(&mut self, level: usize, out: &mut Collector<'_>) {
+    fn close_brace(&mut self, level: usize, out: &mut Collector) {
         self.flush(level + 1, out);
         if let Some(mut opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
             self.close_subtests(&mut opening, out);
@@ -204,7 +204,7 @@ impl Tap {
     }
 
     /// Where the document so far is complete, what comes at the top begins another one.
-    fn begin_document(&mut self, out: &mut Collector<'_>) {
+    fn begin_document(&mut self, out: &mut Collector) {
         let points = self.levels[0].points;
         if self.levels.len() == 1 && points > 0 && self.levels[0].plan == Some((1, points)) {
             let Level { names, earlier, .. } = self.end_level(out);
@@ -212,7 +212,7 @@ impl Tap {
         }
     }
 
-    fn begin_point(&mut self, mut point: Point, out: &mut Collector<'_>) {
+    fn begin_point(&mut self, mut point: Point, out: &mut Collector) {
         self.count_opening(point.level, out);
         self.close_subtests(&mut point, out);
         self.enter(point.level);
@@ -230,7 +230,7 @@ impl Tap {
     }
 
     /// Closes the levels below a point, which sums them up.
-    fn close_subtests(&mut self, point: &mut Point, out: &mut Collector<'_>) {
+    fn close_subtests(&mut self, point: &mut Point, out: &mut Collector) {
         while self.levels.len() > point.level + 1 {
             let inner = self.end_level(out);
             let failed = point.subtests == Some(true) || inner.a_point_failed;
@@ -241,14 +241,14 @@ impl Tap {
     }
 
     /// A point whose `{` no `}` closed had a name that ends so; what seemed to be its subtests is another's.
-    fn count_opening(&mut self, level: usize, out: &mut Collector<'_>) {
+    fn count_opening(&mut self, level: usize, out: &mut Collector) {
         if let Some(opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
             self.count(opening, out);
         }
     }
 
     /// What comes at this level ends the last point, unless the point opened it.
-    fn flush(&mut self, level: usize, out: &mut Collector<'_>) {
+    fn flush(&mut self, level: usize, out: &mut Collector) {
         let Some(point) = self.point.take() else { return };
         match self.levels.get_mut(point.level).filter(|_| point.opens && point.level < level) {
             Some(here) => {
@@ -260,7 +260,7 @@ impl Tap {
     }
 
     /// Counts a point, now that all is known of it.
-    fn count(&mut self, point: Point, out: &mut Collector<'_>) {
+    fn count(&mut self, point: Point, out: &mut Collector) {
         if point.subtests.is_some_and(|failed| failed || point.state != TestState::Failed) {
             return;
         }
@@ -295,7 +295,7 @@ impl Tap {
 
     /// Closes the deepest level: what ran otherwise than it was planned has failed. A subtest without a plan is judged by
     /// the point behind it.
-    fn end_level(&mut self, out: &mut Collector<'_>) -> Level {
+    fn end_level(&mut self, out: &mut Collector) -> Level {
         let deepest = self.levels.len() - 1;
         self.count_opening(deepest, out);
         let class = self.class_of(deepest);
@@ -305,7 +305,7 @@ impl Tap {
         let has_plan = level.plan.is_some_and(|(first, _)| first == 1);
         let is_needed = self.levels.is_empty() && is_tap;
         if !has_plan && !is_needed {
-            out.notes.flaw(Flaw::NoEnd, || if class.is_empty() { "no plan".to_owned() } else { class });
+            out.notes.flaw(Flaw::NO_END, || if class.is_empty() { "no plan".to_owned() } else { class });
             return level;
         }
         let Some(message) = level.broken_plan() else { return level };
@@ -315,7 +315,7 @@ impl Tap {
         level
     }
 
-    fn bail_out(&mut self, reason: &str, out: &mut Collector<'_>) {
+    fn bail_out(&mut self, reason: &str, out: &mut Collector) {
         let case = Case::new("", "(bailed out)", TestState::Errored);
         out.case(case, || Failure {
             error_message: text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE),
@@ -325,9 +325,9 @@ impl Tap {
         self.levels.clear();
     }
 
-    fn end(&mut self, out: &mut Collector<'_>) {
+    fn end(&mut self, out: &mut Collector) {
         if self.point.as_ref().and_then(|point| point.yaml.as_ref()).is_some_and(|yaml| yaml.is_open) {
-            out.notes.flaw(Flaw::NoEnd, || "a YAML block");
+            out.notes.flaw(Flaw::NO_END, || "a YAML block");
         }
         self.flush(0, out);
         while !self.levels.is_empty() {
