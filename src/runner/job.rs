@@ -126,9 +126,8 @@ const MOST_BYTES: u64 = 64 << 20;
 /// The command that runs the failing tests once more; none where they are not known one by one, or too many.
 fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Option<String> {
     let suspects = suspects(evidence).filter(|_| evidence.kind.is_of_tests() && evidence.outcome == Outcome::Failed)?;
-    let (name, kind, command) = (&evidence.name, evidence.kind, &command.run);
-    let check = CheckContext { name, kind, framework: None, command: Some(command), directory: None };
-    failure::rerun(command, &suspects, &check)
+    let check = CheckContext { name: &evidence.name, command: Some(&command.run), directory: None };
+    failure::rerun(&command.run, &suspects, &check)
 }
 
 /// The failing tests, where each is known by its name; where none fails, those that failed and passed in the one run of a

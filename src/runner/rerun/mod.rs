@@ -17,7 +17,7 @@ use std::{
 use super::command::{self, CommandLine, Ending, Interrupt};
 use loopgate_core::{
     CheckName, Sha,
-    evidence::{CheckKind, CheckResults, Failure, ProofEnd, RepeatedTest, RepetitionGap, framework_of},
+    evidence::{CheckResults, Failure, ProofEnd, RepeatedTest, RepetitionGap},
     failure::{self, CheckContext},
     observed::ChangedFiles,
     policy::CommandCheck,
@@ -59,8 +59,7 @@ impl Rerun {
         let usual = trial.checks.first().zip(usual(root, test("").test_file.as_deref()?));
         let usual = usual.map(|((name, check), (command, directory))| (command, directory, *name, *check));
         own.chain(usual).find_map(|(run, directory, name, check)| {
-            let (command, framework) = (Some(run.as_str()), Some(framework_of(&run)));
-            let context = CheckContext { name, kind: CheckKind::Test, framework, command, directory: Some(&directory) };
+            let context = CheckContext { name, command: Some(&run), directory: Some(&directory) };
             let test = test(&directory);
             let line = CommandLine::new(failure::alone(&test, &context)?, trial.root, Duration::ZERO);
             let environment = check.environment.clone();

@@ -233,7 +233,7 @@ impl Stages<'_> {
         warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
         warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));
         warnings.extend(self.verification.evidence.coverage_refused.iter().map(|reason| {
-            let (what, reason) = ("coverage in the evidence".to_owned(), reason.to_string());
+            let (what, reason) = ("coverage in the evidence".to_owned(), reason.clone());
             Warning::NotObserved(ObservationProblem { what, reason })
         }));
         warnings.extend(self.inputs.assessment.tampered.iter().map(|tampered| Warning::TamperedComment {

@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{blame::CheckBlame, gather::HeadEvidence};
 use crate::{
-    evidence::{Analysis, CheckKind, Failure, framework_of},
+    evidence::{Analysis, CheckKind, Failure},
     failure::{Blame, CheckContext, ExaminedFailure, FeedbackLine},
     ids::{CheckName, Login, RuleId},
     policy::{CheckSource, Policy, Severity},
@@ -31,10 +31,10 @@ pub fn failures(
             let (of_failure, blame_confidence) = blame.of_failure(index);
             let told = failure.analysis.clone().map(Analysis::bounded).filter(Analysis::says_what_to_do);
             let failure = Failure {
-                fingerprint: Some(examined.fingerprint()),
+                fingerprint: Some(examined.fingerprint),
                 analysis: told,
                 // Every surface points at the place that the feedback names.
-                source: examined.place().cloned().or_else(|| failure.source.clone()),
+                source: examined.at.clone().or_else(|| failure.source.clone()),
                 ..failure.clone()
             };
             let view = FailureView {
@@ -42,7 +42,7 @@ pub fn failures(
                 blame_confidence,
                 repeats_sides: failure.analysis.is_none() && examined.repeats_sides(),
                 told: tell(&blame.check, &failure, examined, policy),
-                cause: examined.fingerprint().into(),
+                cause: examined.fingerprint.into(),
                 regressed: failure.test_name.as_ref().is_some_and(|name| regressed.contains(name)),
                 analysis: failure.analysis.clone().unwrap_or_else(|| examined.analysis(kept)),
                 memory: Vec::new(),
@@ -66,7 +66,7 @@ pub fn failures(
 fn lead(found: &mut [(FailureView, &ExaminedFailure)]) {
     let (mut errors, mut causes) = (BTreeMap::new(), BTreeMap::new());
     for (view, examined) in found {
-        let error = (view.blame, examined.fingerprint());
+        let error = (view.blame, examined.fingerprint);
         let cause = examined.common_cause().map(|cause| (view.blame, cause));
         let known = errors.get(&error).or_else(|| causes.get(cause.as_ref()?)).copied();
         view.cause = known.unwrap_or(view.cause);
@@ -132,8 +132,7 @@ fn tell(name: &CheckName, failure: &Failure, examined: &ExaminedFailure, policy:
     };
     let directory = command.and_then(|command| command.working_directory.as_deref());
     let command = command.map(|command| command.run.as_str());
-    let framework = command.map(framework_of);
-    let context = check.map(|check| CheckContext { name, kind: check.kind, framework, command, directory });
+    let context = check.map(|_| CheckContext { name, command, directory });
     let mut line = FeedbackLine::of(failure, examined, context.as_ref());
     if let Some(analysis) = &failure.analysis {
         (line.problem, line.action) = (analysis.root_cause.clone(), sentence(&analysis.fix_strategy));

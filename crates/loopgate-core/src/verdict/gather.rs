@@ -6,13 +6,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 
 use super::{
-    coverage::{self, ImpossibleCoverage, MissingTests},
+    coverage::{self, MissingTests},
     external, legs, reviewers,
 };
 use crate::{
     evidence::{
-        ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, FindingSeverity, Outcome,
-        RepeatedTest, TestId, TestState, WorkflowOrigin, check_consistent,
+        ChangedCoverage, CheckEvidence, CheckKind, Evidence, Finding, FindingSeverity, Outcome, RepeatedTest, TestId,
+        TestState, WorkflowOrigin, check_consistent,
     },
     failure::Blame,
     ids::{CheckName, Sha, Timestamp},
@@ -32,7 +32,7 @@ pub struct HeadEvidence {
     /// Of all jobs together, checked against the diff.
     pub coverage: Option<ChangedCoverage>,
     /// Why coverage that was claimed is not believed.
-    pub coverage_refused: Option<ImpossibleCoverage>,
+    pub coverage_refused: Option<String>,
     /// Coverage of all lines on the base, in percent.
     pub coverage_on_base: Option<f64>,
     /// The sorts of tests of which something is known.
@@ -228,7 +228,9 @@ pub fn gather(
     let checks: IndexMap<CheckName, CheckView> = policy.verify.checks.iter().map(gathered).collect();
     let base = snapshot.base_evidence.as_ref();
     let mends_a_test = base.is_some_and(|base| mends(&checks, base));
-    let measured = measured(snapshot);
+    // What the jobs measured, as far as it can be true of this diff.
+    let claims = snapshot.evidence_of_head().filter_map(|evidence| evidence.coverage.as_ref());
+    let believed: Result<Vec<_>, _> = claims.map(|claim| coverage::believe(claim, &snapshot.files)).collect();
     HeadEvidence {
         required_tests: coverage::standings(
             &policy.coverage,
@@ -239,8 +241,8 @@ pub fn gather(
         ),
         mends_a_test,
         checks,
-        coverage: measured.as_ref().ok().cloned().flatten(),
-        coverage_refused: measured.err(),
+        coverage: believed.as_ref().ok().and_then(|legs| coverage::combine(legs)),
+        coverage_refused: believed.err(),
         coverage_on_base: base.and_then(|base| base.coverage.as_ref()).and_then(ChangedCoverage::percent),
     }
 }
@@ -271,13 +273,6 @@ impl HeadEvidence {
         let passes = |id: TestId| outcomes.iter().any(|outcomes| outcomes.state(id) == Some(TestState::Passed));
         self.mends_a_test |= first.failing_tests.values().flatten().any(|id| passes(*id));
     }
-}
-
-/// What the jobs measured, as far as it can be true of this diff.
-fn measured(snapshot: &Snapshot) -> Result<Option<ChangedCoverage>, ImpossibleCoverage> {
-    let claims = snapshot.evidence_of_head().filter_map(|evidence| evidence.coverage.as_ref());
-    let believed: Result<Vec<_>, _> = claims.map(|claim| coverage::believe(claim, &snapshot.files)).collect();
-    Ok(coverage::combine(&believed?))
 }
 
 /// What the base's own evidence says, all its documents together. They come from runs on a commit that is in the base
@@ -315,9 +310,9 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
     };
     let contradiction = of_check().find_map(|check| check_consistent(check, kind).err());
     let is_without = !may_be_empty && of_check().any(is_empty);
-    if let Some(reason) = contradiction.or_else(|| is_without.then(|| Contradiction::PassedWithoutTests(name.clone())))
-    {
-        return CheckStanding::Refused { reason: reason.to_string() };
+    let without = || is_without.then(|| format!("it says that {name} passed without a test"));
+    if let Some(reason) = contradiction.or_else(without) {
+        return CheckStanding::Refused { reason };
     }
     let (runs, received) = (&snapshot.workflow_runs, &snapshot.evidence);
     let running = runs.iter().find(|run| run.progress.conclusion().is_none());

@@ -61,17 +61,12 @@ pub struct Circumstances<'a> {
 pub struct ExaminedCheck<'a> {
     check: &'a CheckEvidence,
     /// Of each failure the check kept, in their order.
-    failures: Vec<ExaminedFailure>,
+    pub failures: Vec<ExaminedFailure>,
 }
 
 impl<'a> ExaminedCheck<'a> {
     pub fn new(check: &'a CheckEvidence, changes: &Changes) -> Self {
         Self { check, failures: check.failures.iter().map(|failure| ExaminedFailure::new(failure, changes)).collect() }
-    }
-
-    /// The result for each failure that the check kept, in their order.
-    pub fn into_failures(self) -> Vec<ExaminedFailure> {
-        self.failures
     }
 
     /// The blame for the check; none if it did not fail.

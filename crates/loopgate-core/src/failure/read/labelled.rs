@@ -2,7 +2,7 @@
 //! `expected: |-` of YAML, whatever the library, in either order, on one line or below the label.
 
 use super::{
-    expected::{Comparisons, Labels},
+    comparisons::{Comparisons, Labels},
     value,
 };
 

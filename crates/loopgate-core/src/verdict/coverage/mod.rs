@@ -19,7 +19,7 @@ mod required;
 mod story_tests;
 
 pub use change_type::{change_type, stricter, type_of_label};
-pub use claims::{ImpossibleCoverage, believe, combine, validate};
+pub use claims::{believe, combine, validate};
 pub use measure::{coverable_lines, measure};
 pub use required::{Declared, MissingTests, new_tests, standings};
 

@@ -20,7 +20,7 @@ use self::{
 };
 use crate::{
     CheckName,
-    evidence::{CheckKind, ErrorType, Failure, TestFramework},
+    evidence::{ErrorType, Failure},
     failure::read::text,
     policy::REPORTS_VARIABLE,
     source_files::{Tool, language_of},
@@ -32,8 +32,6 @@ pub use self::rerun::rerun;
 #[derive(Clone, Copy, Debug)]
 pub struct CheckContext<'a> {
     pub name: &'a CheckName,
-    pub kind: CheckKind,
-    pub framework: Option<TestFramework>,
     /// The configured command line, `cargo test --workspace`.
     pub command: Option<&'a str>,
     /// Where it runs, relative to the top of the repository; none for the top.

@@ -2,13 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::tool::{is_package_script, is_program};
+use super::tool::{is_package_script, is_program, is_simple};
 use crate::source_files::Runner;
-
-/// One command: nothing that a shell would end it with, so that what is put behind it is part of it.
-pub fn is_simple(command: &str) -> bool {
-    !command.is_empty() && !command.contains(['\n', ';', '&', '|', '<', '>', '`', '#', '$', '('])
-}
 
 /// The directory that a command line goes to, where it says one, and the command there: `cd web && npm test`,
 /// `npm --prefix web test`.

@@ -8,9 +8,9 @@ use std::collections::BTreeSet;
 use super::{
     CheckContext,
     names::{class_and_method, dotted, is_of_libtest, leaf, of_go, pattern, without_binary, word},
-    own::{is_simple, placed},
+    own::placed,
     select::node_pattern,
-    tool::{is_program, runner},
+    tool::{is_program, is_simple, runner},
 };
 use crate::{evidence::Failure, policy::REPORTS_VARIABLE, source_files::Tool};
 
