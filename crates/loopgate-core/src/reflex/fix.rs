@@ -34,20 +34,14 @@ pub enum EditVerdict {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EditRefusal {
+    /// They weaken what checks them.
     Weakens(Tampering),
     /// Workflows, owners, configuration, hooks and submodules are for people to change.
-    Protected {
-        path: String,
-    },
+    Protected { path: String },
     /// A command of a package manager that runs without being called, and was not there before.
-    RunsByItself {
-        path: String,
-        command: String,
-    },
+    RunsByItself { path: String, command: String },
     /// What cannot be read cannot be taken.
-    TooLarge {
-        reason: String,
-    },
+    TooLarge { reason: String },
 }
 
 /// The edits of a fixer.
