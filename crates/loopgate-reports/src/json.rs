@@ -19,13 +19,12 @@ pub(super) enum Step<'a> {
     End(&'a str),
 }
 
-/// Reads a document, of which nothing is held but the value that is being taken. The paths say where such values stand:
-/// `runs[].results[]`; `[]` are the elements of an outermost array.
-pub(super) fn read(
-    window: &mut Window<'_>,
-    paths: &'static [&'static str],
-    see: &mut dyn FnMut(Step<'_>),
-) -> Result<(), Unreadable> {
+/// Where values stand: `runs[].results[]`; `[]` are the elements of an outermost array.
+pub(super) type Paths = &'static [&'static str];
+
+/// Reads a document, of which nothing is held but the value that is being taken. The paths say where such values
+/// stand.
+pub(super) fn read(window: &mut Window<'_>, paths: Paths, see: &mut dyn FnMut(Step<'_>)) -> Result<(), Unreadable> {
     let (mut path, mut place) = (String::new(), String::new());
     let mut source = ShortStrings::new(window);
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(16 * 1024, &mut source));
@@ -41,11 +40,7 @@ pub(super) fn read(
 }
 
 /// Reads the values at these paths.
-pub(super) fn read_each(
-    window: &mut Window<'_>,
-    paths: &'static [&'static str],
-    mut take: impl FnMut(Json),
-) -> Result<(), Unreadable> {
+pub(super) fn read_each(window: &mut Window<'_>, paths: Paths, mut take: impl FnMut(Json)) -> Result<(), Unreadable> {
     read(window, paths, &mut |step| {
         if let Step::Value(_, value, _) = step {
             take(value);
@@ -70,7 +65,7 @@ pub(super) fn read_lines(
 
 /// A value that is taken, or on the way to those that are.
 struct Walk<'a> {
-    paths: &'static [&'static str],
+    paths: Paths,
     see: &'a mut dyn FnMut(Step<'_>),
     path: &'a mut String,
     /// The same with numbers and short keys, for messages. After an error it shows where that happened.

@@ -142,13 +142,13 @@ impl Stages<'_> {
     pub(super) fn view(&self) -> View {
         let Self { inputs, next, verification, walks, counting, blocking, .. } = *self;
         let Inputs { policy, assessment, .. } = *inputs;
-        let Verification { evidence, evaluation, blames, .. } = verification;
+        let Verification { evidence, evaluation, .. } = verification;
         let has_stopped_short = !evaluation.passed()
             && matches!(next.status, RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted);
         let settled = disputes::settled_of(next, &counting.failures);
         let settled = settled.map(|dispute| FeedbackFact::Settled(Box::new(dispute.clone())));
         let objection =
-            |(Rejection { by, of, .. }, words): (_, &String)| FeedbackFact::Objection { by, of, words: words.clone() };
+            |(Rejection { by, of, .. }, words): (_, &str)| FeedbackFact::Objection { by, of, words: words.to_owned() };
         let objections = review::rejections(&assessment.gates, &verification.review).map(objection);
         let describe =
             |blocked| escalation_call::describe(inputs.look(), blocked, &blocking.causes, next, &counting.failures);
@@ -175,7 +175,7 @@ impl Stages<'_> {
             warnings: self.warnings(),
             unmatched: assessment.unmatched.clone(),
             bypassed: next.bypassed.clone(),
-            feedback: feedback::feedback(&counting.failures, blames, evaluation, settled.chain(objections).collect()),
+            feedback: feedback::feedback(&counting.failures, self.verification, settled.chain(objections).collect()),
             fixing: fix_request::turn(inputs.look(), next, self.action.retried()),
             evaluation: evaluation.clone(),
             failures: counting.failures.clone(),

@@ -67,16 +67,9 @@ impl TestState {
 
     /// The state of a test that was run again: any success makes it pass, and a failure beside it makes it flaky.
     pub fn rerun(self, again: Self) -> Self {
-        use TestState::{Flaky, Passed};
-        let succeeded = |state| matches!(state, Passed | Flaky);
-        match (self, again) {
-            (Passed, Passed) => Passed,
-            (first, second) if succeeded(first) || succeeded(second) => {
-                let failed = |state: Self| state.is_failure() || state == Flaky;
-                if failed(first) || failed(second) { Flaky } else { Passed }
-            }
-            (first, second) => first.max(second),
-        }
+        let (better, worse) = (self.min(again), self.max(again));
+        let succeeded = matches!(better, Self::Passed | Self::Flaky);
+        if succeeded && worse.is_failure() { Self::Flaky } else { worse }
     }
 
     fn from_bits(bits: u64) -> Option<Self> {

@@ -9,7 +9,7 @@ use crate::{
     ids::{CheckName, Login, RuleId},
     policy::{CheckSource, Policy, Severity},
     state::{Dispute, RejectedIn},
-    verdict::{Evaluation, FailureView, RuleFailure, RuleOutcome},
+    verdict::{FailureView, RuleFailure, RuleOutcome, Verification},
 };
 
 /// Failures of one check that are looked into at most.
@@ -95,21 +95,16 @@ const FEEDBACK_LIMIT: usize = 20;
 
 /// What to do about the head: an item per cause of its failures, then per failing rule, then what people objected to.
 /// Nothing is asked of the author about checks that fail for reasons outside the code.
-pub fn feedback(
-    failures: &[FailureView],
-    blames: &[CheckBlame],
-    evaluation: &Evaluation,
-    objections: Vec<FeedbackFact>,
-) -> Vec<FeedbackFact> {
+pub fn feedback(failures: &[FailureView], head: &Verification, objections: Vec<FeedbackFact>) -> Vec<FeedbackFact> {
     let outside = |blame: &&CheckBlame| blame.blame != Blame::PrCode;
-    let elsewhere = blames.iter().filter(outside).map(|blame| &blame.check);
+    let elsewhere = head.blames.iter().filter(outside).map(|blame| &blame.check);
     let mut seen = BTreeSet::new();
     let own = failures.iter().filter(|view| view.blame == Blame::PrCode);
     let distinct = own.filter(|view| seen.insert(view.cause)).take(FEEDBACK_LIMIT);
     let mut items: Vec<FeedbackFact> = distinct.map(|view| FeedbackFact::Failure(view.told.clone())).collect();
     let explained: BTreeSet<&str> =
         failures.iter().map(|view| &view.check).chain(elsewhere).map(CheckName::as_str).collect();
-    for rule in evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info) {
+    for rule in head.evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info) {
         if let RuleOutcome::Failed(why) = &rule.outcome
             && !explained.contains(rule.id.as_str())
         {
@@ -125,15 +120,11 @@ pub fn feedback(
 }
 
 fn tell(name: &CheckName, failure: &Failure, examined: &ExaminedFailure, policy: &Policy) -> FeedbackLine {
-    let check = policy.verify.checks.get(name);
-    let command = match check.map(|check| &check.source) {
-        Some(CheckSource::Command(command)) => Some(command),
-        _ => None,
+    let (command, directory) = match policy.verify.checks.get(name).map(|check| &check.source) {
+        Some(CheckSource::Command(own)) => (own.run.as_str(), own.working_directory.as_deref().unwrap_or_default()),
+        _ => ("", ""),
     };
-    let directory = command.and_then(|command| command.working_directory.as_deref());
-    let command = command.map(|command| command.run.as_str());
-    let context = check.map(|_| CheckContext { name, command, directory });
-    let mut line = FeedbackLine::of(failure, examined, context.as_ref());
+    let mut line = FeedbackLine::of(failure, examined, Some(&CheckContext { name, command, directory }));
     if let Some(analysis) = &failure.analysis {
         (line.problem, line.action) = (analysis.root_cause.clone(), sentence(&analysis.fix_strategy));
     }

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 
 use super::{
-    coverage::{self, MissingTests},
+    coverage::{self, TestsStanding},
     external, legs, reviewers,
 };
 use crate::{
@@ -17,7 +17,7 @@ use crate::{
     failure::Blame,
     ids::{CheckName, Sha, Timestamp},
     observed::{BaseEvidence, ReceivedEvidence, Snapshot},
-    policy::{CheckPolicy, CheckSource, Look, RequiredTest},
+    policy::{CheckPolicy, CheckSource, Look, RequiredTest, WhenSkipped},
     state::{AttemptDigest, Skip},
     verdict::CheckStanding,
 };
@@ -36,7 +36,7 @@ pub struct HeadEvidence {
     /// Coverage of all lines on the base, in percent.
     pub coverage_on_base: Option<f64>,
     /// The sorts of tests of which something is known.
-    pub required_tests: BTreeMap<RequiredTest, Result<(), MissingTests>>,
+    pub required_tests: BTreeMap<RequiredTest, TestsStanding>,
     /// Whether a test passes here that fails on the base: it tests the change without having come with it.
     pub mends_a_test: bool,
 }
@@ -185,13 +185,13 @@ pub fn gather(
             }
             CheckSource::External(source) => {
                 let found = external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files);
-                let is_released = released.contains(name);
+                let when = if released.contains(name) { WhenSkipped::Pass } else { source.when_skipped };
                 let mut jobs = snapshot.checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref()));
                 match (&found, jobs.find(|job| external::is_skipped(job))) {
                     (CheckStanding::Done(done), Some(job))
                         if external::has_to_run(check.kind) && !done.outcome.is_failure() =>
                     {
-                        let of_job = external::skipped_standing(look, name, job, source.when_skipped, is_released);
+                        let of_job = external::skipped_standing(look, name, job, when);
                         // Where others of its jobs passed, only a job that was not started is missed.
                         let is_missed = matches!(of_job, CheckStanding::AwaitsRelease { .. });
                         if done.outcome == Outcome::Skipped || is_missed { of_job } else { found }
@@ -231,14 +231,9 @@ pub fn gather(
     // What the jobs measured, as far as it can be true of this diff.
     let claims = snapshot.evidence_of_head().filter_map(|evidence| evidence.coverage.as_ref());
     let believed: Result<Vec<_>, _> = claims.map(|claim| coverage::believe(claim, &snapshot.files)).collect();
+    let ended = checks.values().filter_map(CheckView::evidence);
     HeadEvidence {
-        required_tests: coverage::standings(
-            &policy.coverage,
-            &snapshot.files,
-            checks.values().filter_map(CheckView::evidence),
-            base,
-            snapshot.evidence_of_head().find_map(|evidence| evidence.regression_proof.as_ref()),
-        ),
+        required_tests: coverage::standings(&policy.coverage, snapshot, ended),
         mends_a_test,
         checks,
         coverage: believed.as_ref().ok().and_then(|legs| coverage::combine(legs)),

@@ -60,16 +60,16 @@ pub fn standing(snapshot: &Snapshot, policy: &LoopPolicy) -> ReviewStanding {
 pub fn rejections<'a>(
     gates: &'a [GateReport],
     review: &'a ReviewStanding,
-) -> impl Iterator<Item = (Rejection, &'a String)> {
+) -> impl Iterator<Item = (Rejection, &'a str)> {
     let of_gates = gates.iter().filter(|gate| gate.is_closed()).filter_map(|gate| match &gate.standing {
         GateStanding::Rejected(Objection { by, by_id, at, words, .. }) => {
             let of = RejectedIn::Gate(gate.name.clone());
-            Some((Rejection { by: by.clone(), by_id: *by_id, of, at: *at }, words))
+            Some((Rejection { by: by.clone(), by_id: *by_id, of, at: *at }, words.as_str()))
         }
         _ => None,
     });
     let of_review = match review {
-        ReviewStanding::Rejected { rejection, words } => Some((rejection.clone(), words)),
+        ReviewStanding::Rejected { rejection, words } => Some((rejection.clone(), words.as_str())),
         _ => None,
     };
     of_gates.chain(of_review)

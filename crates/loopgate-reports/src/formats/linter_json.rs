@@ -4,7 +4,7 @@
 
 use loopgate_core::evidence::{ErrorType, FindingSeverity};
 
-use crate::json::{read_each, read_lines};
+use crate::json::{Paths, read_each, read_lines};
 use crate::{Collector, Flaw, Json, Mark, Unreadable, Window, severity, text};
 
 pub(super) const ESLINT: Mark = Mark::Array(|head, keys| {
@@ -17,11 +17,7 @@ pub(super) const MYPY: Mark =
     Mark::JsonLines(|keys| ["file", "line", "severity", "message", "code"].iter().all(|key| keys.contains(key)));
 
 /// Findings that stand at these paths.
-pub(super) fn list(
-    paths: &'static [&'static str],
-    window: &mut Window<'_>,
-    out: &mut Collector,
-) -> Result<(), Unreadable> {
+pub(super) fn list(paths: Paths, window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     read_each(window, paths, |item| report(&item, None, out))
 }
 

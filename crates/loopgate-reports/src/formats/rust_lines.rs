@@ -1,7 +1,5 @@
 //! The two kinds of JSON that cargo prints, an object a line: what the compiler says, and libtest's events.
 
-use std::borrow::Cow;
-
 use indexmap::IndexSet;
 use loopgate_core::evidence::{ErrorType, Failure, FindingSeverity, SourceLocation, TestFramework, TestState};
 use serde::Deserialize;
@@ -68,19 +66,16 @@ fn own_place(span: &Json) -> SourceLocation {
 /// Tests that may run at a time; the ends of further ones are counted all the same.
 const MAX_RUNNING: usize = 200_000;
 
-#[derive(Deserialize)]
-pub(super) struct LibtestEvent<'a> {
-    #[serde(borrow, rename = "type")]
-    what: Cow<'a, str>,
-    #[serde(borrow, default)]
-    event: Cow<'a, str>,
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    stdout: Cow<'a, str>,
-    #[serde(borrow, default)]
-    message: Cow<'a, str>,
-    exec_time: Option<f64>,
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct LibtestEvent {
+    #[serde(rename = "type")]
+    what: String,
+    event: String,
+    name: String,
+    stdout: String,
+    message: String,
+    exec_time: f64,
 }
 
 /// One or more runs of test binaries, one after the other.
@@ -93,10 +88,10 @@ pub(super) struct LibtestJson {
 }
 
 impl LibtestJson {
-    pub fn event(&mut self, event: &LibtestEvent<'_>, out: &mut Collector) {
+    pub fn event(&mut self, event: &LibtestEvent, out: &mut Collector) {
         out.expect_tests();
         out.framework = Some(TestFramework::CargoTest);
-        match (event.what.as_ref(), event.event.as_ref()) {
+        match (event.what.as_str(), event.event.as_str()) {
             ("suite", "started") => {
                 self.end(out);
                 self.binaries += 1;
@@ -107,7 +102,7 @@ impl LibtestJson {
                 self.open = false;
             }
             ("test", "started") if self.running.len() < MAX_RUNNING => {
-                self.running.insert(event.name.clone().into_owned());
+                self.running.insert(event.name.clone());
             }
             ("test", "ok") | ("bench", _) => self.record(event, TestState::Passed, out),
             ("test", "failed") => self.record(event, TestState::Failed, out),
@@ -140,15 +135,15 @@ impl LibtestJson {
         }
     }
 
-    fn record(&mut self, event: &LibtestEvent<'_>, state: TestState, out: &mut Collector) {
-        self.running.swap_remove(event.name.as_ref());
-        let seconds = event.exec_time.filter(|seconds| seconds.is_finite()).unwrap_or(0.0).clamp(0.0, 1e7);
+    fn record(&mut self, event: &LibtestEvent, state: TestState, out: &mut Collector) {
+        self.running.swap_remove(event.name.as_str());
+        let seconds = if event.exec_time.is_finite() { event.exec_time.clamp(0.0, 1e7) } else { 0.0 };
         let class = self.class();
         out.case(Case { seconds, title: Title::NameOnly, ..Case::new(&class, &event.name, state) }, || {
             // What libtest itself has to say stands apart; as text it is a note behind the output.
-            let output = match event.message.as_ref() {
+            let output = match event.message.as_str() {
                 "" => event.stdout.clone(),
-                message => Cow::Owned(format!("{}\nnote: {message}", event.stdout)),
+                message => format!("{}\nnote: {message}", event.stdout),
             };
             cargo_failure::failure(&output, &event.name, "")
         });

@@ -97,7 +97,10 @@ impl<'a> ExaminedCheck<'a> {
     pub fn blame_failures(&self, circumstances: &Circumstances<'_>) -> Vec<BlameVerdict> {
         let base = circumstances.base.map(BaseCheck::new);
         let failures = self.check.failures.iter().zip(&self.failures);
-        failures.map(|(failure, examined)| verdict(failure, examined, base.as_ref(), circumstances)).collect()
+        let flaky = |test: &String| circumstances.flaky.is_some_and(|flaky| flaky.contains(test));
+        let is_flaky = |failure: &Failure| failure.test_name.as_ref().is_some_and(flaky);
+        let of = |(failure, examined): (&Failure, _)| verdict(failure, examined, base.as_ref(), is_flaky(failure));
+        failures.map(of).collect()
     }
 
     /// How the check, failing, may be retried.
@@ -149,11 +152,10 @@ fn verdict(
     failure: &Failure,
     examined: &ExaminedFailure,
     base: Option<&BaseCheck<'_>>,
-    circumstances: &Circumstances<'_>,
+    is_flaky: bool,
 ) -> BlameVerdict {
     let ExaminedFailure { fingerprint, retry, .. } = *examined;
-    let is_flaky = |test: &String| circumstances.flaky.is_some_and(|flaky| flaky.contains(test));
-    if failure.test_name.as_ref().is_some_and(is_flaky) {
+    if is_flaky {
         return BlameVerdict::new(Blame::Flaky, 90);
     }
     if retry == RetryClass::External {

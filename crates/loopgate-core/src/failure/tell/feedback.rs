@@ -79,6 +79,7 @@ impl FeedbackLine {
             (None, None, Some(check)) => format!("check `{}`", check.name),
             (None, None, None) => format!("error `{}`", examined.fingerprint),
         };
+        let (command, directory) = check.map_or(("", ""), |check| (check.command, check.directory));
         let mut problem = examined.problem();
         if examined.touch == Touch::AddsLine {
             problem.push_str(" This pull request adds the line.");
@@ -89,7 +90,7 @@ impl FeedbackLine {
             problem,
             action: conclusion.action.clone(),
             reason: conclusion.reason.clone(),
-            reproduce: reproduce(&located, check),
+            reproduce: reproduce(&located, command, directory),
         }
     }
 }
@@ -144,7 +145,7 @@ mod tests {
 
     fn shown(failure: &Failure, command: &str) -> String {
         let name: CheckName = "unit".parse().unwrap();
-        let check = CheckContext { name: &name, command: Some(command), directory: None };
+        let check = CheckContext { name: &name, command, directory: "" };
         let item = FeedbackLine::of(failure, &ExaminedFailure::new(failure, &changes()), Some(&check));
         for sentence in [&item.problem, &item.action, &item.reason] {
             assert_firm(sentence);

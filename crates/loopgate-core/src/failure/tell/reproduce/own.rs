@@ -61,9 +61,9 @@ pub struct Start {
 
 impl Start {
     /// As the command line shows it, else as it is usual.
-    pub fn of(runner: &Runner, command: Option<&str>) -> Self {
+    pub fn of(runner: &Runner, command: &str) -> Self {
         let usual = || Self { program: runner.start.clone(), options: String::new(), words: Vec::new() };
-        command.and_then(|command| Self::shown(runner, command)).unwrap_or_else(usual)
+        Self::shown(runner, command).unwrap_or_else(usual)
     }
 
     fn shown(runner: &Runner, command: &str) -> Option<Self> {

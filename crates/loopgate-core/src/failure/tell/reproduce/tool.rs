@@ -1,15 +1,14 @@
 //! The tool that runs a failing test.
 
-use super::{CheckContext, names::word};
+use super::names::word;
 use crate::{
     evidence::{ErrorType, Failure},
     failure::read::{paths, text},
     source_files::{LANGUAGES, Runner, Tool, language_of},
 };
 
-/// How the tests of a failure are run.
-pub fn runner(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<&'static Runner> {
-    let command = check.and_then(|check| check.command).unwrap_or_default();
+/// How the tests of a failure are run, by its check's command line, which is empty if none is known.
+pub fn runner(failure: &Failure, command: &str) -> Option<&'static Runner> {
     let all = || LANGUAGES.runners.iter();
     let is_named = |row: &&Runner| {
         let is_there = |word: &String| has_word(command, word);
