@@ -149,7 +149,7 @@ mod tests {
         ];
         for (tool, command, program, options) in cases {
             let runner = LANGUAGES.runners.iter().find(|row| row.tool == tool).expect("a row");
-            let start = Start::of(runner, Some(command));
+            let start = Start::of(runner, command);
             assert_eq!((start.program.as_str(), start.options.as_str()), (program, options), "{command}");
         }
     }
