@@ -108,10 +108,8 @@ impl<'a> PutBack<'a> {
         checks: &IndexMap<CheckName, CheckPolicy>,
         failures: &[FailureView],
     ) -> Self {
-        let is_refused = match verdict {
-            EditVerdict::Refuse(refusals) => refusals.iter().any(|one| !matches!(one, EditRefusal::Weakens(_))),
-            EditVerdict::Nothing | EditVerdict::Take { .. } => false,
-        };
+        let weakens_only = |refusals: &[EditRefusal]| refusals.iter().all(|one| matches!(one, EditRefusal::Weakens(_)));
+        let is_refused = matches!(verdict, EditVerdict::Refuse(refusals) if !weakens_only(refusals));
         let counts = |path: &str| belongs_to_tests(path) || tamper::decides_what_runs(path);
         let wanted = edited.known().iter().filter(|file| !is_refused && file.paths().any(counts));
         let files: BTreeSet<&str> = wanted.flat_map(ChangedFile::paths).collect();

@@ -128,23 +128,17 @@ fn evidence_of(check: &ExternalCheck, mut evidence: CheckEvidence) -> CheckEvide
         let failures = failing.map(|annotation| {
             let (file, line) = (annotation.path.clone(), Some(annotation.line));
             Failure {
-                error_type: error_type_of(kind),
                 error_class: annotation.title.clone(),
-                error_message: annotation.message.clone(),
                 test_file: Some(file.clone()),
                 line_number: line,
                 source: Some(SourceLocation { file, line, function: None }),
-                ..Failure::default()
+                ..Failure::of(error_type_of(kind), &annotation.message)
             }
         });
         evidence.failures = failures.collect();
         // A check without a message gets no failure: an invented one would hide that the cause is unknown.
         if let (true, Some(summary)) = (evidence.failures.is_empty(), &check.summary) {
-            evidence.failures.push(Failure {
-                error_type: error_type_of(kind),
-                error_message: summary.clone(),
-                ..Failure::default()
-            });
+            evidence.failures.push(Failure::of(error_type_of(kind), summary));
         }
     }
     evidence

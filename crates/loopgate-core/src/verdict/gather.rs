@@ -102,10 +102,7 @@ impl CheckView {
     }
 
     pub fn evidence(&self) -> Option<&CheckEvidence> {
-        match &self.standing {
-            CheckStanding::Done(evidence) => Some(evidence),
-            _ => None,
-        }
+        if let CheckStanding::Done(evidence) = &self.standing { Some(evidence) } else { None }
     }
 }
 
@@ -277,11 +274,8 @@ pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
     let coverage: Vec<_> = claims.filter(|claim| coverage::validate(claim).is_ok()).collect();
     let mut checks: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
     for check in documents.into_iter().flat_map(|document| document.checks) {
-        let merged = match checks.remove(&check.name) {
-            Some(before) => before.merge(check),
-            None => check,
-        };
-        checks.insert(merged.name.clone(), merged);
+        let before = checks.remove(&check.name);
+        checks.insert(check.name.clone(), before.into_iter().fold(check, |check, before| before.merge(check)));
     }
     BaseEvidence { sha, checks, coverage: coverage::combine(&coverage) }
 }
@@ -329,18 +323,17 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
         };
     }
     let (speaking, lost) = legs::spoken(runs, received, &documents, name);
-    let refusal = |received: &ReceivedEvidence| match received {
-        ReceivedEvidence::Refused { reason, .. } => Some(CheckStanding::Refused { reason: reason.clone() }),
-        ReceivedEvidence::Accepted(_) => None,
+    let refusal = |received: &ReceivedEvidence| {
+        if let ReceivedEvidence::Refused { reason, .. } = received { Some(reason.clone()) } else { None }
     };
+    let refusal = || received.iter().find_map(refusal).map(|reason| CheckStanding::Refused { reason });
     let not_started = || external::without_evidence(runs, &snapshot.files);
-    let refused_or_not_started = || received.iter().find_map(refusal).or_else(not_started);
     let refused = legs::refused_since(received, &documents, name, !lost.is_empty());
     match (merged(&speaking), lost) {
         // A failure is final although other jobs brought no evidence.
         (Some(merged), _) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
         (Some(merged), legs) if legs.is_empty() => refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),
-        (None, legs) if legs.is_empty() => refused_or_not_started().unwrap_or(CheckStanding::Missing),
+        (None, legs) if legs.is_empty() => refusal().or_else(not_started).unwrap_or(CheckStanding::Missing),
         (_, legs) => refused.unwrap_or(CheckStanding::Lost { legs }),
     }
 }

@@ -68,11 +68,9 @@ pub fn rejections<'a>(
         }
         _ => None,
     });
-    let of_review = match review {
-        ReviewStanding::Rejected { rejection, words } => Some((rejection.clone(), words.as_str())),
-        _ => None,
-    };
-    of_gates.chain(of_review)
+    let in_review =
+        if let ReviewStanding::Rejected { rejection, words } = review { Some((rejection, words)) } else { None };
+    of_gates.chain(in_review.map(|(rejection, words)| (rejection.clone(), words.as_str())))
 }
 
 /// Those of the rejections that did not cost an earlier attempt with the same words.

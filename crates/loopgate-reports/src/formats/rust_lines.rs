@@ -127,11 +127,8 @@ impl LibtestJson {
             out.notes.flaw(Flaw::UNFINISHED_TEST, || name.clone());
             let class = self.class();
             let case = Case::new(&class, &name, TestState::Failed);
-            out.case(case, || Failure {
-                test_name: Some(text::name(&name)),
-                error_message: "unfinished: the test binary ended before this test did".to_owned(),
-                ..Failure::default()
-            });
+            let why = "unfinished: the test binary ended before this test did";
+            out.case(case, || Failure { test_name: Some(text::name(&name)), ..Failure::of(ErrorType::Other, why) });
         }
     }
 

@@ -32,13 +32,8 @@ impl CompileErrors {
             }
             let mut lines = Clip::default();
             lines.push_line(line);
-            let error = Failure {
-                error_type: ErrorType::CompileError,
-                error_class: code.map(text::name),
-                error_message: text::clipped(message, MAX_MESSAGE),
-                ..Failure::default()
-            };
-            self.open = Some((error, lines));
+            let error = Failure::of(ErrorType::CompileError, text::clipped(message, MAX_MESSAGE));
+            self.open = Some((Failure { error_class: code.map(text::name), ..error }, lines));
         } else if line.is_empty() || line.starts_with("warning") {
             self.close(out);
         } else if let Some((error, lines)) = &mut self.open {
@@ -52,11 +47,7 @@ impl CompileErrors {
     pub fn end(&mut self, out: &mut Collector) {
         self.close(out);
         if let Some(message) = self.closing.take().filter(|_| !self.has_errors) {
-            out.problem(|| Failure {
-                error_type: ErrorType::CompileError,
-                error_message: message,
-                ..Failure::default()
-            });
+            out.problem(|| Failure::of(ErrorType::CompileError, message));
         }
     }
 

@@ -9,21 +9,17 @@
 
 use std::collections::HashSet;
 
-use loopgate_core::evidence::{Failure, TestId, TestState};
+use loopgate_core::evidence::{ErrorType, Failure, TestId, TestState};
 
 use super::tap_yaml::Yaml;
 use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TAP version ") || is_statement(line));
 
-fn is_point(line: &str) -> bool {
-    let point = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ");
-    point.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- "))
-}
-
 /// Whether a line further left than a YAML block ends the block.
 pub(super) fn is_statement(line: &str) -> bool {
-    is_point(line)
+    let point = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ");
+    point.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- "))
         || plan_of(line).is_some_and(|(first, _)| first == 1)
         || ["# Subtest", "Bail out!"].iter().any(|word| line.starts_with(word))
 }
@@ -107,8 +103,10 @@ impl Tap {
         }
         self.has_version |= content.starts_with("TAP version ");
         let level = (indent / 4).min(MAX_LEVELS - 1);
-        // `prove` closes each file that passed with this word.
-        if content == "ok" && level == 0 && self.is_all_numbered() {
+        let top = &self.levels[0];
+        let is_complete = top.points > 0 && top.plan == Some((1, top.points)) && top.numbers.len() as u64 == top.points;
+        // `prove` closes each file all of whose tests passed with this word.
+        if content == "ok" && level == 0 && is_complete {
             return;
         }
         self.statement(content, indent, level, out);
@@ -187,12 +185,6 @@ impl Tap {
     /// The point read last, if it failed and no YAML block says why.
     fn unexplained(&mut self) -> Option<&mut Point> {
         self.point.as_mut().filter(|point| point.state == TestState::Failed && point.yaml.is_none())
-    }
-
-    /// Whether all points of the plan came, each with its number.
-    fn is_all_numbered(&self) -> bool {
-        let top = &self.levels[0];
-        top.points > 0 && top.plan == Some((1, top.points)) && top.numbers.len() as u64 == top.points
     }
 
     /// Makes sure there is a level so deep.
@@ -311,16 +303,14 @@ impl Tap {
         let Some(message) = level.broken_plan() else { return level };
         level.a_point_failed = true;
         let case = Case::new(&class, "(the plan)", TestState::Errored);
-        out.case(case, || Failure { error_message: message, ..Failure::default() });
+        out.case(case, || Failure::of(ErrorType::Other, message));
         level
     }
 
     fn bail_out(&mut self, reason: &str, out: &mut Collector) {
         let case = Case::new("", "(bailed out)", TestState::Errored);
-        out.case(case, || Failure {
-            error_message: text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE),
-            ..Failure::default()
-        });
+        let said = || text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE);
+        out.case(case, || Failure::of(ErrorType::Other, said()));
         // Nothing more is to be expected of any level.
         self.levels.clear();
     }
@@ -364,7 +354,7 @@ impl Point {
             comments = self.told_above(above);
         }
         if comments.is_empty() {
-            return Failure { error_message: text::clipped(&self.description, MAX_MESSAGE), ..Failure::default() };
+            return Failure::of(ErrorType::Other, text::clipped(&self.description, MAX_MESSAGE));
         }
         text::failure(Failure::default(), "", comments.trim_end())
     }

@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use loopgate_core::evidence::{Failure, TestFramework, TestState};
+use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestState};
 
 use crate::json::{read, read_each, read_lines};
 use crate::{Case, Collector, Flaw, Json, MAX_MESSAGE, MAX_TRACE, Mark, Step, Title, Unreadable, Window, text};
@@ -195,11 +195,10 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector) -> Result<(), U
             }
             "error" => {
                 if let Some(test) = event.index("testID").and_then(|id| running.get_mut(&id)) {
-                    test.failure.get_or_insert_with(|| Failure {
-                        error_message: text::clipped(event.text("error").unwrap_or_default().trim(), MAX_MESSAGE),
-                        stack_trace: event.text("stackTrace").map(|trace| text::clipped(&trace, MAX_TRACE)),
-                        ..Failure::default()
-                    });
+                    let message = text::clipped(event.text("error").unwrap_or_default().trim(), MAX_MESSAGE);
+                    let stack_trace = event.text("stackTrace").map(|trace| text::clipped(&trace, MAX_TRACE));
+                    let thrown = || Failure { stack_trace, ..Failure::of(ErrorType::Other, message) };
+                    test.failure.get_or_insert_with(thrown);
                 }
             }
             "testDone" => {

@@ -25,21 +25,17 @@ pub fn placed(command: &str) -> (Option<&str>, Cow<'_, str>) {
     }
 }
 
-/// Whether a package manager of JavaScript runs something in packages of a workspace.
-fn is_of_workspace(command: &str) -> bool {
-    let runs = pattern!(
-        r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:--workspaces?|-ws?|-r|--recursive|--filter|workspaces?)(?:=|\s|$)"
-    );
-    runs.is_match(command)
-}
-
 /// The package of a workspace in which a test is, by its file: what stands before `src`, `test` and their like. A tool
 /// that is started there reads that package's own configuration.
 pub fn package<'f>(command: &str, file: &'f str) -> Option<&'f str> {
     const WITHIN: [&str; 7] = ["src", "lib", "test", "tests", "__tests__", "spec", "specs"];
     let inner = file.split('/').take_while(|part| !WITHIN.contains(part)).map(|part| part.len() + 1).sum::<usize>();
     let package = if inner > file.len() { file.rsplit_once('/')?.0 } else { file.get(..inner.checked_sub(1)?)? };
-    (is_of_workspace(command) && is_below(package)).then_some(package)
+    // A package manager of JavaScript that runs something in packages of a workspace.
+    let of_workspace = pattern!(
+        r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:--workspaces?|-ws?|-r|--recursive|--filter|workspaces?)(?:=|\s|$)"
+    );
+    (of_workspace.is_match(command) && is_below(package)).then_some(package)
 }
 
 /// A plain path to somewhere below.
