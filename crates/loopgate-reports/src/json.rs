@@ -28,7 +28,7 @@ pub(super) fn read(window: &mut Window<'_>, paths: Paths, see: &mut dyn FnMut(St
     let (mut path, mut place) = (String::new(), String::new());
     let mut source = ShortStrings::new(window);
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(16 * 1024, &mut source));
-    let ended = Walk { paths, see, path: &mut path, place: &mut place }.deserialize(&mut json);
+    let ended = JsonWalk { paths, see, path: &mut path, place: &mut place }.deserialize(&mut json);
     ended.map_err(|error| {
         let place = if place.is_empty() { "the top".to_owned() } else { place };
         match error.classify() {
@@ -64,7 +64,7 @@ pub(super) fn read_lines(
 }
 
 /// A value that is taken, or on the way to those that are.
-struct Walk<'a> {
+struct JsonWalk<'a> {
     paths: Paths,
     see: &'a mut dyn FnMut(Step<'_>),
     path: &'a mut String,
@@ -72,18 +72,18 @@ struct Walk<'a> {
     place: &'a mut String,
 }
 
-impl Walk<'_> {
+impl JsonWalk<'_> {
     fn leads_on(&self, next: &str) -> bool {
         let on = |path: &&str| path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.starts_with(next));
         self.paths.iter().any(on)
     }
 
-    fn inner(&mut self) -> Walk<'_> {
-        Walk { paths: self.paths, see: self.see, path: self.path, place: self.place }
+    fn inner(&mut self) -> JsonWalk<'_> {
+        JsonWalk { paths: self.paths, see: self.see, path: self.path, place: self.place }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_> {
+impl<'de> DeserializeSeed<'de> for JsonWalk<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -102,7 +102,7 @@ impl<'de> DeserializeSeed<'de> for Walk<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Walk<'_> {
+impl<'de> Visitor<'de> for JsonWalk<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

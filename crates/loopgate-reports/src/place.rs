@@ -6,13 +6,13 @@ use std::fmt;
 #[derive(Default)]
 pub(super) struct Place {
     /// The document itself, which has several elements if documents were put one behind the other, and those open.
-    levels: Vec<Level>,
+    levels: Vec<OpenElement>,
     /// How many elements are open.
     pub depth: usize,
 }
 
 #[derive(Default)]
-struct Level {
+struct OpenElement {
     name: String,
     /// Position among the siblings of the same name, from 0.
     index: u32,
@@ -30,7 +30,7 @@ const MAX_SHOWN: usize = 80;
 impl Place {
     pub fn open(&mut self, name: &str) {
         let name = &name[..name.floor_char_boundary(MAX_SHOWN)];
-        self.levels.resize_with(self.levels.len().max(self.depth + 2), Level::default);
+        self.levels.resize_with(self.levels.len().max(self.depth + 2), OpenElement::default);
         let children = &mut self.levels[self.depth].children;
         let index = match children.iter_mut().rfind(|(known, _)| known == name) {
             Some((_, count)) => {

@@ -108,11 +108,8 @@ pub fn feedback(failures: &[FailureView], head: &Verification, objections: Vec<F
         if let RuleOutcome::Failed(why) = &rule.outcome
             && !explained.contains(rule.id.as_str())
         {
-            items.push(FeedbackFact::Rule {
-                id: rule.id.clone(),
-                description: rule.description.clone(),
-                why: why.clone(),
-            });
+            let (id, description) = (rule.id.clone(), rule.description.clone());
+            items.push(FeedbackFact::Rule { id, description, why: why.clone() });
         }
     }
     items.extend(objections);

@@ -71,7 +71,7 @@ struct Suite {
     seen: u64,
     passed: u64,
     ignored: u64,
-    part: Part,
+    part: LibtestPart,
     /// Failing tests and what they printed.
     failing: IndexMap<String, Clip>,
     /// A test whose result has not been printed yet: its own output came in between.
@@ -85,7 +85,7 @@ struct Suite {
 }
 
 #[derive(Default)]
-enum Part {
+enum LibtestPart {
     #[default]
     Tests,
     /// In the `failures:` (or `successes:`) block, inside the output of the test at this index.
@@ -117,7 +117,7 @@ impl CargoTest {
         }
         if let Some(binary) = announced_binary(line) {
             // Cargo writes to the other stream, and may overtake the last lines of a binary.
-            if matches!(self.suite, Some(Suite { part: Part::Ended, .. })) {
+            if matches!(self.suite, Some(Suite { part: LibtestPart::Ended, .. })) {
                 self.end_suite(out);
             }
             self.errors.end(out);
@@ -127,7 +127,7 @@ impl CargoTest {
             return;
         }
         // A test of this binary may print such a line too.
-        let may_be_over = |suite: &Suite| matches!(suite.part, Part::Ended) || suite.pending.is_none();
+        let may_be_over = |suite: &Suite| matches!(suite.part, LibtestPart::Ended) || suite.pending.is_none();
         if let Some(announced) = announced_tests(line).filter(|_| self.suite.as_ref().is_none_or(may_be_over)) {
             self.end_suite(out);
             out.expect_tests();
@@ -146,14 +146,14 @@ impl CargoTest {
             return;
         }
         match &mut self.suite {
-            Some(suite) if !matches!(suite.part, Part::Ended) => suite.line(line, out),
+            Some(suite) if !matches!(suite.part, LibtestPart::Ended) => suite.line(line, out),
             _ => self.errors.line(line, out),
         }
     }
 
     /// Whether no test binary runs, and no error goes on.
     pub fn is_idle(&self) -> bool {
-        let runs = self.suite.as_ref().is_some_and(|suite| !matches!(suite.part, Part::Ended));
+        let runs = self.suite.as_ref().is_some_and(|suite| !matches!(suite.part, LibtestPart::Ended));
         !runs && self.errors.open.is_none() && self.nextest.is_idle()
     }
 
@@ -232,24 +232,24 @@ impl Suite {
     fn line(&mut self, line: &str, out: &mut Collector) {
         match (&self.part, line) {
             (_, line) if line.starts_with("test result: ") => self.result_line(line, out),
-            (Part::Tests, "failures:" | "successes:") => self.part = Part::Output(None),
-            (Part::Output(_), "failures:" | "successes:") => self.part = Part::Names(line == "failures:"),
-            (Part::Names(_), "failures:" | "successes:") => self.part = Part::Output(None),
-            (Part::Output(current), line) => {
+            (LibtestPart::Tests, "failures:" | "successes:") => self.part = LibtestPart::Output(None),
+            (LibtestPart::Output(_), "failures:" | "successes:") => self.part = LibtestPart::Names(line == "failures:"),
+            (LibtestPart::Names(_), "failures:" | "successes:") => self.part = LibtestPart::Output(None),
+            (LibtestPart::Output(current), line) => {
                 if let Some(name) = output_header(line) {
-                    self.part = Part::Output(self.failing.get_index_of(name));
+                    self.part = LibtestPart::Output(self.failing.get_index_of(name));
                 } else if let Some((_, output)) = current.and_then(|at| self.failing.get_index_mut(at)) {
                     output.push_line(line);
                 }
             }
-            (Part::Names(failing), line) => {
+            (LibtestPart::Names(failing), line) => {
                 // Known already, unless its own output tore the line that said so.
                 let name = line.strip_prefix("    ").filter(|name| !name.starts_with(' ') && !name.is_empty());
                 if let Some(name) = name.filter(|_| *failing) {
                     self.fail(strip_expectation(name));
                 }
             }
-            (Part::Tests | Part::Ended, line) => self.test_line(line, out),
+            (LibtestPart::Tests | LibtestPart::Ended, line) => self.test_line(line, out),
         }
     }
 
@@ -332,7 +332,7 @@ impl Suite {
         } else if counted > there {
             out.notes.remark = Some("quiet output does not name the tests that passed");
         }
-        self.part = Part::Ended;
+        self.part = LibtestPart::Ended;
         // What it takes to explain a crash is not needed any more.
         self.printed = Clip::default();
     }
@@ -343,7 +343,7 @@ impl Suite {
             let case = self.case(name, TestState::Failed, 0.0);
             out.case(case, || cargo_failure::failure(&output.text(), name, &self.binary.test_file));
         }
-        if !matches!(self.part, Part::Ended) {
+        if !matches!(self.part, LibtestPart::Ended) {
             self.end_crashed(out);
         }
     }

@@ -31,7 +31,11 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Un
                 continue;
             }
             Token::Close(place) => junit.close(place.depth, || place.to_string(), out),
-            Token::End => return junit.end(),
+            Token::End => {
+                let foreign = junit.foreign.filter(|_| !junit.has_cases);
+                let what = "no test, but an element that is not JUnit's".into();
+                return foreign.map_or(Ok(()), |place| Err(Unreadable::Malformed { what, place }));
+            }
         }
         if let Some(label) = junit.label.take() {
             xml.place.label(&label);
@@ -41,7 +45,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Un
 
 #[derive(Default)]
 struct Junit {
-    suites: Vec<Suite>,
+    suites: Vec<OpenSuite>,
     case: OpenCase,
     /// Depth of the open `testcase`.
     case_depth: Option<usize>,
@@ -59,7 +63,7 @@ struct Junit {
 }
 
 #[derive(Default)]
-struct Suite {
+struct OpenSuite {
     depth: usize,
     /// The same test in another suite is another test.
     number: u16,
@@ -158,15 +162,6 @@ impl Junit {
         }
     }
 
-    fn end(self) -> Result<(), Unreadable> {
-        match self.foreign.filter(|_| !self.has_cases) {
-            Some(place) => {
-                Err(Unreadable::Malformed { what: "no test, but an element that is not JUnit's".into(), place })
-            }
-            None => Ok(()),
-        }
-    }
-
     fn tell(&mut self, ending: Ending, tag: &Tag<'_>, wants_details: bool) {
         let is_todo = tag.attribute("type").as_deref() == Some("todo");
         let ending = if ending.state == TestState::Skipped && is_todo { Ending::TODO } else { ending };
@@ -200,7 +195,7 @@ impl Junit {
     }
 
     fn begin_suite(&mut self, tag: &Tag<'_>, out: &mut Collector) {
-        let mut suite = Suite { depth: tag.place.depth, number: out.begin_suite(), ..Suite::default() };
+        let mut suite = OpenSuite { depth: tag.place.depth, number: out.begin_suite(), ..OpenSuite::default() };
         for (key, value) in tag.attributes() {
             match key {
                 "name" => suite.name = decode(value).into_owned(),

@@ -36,7 +36,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
         "runs[].tool.extensions[].guid",
         "runs[].tool.extensions[].name",
     ];
-    let mut run = Run { known: Known::default(), waiting: Vec::new(), held: 0, out };
+    let mut run = SarifRun { known: KnownObjects::default(), waiting: Vec::new(), held: 0, out };
     let ended = read(window, PATHS, &mut |step| match step {
         Step::Value(path, value, size) => run.take(path, value, size),
         Step::End("runs[].tool.extensions[]") => run.known.extensions += 1,
@@ -60,8 +60,8 @@ pub(crate) fn is_old_sarif(head: &str) -> bool {
 }
 
 /// The run being read.
-struct Run<'c> {
-    known: Known,
+struct SarifRun<'c> {
+    known: KnownObjects,
     waiting: Vec<Json>,
     /// Bytes that wait.
     held: usize,
@@ -70,7 +70,7 @@ struct Run<'c> {
 
 /// What results refer to.
 #[derive(Default)]
-struct Known {
+struct KnownObjects {
     /// The tool's driver, wherever it stands, and its extensions.
     components: Vec<Component>,
     /// The first rule of each id.
@@ -99,7 +99,7 @@ struct Component {
 /// A rule's component and its place there.
 type RuleAt = (usize, usize);
 
-impl Known {
+impl KnownObjects {
     /// Remembers a value that results may refer to, if there is room.
     fn take(&mut self, path: usize, value: Json, size: usize) {
         let at = if path < 6 { 0 } else { 1 + self.extensions };
@@ -189,7 +189,7 @@ impl Known {
     }
 }
 
-impl Run<'_> {
+impl SarifRun<'_> {
     fn take(&mut self, path: usize, value: Json, size: usize) {
         match path {
             0 if !is_told(&value) => {}
@@ -300,7 +300,7 @@ mod tests {
         for (uri, path) in table {
             let location = serde_json::json!({ "physicalLocation": { "artifactLocation": { "uri": uri } } });
             let result = serde_json::from_value(serde_json::json!({ "locations": [location] })).unwrap();
-            assert_eq!(Known::default().location(&result).unwrap().file, path);
+            assert_eq!(KnownObjects::default().location(&result).unwrap().file, path);
         }
     }
 

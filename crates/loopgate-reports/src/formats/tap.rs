@@ -45,7 +45,7 @@ const MAX_NAMES: usize = 100_000;
 struct Tap {
     levels: Vec<Level>,
     /// The test point read last, which a YAML block may yet explain.
-    point: Option<Point>,
+    point: Option<TestPoint>,
     has_version: bool,
     /// Comments that no point stands above: Perl's and Raku's come by standard error, ahead of the point they explain.
     above: Clip,
@@ -69,10 +69,10 @@ struct Level {
     /// The name that `# Subtest: …` announced for the next deeper level.
     announced: Option<String>,
     /// The point whose `{` opened the next deeper level.
-    opening: Option<Point>,
+    opening: Option<TestPoint>,
 }
 
-struct Point {
+struct TestPoint {
     level: usize,
     state: TestState,
     number: Option<u64>,
@@ -114,7 +114,7 @@ impl Tap {
 
     fn statement(&mut self, content: &str, indent: usize, level: usize, out: &mut Collector) {
         let subtest = content.strip_prefix("# Subtest: ").or_else(|| content.strip_prefix("# Subtest "));
-        if let Some(point) = Point::of(content, level) {
+        if let Some(point) = TestPoint::of(content, level) {
             self.flush(level, out);
             if level == 0 && point.number == Some(1) {
                 self.begin_document(out);
@@ -183,7 +183,7 @@ impl Tap {
     }
 
     /// The point read last, if it failed and no YAML block says why.
-    fn unexplained(&mut self) -> Option<&mut Point> {
+    fn unexplained(&mut self) -> Option<&mut TestPoint> {
         self.point.as_mut().filter(|point| point.state == TestState::Failed && point.yaml.is_none())
     }
 
@@ -204,7 +204,7 @@ impl Tap {
         }
     }
 
-    fn begin_point(&mut self, mut point: Point, out: &mut Collector) {
+    fn begin_point(&mut self, mut point: TestPoint, out: &mut Collector) {
         self.count_opening(point.level, out);
         self.close_subtests(&mut point, out);
         self.enter(point.level);
@@ -222,7 +222,7 @@ impl Tap {
     }
 
     /// Closes the levels below a point, which sums them up.
-    fn close_subtests(&mut self, point: &mut Point, out: &mut Collector) {
+    fn close_subtests(&mut self, point: &mut TestPoint, out: &mut Collector) {
         while self.levels.len() > point.level + 1 {
             let inner = self.end_level(out);
             let failed = point.subtests == Some(true) || inner.a_point_failed;
@@ -252,7 +252,7 @@ impl Tap {
     }
 
     /// Counts a point, now that all is known of it.
-    fn count(&mut self, point: Point, out: &mut Collector) {
+    fn count(&mut self, point: TestPoint, out: &mut Collector) {
         if point.subtests.is_some_and(|failed| failed || point.state != TestState::Failed) {
             return;
         }
@@ -274,7 +274,7 @@ impl Tap {
     }
 
     /// The description. A point whose description another point has gets its number behind it.
-    fn name_of(&mut self, point: &Point) -> String {
+    fn name_of(&mut self, point: &TestPoint) -> String {
         let Some(level) = self.levels.get_mut(point.level) else { return point.description.clone() };
         let number = level.earlier + point.number.unwrap_or(level.points);
         if point.description.is_empty() {
@@ -309,8 +309,8 @@ impl Tap {
 
     fn bail_out(&mut self, reason: &str, out: &mut Collector) {
         let case = Case::new("", "(bailed out)", TestState::Errored);
-        let said = || text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE);
-        out.case(case, || Failure::of(ErrorType::Other, said()));
+        let message = || text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE);
+        out.case(case, || Failure::of(ErrorType::Other, message()));
         // Nothing more is to be expected of any level.
         self.levels.clear();
     }
@@ -346,7 +346,7 @@ impl Level {
     }
 }
 
-impl Point {
+impl TestPoint {
     /// What the comments tell, or the description.
     fn failure(&self, above: &str) -> Failure {
         let mut comments = self.comments.text();
@@ -447,7 +447,7 @@ mod tests {
     #[test]
     fn points() {
         use TestState::{Failed, Passed, Skipped};
-        let seen = |line: &str| Point::of(line, 0).map(|point| (point.state, point.number, point.description));
+        let seen = |line: &str| TestPoint::of(line, 0).map(|point| (point.state, point.number, point.description));
         let of = |state, number, description: &str| Some((state, number, description.to_owned()));
         let table = [
             ("ok", of(Passed, None, "")),

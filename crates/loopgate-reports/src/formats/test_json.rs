@@ -178,7 +178,7 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector) -> Result<(), U
     out.expect_tests();
     out.framework = Some(TestFramework::Other);
     let mut suites: HashMap<usize, String> = HashMap::new();
-    let mut running: HashMap<usize, Running> = HashMap::new();
+    let mut running: HashMap<usize, RunningTest> = HashMap::new();
     let mut is_done = false;
     let lines = read_lines(window, out, |event, out| {
         let time = event.number("time").unwrap_or(0.0);
@@ -190,8 +190,9 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector) -> Result<(), U
             "testStart" if running.len() < MAX_RUNNING => {
                 let file = event.index("test/suiteID").and_then(|id| suites.get(&id).cloned()).unwrap_or_default();
                 let name = event.text("test/name").unwrap_or_default().into_owned();
-                running
-                    .extend(event.index("test/id").map(|id| (id, Running { name, file, begun: time, failure: None })));
+                running.extend(
+                    event.index("test/id").map(|id| (id, RunningTest { name, file, begun: time, failure: None })),
+                );
             }
             "error" => {
                 if let Some(test) = event.index("testID").and_then(|id| running.get_mut(&id)) {
@@ -225,14 +226,14 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector) -> Result<(), U
     if is_done { Ok(()) } else { Err(Unreadable::CutShort { place: format!("line {lines}") }) }
 }
 
-struct Running {
+struct RunningTest {
     name: String,
     file: String,
     begun: f64,
     failure: Option<Failure>,
 }
 
-impl Running {
+impl RunningTest {
     fn end(self, state: TestState, time: f64, out: &mut Collector) {
         let (file, name, seconds) = (&self.file, &self.name, ((time - self.begun) / 1000.0).max(0.0));
         let case = Case { seconds, ..Case::in_file(file, name, state) };
