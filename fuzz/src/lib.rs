@@ -118,5 +118,5 @@ pub fn state(bytes: &[u8]) {
 pub fn failure(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     let inspection = || failure::inspect_failure(failure::read_failure(&text));
-    assert_eq!(inspection().fingerprint, inspection().fingerprint);
+    assert_eq!(inspection()["fingerprint"], inspection()["fingerprint"]);
 }

@@ -64,7 +64,7 @@ fn understand(output: &str) -> Understood {
     let changes = Changes::default();
     let items = failures.iter().map(|failure| {
         let examined = ExaminedFailure::new(failure, &changes);
-        let is_nowhere = examined.place().is_none() && failure.test_name.is_none();
+        let is_nowhere = examined.at.is_none() && failure.test_name.is_none();
         let line = FeedbackLine::of(failure, &examined, None);
         // A failure without a place has only a fingerprint, which is of no use to a reader here.
         if is_nowhere { FeedbackLine { location: String::new(), ..line } } else { line }

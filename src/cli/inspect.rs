@@ -119,7 +119,7 @@ fn explain(file: &Path) -> CommandResult {
     let failures = log.report.unwrap_or(report).failures.into_iter();
     let failure = failures.chain(log.failure).next().unwrap_or_default();
     // The failure as it is understood, and the lines that are shown of it.
-    let mut inspected = json!(failure::inspect_failure(failure));
+    let mut inspected = failure::inspect_failure(failure);
     inspected["excerpt"] = json!(log.excerpt);
     output::show_as_yaml(&inspected)
 }

@@ -107,7 +107,7 @@ pub(super) fn read(
     if !(1..=run.attempt).contains(&workflow.run_attempt) {
         return Err(format!("it names attempt {} of a run with {}", workflow.run_attempt, run.attempt));
     }
-    consistent(&evidence).map_err(|contradiction| contradiction.to_string())?;
+    consistent(&evidence)?;
     if let Some(coverage) = &evidence.coverage {
         coverage::validate(coverage).map_err(|impossible| format!("its coverage cannot be: {impossible}"))?;
     }

@@ -22,7 +22,7 @@ use loopgate_core::{
     evidence::{
         CheckEvidence, Failure, FileCoverage, Outcome, OutcomesExtent, RetryClass, TestOutcome, TestOutcomes, TestState,
     },
-    failure::{self, Changes, CheckContext, ExaminedFailure},
+    failure::{self, Changes, ExaminedFailure},
     policy::{CommandCheck, REPORTS_VARIABLE, Waits},
 };
 
@@ -126,9 +126,7 @@ const MOST_BYTES: u64 = 64 << 20;
 /// The command that runs the failing tests once more; none where they are not known one by one, or too many.
 fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Option<String> {
     let suspects = suspects(evidence).filter(|_| evidence.kind.is_of_tests() && evidence.outcome == Outcome::Failed)?;
-    let (name, kind, command) = (&evidence.name, evidence.kind, &command.run);
-    let check = CheckContext { name, kind, framework: None, command: Some(command), directory: None };
-    failure::rerun(command, &suspects, &check)
+    failure::rerun(&command.run, &suspects)
 }
 
 /// The failing tests, where each is known by its name; where none fails, those that failed and passed in the one run of a

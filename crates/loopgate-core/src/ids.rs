@@ -343,7 +343,7 @@ impl Fingerprint {
 hex_digits!(Fingerprint, "a fingerprint (16 hexadecimal digits)", "^[0-9a-f]{16}$");
 
 /// What people call a failure by: the first half of its [`Fingerprint`], written as 8 hex digits. Same id, same error.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct FailureId([u8; 4]);
 
 impl From<Fingerprint> for FailureId {

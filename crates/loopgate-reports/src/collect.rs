@@ -72,8 +72,9 @@ impl<'a> Case<'a> {
 }
 
 /// What a report holds, as far as it is to be kept.
-pub(super) struct Collector<'o> {
-    options: &'o ReadOptions,
+#[derive(Default)]
+pub(super) struct Collector {
+    options: ReadOptions,
     pub notes: Notes,
     pub framework: Option<TestFramework>,
     /// Grows with what is read. It has results once it turned out to be one of tests, even of none.
@@ -91,22 +92,9 @@ pub(super) struct Collector<'o> {
     seen: HashSet<TestId>,
 }
 
-impl<'o> Collector<'o> {
-    pub fn new(options: &'o ReadOptions) -> Self {
-        Self {
-            options,
-            notes: Notes::default(),
-            framework: None,
-            report: Report::default(),
-            seconds: 0.0,
-            identities: Identities::default(),
-            suites: 0,
-            suite: 0,
-            unnamed: 0,
-            has_uncounted: false,
-            coverage: CoverageTable::default(),
-            seen: HashSet::new(),
-        }
+impl Collector {
+    pub fn new(options: &ReadOptions) -> Self {
+        Self { options: options.clone(), ..Self::default() }
     }
 
     /// Says that this report is about tests, so that none is a result too.
@@ -263,7 +251,7 @@ impl<'o> Collector<'o> {
     /// The report: what was collected, and how the reading ended.
     pub fn finish(mut self, path: &str, format: Option<ReportFormat>, ended: Result<(), Unreadable>) -> Report {
         let left_out = self.identities.left_out;
-        self.notes.flaws(Flaw::TooManyTests, left_out, || "after some 780,000 others");
+        self.notes.flaws(Flaw::TOO_MANY_TESTS, left_out, || "after some 780,000 others");
         let mut report = self.report;
         report.coverage = self.coverage.finish(&mut self.notes);
         report.quality = self.notes.quality();

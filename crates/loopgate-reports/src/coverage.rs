@@ -89,7 +89,7 @@ impl CoverageTable {
         if !self.expected {
             return None;
         }
-        notes.flaws(Flaw::TooManyLines, self.uncounted_total, || format!("after {MAX_LINES} others"));
+        notes.flaws(Flaw::TOO_MANY_LINES, self.uncounted_total, || format!("after {MAX_LINES} others"));
         let mut coverage = Coverage {
             files: Vec::new(),
             lines_covered: self.uncounted_covered,
@@ -107,7 +107,7 @@ impl CoverageTable {
             coverage.lines_covered += lines.values().filter(|hits| **hits > 0).count() as u64;
             coverage.files.push(FileCoverage { path, lines });
         }
-        notes.flaws(Flaw::LinesNotListed, summed_up, || "their sums are used");
+        notes.flaws(Flaw::LINES_NOT_LISTED, summed_up, || "their sums are used");
         coverage.files.sort_by(|a, b| a.path.cmp(&b.path));
         Some(coverage)
     }

@@ -19,17 +19,16 @@ pub(super) enum Step<'a> {
     End(&'a str),
 }
 
-/// Reads a document, of which nothing is held but the value that is being taken. The paths say where such values stand:
-/// `runs[].results[]`; `[]` are the elements of an outermost array.
-pub(super) fn read(
-    window: &mut Window<'_>,
-    paths: &'static [&'static str],
-    see: &mut dyn FnMut(Step<'_>),
-) -> Result<(), Unreadable> {
+/// Where values stand: `runs[].results[]`; `[]` are the elements of an outermost array.
+pub(super) type Paths = &'static [&'static str];
+
+/// Reads a document, of which nothing is held but the value that is being taken. The paths say where such values
+/// stand.
+pub(super) fn read(window: &mut Window<'_>, paths: Paths, see: &mut dyn FnMut(Step<'_>)) -> Result<(), Unreadable> {
     let (mut path, mut place) = (String::new(), String::new());
     let mut source = ShortStrings::new(window);
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(16 * 1024, &mut source));
-    let ended = Walk { paths, see, path: &mut path, place: &mut place }.deserialize(&mut json);
+    let ended = JsonWalk { paths, see, path: &mut path, place: &mut place }.deserialize(&mut json);
     ended.map_err(|error| {
         let place = if place.is_empty() { "the top".to_owned() } else { place };
         match error.classify() {
@@ -41,11 +40,7 @@ pub(super) fn read(
 }
 
 /// Reads the values at these paths.
-pub(super) fn read_each(
-    window: &mut Window<'_>,
-    paths: &'static [&'static str],
-    mut take: impl FnMut(Json),
-) -> Result<(), Unreadable> {
+pub(super) fn read_each(window: &mut Window<'_>, paths: Paths, mut take: impl FnMut(Json)) -> Result<(), Unreadable> {
     read(window, paths, &mut |step| {
         if let Step::Value(_, value, _) = step {
             take(value);
@@ -56,8 +51,8 @@ pub(super) fn read_each(
 /// Reads lines, of which those that begin with `{` are a value each; gives how many lines there are.
 pub(super) fn read_lines(
     window: &mut Window<'_>,
-    out: &mut Collector<'_>,
-    mut take: impl FnMut(Json, &mut Collector<'_>),
+    out: &mut Collector,
+    mut take: impl FnMut(Json, &mut Collector),
 ) -> Result<u64, Unreadable> {
     each_line(window, out, |line, out| match serde_json::from_str(line) {
         Ok(value) => {
@@ -69,26 +64,26 @@ pub(super) fn read_lines(
 }
 
 /// A value that is taken, or on the way to those that are.
-struct Walk<'a> {
-    paths: &'static [&'static str],
+struct JsonWalk<'a> {
+    paths: Paths,
     see: &'a mut dyn FnMut(Step<'_>),
     path: &'a mut String,
     /// The same with numbers and short keys, for messages. After an error it shows where that happened.
     place: &'a mut String,
 }
 
-impl Walk<'_> {
+impl JsonWalk<'_> {
     fn leads_on(&self, next: &str) -> bool {
         let on = |path: &&str| path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.starts_with(next));
         self.paths.iter().any(on)
     }
 
-    fn inner(&mut self) -> Walk<'_> {
-        Walk { paths: self.paths, see: self.see, path: self.path, place: self.place }
+    fn inner(&mut self) -> JsonWalk<'_> {
+        JsonWalk { paths: self.paths, see: self.see, path: self.path, place: self.place }
     }
 }
 
-impl<'de> DeserializeSeed<'de> for Walk<'_> {
+impl<'de> DeserializeSeed<'de> for JsonWalk<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -107,7 +102,7 @@ impl<'de> DeserializeSeed<'de> for Walk<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for Walk<'_> {
+impl<'de> Visitor<'de> for JsonWalk<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

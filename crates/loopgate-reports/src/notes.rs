@@ -4,49 +4,44 @@ use std::fmt::{self, Display};
 
 use loopgate_core::evidence::ReportQuality;
 
-/// Makes the table of flaws: the subject of the sentence for one and for several.
-macro_rules! flaws {
-    ($($flaw:ident $one:literal $several:literal;)*) => {
-        /// Something a report lacks, or that had to be mended, without making it useless.
-        #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-        pub(super) enum Flaw {
-            $($flaw,)*
-        }
+/// Something a report lacks, or that had to be mended, without making it useless: the subject of its sentence for one and
+/// for several.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct Flaw(&'static str, &'static str);
 
-        impl Flaw {
-            const fn words(self) -> (&'static str, &'static str) {
-                match self {
-                    $(Self::$flaw => ($one, $several),)*
-                }
-            }
-        }
-    };
+impl Flaw {
+    pub const NAMELESS_TEST: Self = Self("test has no name", "tests have no name");
+    pub const NO_CLASS_OR_FILE: Self = Self("test has neither class nor file", "tests have neither class nor file");
+    pub const NO_TIME: Self = Self("test has no time", "tests have no time");
+    pub const BAD_NUMBER: Self =
+        Self("number is not usable and was clamped", "numbers are not usable and were clamped");
+    pub const WRONG_TOTAL: Self =
+        Self("declared total differs from what is there", "declared totals differ from what is there");
+    pub const UNKNOWN_RESULT: Self = Self("result is of an unknown kind", "results are of an unknown kind");
+    pub const NO_END: Self = Self("part has no end", "parts have no end");
+    pub const REPAIRED_TEXT: Self = Self("place is not valid text", "places are not valid text");
+    pub const OVERSIZED_PART: Self =
+        Self("part is larger than 1 MiB and was cut", "parts are larger than 1 MiB and were cut");
+    pub const STRAY_MARKUP: Self = Self("stray `<` was read as text", "stray `<` were read as text");
+    pub const TOO_MANY_TESTS: Self = Self(
+        "test was past what is remembered: it is recognised as a rerun only if it failed before",
+        "tests were past what is remembered: they are recognised as reruns only if they failed before",
+    );
+    pub const TOO_MANY_LINES: Self =
+        Self("line was past what is kept and only counted", "lines were past what is kept and only counted");
+    pub const LINES_NOT_LISTED: Self =
+        Self("file has its lines summed up, not listed", "files have their lines summed up, not listed");
+    pub const BAD_LINE: Self = Self("line could not be understood", "lines could not be understood");
+    pub const SECOND_DOCUMENT: Self = Self("further document follows the first", "further documents follow the first");
+    pub const NO_LOCATION: Self = Self("entry names no file", "entries name no file");
+    pub const TOOL_FAILED: Self =
+        Self("run of the tool failed, by its own word", "runs of the tool failed, by its own word");
+    pub const UNFINISHED_TEST: Self =
+        Self("test has no end and counts as failed", "tests have no end and count as failed");
 }
 
-flaws! {
-    NamelessTest "test has no name" "tests have no name";
-    NoClassOrFile "test has neither class nor file" "tests have neither class nor file";
-    NoTime "test has no time" "tests have no time";
-    BadNumber "number is not usable and was clamped" "numbers are not usable and were clamped";
-    WrongTotal "declared total differs from what is there" "declared totals differ from what is there";
-    UnknownResult "result is of an unknown kind" "results are of an unknown kind";
-    NoEnd "part has no end" "parts have no end";
-    RepairedText "place is not valid text" "places are not valid text";
-    OversizedPart "part is larger than 1 MiB and was cut" "parts are larger than 1 MiB and were cut";
-    StrayMarkup "stray `<` was read as text" "stray `<` were read as text";
-    TooManyTests
-        "test was past what is remembered: it is recognised as a rerun only if it failed before"
-        "tests were past what is remembered: they are recognised as reruns only if they failed before";
-    TooManyLines "line was past what is kept and only counted" "lines were past what is kept and only counted";
-    LinesNotListed "file has its lines summed up, not listed" "files have their lines summed up, not listed";
-    BadLine "line could not be understood" "lines could not be understood";
-    SecondDocument "further document follows the first" "further documents follow the first";
-    NoLocation "entry names no file" "entries name no file";
-    ToolFailed "run of the tool failed, by its own word" "runs of the tool failed, by its own word";
-    UnfinishedTest "test has no end and counts as failed" "tests have no end and count as failed";
-}
-
-struct Seen {
+/// A flaw, and how often it was found.
+struct CountedFlaw {
     flaw: Flaw,
     first: String,
     count: u64,
@@ -55,7 +50,7 @@ struct Seen {
 /// The notes of one report.
 #[derive(Default)]
 pub(super) struct Notes {
-    flaws: Vec<Seen>,
+    flaws: Vec<CountedFlaw>,
     /// Something people should know that says nothing against the report.
     pub remark: Option<&'static str>,
 }
@@ -71,21 +66,21 @@ impl Notes {
         match self.flaws.iter_mut().find(|seen| seen.flaw == flaw) {
             Some(seen) => seen.count += count,
             None if count == 0 => {}
-            None => self.flaws.push(Seen { flaw, first: super::text::name(&place().to_string()), count }),
+            None => self.flaws.push(CountedFlaw { flaw, first: super::text::name(&place().to_string()), count }),
         }
     }
 
     /// The number, or the one to use in its place, which is noted.
     pub fn usable<T>(&mut self, number: Result<T, T>, place: impl FnOnce() -> String) -> T {
         number.unwrap_or_else(|clamped| {
-            self.flaw(Flaw::BadNumber, place);
+            self.flaw(Flaw::BAD_NUMBER, place);
             clamped
         })
     }
 
     /// Whether a part has no end: more may have run than the report names.
     pub fn is_cut_off(&self) -> bool {
-        self.flaws.iter().any(|seen| seen.flaw == Flaw::NoEnd)
+        self.flaws.iter().any(|seen| seen.flaw == Flaw::NO_END)
     }
 
     /// The quality as far as flaws tell.
@@ -98,9 +93,9 @@ impl Notes {
     }
 }
 
-impl Display for Seen {
+impl Display for CountedFlaw {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let (one, several) = self.flaw.words();
+        let Flaw(one, several) = self.flaw;
         match self.count {
             1 => write!(f, "1 {one}: {}", self.first),
             count => write!(f, "{count} {several}, first {}", self.first),

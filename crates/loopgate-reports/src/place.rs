@@ -3,21 +3,16 @@
 use std::fmt;
 
 /// The open elements of an XML document. Levels are reused, so that following a document allocates nothing per element.
+#[derive(Default)]
 pub(super) struct Place {
     /// The document itself, which has several elements if documents were put one behind the other, and those open.
-    levels: Vec<Level>,
+    levels: Vec<OpenElement>,
     /// How many elements are open.
     pub depth: usize,
 }
 
-impl Default for Place {
-    fn default() -> Self {
-        Self { levels: vec![Level::default()], depth: 0 }
-    }
-}
-
 #[derive(Default)]
-struct Level {
+struct OpenElement {
     name: String,
     /// Position among the siblings of the same name, from 0.
     index: u32,
@@ -35,6 +30,7 @@ const MAX_SHOWN: usize = 80;
 impl Place {
     pub fn open(&mut self, name: &str) {
         let name = &name[..name.floor_char_boundary(MAX_SHOWN)];
+        self.levels.resize_with(self.levels.len().max(self.depth + 2), OpenElement::default);
         let children = &mut self.levels[self.depth].children;
         let index = match children.iter_mut().rfind(|(known, _)| known == name) {
             Some((_, count)) => {
@@ -49,9 +45,6 @@ impl Place {
             }
         };
         self.depth += 1;
-        if self.levels.len() == self.depth {
-            self.levels.push(Level::default());
-        }
         let level = &mut self.levels[self.depth];
         level.name.clear();
         level.name.push_str(name);

@@ -53,14 +53,14 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
     let recognised = window.fill_to(HEAD).map_err(Unreadable::from).and_then(|()| recognise(window.text(), options));
     let (format, ended) = match recognised {
         Ok(format) => {
-            let ended = formats::parse(format, &mut window, options, &mut out);
-            out.notes.flaws(Flaw::RepairedText, window.repaired, || "replaced by U+FFFD");
-            out.notes.flaws(Flaw::OversizedPart, window.cut, || "a line or a string");
+            let ended = formats::parser(format)(&mut window, options, &mut out);
+            out.notes.flaws(Flaw::REPAIRED_TEXT, window.repaired, || "replaced by U+FFFD");
+            out.notes.flaws(Flaw::OVERSIZED_PART, window.cut, || "a line or a string");
             (Some(format), ended)
         }
         // A tool's text may begin further down than is looked at to recognise it.
         Err(Unreadable::Unrecognised) if !window.text().trim_start().starts_with(['<', '{', '[']) => {
-            match formats::parse(ReportFormat::Console, &mut window, options, &mut out) {
+            match formats::parser(ReportFormat::Console)(&mut window, options, &mut out) {
                 Ok(()) if out.holds_nothing() => (None, Err(Unreadable::Unrecognised)),
                 ended => (Some(ReportFormat::Console), ended),
             }
@@ -84,14 +84,14 @@ pub fn read_file(path: &Path, options: &ReadOptions) -> Report {
 /// Reads lines and gives their number. `take` says whether it understands one; a note names the first that it does not.
 pub(super) fn each_line(
     window: &mut Window<'_>,
-    out: &mut Collector<'_>,
-    mut take: impl FnMut(&str, &mut Collector<'_>) -> bool,
+    out: &mut Collector,
+    mut take: impl FnMut(&str, &mut Collector) -> bool,
 ) -> Result<u64, Unreadable> {
     let mut number = 0;
     while let Some(line) = window.line()? {
         number += 1;
         if !take(line, out) {
-            out.notes.flaw(Flaw::BadLine, || format!("line {number}"));
+            out.notes.flaw(Flaw::BAD_LINE, || format!("line {number}"));
         }
     }
     Ok(number)

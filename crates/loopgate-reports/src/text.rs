@@ -125,13 +125,8 @@ pub(super) fn location(file: &str, line: Option<u32>) -> SourceLocation {
 }
 
 /// A finding with its texts bounded.
-pub(super) fn finding(
-    rule: &str,
-    severity: FindingSeverity,
-    message: &str,
-    location: Option<SourceLocation>,
-) -> Finding {
-    Finding { rule: name(rule), severity, message: clipped(message, MAX_MESSAGE), location }
+pub(super) fn finding(rule: &str, severity: FindingSeverity, message: &str, at: Option<SourceLocation>) -> Finding {
+    Finding { rule: name(rule), severity, message: clipped(message, MAX_MESSAGE), location: at }
 }
 
 /// Whether the text is the path of a source file and not, say, `com.acme.CartTest` or `src/cart`.

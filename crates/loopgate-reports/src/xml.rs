@@ -93,7 +93,7 @@ impl<'w, 'r> Xml<'w, 'r> {
                 Markup::Nothing => {}
                 Markup::Cdata => self.inside = Inside::Cdata,
                 Markup::StrayLess => {
-                    notes.flaw(Flaw::StrayMarkup, || self.place.to_string());
+                    notes.flaw(Flaw::STRAY_MARKUP, || self.place.to_string());
                     self.lent = 1;
                     return Ok(Token::Text(Cow::Borrowed("<")));
                 }
@@ -268,7 +268,7 @@ impl<'w, 'r> Xml<'w, 'r> {
         if self.place.depth == 0 {
             self.roots += 1;
             if self.roots > 1 {
-                notes.flaw(Flaw::SecondDocument, || "after the end of the first");
+                notes.flaw(Flaw::SECOND_DOCUMENT, || "after the end of the first");
             }
         }
         self.lent = length;
@@ -286,7 +286,7 @@ impl<'w, 'r> Xml<'w, 'r> {
             self.inside = Inside::EmptyElement;
         }
         if is_cut {
-            notes.flaw(Flaw::OversizedPart, || self.place.to_string());
+            notes.flaw(Flaw::OVERSIZED_PART, || self.place.to_string());
         }
         Ok(Token::Open(Tag { name, attributes, place: &self.place }))
     }

@@ -17,8 +17,8 @@ use std::{
 use super::command::{self, CommandLine, Ending, Interrupt};
 use loopgate_core::{
     CheckName, Sha,
-    evidence::{CheckKind, CheckResults, Failure, ProofEnd, RepeatedTest, RepetitionGap, framework_of},
-    failure::{self, CheckContext},
+    evidence::{CheckResults, Failure, ProofEnd, RepeatedTest, RepetitionGap},
+    failure,
     observed::ChangedFiles,
     policy::CommandCheck,
     source_files::language_of,
@@ -53,16 +53,15 @@ impl Rerun {
     /// package hides what it calls. `None` if no tool is known that runs it alone. `root` is the top of the tree that has
     /// the file.
     fn of(trial: &TestTrial<'_>, root: &Path, test: impl Fn(&str) -> Failure) -> Option<Self> {
-        let own = trial.checks.iter().map(|(name, check)| {
-            (check.run.clone(), check.working_directory.clone().unwrap_or_default(), *name, *check)
-        });
+        let own = trial
+            .checks
+            .iter()
+            .map(|(_, check)| (check.run.clone(), check.working_directory.clone().unwrap_or_default(), *check));
         let usual = trial.checks.first().zip(usual(root, test("").test_file.as_deref()?));
-        let usual = usual.map(|((name, check), (command, directory))| (command, directory, *name, *check));
-        own.chain(usual).find_map(|(run, directory, name, check)| {
-            let (command, framework) = (Some(run.as_str()), Some(framework_of(&run)));
-            let context = CheckContext { name, kind: CheckKind::Test, framework, command, directory: Some(&directory) };
+        let usual = usual.map(|((_, check), (command, directory))| (command, directory, *check));
+        own.chain(usual).find_map(|(run, directory, check)| {
             let test = test(&directory);
-            let line = CommandLine::new(failure::alone(&test, &context)?, trial.root, Duration::ZERO);
+            let line = CommandLine::new(failure::alone(&test, &run, &directory)?, trial.root, Duration::ZERO);
             let environment = check.environment.clone();
             Some(Self { line: CommandLine { environment, ..line }, name: test.test_name.unwrap_or_default() })
         })

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use super::comparison;
 use crate::{
     evidence::{CheckEvidence, CheckKind, Failure, tree_hash},
-    failure::{self, Blame, ExaminedFailure},
+    failure::{self, Blame},
     ids::{CheckName, Fingerprint},
     policy::{Look, Severity},
     state::{AttemptDigest, CoverageMet, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
@@ -61,7 +61,7 @@ pub fn digest(
         .filter_map(|blame| Some((blame, evidence.checks.get(&blame.check)?.evidence()?)))
         .flat_map(|(blame, check)| {
             let own = move |(index, _): &(usize, _)| blame.of_failure(*index).0 == Blame::PrCode;
-            let examined = check.failures.iter().zip(blame.examined.iter().map(ExaminedFailure::fingerprint));
+            let examined = check.failures.iter().zip(blame.examined.iter().map(|examined| examined.fingerprint));
             examined.enumerate().filter(own).map(|(_, failure)| failure)
         })
         .take(KEPT_PER_ATTEMPT)

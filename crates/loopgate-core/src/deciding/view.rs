@@ -133,13 +133,13 @@ impl Stages<'_> {
     pub(super) fn view(&self) -> View {
         let Self { inputs, next, verification, walks, counting, blocking, .. } = *self;
         let Inputs { policy, assessment, .. } = *inputs;
-        let Verification { evidence, evaluation, blames, .. } = verification;
+        let Verification { evidence, evaluation, .. } = verification;
         let has_stopped_short = !evaluation.passed()
             && matches!(next.status, RunStatus::Escalated | RunStatus::Failed | RunStatus::Aborted);
         let settled = disputes::settled_of(next, &counting.failures);
         let settled = settled.map(|dispute| FeedbackFact::Settled(Box::new(dispute.clone())));
         let objection =
-            |(Rejection { by, of, .. }, words): (_, &String)| FeedbackFact::Objection { by, of, words: words.clone() };
+            |(Rejection { by, of, .. }, words): (_, &str)| FeedbackFact::Objection { by, of, words: words.to_owned() };
         let objections = review::rejections(&assessment.gates, &verification.review).map(objection);
         let describe =
             |blocked| escalation_call::describe(inputs.look(), blocked, &blocking.causes, next, &counting.failures);
@@ -173,7 +173,7 @@ impl Stages<'_> {
             warnings: self.warnings(),
             unmatched: assessment.unmatched.clone(),
             bypassed: next.bypassed.clone(),
-            feedback: feedback::feedback(&counting.failures, blames, evaluation, settled.chain(objections).collect()),
+            feedback: feedback::feedback(&counting.failures, self.verification, settled.chain(objections).collect()),
             fixing: fix_request::turn(inputs.look(), next, self.action.retried()),
             evaluation: evaluation.clone(),
             failures: counting.failures.clone(),
@@ -231,7 +231,7 @@ impl Stages<'_> {
         warnings.extend(snapshot.problems.iter().cloned().map(Warning::NotObserved));
         warnings.extend(policy.overruled.iter().cloned().map(Warning::Overruled));
         warnings.extend(self.verification.evidence.coverage_refused.iter().map(|reason| {
-            let (what, reason) = ("coverage in the evidence".to_owned(), reason.to_string());
+            let (what, reason) = ("coverage in the evidence".to_owned(), reason.clone());
             Warning::NotObserved(ObservationProblem { what, reason })
         }));
         warnings.extend(self.inputs.assessment.tampered.iter().map(|tampered| Warning::TamperedComment {

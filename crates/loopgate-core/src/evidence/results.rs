@@ -172,6 +172,11 @@ impl Failure {
     /// The class of an AI reviewer's finding.
     pub const OF_REVIEWER: &str = "review";
 
+    /// A failure of which only the type and the message are known.
+    pub fn of(error_type: ErrorType, error_message: impl Into<String>) -> Self {
+        Self { error_type, error_message: error_message.into(), ..Self::default() }
+    }
+
     /// What the tool reports, as it may be shown ([`harmless`]): its own word for the failure (`F841`, `TypeError`), where
     /// that says something that its message does not, and the message.
     pub fn reported(&self) -> Cow<'_, str> {

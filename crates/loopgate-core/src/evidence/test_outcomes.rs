@@ -11,7 +11,7 @@ const STATE_MASK: u64 = (1 << STATE_BITS) - 1;
 
 /// The identity of a test: 61 bits of the XXH3 hash of its file, class and name, so the same test has the same identity
 /// in every attempt and on every machine. Written as 16 hexadecimal digits.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct TestId(u64);
 
 impl TestId {
@@ -34,12 +34,6 @@ impl TestId {
 impl fmt::Display for TestId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.0)
-    }
-}
-
-impl fmt::Debug for TestId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "TestId({self})")
     }
 }
 
@@ -73,16 +67,9 @@ impl TestState {
 
     /// The state of a test that was run again: any success makes it pass, and a failure beside it makes it flaky.
     pub fn rerun(self, again: Self) -> Self {
-        use TestState::{Flaky, Passed};
-        let succeeded = |state| matches!(state, Passed | Flaky);
-        match (self, again) {
-            (Passed, Passed) => Passed,
-            (first, second) if succeeded(first) || succeeded(second) => {
-                let failed = |state: Self| state.is_failure() || state == Flaky;
-                if failed(first) || failed(second) { Flaky } else { Passed }
-            }
-            (first, second) => first.max(second),
-        }
+        let (better, worse) = (self.min(again), self.max(again));
+        let succeeded = matches!(better, Self::Passed | Self::Flaky);
+        if succeeded && worse.is_failure() { Self::Flaky } else { worse }
     }
 
     fn from_bits(bits: u64) -> Option<Self> {
@@ -92,7 +79,7 @@ impl TestState {
 }
 
 /// One test of a [`TestOutcomes`], in 64 bits: the identity above, the state in the lowest three. Never zero.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct TestOutcome(u64);
 
 impl TestOutcome {
@@ -115,12 +102,6 @@ impl TestOutcome {
 
     pub fn state(self) -> TestState {
         TestState::from_bits(self.0 & STATE_MASK).expect("an entry is only made with a state in its low bits")
-    }
-}
-
-impl fmt::Debug for TestOutcome {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} {:?}", self.id(), self.state())
     }
 }
 

@@ -24,7 +24,8 @@ const MOST_TRIED: usize = 5;
 const STALE_TIMES: u32 = 3;
 
 /// What mended an error. Its texts come from outside.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct Card {
     pub id: FailureId,
     pub fingerprints: BTreeSet<Fingerprint>,
@@ -40,21 +41,15 @@ pub struct Card {
     pub fixed_at: Timestamp,
     /// Where each hunk of the fix stands: path, blob, and first and last line after the fix, from 1.
     pub citations: Vec<Value>,
-    #[serde(default)]
     pub tried_and_failed: BTreeSet<String>,
     /// Runs in which it was mended, at most 50.
     pub mended_in: BTreeSet<String>,
-    #[serde(default)]
     pub offered: u32,
-    #[serde(default)]
     pub followed: u32,
-    #[serde(default)]
     pub went_green: u32,
     /// Offers that were followed and after which the error was gone.
-    #[serde(default)]
     pub worked: u32,
     /// Times in a row that its place was not found again.
-    #[serde(default)]
     pub stale: u32,
     pub first_seen: Timestamp,
     pub last_seen: Timestamp,
@@ -91,13 +86,9 @@ impl Card {
             fixed_at: passed.timestamp,
             tried_and_failed: tried.map(|fix| format!("{} ({})", fix.description, fix.diff_summary)).collect(),
             mended_in: [passed.session_id.clone()].into(),
-            offered: 0,
-            followed: 0,
-            went_green: 0,
-            worked: 0,
-            stale: 0,
             first_seen: run.iter().find(fails)?.timestamp,
             last_seen: run.get(at)?.timestamp,
+            ..Self::default()
         })
     }
 

@@ -95,7 +95,7 @@ pub enum Rights {
 }
 
 /// The change between two attempts.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AppliedFix {
     pub description: String,
     /// `+5/-2`

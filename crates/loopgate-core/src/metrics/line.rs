@@ -156,15 +156,9 @@ impl CheckUse {
 }
 
 impl RunLine {
-    /// The line of a run as it stands. `checks` are those that its attempts recorded; `ended_at` is none while it is
-    /// open.
-    pub fn of(
-        state: &LoopState,
-        history: &[HistoryLine],
-        checks: &[CheckEvidence],
-        ended_at: Option<Timestamp>,
-    ) -> Self {
-        let timeline = Timeline::of(state, history, ended_at.unwrap_or(state.updated_at));
+    /// The line of a run as it stands. `checks` are those that its attempts recorded; `ended` is none while it is open.
+    pub fn of(state: &LoopState, history: &[HistoryLine], checks: &[CheckEvidence], ended: Option<Timestamp>) -> Self {
+        let timeline = Timeline::of(state, history, ended.unwrap_or(state.updated_at));
         let counted: Vec<&AttemptDigest> = state.attempts.iter().filter(|it| it.spent() || it.passes()).collect();
         // What was lost counts as failed.
         let number = |index: usize| u32::try_from(index + 1).unwrap_or(u32::MAX).saturating_add(state.lost_attempts);
@@ -179,6 +173,8 @@ impl RunLine {
         for exit in state.queue.departures.iter().filter_map(|departure| departure.exit) {
             *queue_exits.entry(exit).or_default() += 1;
         }
+        let mut check_uses: BTreeMap<CheckName, CheckUse> = BTreeMap::new();
+        checks.iter().for_each(|one| check_uses.entry(one.name.clone()).or_default().add(&CheckUse::of(one)));
         let is_of_an_agent = state.agent.is_some() || state.reflex.as_ref().is_some_and(ReflexState::has_fixer);
         let saved = counted.iter().filter(|it| it.passes() && timeline.was_a_flake(it)).count();
         Self {
@@ -188,7 +184,7 @@ impl RunLine {
             author: state.author.unwrap_or(if is_of_an_agent { AuthorKind::Agent } else { AuthorKind::Person }),
             agent: state.agent.as_ref().map(|agent| agent.name.clone()),
             started_at: state.created_at,
-            ended_at,
+            ended_at: ended,
             attempts: number(counted.len()) - 1,
             retries: count(retries.len()),
             first_result: first.map(|first| result(first.passes())).or(lost),
@@ -205,7 +201,7 @@ impl RunLine {
             calls: timeline.calls,
             waited: timeline.waited,
             gates: timeline.gates.into_iter().take(MOST_NAMES).collect(),
-            checks: check_uses(checks),
+            checks: check_uses.into_iter().take(MOST_NAMES).collect(),
         }
     }
 
@@ -222,25 +218,11 @@ pub fn newest(lines: impl IntoIterator<Item = RunLine>) -> Vec<RunLine> {
     let mut runs: BTreeMap<String, RunLine> = BTreeMap::new();
     for line in lines {
         let rank = |line: &RunLine| line.ended_at.unwrap_or(Timestamp::MAX_UTC);
-        match runs.get(&line.run_id) {
-            Some(known) if rank(known) > rank(&line) => {}
-            _ => {
-                runs.insert(line.run_id.clone(), line);
-            }
+        if runs.get(&line.run_id).is_none_or(|known| rank(known) <= rank(&line)) {
+            runs.insert(line.run_id.clone(), line);
         }
     }
     runs.into_values().collect()
-}
-
-fn check_uses(checks: &[CheckEvidence]) -> BTreeMap<CheckName, CheckUse> {
-    let mut uses: BTreeMap<CheckName, CheckUse> = BTreeMap::new();
-    for check in checks {
-        if uses.len() >= MOST_NAMES && !uses.contains_key(&check.name) {
-            continue;
-        }
-        uses.entry(check.name.clone()).or_default().add(&CheckUse::of(check));
-    }
-    uses
 }
 
 fn count(number: usize) -> u32 {

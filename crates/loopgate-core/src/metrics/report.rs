@@ -46,10 +46,6 @@ impl Window {
         ends.reverse();
         ends.into_iter().map(|to| Self { from: self.from.max(to - step), to }).collect()
     }
-
-    fn holds(self, at: Timestamp) -> bool {
-        self.from <= at && at < self.to
-    }
 }
 
 words! {
@@ -101,13 +97,14 @@ impl Metric {
     }
 
     /// What the runs come to; none where nothing is known.
+    #[expect(clippy::cast_precision_loss, reason = "counts of runs")]
     pub fn value<'a>(self, lines: impl IntoIterator<Item = &'a RunLine>) -> (Option<f64>, u64, u64) {
         let sum = |(counted, of): (u64, u64), line| {
             let (more, of_more) = self.of(line);
             (counted.saturating_add(more), of.saturating_add(of_more))
         };
         let (counted, of) = lines.into_iter().fold((0, 0), sum);
-        (ratio(counted, of), counted, of)
+        ((of > 0).then(|| counted as f64 / of as f64), counted, of)
     }
 }
 
@@ -188,7 +185,7 @@ impl Report {
         // An open run belongs to now, and so does one that ended later than now by another clock.
         let within = |part: Window| {
             let is_last = part.to == window.to;
-            let holds = move |ended| part.holds(ended) || is_last && ended >= part.to;
+            let holds = move |ended| part.from <= ended && (ended < part.to || is_last);
             move |line: &&RunLine| line.ended_at.map_or(is_last, holds)
         };
         let runs: Vec<&RunLine> = lines.iter().filter(within(window)).collect();
@@ -277,11 +274,6 @@ fn median(runs: &[&RunLine]) -> Option<u64> {
     let mut seconds: Vec<u64> = runs.iter().filter_map(|line| line.seconds_to_green).collect();
     seconds.sort_unstable();
     seconds.get(seconds.len().checked_sub(1)? / 2).copied()
-}
-
-#[expect(clippy::cast_precision_loss, reason = "counts of runs")]
-fn ratio(counted: u64, of: u64) -> Option<f64> {
-    (of > 0).then(|| counted as f64 / of as f64)
 }
 
 /// Fewer runs say nothing.

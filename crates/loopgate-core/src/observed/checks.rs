@@ -165,37 +165,30 @@ pub struct BaseEvidence {
     pub coverage: Option<ChangedCoverage>,
 }
 
-/// One of our check runs.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum OwnCheck {
-    Verify,
-    Gates,
+words! {
+    /// One of our check runs, by its plain name.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize)]
+    pub enum OwnCheck {
+        Verify = "loopgate / verify",
+        Gates = "loopgate / gates",
+    }
 }
 
 /// Characters of a name at most.
 const LONGEST_NAME: usize = 100;
 
 impl OwnCheck {
-    pub const ALL: [Self; 2] = [Self::Verify, Self::Gates];
-
-    const fn plain(self) -> &'static str {
-        match self {
-            Self::Verify => "loopgate / verify",
-            Self::Gates => "loopgate / gates",
-        }
-    }
-
     /// The name people see, and branch rules ask for. A name that would be too long ends in a digest of the whole.
     pub fn name(self, scope: &CheckScope) -> String {
-        let (CheckScope::Branch(base) | CheckScope::Pattern(base)) = scope else { return self.plain().to_owned() };
-        let name = format!("{} ({base})", self.plain());
+        let (CheckScope::Branch(base) | CheckScope::Pattern(base)) = scope else { return self.as_str().to_owned() };
+        let name = format!("{} ({base})", self.as_str());
         if name.chars().count() <= LONGEST_NAME {
             return name;
         }
         let digest = hex::encode(&Sha256::digest(base.as_bytes())[..8]);
-        let room = LONGEST_NAME - self.plain().len() - digest.len() - " (… )".chars().count();
+        let room = LONGEST_NAME - self.as_str().len() - digest.len() - " (… )".chars().count();
         let start = text::start(base, room);
-        format!("{} ({start}… {digest})", self.plain())
+        format!("{} ({start}… {digest})", self.as_str())
     }
 
     /// The check that a name stands for, whatever the base.
@@ -204,7 +197,7 @@ impl OwnCheck {
         let folded = |name: &str| name.split_whitespace().collect::<String>().to_lowercase();
         let name = folded(name);
         Self::ALL.into_iter().find(|check| {
-            let rest = name.strip_prefix(&folded(check.plain()));
+            let rest = name.strip_prefix(&folded(check.as_str()));
             rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('(') && rest.ends_with(')'))
         })
     }

@@ -38,16 +38,11 @@ impl Authority {
 
     /// Why something of it could not be looked up; what depends on that waits.
     pub fn unknown(&self) -> Option<&str> {
-        let people = self.people.values().filter_map(|one| match one {
-            Standing::Unknown(reason) => Some(reason),
-            Standing::Known { .. } | Standing::Gone => None,
-        });
+        let people =
+            self.people.values().filter_map(|one| if let Standing::Unknown(why) = one { Some(why) } else { None });
         let accounts = self.logins.values().filter_map(|one| one.as_ref().err());
         let names = accounts.chain(self.teams.values().filter_map(|one| one.as_ref().err()));
-        let names = names.filter_map(|one| match one {
-            Unusable::Unknown(reason) => Some(reason),
-            _ => None,
-        });
+        let names = names.filter_map(|one| if let Unusable::Unknown(why) = one { Some(why) } else { None });
         people.chain(names).next().map(String::as_str)
     }
 }

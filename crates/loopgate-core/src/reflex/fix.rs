@@ -34,20 +34,14 @@ pub enum EditVerdict {
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum EditRefusal {
+    /// They weaken what checks them.
     Weakens(Tampering),
     /// Workflows, owners, configuration, hooks and submodules are for people to change.
-    Protected {
-        path: String,
-    },
+    Protected { path: String },
     /// A command of a package manager that runs without being called, and was not there before.
-    RunsByItself {
-        path: String,
-        command: String,
-    },
+    RunsByItself { path: String, command: String },
     /// What cannot be read cannot be taken.
-    TooLarge {
-        reason: String,
-    },
+    TooLarge { reason: String },
 }
 
 /// The edits of a fixer.
@@ -114,10 +108,8 @@ impl<'a> PutBack<'a> {
         checks: &IndexMap<CheckName, CheckPolicy>,
         failures: &[FailureView],
     ) -> Self {
-        let is_refused = match verdict {
-            EditVerdict::Refuse(refusals) => refusals.iter().any(|one| !matches!(one, EditRefusal::Weakens(_))),
-            EditVerdict::Nothing | EditVerdict::Take { .. } => false,
-        };
+        let weakens_only = |refusals: &[EditRefusal]| refusals.iter().all(|one| matches!(one, EditRefusal::Weakens(_)));
+        let is_refused = matches!(verdict, EditVerdict::Refuse(refusals) if !weakens_only(refusals));
         let counts = |path: &str| belongs_to_tests(path) || tamper::decides_what_runs(path);
         let wanted = edited.known().iter().filter(|file| !is_refused && file.paths().any(counts));
         let files: BTreeSet<&str> = wanted.flat_map(ChangedFile::paths).collect();

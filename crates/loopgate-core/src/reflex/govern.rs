@@ -64,10 +64,8 @@ fn raise(policy: &mut Policy, settings: &Settings) {
 /// PREPARE: the concrete checks that the active rules look at, in the policy's order, with what they need.
 pub fn prepared_checks(policy: &Policy, rules: &[Rule], phase: Phase) -> Vec<CheckName> {
     let active: Vec<&Rule> = rules.iter().filter(|rule| rule.phase <= phase).collect();
-    let checks = active.iter().filter_map(|rule| match &rule.check {
-        RuleCheck::Check(name) => Some(name),
-        _ => None,
-    });
+    let checks =
+        active.iter().filter_map(|rule| if let RuleCheck::Check(name) = &rule.check { Some(name) } else { None });
     let named: BTreeSet<&CheckName> = checks.collect();
     let looks_at = |kind: CheckKind| {
         active.iter().any(|rule| match rule.check {

@@ -120,7 +120,10 @@ impl PastPullRequest {
         for (nth, head) in self.heads.iter().enumerate() {
             let policy = policy(head);
             let done = head.ended().unwrap_or(opened);
-            for now in [done, self.left(nth).max(done)] {
+            // When it was replaced, or the pull request ended, or was read.
+            let next = self.heads.get(nth + 1).and_then(PastHead::began);
+            let left = next.or(self.last.pull_request.closed_at).unwrap_or(self.read_at);
+            for now in [done, left.max(done)] {
                 let snapshot = self.at(head, now);
                 let before = judged.last().map(|judged| judged.decision.next.clone());
                 let before = before.unwrap_or_else(|| LoopState::begin(&snapshot, &policy, opened));
@@ -129,12 +132,6 @@ impl PastPullRequest {
             }
         }
         judged
-    }
-
-    /// When a head was replaced, or the pull request ended, or was read.
-    fn left(&self, nth: usize) -> Timestamp {
-        let next = self.heads.get(nth + 1).and_then(PastHead::began);
-        next.or(self.last.pull_request.closed_at).unwrap_or(self.read_at)
     }
 
     /// What was to be seen of a head at a time. Its files are those of the last head: history shows no others.
@@ -291,7 +288,7 @@ fn as_list<S: serde::Serializer>(unknown: &BTreeMap<Unknown, Vec<String>>, seria
 /// What the decisions over one pull request came to.
 struct Course {
     /// Gates that applied and held at the end.
-    gates: BTreeSet<GateName>,
+    gates: Vec<GateName>,
     /// Calls for a human, each with the attempt that raised it.
     calls: BTreeSet<(u32, Trigger)>,
     /// Attempts on heads of which a check is known.
@@ -341,9 +338,9 @@ impl WhatIf {
         let name = format!("#{}", past.last.pull_request.number);
         let (was, would) = (Course::of(past, own), Course::of(past, other));
         self.runs += 1;
-        count_changes(&mut self.gates, &name, was.gates.iter(), would.gates.iter());
-        let triggers = |course: &Course| course.calls.iter().map(|(_, trigger)| *trigger).collect::<Vec<_>>();
-        count_changes(&mut self.calls, &name, triggers(&was).iter(), triggers(&would).iter());
+        count_changes(&mut self.gates, &name, was.gates, would.gates);
+        let triggers = |calls: BTreeSet<(u32, Trigger)>| calls.into_iter().map(|(_, trigger)| trigger).collect();
+        count_changes(&mut self.calls, &name, triggers(was.calls), triggers(would.calls));
         add_attempts(&mut self.attempts_was, &mut self.scores_was, &was.attempts);
         add_attempts(&mut self.attempts_would, &mut self.scores_would, &would.attempts);
         for attempt in &would.attempts {
@@ -380,17 +377,12 @@ impl WhatIf {
 }
 
 /// Notes how often each thing is there more, or fewer times.
-fn count_changes<'a, T: Ord + Clone + 'a>(
-    changes: &mut BTreeMap<T, RunChanges>,
-    name: &str,
-    was: impl Iterator<Item = &'a T>,
-    would: impl Iterator<Item = &'a T>,
-) {
-    let mut counts: BTreeMap<&T, i32> = BTreeMap::new();
-    was.for_each(|one| *counts.entry(one).or_default() -= 1);
-    would.for_each(|one| *counts.entry(one).or_default() += 1);
+fn count_changes<T: Ord>(changes: &mut BTreeMap<T, RunChanges>, name: &str, was: Vec<T>, would: Vec<T>) {
+    let mut counts: BTreeMap<T, i32> = BTreeMap::new();
+    was.into_iter().for_each(|one| *counts.entry(one).or_default() -= 1);
+    would.into_iter().for_each(|one| *counts.entry(one).or_default() += 1);
     for (one, count) in counts.into_iter().filter(|(_, count)| *count != 0) {
-        let change = changes.entry(one.clone()).or_default();
+        let change = changes.entry(one).or_default();
         let side = if count > 0 { &mut change.more } else { &mut change.fewer };
         side.extend(std::iter::repeat_n(name.to_owned(), usize::try_from(count.unsigned_abs()).unwrap_or(0)));
     }

@@ -5,7 +5,6 @@ use std::{collections::HashMap, sync::LazyLock};
 use serde::Deserialize;
 
 use super::{FileKind, syntax::Syntax, test_syntax::TestSyntax};
-use crate::evidence::TestFramework;
 
 /// Marks of places that are not the repository's.
 #[derive(Deserialize)]
@@ -56,7 +55,6 @@ pub(crate) struct Runner {
     pub programs: Vec<String>,
     /// Empty if it is found only where the command shows it.
     pub start: String,
-    pub framework: Option<TestFramework>,
     pub languages: Vec<String>,
     pub usual_for: Vec<String>,
     pub traces: Vec<String>,

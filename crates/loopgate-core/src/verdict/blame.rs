@@ -38,7 +38,7 @@ pub fn blames(snapshot: &Snapshot, evidence: &HeadEvidence, flaky: &BTreeSet<Str
                 blame: blame_of(check, examined.as_ref(), &circumstances),
                 class: class_of(check, examined.as_ref()),
                 of_failures: examined.as_ref().map(|check| check.blame_failures(&circumstances)).unwrap_or_default(),
-                examined: examined.map(ExaminedCheck::into_failures).unwrap_or_default(),
+                examined: examined.map(|check| check.failures).unwrap_or_default(),
             }
         })
         .collect()
@@ -67,7 +67,7 @@ pub fn recorded(evidence: &HeadEvidence, blames: &[CheckBlame]) -> Vec<CheckEvid
             if let Some(blame) = blames.iter().find(|blame| blame.check == *name) {
                 check.retry_class = Some(blame.class);
                 for (failure, examined) in check.failures.iter_mut().zip(&blame.examined) {
-                    failure.fingerprint = Some(examined.fingerprint());
+                    failure.fingerprint = Some(examined.fingerprint);
                 }
             }
             check

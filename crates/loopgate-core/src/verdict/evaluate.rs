@@ -142,9 +142,12 @@ pub enum CheckFailure {
 /// A rule of the configuration replaces a default one with the same id.
 pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
     let of_checks = policy.verify.checks.iter().map(|(name, check)| {
-        let (severity, phase) = (check.severity(), phase_of(check.kind));
-        let own = rule(name.into(), format!("{name} passes"), severity, phase, RuleCheck::Check(name.clone()));
-        if check.is_opinion() { Rule { weight: Some(UpTo(0.0)), ..own } } else { own }
+        use CheckKind::{Build, Lint, Test, Types};
+        let (severity, description) = (check.severity(), format!("{name} passes"));
+        let weight = check.is_opinion().then_some(UpTo(0.0));
+        // Phase A holds what VERIFY asks for, phase B what VALIDATE asks for on top.
+        let phase = if matches!(check.kind, Build | Types | Test | Lint) { Phase::A } else { Phase::B };
+        Rule { id: name.into(), description, severity, weight, phase, check: RuleCheck::Check(name.clone()) }
     });
     let tests_added = match code_type {
         CodeType::BugFix => Severity::Fail,
@@ -182,17 +185,7 @@ pub const COVERAGE_RULE: &str = "coverage";
 
 /// A rule on the change as a whole that every repository has.
 fn of_change(id: &str, description: String, severity: Severity, check: RuleCheck) -> Option<Rule> {
-    Some(rule(id.parse().ok()?, description, severity, Phase::B, check))
-}
-
-fn rule(id: RuleId, description: String, severity: Severity, phase: Phase, check: RuleCheck) -> Rule {
-    Rule { id, description, severity, weight: None, phase, check }
-}
-
-/// Phase A holds what VERIFY asks for, phase B what VALIDATE asks for on top.
-const fn phase_of(kind: CheckKind) -> Phase {
-    use CheckKind::{Build, Lint, Test, Types};
-    if matches!(kind, Build | Types | Test | Lint) { Phase::A } else { Phase::B }
+    Some(Rule { id: id.parse().ok()?, description, severity, weight: None, phase: Phase::B, check })
 }
 
 /// Evaluates the head. In phase A, a pass switches to B at once, on the same head and without a new attempt; a run

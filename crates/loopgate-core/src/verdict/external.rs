@@ -49,7 +49,8 @@ pub fn standing(
                 return CheckStanding::Running { url: check.url.clone() };
             }
         };
-        let evidence = evidence_of(check, name, kind, outcome, class);
+        let bare = CheckEvidence { retry_class: class, ..CheckEvidence::bare(name.clone(), kind, outcome) };
+        let evidence = evidence_of(check, bare);
         merged = merged.into_iter().chain([evidence]).reduce(CheckEvidence::merge);
     }
     match (merged, not_started) {
@@ -106,15 +107,8 @@ fn without_start(url: Option<String>, files: &ChangedFiles) -> CheckStanding {
 }
 
 /// The evidence is the check run (or status) itself.
-fn evidence_of(
-    check: &ExternalCheck,
-    name: &CheckName,
-    kind: CheckKind,
-    outcome: Outcome,
-    retry_class: Option<RetryClass>,
-) -> CheckEvidence {
-    let mut evidence = CheckEvidence::bare(name.clone(), kind, outcome);
-    evidence.retry_class = retry_class;
+fn evidence_of(check: &ExternalCheck, mut evidence: CheckEvidence) -> CheckEvidence {
+    let (kind, outcome) = (evidence.kind, evidence.outcome);
     evidence.url.clone_from(&check.url);
     evidence.started_at = check.started_at;
     if let (Some(start), CheckProgress::Completed { at: Some(end), .. }) = (check.started_at, check.progress) {
@@ -134,23 +128,17 @@ fn evidence_of(
         let failures = failing.map(|annotation| {
             let (file, line) = (annotation.path.clone(), Some(annotation.line));
             Failure {
-                error_type: error_type_of(kind),
                 error_class: annotation.title.clone(),
-                error_message: annotation.message.clone(),
                 test_file: Some(file.clone()),
                 line_number: line,
                 source: Some(SourceLocation { file, line, function: None }),
-                ..Failure::default()
+                ..Failure::of(error_type_of(kind), &annotation.message)
             }
         });
         evidence.failures = failures.collect();
         // A check without a message gets no failure: an invented one would hide that the cause is unknown.
         if let (true, Some(summary)) = (evidence.failures.is_empty(), &check.summary) {
-            evidence.failures.push(Failure {
-                error_type: error_type_of(kind),
-                error_message: summary.clone(),
-                ..Failure::default()
-            });
+            evidence.failures.push(Failure::of(error_type_of(kind), summary));
         }
     }
     evidence
@@ -171,13 +159,13 @@ pub(super) const fn has_to_run(kind: CheckKind) -> bool {
     matches!(kind, CheckKind::Build | CheckKind::Test)
 }
 
-/// Where a followed check stands of which the job was skipped. `is_released`: a person took responsibility on this head.
+/// Where a followed check stands of which the job was skipped. Once a person took responsibility on this head, `when` is
+/// [`WhenSkipped::Pass`].
 pub(super) fn skipped_standing(
     look: Look<'_>,
     name: &CheckName,
     job: &ExternalCheck,
     when: WhenSkipped,
-    is_released: bool,
 ) -> CheckStanding {
     // A job of the same workflow run that failed or was cancelled, so that this one was not started.
     let run = workflow_run(job);
@@ -188,7 +176,6 @@ pub(super) fn skipped_standing(
         });
     let cause = match when {
         WhenSkipped::Pass => None,
-        _ if is_released => None,
         WhenSkipped::Wait => Some(SkipCause::Configured),
         WhenSkipped::Auto => failed
             .map(|failed| SkipCause::Needs { failed: failed.name.clone() })

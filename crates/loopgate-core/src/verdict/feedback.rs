@@ -4,12 +4,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{blame::CheckBlame, gather::HeadEvidence};
 use crate::{
-    evidence::{Analysis, CheckKind, Failure, framework_of},
+    evidence::{Analysis, CheckKind, Failure},
     failure::{Blame, CheckContext, ExaminedFailure, FeedbackLine},
     ids::{CheckName, Login, RuleId},
     policy::{CheckSource, Policy, Severity},
     state::{Dispute, RejectedIn},
-    verdict::{Evaluation, FailureView, RuleFailure, RuleOutcome},
+    verdict::{FailureView, RuleFailure, RuleOutcome, Verification},
 };
 
 /// Failures of one check that are looked into at most.
@@ -31,10 +31,10 @@ pub fn failures(
             let (of_failure, blame_confidence) = blame.of_failure(index);
             let told = failure.analysis.clone().map(Analysis::bounded).filter(Analysis::says_what_to_do);
             let failure = Failure {
-                fingerprint: Some(examined.fingerprint()),
+                fingerprint: Some(examined.fingerprint),
                 analysis: told,
                 // Every surface points at the place that the feedback names.
-                source: examined.place().cloned().or_else(|| failure.source.clone()),
+                source: examined.at.clone().or_else(|| failure.source.clone()),
                 ..failure.clone()
             };
             let view = FailureView {
@@ -42,7 +42,7 @@ pub fn failures(
                 blame_confidence,
                 repeats_sides: failure.analysis.is_none() && examined.repeats_sides(),
                 told: tell(&blame.check, &failure, examined, policy),
-                cause: examined.fingerprint().into(),
+                cause: examined.fingerprint.into(),
                 regressed: failure.test_name.as_ref().is_some_and(|name| regressed.contains(name)),
                 analysis: failure.analysis.clone().unwrap_or_else(|| examined.analysis(kept)),
                 memory: Vec::new(),
@@ -66,7 +66,7 @@ pub fn failures(
 fn lead(found: &mut [(FailureView, &ExaminedFailure)]) {
     let (mut errors, mut causes) = (BTreeMap::new(), BTreeMap::new());
     for (view, examined) in found {
-        let error = (view.blame, examined.fingerprint());
+        let error = (view.blame, examined.fingerprint);
         let cause = examined.common_cause().map(|cause| (view.blame, cause));
         let known = errors.get(&error).or_else(|| causes.get(cause.as_ref()?)).copied();
         view.cause = known.unwrap_or(view.cause);
@@ -95,29 +95,21 @@ const FEEDBACK_LIMIT: usize = 20;
 
 /// What to do about the head: an item per cause of its failures, then per failing rule, then what people objected to.
 /// Nothing is asked of the author about checks that fail for reasons outside the code.
-pub fn feedback(
-    failures: &[FailureView],
-    blames: &[CheckBlame],
-    evaluation: &Evaluation,
-    objections: Vec<FeedbackFact>,
-) -> Vec<FeedbackFact> {
+pub fn feedback(failures: &[FailureView], head: &Verification, objections: Vec<FeedbackFact>) -> Vec<FeedbackFact> {
     let outside = |blame: &&CheckBlame| blame.blame != Blame::PrCode;
-    let elsewhere = blames.iter().filter(outside).map(|blame| &blame.check);
+    let elsewhere = head.blames.iter().filter(outside).map(|blame| &blame.check);
     let mut seen = BTreeSet::new();
     let own = failures.iter().filter(|view| view.blame == Blame::PrCode);
     let distinct = own.filter(|view| seen.insert(view.cause)).take(FEEDBACK_LIMIT);
     let mut items: Vec<FeedbackFact> = distinct.map(|view| FeedbackFact::Failure(view.told.clone())).collect();
     let explained: BTreeSet<&str> =
         failures.iter().map(|view| &view.check).chain(elsewhere).map(CheckName::as_str).collect();
-    for rule in evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info) {
+    for rule in head.evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info) {
         if let RuleOutcome::Failed(why) = &rule.outcome
             && !explained.contains(rule.id.as_str())
         {
-            items.push(FeedbackFact::Rule {
-                id: rule.id.clone(),
-                description: rule.description.clone(),
-                why: why.clone(),
-            });
+            let (id, description) = (rule.id.clone(), rule.description.clone());
+            items.push(FeedbackFact::Rule { id, description, why: why.clone() });
         }
     }
     items.extend(objections);
@@ -125,16 +117,11 @@ pub fn feedback(
 }
 
 fn tell(name: &CheckName, failure: &Failure, examined: &ExaminedFailure, policy: &Policy) -> FeedbackLine {
-    let check = policy.verify.checks.get(name);
-    let command = match check.map(|check| &check.source) {
-        Some(CheckSource::Command(command)) => Some(command),
-        _ => None,
+    let (command, directory) = match policy.verify.checks.get(name).map(|check| &check.source) {
+        Some(CheckSource::Command(own)) => (own.run.as_str(), own.working_directory.as_deref().unwrap_or_default()),
+        _ => ("", ""),
     };
-    let directory = command.and_then(|command| command.working_directory.as_deref());
-    let command = command.map(|command| command.run.as_str());
-    let framework = command.map(framework_of);
-    let context = check.map(|check| CheckContext { name, kind: check.kind, framework, command, directory });
-    let mut line = FeedbackLine::of(failure, examined, context.as_ref());
+    let mut line = FeedbackLine::of(failure, examined, Some(&CheckContext { name, command, directory }));
     if let Some(analysis) = &failure.analysis {
         (line.problem, line.action) = (analysis.root_cause.clone(), sentence(&analysis.fix_strategy));
     }

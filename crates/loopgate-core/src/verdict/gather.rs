@@ -6,18 +6,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use indexmap::IndexMap;
 
 use super::{
-    coverage::{self, ImpossibleCoverage, MissingTests},
+    coverage::{self, TestsStanding},
     external, legs, reviewers,
 };
 use crate::{
     evidence::{
-        ChangedCoverage, CheckEvidence, CheckKind, Contradiction, Evidence, Finding, FindingSeverity, Outcome,
-        RepeatedTest, TestId, TestState, WorkflowOrigin, check_consistent,
+        ChangedCoverage, CheckEvidence, CheckKind, Evidence, Finding, FindingSeverity, Outcome, RepeatedTest, TestId,
+        TestState, WorkflowOrigin, check_consistent,
     },
     failure::Blame,
     ids::{CheckName, Sha, Timestamp},
     observed::{BaseEvidence, ReceivedEvidence, Snapshot},
-    policy::{CheckPolicy, CheckSource, Look, RequiredTest},
+    policy::{CheckPolicy, CheckSource, Look, RequiredTest, WhenSkipped},
     state::{AttemptDigest, Skip},
     verdict::CheckStanding,
 };
@@ -32,11 +32,11 @@ pub struct HeadEvidence {
     /// Of all jobs together, checked against the diff.
     pub coverage: Option<ChangedCoverage>,
     /// Why coverage that was claimed is not believed.
-    pub coverage_refused: Option<ImpossibleCoverage>,
+    pub coverage_refused: Option<String>,
     /// Coverage of all lines on the base, in percent.
     pub coverage_on_base: Option<f64>,
     /// The sorts of tests of which something is known.
-    pub required_tests: BTreeMap<RequiredTest, Result<(), MissingTests>>,
+    pub required_tests: BTreeMap<RequiredTest, TestsStanding>,
     /// Whether a test passes here that fails on the base: it tests the change without having come with it.
     pub mends_a_test: bool,
 }
@@ -102,10 +102,7 @@ impl CheckView {
     }
 
     pub fn evidence(&self) -> Option<&CheckEvidence> {
-        match &self.standing {
-            CheckStanding::Done(evidence) => Some(evidence),
-            _ => None,
-        }
+        if let CheckStanding::Done(evidence) = &self.standing { Some(evidence) } else { None }
     }
 }
 
@@ -185,13 +182,13 @@ pub fn gather(
             }
             CheckSource::External(source) => {
                 let found = external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files);
-                let is_released = released.contains(name);
+                let when = if released.contains(name) { WhenSkipped::Pass } else { source.when_skipped };
                 let mut jobs = snapshot.checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref()));
                 match (&found, jobs.find(|job| external::is_skipped(job))) {
                     (CheckStanding::Done(done), Some(job))
                         if external::has_to_run(check.kind) && !done.outcome.is_failure() =>
                     {
-                        let of_job = external::skipped_standing(look, name, job, source.when_skipped, is_released);
+                        let of_job = external::skipped_standing(look, name, job, when);
                         // Where others of its jobs passed, only a job that was not started is missed.
                         let is_missed = matches!(of_job, CheckStanding::AwaitsRelease { .. });
                         if done.outcome == Outcome::Skipped || is_missed { of_job } else { found }
@@ -228,19 +225,16 @@ pub fn gather(
     let checks: IndexMap<CheckName, CheckView> = policy.verify.checks.iter().map(gathered).collect();
     let base = snapshot.base_evidence.as_ref();
     let mends_a_test = base.is_some_and(|base| mends(&checks, base));
-    let measured = measured(snapshot);
+    // What the jobs measured, as far as it can be true of this diff.
+    let claims = snapshot.evidence_of_head().filter_map(|evidence| evidence.coverage.as_ref());
+    let believed: Result<Vec<_>, _> = claims.map(|claim| coverage::believe(claim, &snapshot.files)).collect();
+    let ended = checks.values().filter_map(CheckView::evidence);
     HeadEvidence {
-        required_tests: coverage::standings(
-            &policy.coverage,
-            &snapshot.files,
-            checks.values().filter_map(CheckView::evidence),
-            base,
-            snapshot.evidence_of_head().find_map(|evidence| evidence.regression_proof.as_ref()),
-        ),
+        required_tests: coverage::standings(&policy.coverage, snapshot, ended),
         mends_a_test,
         checks,
-        coverage: measured.as_ref().ok().cloned().flatten(),
-        coverage_refused: measured.err(),
+        coverage: believed.as_ref().ok().and_then(|legs| coverage::combine(legs)),
+        coverage_refused: believed.err(),
         coverage_on_base: base.and_then(|base| base.coverage.as_ref()).and_then(ChangedCoverage::percent),
     }
 }
@@ -273,13 +267,6 @@ impl HeadEvidence {
     }
 }
 
-/// What the jobs measured, as far as it can be true of this diff.
-fn measured(snapshot: &Snapshot) -> Result<Option<ChangedCoverage>, ImpossibleCoverage> {
-    let claims = snapshot.evidence_of_head().filter_map(|evidence| evidence.coverage.as_ref());
-    let believed: Result<Vec<_>, _> = claims.map(|claim| coverage::believe(claim, &snapshot.files)).collect();
-    Ok(coverage::combine(&believed?))
-}
-
 /// What the base's own evidence says, all its documents together. They come from runs on a commit that is in the base
 /// branch; figures that cannot be are left out all the same.
 pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
@@ -287,11 +274,8 @@ pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
     let coverage: Vec<_> = claims.filter(|claim| coverage::validate(claim).is_ok()).collect();
     let mut checks: BTreeMap<CheckName, CheckEvidence> = BTreeMap::new();
     for check in documents.into_iter().flat_map(|document| document.checks) {
-        let merged = match checks.remove(&check.name) {
-            Some(before) => before.merge(check),
-            None => check,
-        };
-        checks.insert(merged.name.clone(), merged);
+        let before = checks.remove(&check.name);
+        checks.insert(check.name.clone(), before.into_iter().fold(check, |check, before| before.merge(check)));
     }
     BaseEvidence { sha, checks, coverage: coverage::combine(&coverage) }
 }
@@ -315,9 +299,9 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
     };
     let contradiction = of_check().find_map(|check| check_consistent(check, kind).err());
     let is_without = !may_be_empty && of_check().any(is_empty);
-    if let Some(reason) = contradiction.or_else(|| is_without.then(|| Contradiction::PassedWithoutTests(name.clone())))
-    {
-        return CheckStanding::Refused { reason: reason.to_string() };
+    let without = || is_without.then(|| format!("it says that {name} passed without a test"));
+    if let Some(reason) = contradiction.or_else(without) {
+        return CheckStanding::Refused { reason };
     }
     let (runs, received) = (&snapshot.workflow_runs, &snapshot.evidence);
     let running = runs.iter().find(|run| run.progress.conclusion().is_none());
@@ -339,18 +323,17 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
         };
     }
     let (speaking, lost) = legs::spoken(runs, received, &documents, name);
-    let refusal = |received: &ReceivedEvidence| match received {
-        ReceivedEvidence::Refused { reason, .. } => Some(CheckStanding::Refused { reason: reason.clone() }),
-        ReceivedEvidence::Accepted(_) => None,
+    let refusal = |received: &ReceivedEvidence| {
+        if let ReceivedEvidence::Refused { reason, .. } = received { Some(reason.clone()) } else { None }
     };
+    let refusal = || received.iter().find_map(refusal).map(|reason| CheckStanding::Refused { reason });
     let not_started = || external::without_evidence(runs, &snapshot.files);
-    let refused_or_not_started = || received.iter().find_map(refusal).or_else(not_started);
     let refused = legs::refused_since(received, &documents, name, !lost.is_empty());
     match (merged(&speaking), lost) {
         // A failure is final although other jobs brought no evidence.
         (Some(merged), _) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
         (Some(merged), legs) if legs.is_empty() => refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),
-        (None, legs) if legs.is_empty() => refused_or_not_started().unwrap_or(CheckStanding::Missing),
+        (None, legs) if legs.is_empty() => refusal().or_else(not_started).unwrap_or(CheckStanding::Missing),
         (_, legs) => refused.unwrap_or(CheckStanding::Lost { legs }),
     }
 }

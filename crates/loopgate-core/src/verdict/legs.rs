@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::CheckStanding;
 use crate::{
     evidence::{CheckEvidence, Evidence, EvidenceExtent, Outcome, WorkflowOrigin},
-    ids::{CheckName, CheckRunId, Timestamp, WorkflowRunId},
+    ids::{CheckName, CheckRunId, WorkflowRunId},
     observed::{CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
 };
 
@@ -66,9 +66,13 @@ pub fn spoken<'a>(
     for &document in documents.iter().filter(|document| of(document, check).is_some()) {
         jobs.extend(document.workflow.as_ref().map(|origin| (origin.path.as_str(), origin.job.as_str())));
         let losses = legs.loss_of(document);
+        // One that was interrupted does not know how all checks ended.
+        let outcome = of(document, check).map(|found| found.outcome);
+        let ends_early = document.extent == EvidenceExtent::Interrupted
+            && matches!(outcome, Some(Outcome::Cancelled | Outcome::Skipped));
         if !losses.is_empty() {
             lost.extend(losses);
-        } else if !has_ended(document, check) || legs.is_cut_off(document, documents, check) {
+        } else if ends_early || legs.is_cut_off(document, documents, check) {
             lost.extend(legs.interrupted(document));
         } else {
             speaking.push(document);
@@ -126,12 +130,6 @@ pub fn refused_since(
     })
 }
 
-/// Whether a document that holds a check knows how it ended: one that was interrupted does not know all.
-fn has_ended(document: &Evidence, check: &CheckName) -> bool {
-    let outcome = of(document, check).map(|found| found.outcome);
-    document.extent == EvidenceExtent::Whole || !matches!(outcome, Some(Outcome::Cancelled | Outcome::Skipped))
-}
-
 fn of<'a>(document: &'a Evidence, check: &CheckName) -> Option<&'a CheckEvidence> {
     document.checks.iter().find(|found| &found.name == check)
 }
@@ -157,7 +155,10 @@ impl<'a> Legs<'a> {
     fn loss_of(&self, document: &Evidence) -> Vec<LostLeg> {
         let Some(origin) = &document.workflow else { return Vec::new() };
         if let Some(name) = origin.leg.and_then(|leg| leg.check_run_id).and_then(|id| self.name(&origin.path, id)) {
-            let newest = self.executions(&origin.path).filter(|(_, job)| job.name == name).max_by_key(age);
+            let newest = self
+                .executions(&origin.path)
+                .filter(|(_, job)| job.name == name)
+                .max_by_key(|(run, job)| (run.id, job.started_at, job.attempt, job.check_run));
             let is_lost = |(run, job): &(&WorkflowRun, &WorkflowJob)| {
                 !self.is_heard(run, job) && (!job.progress.succeeded() || self.has_refusal(run))
             };
@@ -268,10 +269,8 @@ impl<'a> Legs<'a> {
 
     /// Whether evidence was refused, or not read, that a leg of this run may have brought.
     fn has_refusal(&self, run: &WorkflowRun) -> bool {
-        self.received.iter().any(|received| match received {
-            ReceivedEvidence::Refused { run: of, .. } => of.is_none_or(|of| of == run.id),
-            ReceivedEvidence::Accepted(_) => false,
-        })
+        let may_be_of = |of: Option<WorkflowRunId>| of.is_none_or(|of| of == run.id);
+        self.received.iter().any(|one| matches!(one, ReceivedEvidence::Refused { run: of, .. } if may_be_of(*of)))
     }
 
     /// What was executed of a workflow; a job that was skipped was not.
@@ -297,14 +296,10 @@ impl<'a> Legs<'a> {
     /// The newest execution of each job of a run, if it brought no evidence.
     fn unheard(&self, run: &'a WorkflowRun) -> impl Iterator<Item = &'a WorkflowJob> {
         let mut jobs: Vec<&WorkflowJob> = run.jobs.iter().collect();
-        jobs.sort_by_key(|job| age(&(run, *job)));
+        jobs.sort_by_key(|job| (job.started_at, job.attempt, job.check_run));
         let newest: BTreeMap<&str, &WorkflowJob> = jobs.into_iter().map(|job| (job.name.as_str(), job)).collect();
         newest.into_values().filter(move |job| !self.is_heard(run, job))
     }
-}
-
-fn age((run, job): &(&WorkflowRun, &WorkflowJob)) -> (WorkflowRunId, Option<Timestamp>, u32, CheckRunId) {
-    (run.id, job.started_at, job.attempt, job.check_run)
 }
 
 /// `test` of `test (ubuntu-latest, 3.12)`, as GitHub names the legs of a matrix.

@@ -51,50 +51,29 @@ pub struct Verification {
 pub enum CheckStanding {
     /// Nothing is known of it yet.
     Missing,
-    Running {
-        url: Option<String>,
-    },
+    /// It has begun and not ended.
+    Running { url: Option<String> },
     /// Its workflow starts once somebody with write has pressed *Approve and run*.
-    AwaitsApproval {
-        url: Option<String>,
-    },
+    AwaitsApproval { url: Option<String> },
+    /// It has ended, with this evidence.
     Done(#[serde(skip)] Box<CheckEvidence>),
     /// No evidence came within the time allowed.
     TimedOutWaiting,
     /// Its job was skipped, although it should have run: it waits until it runs, or a person releases it.
-    AwaitsRelease {
-        job: String,
-        cause: SkipCause,
-        url: Option<String>,
-    },
+    AwaitsRelease { job: String, cause: SkipCause, url: Option<String> },
     /// Its job was skipped by its own condition: nothing is expected of it, and nothing passed.
-    NotApplicable {
-        job: String,
-        url: Option<String>,
-    },
+    NotApplicable { job: String, url: Option<String> },
     /// An AI reviewer that wrote nothing on the head within its time-out: nothing is expected of it, and nothing passed.
-    Absent {
-        minutes: u64,
-    },
+    Absent { minutes: u64 },
     /// Skipped by a person, with a reason.
-    Skipped {
-        by: Login,
-        reason: String,
-    },
+    Skipped { by: Login, reason: String },
     /// An artifact was there and refused.
-    Refused {
-        reason: String,
-    },
+    Refused { reason: String },
     /// Jobs that execute it ended without evidence.
-    Lost {
-        legs: Vec<LostLeg>,
-    },
-    /// GitHub could not start the workflow: no code was run.
-    NotStarted {
-        url: Option<String>,
-        /// Workflow files that the change edits: an invalid one cannot start.
-        edited_workflows: Vec<String>,
-    },
+    Lost { legs: Vec<LostLeg> },
+    /// GitHub could not start the workflow: no code was run. An invalid workflow file cannot start, so those that the
+    /// change edits are named.
+    NotStarted { url: Option<String>, edited_workflows: Vec<String> },
 }
 
 /// Why a skipped job is waited for.

@@ -19,48 +19,25 @@ use crate::{
 pub enum LeftQueue {
     /// These failures show only in groups with it, and `without` is a group that lacks it and them; none where it was
     /// tested alone.
-    Culprit {
-        failing: Vec<String>,
-        group: Sha,
-        without: Option<Sha>,
-    },
+    Culprit { failing: Vec<String>, group: Sha, without: Option<Sha> },
     /// Groups without it fail in the same way: `culprits` are in all of those.
-    Bystander {
-        failing: Vec<String>,
-        group: Sha,
-        culprits: Vec<PrNumber>,
-    },
+    Bystander { failing: Vec<String>, group: Sha, culprits: Vec<PrNumber> },
     /// The base fails in this way, or groups that share no pull request do.
-    BaseBroken {
-        failing: Vec<String>,
-        group: Option<Sha>,
-    },
+    BaseBroken { failing: Vec<String>, group: Option<Sha> },
     /// What failed also passed on the same content.
-    Flake {
-        failing: Vec<String>,
-        passed_on: Sha,
-    },
+    Flake { failing: Vec<String>, passed_on: Sha },
     /// It failed together with these, and no result distinguishes them.
-    Together {
-        failing: Vec<String>,
-        with: Vec<PrNumber>,
-    },
+    Together { failing: Vec<String>, with: Vec<PrNumber> },
     /// No check failed, and these have no result.
-    Unfinished {
-        cancelled: Vec<String>,
-        not_started: Vec<String>,
-        running: Vec<String>,
-        outside: Vec<String>,
-    },
+    Unfinished { cancelled: Vec<String>, not_started: Vec<String>, running: Vec<String>, outside: Vec<String> },
     /// The time of the queue was up before Loopgate saw a result.
     NotTested,
-    Person {
-        by: Option<Login>,
-    },
+    /// A person took it out, or cleared the queue.
+    Person { by: Option<Login> },
+    /// It conflicts with its base, or with those in front of it.
     Conflict,
-    Other {
-        reason: String,
-    },
+    /// GitHub's own word for it.
+    Other { reason: String },
 }
 
 impl LeftQueue {

@@ -60,17 +60,15 @@ pub fn standing(snapshot: &Snapshot, policy: &LoopPolicy) -> ReviewStanding {
 pub fn rejections<'a>(
     gates: &'a [GateReport],
     review: &'a ReviewStanding,
-) -> impl Iterator<Item = (Rejection, &'a String)> {
+) -> impl Iterator<Item = (Rejection, &'a str)> {
     let of_gates = gates.iter().filter(|gate| gate.is_closed()).filter_map(|gate| {
         let Objection { by, by_id, at, words, .. } = gate.rejection()?;
         let of = RejectedIn::Gate(gate.name.clone());
-        Some((Rejection { by: by.clone(), by_id: *by_id, of, at: *at }, words))
+        Some((Rejection { by: by.clone(), by_id: *by_id, of, at: *at }, words.as_str()))
     });
-    let of_review = match review {
-        ReviewStanding::Rejected { rejection, words } => Some((rejection.clone(), words)),
-        _ => None,
-    };
-    of_gates.chain(of_review)
+    let in_review =
+        if let ReviewStanding::Rejected { rejection, words } = review { Some((rejection, words)) } else { None };
+    of_gates.chain(in_review.map(|(rejection, words)| (rejection.clone(), words.as_str())))
 }
 
 /// Those of the rejections that did not cost an earlier attempt with the same words.

@@ -43,7 +43,7 @@ pub fn standing(snapshot: &Snapshot, name: &CheckName, source: &ReviewerSource, 
         _ => thread.is_outdated && has_spoken,
     };
     let own = snapshot.review_threads.items.iter().filter_map(|thread| Some((thread, finding(thread, source)?)));
-    let own: Vec<(&ReviewThread, Finding)> = own.collect();
+    let own: Vec<(&ReviewThread, ReviewFinding)> = own.collect();
     let open: Vec<_> = own.iter().filter(|(thread, _)| !is_closed(thread)).collect();
     match (open.first(), snapshot.review_threads.completeness) {
         (Some((first, _)), _) => {
@@ -66,17 +66,17 @@ pub fn standing(snapshot: &Snapshot, name: &CheckName, source: &ReviewerSource, 
 }
 
 /// What a thread finds, if it is the reviewer's and counts.
-fn finding(thread: &ReviewThread, source: &ReviewerSource) -> Option<Finding> {
+fn finding(thread: &ReviewThread, source: &ReviewerSource) -> Option<ReviewFinding> {
     if thread.app != source.app || is_placeholder(&source.app, &thread.finding) {
         return None;
     }
-    let finding = Finding::of(&thread.finding);
+    let finding = ReviewFinding::of(&thread.finding);
     finding.severity.is_none_or(|severity| severity >= source.at_least).then_some(finding)
 }
 
 /// The finding as a failure: its place and its words make it the same in the next round. What is found again in a new thread
 /// was answered in the thread before.
-fn of((thread, finding): &(&ReviewThread, Finding), own: &[(&ReviewThread, Finding)]) -> Failure {
+fn of((thread, finding): &(&ReviewThread, ReviewFinding), own: &[(&ReviewThread, ReviewFinding)]) -> Failure {
     let same = own.iter().filter(|(other, found)| other.path == thread.path && found.message == finding.message);
     let earlier = same.filter_map(|(other, _)| other.answer.as_ref()).next_back();
     Failure {
@@ -150,7 +150,7 @@ const MOST_LABELS: usize = 12;
 const WORDS_OF_A_LABEL: usize = 3;
 
 #[derive(Deserialize)]
-struct Table {
+struct ReviewerTable {
     severity: BTreeMap<FindingSeverity, Vec<String>>,
     message: Vec<Message>,
 }
@@ -164,7 +164,7 @@ struct Message {
     example: String,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| data!("reviewers.toml"));
+static TABLE: LazyLock<ReviewerTable> = LazyLock::new(|| data!("reviewers.toml"));
 
 /// A severity's word that stands alone: behind it comes a mark, or the end of the line.
 static SEVERITY: LazyLock<Regex> = LazyLock::new(|| {
@@ -191,14 +191,14 @@ fn words(text: &str) -> String {
 
 /// What a reviewer finds.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Finding {
+struct ReviewFinding {
     /// As its labels say; the worst of several. None where they do not.
     severity: Option<FindingSeverity>,
     /// Its title, else its first paragraph, on one line.
     message: String,
 }
 
-impl Finding {
+impl ReviewFinding {
     fn of(text: &str) -> Self {
         let seen = unseen().replace_all(text, "");
         let seen = if seen.trim().is_empty() { Cow::Borrowed(text) } else { seen };
@@ -291,7 +291,7 @@ mod tests {
             ("", None, ""),
         ];
         for (text, severity, message) in table {
-            let found = Finding::of(text);
+            let found = ReviewFinding::of(text);
             assert_eq!((found.severity, found.message.as_str()), (*severity, *message), "{text:?}");
         }
     }
@@ -301,7 +301,7 @@ mod tests {
         for text in
             ["*".repeat(9_000), "[".repeat(9_000), "<details>".repeat(900), "# ".repeat(4_000), "é".repeat(9_000)]
         {
-            assert!(Finding::of(&text).message.chars().count() <= MOST_OF_A_MESSAGE);
+            assert!(ReviewFinding::of(&text).message.chars().count() <= MOST_OF_A_MESSAGE);
         }
     }
 }

@@ -1,4 +1,5 @@
-//! The text `cargo test` prints: several test binaries and doctests one after the other, compile errors in between.
+//! What `cargo test` prints: several test binaries and doctests one after the other, compile errors in between, and lines
+//! of JSON in any mixture (`cargo test --message-format=json` prints its messages as JSON and the tests as text).
 //!
 //! Cargo's own `Running …` lines separate the binaries; where only standard output was captured these are
 //! missing and each `running N tests` begins a binary. What a test printed stands in the `failures:` block, apart from
@@ -9,7 +10,12 @@ use std::collections::HashMap;
 use indexmap::IndexMap;
 use loopgate_core::evidence::{ErrorType, TestFramework, TestState};
 
-use super::{cargo_failure, nextest::Nextest, rustc_text::CompileErrors};
+use super::{
+    cargo_failure,
+    nextest::Nextest,
+    rust_lines::{LibtestJson, message},
+    rustc_text::CompileErrors,
+};
 use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Text { own: is_line, common: is_build };
@@ -43,6 +49,7 @@ pub(super) struct CargoTest {
     binaries: HashMap<String, u32>,
     errors: CompileErrors,
     nextest: Nextest,
+    libtest: LibtestJson,
     /// `error: test failed, to rerun …` was seen; a crash is explained below it.
     in_epilogue: bool,
 }
@@ -64,7 +71,7 @@ struct Suite {
     seen: u64,
     passed: u64,
     ignored: u64,
-    part: Part,
+    part: LibtestPart,
     /// Failing tests and what they printed.
     failing: IndexMap<String, Clip>,
     /// A test whose result has not been printed yet: its own output came in between.
@@ -78,7 +85,7 @@ struct Suite {
 }
 
 #[derive(Default)]
-enum Part {
+enum LibtestPart {
     #[default]
     Tests,
     /// In the `failures:` (or `successes:`) block, inside the output of the test at this index.
@@ -89,13 +96,28 @@ enum Part {
 }
 
 impl CargoTest {
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+    /// Takes a line as it is printed, which may be JSON; false if it cannot be read.
+    pub fn line(&mut self, line: &str, out: &mut Collector) -> bool {
+        // The tools write their keys in a fixed order, and a test may print anything.
+        let start = line.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
+        let is = |key: &str| start.starts_with(key);
+        if is("\"type\"") {
+            return serde_json::from_str(line).map(|event| self.libtest.event(&event, out)).is_ok();
+        }
+        if is("\"reason\"") || is("\"$message_type\"") || is("\"message\"") && line.contains("\"spans\"") {
+            return serde_json::from_str(line).map(|value| message(&value, out)).is_ok();
+        }
+        self.text(&text::clean(line), out);
+        true
+    }
+
+    fn text(&mut self, line: &str, out: &mut Collector) {
         if self.nextest.line(line, out) {
             return;
         }
         if let Some(binary) = announced_binary(line) {
             // Cargo writes to the other stream, and may overtake the last lines of a binary.
-            if matches!(self.suite, Some(Suite { part: Part::Ended, .. })) {
+            if matches!(self.suite, Some(Suite { part: LibtestPart::Ended, .. })) {
                 self.end_suite(out);
             }
             self.errors.end(out);
@@ -105,7 +127,7 @@ impl CargoTest {
             return;
         }
         // A test of this binary may print such a line too.
-        let may_be_over = |suite: &Suite| matches!(suite.part, Part::Ended) || suite.pending.is_none();
+        let may_be_over = |suite: &Suite| matches!(suite.part, LibtestPart::Ended) || suite.pending.is_none();
         if let Some(announced) = announced_tests(line).filter(|_| self.suite.as_ref().is_none_or(may_be_over)) {
             self.end_suite(out);
             out.expect_tests();
@@ -124,21 +146,22 @@ impl CargoTest {
             return;
         }
         match &mut self.suite {
-            Some(suite) if !matches!(suite.part, Part::Ended) => suite.line(line, out),
+            Some(suite) if !matches!(suite.part, LibtestPart::Ended) => suite.line(line, out),
             _ => self.errors.line(line, out),
         }
     }
 
     /// Whether no test binary runs, and no error goes on.
     pub fn is_idle(&self) -> bool {
-        let runs = self.suite.as_ref().is_some_and(|suite| !matches!(suite.part, Part::Ended));
-        !runs && self.errors.is_idle() && self.nextest.is_idle()
+        let runs = self.suite.as_ref().is_some_and(|suite| !matches!(suite.part, LibtestPart::Ended));
+        !runs && self.errors.open.is_none() && self.nextest.is_idle()
     }
 
-    pub fn end(&mut self, out: &mut Collector<'_>) {
+    pub fn end(mut self, out: &mut Collector) {
         self.nextest.end(out);
         self.end_suite(out);
         self.errors.end(out);
+        self.libtest.end(out);
     }
 
     /// Two packages may have a test binary of one name, and their tests must not be taken for each other's reruns.
@@ -169,7 +192,7 @@ impl CargoTest {
         true
     }
 
-    fn end_suite(&mut self, out: &mut Collector<'_>) {
+    fn end_suite(&mut self, out: &mut Collector) {
         self.in_epilogue = false;
         if let Some(suite) = self.suite.take() {
             suite.end(out);
@@ -206,31 +229,31 @@ fn announced_tests(line: &str) -> Option<u64> {
 }
 
 impl Suite {
-    fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+    fn line(&mut self, line: &str, out: &mut Collector) {
         match (&self.part, line) {
             (_, line) if line.starts_with("test result: ") => self.result_line(line, out),
-            (Part::Tests, "failures:" | "successes:") => self.part = Part::Output(None),
-            (Part::Output(_), "failures:" | "successes:") => self.part = Part::Names(line == "failures:"),
-            (Part::Names(_), "failures:" | "successes:") => self.part = Part::Output(None),
-            (Part::Output(current), line) => {
+            (LibtestPart::Tests, "failures:" | "successes:") => self.part = LibtestPart::Output(None),
+            (LibtestPart::Output(_), "failures:" | "successes:") => self.part = LibtestPart::Names(line == "failures:"),
+            (LibtestPart::Names(_), "failures:" | "successes:") => self.part = LibtestPart::Output(None),
+            (LibtestPart::Output(current), line) => {
                 if let Some(name) = output_header(line) {
-                    self.part = Part::Output(self.failing.get_index_of(name));
+                    self.part = LibtestPart::Output(self.failing.get_index_of(name));
                 } else if let Some((_, output)) = current.and_then(|at| self.failing.get_index_mut(at)) {
                     output.push_line(line);
                 }
             }
-            (Part::Names(failing), line) => {
+            (LibtestPart::Names(failing), line) => {
                 // Known already, unless its own output tore the line that said so.
                 let name = line.strip_prefix("    ").filter(|name| !name.starts_with(' ') && !name.is_empty());
                 if let Some(name) = name.filter(|_| *failing) {
                     self.fail(strip_expectation(name));
                 }
             }
-            (Part::Tests | Part::Ended, line) => self.test_line(line, out),
+            (LibtestPart::Tests | LibtestPart::Ended, line) => self.test_line(line, out),
         }
     }
 
-    fn test_line(&mut self, line: &str, out: &mut Collector<'_>) {
+    fn test_line(&mut self, line: &str, out: &mut Collector) {
         self.follow_panic(line);
         let announced = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
         let announced = announced.filter(|_| self.pending.is_none());
@@ -274,7 +297,7 @@ impl Suite {
         }
     }
 
-    fn record(&mut self, name: &str, (state, seconds): (TestState, f64), printed: Clip, out: &mut Collector<'_>) {
+    fn record(&mut self, name: &str, (state, seconds): (TestState, f64), printed: Clip, out: &mut Collector) {
         self.seen += 1;
         self.passed += u64::from(state == TestState::Passed);
         self.ignored += u64::from(state == TestState::Skipped);
@@ -291,7 +314,7 @@ impl Suite {
         }
     }
 
-    fn result_line(&mut self, line: &str, out: &mut Collector<'_>) {
+    fn result_line(&mut self, line: &str, out: &mut Collector) {
         let seconds = line.split_once("finished in ").and_then(|(_, time)| numbers::seconds(time.trim()).ok());
         out.seconds += seconds.unwrap_or(0.0);
         let [passed, failed, ignored, measured] =
@@ -305,28 +328,28 @@ impl Suite {
         let counted = there + unnamed + unnamed_ignored;
         if counted != declared {
             let name = &self.binary.name;
-            out.notes.flaw(Flaw::WrongTotal, || format!("{name}: {declared}, but there are {counted}"));
+            out.notes.flaw(Flaw::WRONG_TOTAL, || format!("{name}: {declared}, but there are {counted}"));
         } else if counted > there {
             out.notes.remark = Some("quiet output does not name the tests that passed");
         }
-        self.part = Part::Ended;
+        self.part = LibtestPart::Ended;
         // What it takes to explain a crash is not needed any more.
         self.printed = Clip::default();
     }
 
-    fn end(self, out: &mut Collector<'_>) {
+    fn end(self, out: &mut Collector) {
         for (name, output) in &self.failing {
             let output = if output.held() == 0 { self.panics.get(name).unwrap_or(output) } else { output };
             let case = self.case(name, TestState::Failed, 0.0);
             out.case(case, || cargo_failure::failure(&output.text(), name, &self.binary.test_file));
         }
-        if !matches!(self.part, Part::Ended) {
+        if !matches!(self.part, LibtestPart::Ended) {
             self.end_crashed(out);
         }
     }
 
     /// The binary ended before it could sum up: an abort, a signal, an exit in the middle of a test.
-    fn end_crashed(&self, out: &mut Collector<'_>) {
+    fn end_crashed(&self, out: &mut Collector) {
         let announced = self.announced;
         let how = self.crash.as_deref().map(|how| format!(" ({how})")).unwrap_or_default();
         let noise = self.printed.text();
@@ -334,7 +357,7 @@ impl Suite {
             Some(test) => (test, format!("the test binary ended during this test{how}")),
             None => ("(the test binary)", format!("the test binary ended before its {announced} tests did{how}")),
         };
-        out.notes.flaw(Flaw::NoEnd, || format!("test binary {}: no `test result:`", self.binary.name));
+        out.notes.flaw(Flaw::NO_END, || format!("test binary {}: no `test result:`", self.binary.name));
         out.case(self.case(name, TestState::Errored, 0.0), || {
             let mut crash = cargo_failure::failure(&noise, name, &self.binary.test_file);
             if crash.error_class.is_none() {

@@ -6,7 +6,7 @@ use crate::{Collector, Flaw, Mark, Tag, Token, Unreadable, Xml, numbers, severit
 
 pub(super) const MARK: Mark = Mark::Root(|name, _| name == "checkstyle");
 
-pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Unreadable> {
     let mut file = None;
     loop {
         match xml.next(&mut out.notes)? {
@@ -22,7 +22,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
     }
 }
 
-fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector<'_>) {
+fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector) {
     let severity = match tag.attribute("severity").as_deref() {
         // Checkstyle itself lists what was switched off.
         Some("ignore") => return,
@@ -30,11 +30,11 @@ fn report(tag: &Tag<'_>, file: Option<&str>, out: &mut Collector<'_>) {
         None => Some(FindingSeverity::High),
     };
     let severity = severity.unwrap_or_else(|| {
-        out.notes.flaw(Flaw::UnknownResult, || tag.place.attribute("severity"));
+        out.notes.flaw(Flaw::UNKNOWN_RESULT, || tag.place.attribute("severity"));
         FindingSeverity::Medium
     });
     if file.is_none() {
-        out.notes.flaw(Flaw::NoLocation, || tag.place.to_string());
+        out.notes.flaw(Flaw::NO_LOCATION, || tag.place.to_string());
     }
     let line = tag.attribute("line").and_then(|line| numbers::line(&line));
     let [rule, message] = ["source", "message"].map(|key| tag.attribute(key).unwrap_or_default());

@@ -39,7 +39,7 @@ pub(super) const JACOCO: Dialect =
 /// Bytes of a source directory's name, give or take a piece of text.
 const LONGEST_SOURCE: usize = 4_096;
 
-pub(super) fn parse(dialect: &Dialect, window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(dialect: &Dialect, window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     let mut xml = Xml::new(window);
     out.coverage.expected = true;
     let (mut in_file, mut has_files) = (false, false);
@@ -53,7 +53,7 @@ pub(super) fn parse(dialect: &Dialect, window: &mut Window<'_>, out: &mut Collec
                 match path {
                     Some(path) if package.is_empty() => out.coverage.file(&path),
                     Some(path) => out.coverage.file(&format!("{package}/{path}")),
-                    None => out.notes.flaw(Flaw::NoLocation, || tag.place.to_string()),
+                    None => out.notes.flaw(Flaw::NO_LOCATION, || tag.place.to_string()),
                 }
             }
             Token::Open(tag) => match tag.name {
@@ -84,7 +84,7 @@ pub(super) fn parse(dialect: &Dialect, window: &mut Window<'_>, out: &mut Collec
     }
 }
 
-fn line(dialect: &Dialect, tag: &Tag<'_>, out: &mut Collector<'_>) {
+fn line(dialect: &Dialect, tag: &Tag<'_>, out: &mut Collector) {
     // JaCoCo leaves out what is 0.
     let counts_parts = !dialect.missed.is_empty();
     let (mut number, mut hits, mut missed) = (None, counts_parts.then_some(0), 0);
@@ -103,12 +103,12 @@ fn line(dialect: &Dialect, tag: &Tag<'_>, out: &mut Collector<'_>) {
         // A line without instructions is not executable.
         (Some(_), Some(0)) if counts_parts && missed == 0 => {}
         (Some(number), Some(hits)) => out.coverage.line(number, hits),
-        _ => out.notes.flaw(Flaw::BadLine, || tag.place.to_string()),
+        _ => out.notes.flaw(Flaw::BAD_LINE, || tag.place.to_string()),
     }
 }
 
 /// `<counter type="LINE" missed="1" covered="16"/>`
-fn counter(tag: &Tag<'_>, out: &mut Collector<'_>) {
+fn counter(tag: &Tag<'_>, out: &mut Collector) {
     let count = |name: &str| tag.attribute(name).and_then(|value| numbers::count(&value).ok()).unwrap_or(0);
     if tag.attribute("type").as_deref() == Some("LINE") {
         let covered = count("covered");

@@ -17,9 +17,9 @@ pub(super) const NUNIT: Mark =
     Mark::Root(|name, tag| name == "test-run" || (name == "test-suite" && tag.contains(" testcasecount=")));
 pub(super) const XUNIT: Mark = Mark::Root(|name, _| name == "assemblies");
 
-pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
-    let mut run = Run::default();
+    let mut run = DotnetRun::default();
     loop {
         match xml.next(&mut out.notes)? {
             Token::Open(tag) => run.begin(&tag, out),
@@ -35,7 +35,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
 }
 
 #[derive(Default)]
-struct Run {
+struct DotnetRun {
     /// The open suites, and in them the test. Data-driven tests of TRX hold one inside the other.
     open: Vec<Open>,
     /// Depth of the open element that says why a test failed.
@@ -49,7 +49,7 @@ struct Run {
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ElementKind {
     Test,
     /// Of xUnit.net: a clean-up that broke.
     Error,
@@ -59,7 +59,7 @@ enum Kind {
 
 /// A test or suite that is being read.
 struct Open {
-    kind: Kind,
+    kind: ElementKind,
     depth: usize,
     /// Of the suite, or of that around the test.
     number: u16,
@@ -80,16 +80,18 @@ struct Open {
     a_case_failed: bool,
 }
 
-impl Run {
-    fn begin(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
+impl DotnetRun {
+    fn begin(&mut self, tag: &Tag<'_>, out: &mut Collector) {
         let depth = tag.place.depth;
         let is_in_failure = self.failure.is_some_and(|failure| failure + 1 == depth);
         match tag.name {
             "UnitTestResult" | "TestResultAggregation" | "GenericTestResult" | "test-case" | "test" => {
-                self.open(tag, Kind::Test, out);
+                self.open(tag, ElementKind::Test, out);
             }
-            "error" => self.open(tag, Kind::Error, out),
-            "TestRun" | "test-run" | "test-suite" | "assembly" | "collection" => self.open(tag, Kind::Suite, out),
+            "error" => self.open(tag, ElementKind::Error, out),
+            "TestRun" | "test-run" | "test-suite" | "assembly" | "collection" => {
+                self.open(tag, ElementKind::Suite, out)
+            }
             "failure" | "reason" | "ErrorInfo" => {
                 self.failure = Some(depth);
                 if let Some(open) = self.open.last_mut() {
@@ -124,15 +126,15 @@ impl Run {
         }
     }
 
-    fn open(&mut self, tag: &Tag<'_>, kind: Kind, out: &mut Collector<'_>) {
+    fn open(&mut self, tag: &Tag<'_>, kind: ElementKind, out: &mut Collector) {
         let first = |names: [&str; 3]| names.iter().find_map(|name| tag.attribute(name)).unwrap_or_default();
         let number = match kind {
-            Kind::Suite => out.begin_suite(),
+            ElementKind::Suite => out.begin_suite(),
             _ => self.open.last().map_or(0, |outer| outer.number),
         };
         let time = ["duration", "time"].into_iter().find_map(|name| Some((name, tag.attribute(name)?)));
         let seconds = time
-            .filter(|_| kind == Kind::Test)
+            .filter(|_| kind == ElementKind::Test)
             .map(|(name, time)| out.notes.usable(clock_time(&time).ok_or(0.0), || tag.place.attribute(name)));
         self.failure = None;
         self.open.push(Open {
@@ -153,7 +155,7 @@ impl Run {
         });
     }
 
-    fn end(&mut self, place: &Place, out: &mut Collector<'_>) {
+    fn end(&mut self, place: &Place, out: &mut Collector) {
         let depth = place.depth;
         if let Some((_, clip)) = self.recording.take_if(|(recorded, _)| *recorded == depth) {
             let text = clip.text();
@@ -174,15 +176,18 @@ impl Run {
         } else if let Some(mut ended) = self.open.pop_if(|open| open.depth == depth) {
             let is_told = ended.is_told();
             // A data-driven test sums up its rows, which are counted themselves.
-            let is_test = ended.kind == Kind::Test && ended.cases == 0;
+            let is_test = ended.kind == ElementKind::Test && ended.cases == 0;
             out.suite = self.open.last().map_or(ended.number, |outer| outer.number);
-            if is_told && (is_test || ended.kind != Kind::Test) {
+            if is_told && (is_test || ended.kind != ElementKind::Test) {
                 ended.reruns += self.count(&ended, out);
             }
-            ended.compare_total(out);
+            let there = [ended.cases, ended.outermost, ended.cases.saturating_sub(ended.reruns)];
+            if let Some((declared, place)) = ended.declared.as_ref().filter(|(declared, _)| !there.contains(declared)) {
+                out.notes.flaw(Flaw::WRONG_TOTAL, || format!("{place}: {declared}, but there are {}", ended.cases));
+            }
             if let Some(outer) = self.open.last_mut() {
                 outer.cases += ended.cases + u64::from(is_test);
-                outer.outermost += if ended.kind == Kind::Test { 1 } else { ended.outermost };
+                outer.outermost += if ended.kind == ElementKind::Test { 1 } else { ended.outermost };
                 outer.reruns += ended.reruns;
                 outer.a_case_failed |= ended.a_case_failed || is_told && ended.state.is_failure();
             }
@@ -190,15 +195,15 @@ impl Run {
     }
 
     /// Counts what is over; gives how many earlier tries of it there were.
-    fn count(&mut self, ended: &Open, out: &mut Collector<'_>) -> u64 {
-        if ended.name.is_empty() && ended.kind == Kind::Test {
-            out.notes.flaw(Flaw::NamelessTest, || format!("a test {:?}", ended.class));
+    fn count(&mut self, ended: &Open, out: &mut Collector) -> u64 {
+        if ended.name.is_empty() && ended.kind == ElementKind::Test {
+            out.notes.flaw(Flaw::NAMELESS_TEST, || format!("a test {:?}", ended.class));
         }
         let error = format!("({} error)", ended.class);
         let (class, name, title) = match ended.kind {
-            Kind::Test => (&*ended.class, &*ended.name, Title::NameOnly),
-            Kind::Error => (&*ended.name, &*error, Title::WithClass),
-            Kind::Suite => (&*ended.name, "(the suite itself)", Title::WithClass),
+            ElementKind::Test => (&*ended.class, &*ended.name, Title::NameOnly),
+            ElementKind::Error => (&*ended.name, &*error, Title::WithClass),
+            ElementKind::Suite => (&*ended.name, "(the suite itself)", Title::WithClass),
         };
         let before = out.failures_mut().len();
         let case = Case { file: "", class, name, state: ended.state, seconds: ended.seconds, title };
@@ -215,27 +220,20 @@ impl Open {
     fn is_told(&self) -> bool {
         let failed = self.state.is_failure();
         match self.site.as_str() {
-            _ if self.kind != Kind::Suite => true,
+            _ if self.kind != ElementKind::Suite => true,
             "TearDown" => failed,
             "Parent" => false,
             _ => failed && !self.a_case_failed,
         }
     }
-
-    fn compare_total(&self, out: &mut Collector<'_>) {
-        let there = [self.cases, self.outermost, self.cases.saturating_sub(self.reruns)];
-        if let Some((declared, place)) = self.declared.as_ref().filter(|(declared, _)| !there.contains(declared)) {
-            out.notes.flaw(Flaw::WrongTotal, || format!("{place}: {declared}, but there are {}", self.cases));
-        }
-    }
 }
 
 /// Says what made the runner itself fail.
-fn run_info(message: &str, out: &mut Collector<'_>) {
+fn run_info(message: &str, out: &mut Collector) {
     // xUnit.net's adapter writes such a line for each failing test, the platform's runner one for all.
     let is_test = message.starts_with("[xUnit.net ") && message.ends_with("[FAIL]");
     if !is_test && !message.starts_with("Exit code indicates failure: '2'") {
-        out.notes.flaw(Flaw::ToolFailed, || text::first_line(message).to_owned());
+        out.notes.flaw(Flaw::TOOL_FAILED, || text::first_line(message).to_owned());
     }
 }
 
@@ -253,7 +251,7 @@ fn complete(failure: &mut Failure, class: &str) {
 }
 
 /// The result of a test, in the words of the three formats' schemas.
-fn state_of(tag: &Tag<'_>, kind: Kind, out: &mut Collector<'_>) -> TestState {
+fn state_of(tag: &Tag<'_>, kind: ElementKind, out: &mut Collector) -> TestState {
     let key = if tag.attribute("outcome").is_some() { "outcome" } else { "result" };
     let word = tag.attribute(key);
     match (word.as_deref().unwrap_or_default(), kind) {
@@ -262,12 +260,12 @@ fn state_of(tag: &Tag<'_>, kind: Kind, out: &mut Collector<'_>) -> TestState {
         ("Failed" | "Fail", _) => TestState::Failed,
         ("Error" | "Timeout" | "Aborted" | "NotRunnable" | "Disconnected" | "InProgress", _) => TestState::Errored,
         ("NotExecuted" | "Inconclusive" | "Pending" | "Skipped" | "Skip" | "NotRun", _) => TestState::Skipped,
-        (_, Kind::Suite) => TestState::Passed,
+        (_, ElementKind::Suite) => TestState::Passed,
         // The outcome that TRX does not write is the first of its enumeration, `Error`.
-        ("", Kind::Error) => TestState::Errored,
-        ("", Kind::Test) if !matches!(tag.name, "test-case" | "test") => TestState::Errored,
+        ("", ElementKind::Error) => TestState::Errored,
+        ("", ElementKind::Test) if !matches!(tag.name, "test-case" | "test") => TestState::Errored,
         _ => {
-            out.notes.flaw(Flaw::UnknownResult, || tag.place.attribute(key));
+            out.notes.flaw(Flaw::UNKNOWN_RESULT, || tag.place.attribute(key));
             TestState::Errored
         }
     }

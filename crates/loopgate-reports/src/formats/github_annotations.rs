@@ -10,7 +10,7 @@ use crate::{Case, Collector, MAX_MESSAGE, Mark, Unreadable, Window, numbers, sev
 
 pub(super) const MARK: Mark = Mark::AnyLine(|line| annotation(line).is_some());
 
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     // Between `::stop-commands::token` and `::token::` lines are text, whatever they look like.
     let mut stopped: Option<String> = None;
     while let Some(line) = window.line()? {
@@ -30,7 +30,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
 }
 
 /// Reports what a line annotates.
-pub(super) fn tell(finding: Finding, out: &mut Collector<'_>) {
+pub(super) fn tell(finding: Finding, out: &mut Collector) {
     if finding.severity != FindingSeverity::High {
         return out.diagnostic(finding, None, None);
     }

@@ -13,7 +13,7 @@ pub(super) const MARK: Mark =
 /// Lines in a block at most; more is a damaged profile, not a function.
 const MAX_BLOCK: u32 = 100_000;
 
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.coverage.expected = true;
     let mut current = String::new();
     each_line(window, out, |line, out| {

@@ -3,7 +3,7 @@
 //! A test that has subtests is not counted, nor is its `--- FAIL` a second failure, unless it failed while none of them
 //! did. A test without an end failed if its package did: the process ended before it.
 
-use std::{borrow::Cow, collections::HashMap, iter};
+use std::{collections::HashMap, iter};
 
 use indexmap::IndexMap;
 use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestId, TestState};
@@ -16,13 +16,14 @@ pub(super) const MARK: Mark = Mark::JsonLines(|keys| {
     keys.contains(&"Action") && ["Package", "ImportPath", "Time"].iter().any(|key| keys.contains(key))
 });
 
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
     out.framework = Some(TestFramework::GoTest);
     let mut go = GoTest::default();
     each_line(window, out, |line, out| {
         if line.trim_start().starts_with('{') {
-            return serde_json::from_str(line).map(|event| go.event(&event, out)).is_ok();
+            let event = serde_json::from_str(line).ok().filter(|event: &GoEvent| !event.action.is_empty());
+            return event.map(|event| go.event(&event, out)).is_some();
         }
         go.text.line(line, out);
         true
@@ -37,22 +38,16 @@ const MAX_RUNNING: usize = 200_000;
 /// Builds whose output is held at a time.
 const MAX_BUILDS: usize = 1_000;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "PascalCase")]
-struct Event<'a> {
-    #[serde(borrow)]
-    action: Cow<'a, str>,
-    #[serde(borrow, default)]
-    package: Cow<'a, str>,
-    #[serde(borrow, default)]
-    test: Cow<'a, str>,
-    #[serde(borrow, default)]
-    output: Cow<'a, str>,
-    #[serde(borrow, default)]
-    import_path: Cow<'a, str>,
-    #[serde(borrow, default)]
-    failed_build: Cow<'a, str>,
-    elapsed: Option<f64>,
+#[derive(Default, Deserialize)]
+#[serde(rename_all = "PascalCase", default)]
+struct GoEvent {
+    action: String,
+    package: String,
+    test: String,
+    output: String,
+    import_path: String,
+    failed_build: String,
+    elapsed: f64,
 }
 
 #[derive(Default)]
@@ -92,10 +87,10 @@ pub(super) enum PackageEnd {
 }
 
 impl GoTest {
-    fn event(&mut self, event: &Event<'_>, out: &mut Collector<'_>) {
-        match (event.action.as_ref(), event.test.is_empty()) {
+    fn event(&mut self, event: &GoEvent, out: &mut Collector) {
+        match (event.action.as_str(), event.test.is_empty()) {
             ("build-output", _) => {
-                let import_path = event.import_path.as_ref();
+                let import_path = event.import_path.as_str();
                 if self.builds.len() < MAX_BUILDS || self.builds.contains_key(import_path) {
                     self.builds.entry(import_path.to_owned()).or_default().push(&event.output);
                 }
@@ -114,7 +109,7 @@ impl GoTest {
             ("skip", false) => self.end_test(event, TestState::Skipped, out),
             ("fail", false) => self.end_test(event, TestState::Failed, out),
             (_, true) | ("build-fail" | "pause" | "cont" | "start" | "attr" | "artifacts", _) => {}
-            (action, false) => out.notes.flaw(Flaw::UnknownResult, || format!("action {action:?}")),
+            (action, false) => out.notes.flaw(Flaw::UNKNOWN_RESULT, || format!("action {action:?}")),
         }
     }
 
@@ -126,12 +121,12 @@ impl GoTest {
         self.packages.get_mut(name)
     }
 
-    fn output(&mut self, event: &Event<'_>) {
+    fn output(&mut self, event: &GoEvent) {
         if self.held > MAX_HELD || go_text::is_chatter(&event.output) || event.output.starts_with("FAIL\t") {
             return;
         }
         let Some(package) = self.package(&event.package) else { return };
-        let output = match event.test.as_ref() {
+        let output = match event.test.as_str() {
             "" => Some(&mut package.output),
             test => package.tests.get_mut(test).map(|running| &mut running.output),
         };
@@ -143,30 +138,30 @@ impl GoTest {
     }
 
     /// gotestsum can be set to write the ends of tests only (`--jsonfile-timing-events`).
-    fn end_test(&mut self, event: &Event<'_>, state: TestState, out: &mut Collector<'_>) {
-        let seconds = event.elapsed.unwrap_or(0.0);
+    fn end_test(&mut self, event: &GoEvent, state: TestState, out: &mut Collector) {
+        let seconds = event.elapsed;
         let Some(package) = self.package(&event.package) else {
             out.case(Case { seconds, ..Case::new(&event.package, &event.test, state) }, Failure::default);
             return;
         };
-        let running = package.tests.swap_remove(event.test.as_ref()).unwrap_or_default();
+        let running = package.tests.swap_remove(event.test.as_str()).unwrap_or_default();
         let running = Running { state: Some(state), ..running };
         package.record(&event.test, state);
-        package.count((&event.package, &event.test), &running, state, seconds, out);
+        package.count(&event.package, &event.test, &running, state, seconds, out);
         self.held = self.held.saturating_sub(running.output.held());
     }
 
-    fn end_package(&mut self, event: &Event<'_>, end: PackageEnd, out: &mut Collector<'_>) {
-        let mut package = self.packages.swap_remove(event.package.as_ref()).unwrap_or_default();
+    fn end_package(&mut self, event: &GoEvent, end: PackageEnd, out: &mut Collector) {
+        let mut package = self.packages.swap_remove(event.package.as_str()).unwrap_or_default();
         let held = package.tests.values().map(|test| test.output.held()).sum::<usize>() + package.output.held();
         self.held = self.held.saturating_sub(held);
-        if let Some(build) = self.builds.swap_remove(event.failed_build.as_ref()) {
+        if let Some(build) = self.builds.swap_remove(event.failed_build.as_str()) {
             package.output = build;
         }
         package.end(&event.package, end, out);
     }
 
-    fn end(mut self, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+    fn end(mut self, out: &mut Collector) -> Result<(), Unreadable> {
         self.text.end(out);
         // Compile errors whose package's failure was printed elsewhere.
         for output in self.builds.values() {
@@ -194,21 +189,14 @@ impl Package {
     }
 
     /// Counts a test, unless it only sums its subtests up.
-    fn count(
-        &self,
-        (package, test): (&str, &str),
-        running: &Running,
-        state: TestState,
-        seconds: f64,
-        out: &mut Collector<'_>,
-    ) {
+    fn count(&self, package: &str, test: &str, running: &Running, state: TestState, seconds: f64, out: &mut Collector) {
         let a_subtest_failed = self.parents.a_subtest_failed("", test);
         if a_subtest_failed.is_some_and(|failed| failed || state != TestState::Failed) {
             return;
         }
         let is_unfinished = running.state.is_none() && state == TestState::Failed;
         if is_unfinished {
-            out.notes.flaw(Flaw::UnfinishedTest, || format!("{package} {test}"));
+            out.notes.flaw(Flaw::UNFINISHED_TEST, || format!("{package} {test}"));
         }
         out.case(Case { seconds, ..Case::new(package, test, state) }, || {
             let is_silent = is_unfinished && running.output.held() == 0;
@@ -223,12 +211,12 @@ impl Package {
     }
 
     /// Counts what is left of a package that is over. Its name is empty where it is not known.
-    pub fn end(mut self, name: &str, end: PackageEnd, out: &mut Collector<'_>) {
+    pub fn end(mut self, name: &str, end: PackageEnd, out: &mut Collector) {
         let unfinished = if end == PackageEnd::Passed { TestState::Passed } else { TestState::Failed };
         let tests = std::mem::take(&mut self.tests);
         let tests = || tests.iter().map(|(test, running)| (test, running, running.state.unwrap_or(unfinished)));
         tests().for_each(|(test, _, state)| self.record(test, state));
-        tests().for_each(|(test, running, state)| self.count((name, test), running, state, 0.0, out));
+        tests().for_each(|(test, running, state)| self.count(name, test, running, state, 0.0, out));
         if end == PackageEnd::Passed || self.a_test_failed {
             return;
         }

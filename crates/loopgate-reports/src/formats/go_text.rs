@@ -56,12 +56,8 @@ pub(super) fn compile_error(line: &str) -> Option<Failure> {
     let line = line.strip_prefix("vet: ").unwrap_or(line);
     let (file, number, rest) = log_line(line).filter(|_| !line.starts_with(char::is_whitespace))?;
     let message = rest.split_once(": ").map_or(rest, |(_, message)| message);
-    Some(Failure {
-        error_type: ErrorType::CompileError,
-        error_message: text::clipped(message.trim(), MAX_MESSAGE),
-        source: Some(text::location(file, Some(number))),
-        ..Failure::default()
-    })
+    let error = Failure::of(ErrorType::CompileError, text::clipped(message.trim(), MAX_MESSAGE));
+    Some(Failure { source: Some(text::location(file, Some(number))), ..error })
 }
 
 /// The compile errors among the lines of a text.

@@ -18,7 +18,7 @@ pub(super) const MARK: Mark = Mark::Root(|name, tag| {
     matches!(name, "testsuites" | "testsuite" | "testcase") && !tag.contains("//check.sourceforge.net/")
 });
 
-pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
     let mut junit = Junit::default();
     loop {
@@ -31,7 +31,11 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
                 continue;
             }
             Token::Close(place) => junit.close(place.depth, || place.to_string(), out),
-            Token::End => return junit.end(),
+            Token::End => {
+                let foreign = junit.foreign.filter(|_| !junit.has_cases);
+                let what = "no test, but an element that is not JUnit's".into();
+                return foreign.map_or(Ok(()), |place| Err(Unreadable::Malformed { what, place }));
+            }
         }
         if let Some(label) = junit.label.take() {
             xml.place.label(&label);
@@ -41,7 +45,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector<'_>) -> Result<()
 
 #[derive(Default)]
 struct Junit {
-    suites: Vec<Suite>,
+    suites: Vec<OpenSuite>,
     case: OpenCase,
     /// Depth of the open `testcase`.
     case_depth: Option<usize>,
@@ -59,7 +63,7 @@ struct Junit {
 }
 
 #[derive(Default)]
-struct Suite {
+struct OpenSuite {
     depth: usize,
     /// The same test in another suite is another test.
     number: u16,
@@ -116,7 +120,7 @@ impl Ending {
 }
 
 impl Junit {
-    fn open(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
+    fn open(&mut self, tag: &Tag<'_>, out: &mut Collector) {
         let depth = tag.place.depth;
         if let Some(details) = &mut self.recording {
             if matches!(tag.name, "system-out" | "system-err") {
@@ -158,15 +162,6 @@ impl Junit {
         }
     }
 
-    fn end(self) -> Result<(), Unreadable> {
-        match self.foreign.filter(|_| !self.has_cases) {
-            Some(place) => {
-                Err(Unreadable::Malformed { what: "no test, but an element that is not JUnit's".into(), place })
-            }
-            None => Ok(()),
-        }
-    }
-
     fn tell(&mut self, ending: Ending, tag: &Tag<'_>, wants_details: bool) {
         let is_todo = tag.attribute("type").as_deref() == Some("todo");
         let ending = if ending.state == TestState::Skipped && is_todo { Ending::TODO } else { ending };
@@ -177,7 +172,7 @@ impl Junit {
         }
     }
 
-    fn close(&mut self, depth: usize, place: impl Fn() -> String, out: &mut Collector<'_>) {
+    fn close(&mut self, depth: usize, place: impl Fn() -> String, out: &mut Collector) {
         if let Some(details) = &mut self.recording {
             if details.muted == Some(depth) {
                 details.muted = None;
@@ -199,15 +194,15 @@ impl Junit {
         }
     }
 
-    fn begin_suite(&mut self, tag: &Tag<'_>, out: &mut Collector<'_>) {
-        let mut suite = Suite { depth: tag.place.depth, number: out.begin_suite(), ..Suite::default() };
+    fn begin_suite(&mut self, tag: &Tag<'_>, out: &mut Collector) {
+        let mut suite = OpenSuite { depth: tag.place.depth, number: out.begin_suite(), ..OpenSuite::default() };
         for (key, value) in tag.attributes() {
             match key {
                 "name" => suite.name = decode(value).into_owned(),
                 "file" | "filepath" => suite.file = decode(value).into_owned(),
                 "tests" => match numbers::count(value) {
                     Ok(count) => suite.declared = Some(count),
-                    Err(_) => out.notes.flaw(Flaw::BadNumber, || tag.place.attribute("tests")),
+                    Err(_) => out.notes.flaw(Flaw::BAD_NUMBER, || tag.place.attribute("tests")),
                 },
                 _ => {}
             }
@@ -220,7 +215,7 @@ impl Junit {
         self.suites.push(suite);
     }
 
-    fn end_suite(&mut self, place: impl Fn() -> String, out: &mut Collector<'_>) {
+    fn end_suite(&mut self, place: impl Fn() -> String, out: &mut Collector) {
         let Some(suite) = self.suites.pop() else { return };
         if let Some(outer) = self.suites.last_mut() {
             outer.cases_inside += suite.cases_inside;
@@ -233,11 +228,11 @@ impl Junit {
         let there = [suite.cases_inside, suite.cases_direct, without_skipped, without_reruns];
         if let Some(declared) = suite.declared.filter(|declared| !there.contains(declared)) {
             let counted = suite.cases_inside;
-            out.notes.flaw(Flaw::WrongTotal, || format!("{}/@tests: {declared}, but there are {counted}", place()));
+            out.notes.flaw(Flaw::WRONG_TOTAL, || format!("{}/@tests: {declared}, but there are {counted}", place()));
         }
     }
 
-    fn end_case(&mut self, place: impl Fn() -> String, out: &mut Collector<'_>) {
+    fn end_case(&mut self, place: impl Fn() -> String, out: &mut Collector) {
         let ended = self.case.ending.map(|ending| ending.state).or(self.case.status);
         let state = ended.unwrap_or(TestState::Passed);
         for suite in self.suites.iter_mut().rev().take(1) {
@@ -249,13 +244,13 @@ impl Junit {
         let case = &self.case;
         let file = if case.file.is_empty() { suite.map_or("", |suite| &suite.file) } else { &case.file };
         if case.name.is_empty() {
-            out.notes.flaw(Flaw::NamelessTest, &place);
+            out.notes.flaw(Flaw::NAMELESS_TEST, &place);
         }
         if case.class.is_empty() && file.is_empty() {
-            out.notes.flaw(Flaw::NoClassOrFile, &place);
+            out.notes.flaw(Flaw::NO_CLASS_OR_FILE, &place);
         }
         if case.seconds.is_none() && state != TestState::Skipped {
-            out.notes.flaw(Flaw::NoTime, &place);
+            out.notes.flaw(Flaw::NO_TIME, &place);
         }
         // Without a class, the suite distinguishes tests of one name.
         let class = if case.class.is_empty() { suite.map_or("", |suite| &suite.name) } else { &case.class };
@@ -282,7 +277,7 @@ impl Junit {
     }
 
     /// A `failure` or `error` directly in a suite: its set-up broke, and no case will say so.
-    fn end_suite_failure(&mut self, state: TestState, details: Option<Details>, out: &mut Collector<'_>) {
+    fn end_suite_failure(&mut self, state: TestState, details: Option<Details>, out: &mut Collector) {
         let suite = self.suites.last();
         let (class, file) = suite.map_or(("", ""), |suite| (&suite.name, &suite.file));
         out.suite = suite.map_or(0, |suite| suite.number);

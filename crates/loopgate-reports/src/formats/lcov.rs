@@ -4,7 +4,7 @@ use crate::{Collector, Mark, Unreadable, Window, each_line, numbers};
 
 pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TN:") || line.starts_with("SF:"));
 
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.coverage.expected = true;
     let mut open: Option<String> = None;
     let (mut covered, mut total) = (0, 0);

@@ -4,7 +4,7 @@
 
 use loopgate_core::evidence::{ErrorType, FindingSeverity};
 
-use crate::json::{read_each, read_lines};
+use crate::json::{Paths, read_each, read_lines};
 use crate::{Collector, Flaw, Json, Mark, Unreadable, Window, severity, text};
 
 pub(super) const ESLINT: Mark = Mark::Array(|head, keys| {
@@ -17,19 +17,15 @@ pub(super) const MYPY: Mark =
     Mark::JsonLines(|keys| ["file", "line", "severity", "message", "code"].iter().all(|key| keys.contains(key)));
 
 /// Findings that stand at these paths.
-pub(super) fn list(
-    paths: &'static [&'static str],
-    window: &mut Window<'_>,
-    out: &mut Collector<'_>,
-) -> Result<(), Unreadable> {
+pub(super) fn list(paths: Paths, window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     read_each(window, paths, |item| report(&item, None, out))
 }
 
-pub(super) fn mypy(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn mypy(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     read_lines(window, out, |item, out| report(&item, None, out)).map(drop)
 }
 
-pub(super) fn eslint(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn eslint(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     read_each(window, &["[]"], |file| {
         let path = file.text("filePath");
         file.at("messages").list().iter().for_each(|message| report(message, path.as_deref(), out));
@@ -37,13 +33,13 @@ pub(super) fn eslint(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result
 }
 
 /// A finding under the keys of any of the four; ESLint names the file above it.
-fn report(item: &Json, of_file: Option<&str>, out: &mut Collector<'_>) {
+fn report(item: &Json, of_file: Option<&str>, out: &mut Collector) {
     let position = item.at("location|Pos");
     let file = item.text("file|filename").or_else(|| position.text("file|Filename"));
     let line = item.line("line").or_else(|| position.line("line|row|Line"));
     let file = file.as_deref().or(of_file);
     if file.is_none() {
-        out.notes.flaw(Flaw::NoLocation, || "a finding");
+        out.notes.flaw(Flaw::NO_LOCATION, || "a finding");
     }
     let severity = match item.text("severity|Severity").as_deref() {
         // ESLint's levels: 2 is an error.

@@ -12,7 +12,7 @@ pub(super) const MARK: Mark = Mark::Object(|head, keys| {
 const MAX_GAP: u32 = 1_000_000;
 
 /// Its keys stand in the order of the alphabet: a file's name comes before its segments, the files before the totals.
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     const PATHS: &[&str] = &[
         "data[].files[].filename",
         "data[].files[].segments[]",
@@ -41,7 +41,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
         Step::End("data[].files[]") => {
             std::mem::take(&mut lines).end_line(&mut |line, count| coverage.line(line, count));
             if !std::mem::take(&mut is_named) {
-                notes.flaw(Flaw::NoLocation, || "segments without a filename");
+                notes.flaw(Flaw::NO_LOCATION, || "segments without a filename");
             }
         }
         _ => {}

@@ -34,7 +34,7 @@ use self::coverage_xml::{CLOVER, COBERTURA, JACOCO};
 use crate::{Collector, Mark, ReadOptions, Unreadable, Window, Xml};
 
 /// Reads the rest of the window as a report.
-type Parse = fn(&mut Window<'_>, &ReadOptions, &mut Collector<'_>) -> Result<(), Unreadable>;
+type Parse = fn(&mut Window<'_>, &ReadOptions, &mut Collector) -> Result<(), Unreadable>;
 
 /// By what each format is recognised, of which the first counts whose mark is there, and how it is read.
 pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
@@ -74,15 +74,10 @@ pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
     }),
 ];
 
-/// Reads the rest of the window as a report of that format.
-pub(super) fn parse(
-    format: Format,
-    window: &mut Window<'_>,
-    options: &ReadOptions,
-    out: &mut Collector<'_>,
-) -> Result<(), Unreadable> {
+/// What reads reports of that format.
+pub(super) fn parser(format: Format) -> Parse {
     let row = FORMATS.iter().find(|(known, ..)| *known == format);
-    row.map_or(Err(Unreadable::Unrecognised), |(_, _, parse)| parse(window, options, out))
+    row.map_or(|_, _, _| Err(Unreadable::Unrecognised), |(_, _, parse)| *parse)
 }
 
 #[cfg(test)]

@@ -18,14 +18,14 @@ patterns! {
 /// Reads lines.
 #[derive(Default)]
 pub(super) struct Nextest {
-    part: Part,
+    part: NextestPart,
     /// What failing tests printed, by binary and test, and which of them prints.
     failing: IndexMap<(String, String), Clip>,
     prints: Option<usize>,
 }
 
 #[derive(Default, PartialEq)]
-enum Part {
+enum NextestPart {
     #[default]
     Before,
     Tests,
@@ -35,41 +35,41 @@ enum Part {
 
 impl Nextest {
     /// Takes a line, if it is one of nextest's.
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+    pub fn line(&mut self, line: &str, out: &mut Collector) -> bool {
         let text = line.trim_start();
-        if self.part == Part::Before {
+        if self.part == NextestPart::Before {
             let begins = text.starts_with("Starting ") && text.contains(" across ") && text.len() < line.len();
             if begins {
-                self.part = Part::Tests;
+                self.part = NextestPart::Tests;
                 out.expect_tests();
                 out.framework = Some(TestFramework::CargoTest);
             }
             return begins;
         }
         let is_end = match self.part {
-            Part::Tests => text.starts_with("Summary ["),
+            NextestPart::Tests => text.starts_with("Summary ["),
             // The exit status says it, too.
             _ => text.starts_with("error: test run failed"),
         };
         if is_end {
-            (self.part, self.prints) = (Part::Summary, None);
+            (self.part, self.prints) = (NextestPart::Summary, None);
         } else if let Some(status) = STATUS.captures(line) {
             self.status(&status, out);
         } else {
-            return self.printed(line) || self.part == Part::Tests;
+            return self.printed(line) || self.part == NextestPart::Tests;
         }
         true
     }
 
     pub fn is_idle(&self) -> bool {
-        self.part != Part::Tests && self.prints.is_none()
+        self.part != NextestPart::Tests && self.prints.is_none()
     }
 
-    fn status(&mut self, status: &Captures<'_>, out: &mut Collector<'_>) {
+    fn status(&mut self, status: &Captures<'_>, out: &mut Collector) {
         let (binary, test) = (&status["binary"], &status["test"]);
         let key = (binary.to_owned(), test.to_owned());
         self.prints = None;
-        if self.part == Part::Summary {
+        if self.part == NextestPart::Summary {
             let is_silent = |at: &usize| self.failing[*at].text().trim().is_empty();
             self.prints = self.failing.get_index_of(&key).filter(is_silent);
             return;
@@ -103,7 +103,7 @@ impl Nextest {
         true
     }
 
-    pub fn end(&mut self, out: &mut Collector<'_>) {
+    pub fn end(&mut self, out: &mut Collector) {
         for ((binary, test), printed) in std::mem::take(&mut self.failing) {
             let failure = || cargo_failure::failure(&printed.text(), &test, "");
             out.case(Case::new(&binary, &test, TestState::Failed), failure);

@@ -5,7 +5,7 @@ use regex::Captures;
 use crate::{Collector, MAX_MESSAGE, Pattern, Unreadable, Window, numbers, severity, text};
 use loopgate_core::evidence::{Failure, Finding, FindingSeverity, SourceLocation};
 
-pub(super) fn parse(window: &mut Window<'_>, pattern: &Pattern, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, pattern: &Pattern, out: &mut Collector) -> Result<(), Unreadable> {
     while let Some(line) = window.line()? {
         let line = text::clean(line);
         if let Some(found) = pattern.0.captures(&line) {
@@ -15,7 +15,7 @@ pub(super) fn parse(window: &mut Window<'_>, pattern: &Pattern, out: &mut Collec
     Ok(())
 }
 
-fn take(found: &Captures<'_>, line: &str, out: &mut Collector<'_>) {
+fn take(found: &Captures<'_>, line: &str, out: &mut Collector) {
     let group = |name: &str| found.name(name).map(|group| group.as_str().trim()).filter(|text| !text.is_empty());
     let severity = group("severity").and_then(severity::of_word).unwrap_or(FindingSeverity::High);
     let message = text::clipped(group("message").unwrap_or(line.trim()), MAX_MESSAGE);

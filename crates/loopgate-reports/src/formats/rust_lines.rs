@@ -1,13 +1,10 @@
-//! Everything cargo prints, line by line: text and the two kinds of JSON come in any mixture
-//! (`cargo test --message-format=json` prints its messages as JSON and the tests as text).
-
-use std::borrow::Cow;
+//! The two kinds of JSON that cargo prints, an object a line: what the compiler says, and libtest's events.
 
 use indexmap::IndexSet;
 use loopgate_core::evidence::{ErrorType, Failure, FindingSeverity, SourceLocation, TestFramework, TestState};
 use serde::Deserialize;
 
-use super::{cargo_failure, cargo_test::CargoTest};
+use super::cargo_failure;
 use crate::{Case, Collector, Flaw, Json, MAX_TRACE, Mark, Title, text};
 
 /// Messages of cargo and rustc as JSON (`--message-format=json`, `--error-format=json`): compile errors, warnings, and
@@ -16,45 +13,11 @@ pub(super) const MESSAGES: Mark = Mark::JsonLines(|keys| keys.contains(&"reason"
 /// libtest's JSON (`cargo test -- -Z unstable-options --format json`): an event a line.
 pub(super) const LIBTEST: Mark = Mark::JsonLines(|keys| keys.contains(&"type") && keys.contains(&"event"));
 
-/// Reads lines.
-#[derive(Default)]
-pub(super) struct RustLines {
-    text: CargoTest,
-    libtest: LibtestJson,
-}
-
-impl RustLines {
-    /// Takes a line as it is printed; false if it cannot be read.
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
-        // The tools write their keys in a fixed order, and a test may print anything.
-        let start = line.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
-        let is = |key: &str| start.starts_with(key);
-        if is("\"type\"") {
-            serde_json::from_str(line).map(|event| self.libtest.event(&event, out)).is_ok()
-        } else if is("\"reason\"") || is("\"$message_type\"") || is("\"message\"") && line.contains("\"spans\"") {
-            serde_json::from_str(line).map(|value| message(&value, out)).is_ok()
-        } else {
-            self.text.line(&text::clean(line), out);
-            true
-        }
-    }
-
-    /// Whether nothing is open that a further line could belong to.
-    pub fn is_idle(&self) -> bool {
-        self.text.is_idle()
-    }
-
-    pub fn end(mut self, out: &mut Collector<'_>) {
-        self.text.end(out);
-        self.libtest.end(out);
-    }
-}
-
 /// How far the place of a macro's use is followed.
 const MAX_EXPANSIONS: usize = 16;
 
 /// Takes a message of cargo's, which has the diagnostic under `message`, or of rustc's own, which is one.
-fn message(message: &Json, out: &mut Collector<'_>) {
+pub(super) fn message(message: &Json, out: &mut Collector) {
     match message.text("reason").as_deref() {
         Some("compiler-message") => diagnostic(message.at("message"), out),
         None => diagnostic(message, out),
@@ -62,7 +25,7 @@ fn message(message: &Json, out: &mut Collector<'_>) {
     }
 }
 
-fn diagnostic(diagnostic: &Json, out: &mut Collector<'_>) {
+fn diagnostic(diagnostic: &Json, out: &mut Collector) {
     let code = diagnostic.text("code/code").unwrap_or_default();
     let message = diagnostic.text("message").unwrap_or_default();
     let spans = diagnostic.at("spans").list();
@@ -103,24 +66,21 @@ fn own_place(span: &Json) -> SourceLocation {
 /// Tests that may run at a time; the ends of further ones are counted all the same.
 const MAX_RUNNING: usize = 200_000;
 
-#[derive(Deserialize)]
-struct Event<'a> {
-    #[serde(borrow, rename = "type")]
-    what: Cow<'a, str>,
-    #[serde(borrow, default)]
-    event: Cow<'a, str>,
-    #[serde(borrow, default)]
-    name: Cow<'a, str>,
-    #[serde(borrow, default)]
-    stdout: Cow<'a, str>,
-    #[serde(borrow, default)]
-    message: Cow<'a, str>,
-    exec_time: Option<f64>,
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct LibtestEvent {
+    #[serde(rename = "type")]
+    what: String,
+    event: String,
+    name: String,
+    stdout: String,
+    message: String,
+    exec_time: f64,
 }
 
 /// One or more runs of test binaries, one after the other.
 #[derive(Default)]
-struct LibtestJson {
+pub(super) struct LibtestJson {
     /// Binaries are not named, so they are counted to tell tests of one name apart.
     binaries: u32,
     running: IndexSet<String>,
@@ -128,10 +88,10 @@ struct LibtestJson {
 }
 
 impl LibtestJson {
-    fn event(&mut self, event: &Event<'_>, out: &mut Collector<'_>) {
+    pub fn event(&mut self, event: &LibtestEvent, out: &mut Collector) {
         out.expect_tests();
         out.framework = Some(TestFramework::CargoTest);
-        match (event.what.as_ref(), event.event.as_ref()) {
+        match (event.what.as_str(), event.event.as_str()) {
             ("suite", "started") => {
                 self.end(out);
                 self.binaries += 1;
@@ -142,48 +102,45 @@ impl LibtestJson {
                 self.open = false;
             }
             ("test", "started") if self.running.len() < MAX_RUNNING => {
-                self.running.insert(event.name.clone().into_owned());
+                self.running.insert(event.name.clone());
             }
             ("test", "ok") | ("bench", _) => self.record(event, TestState::Passed, out),
             ("test", "failed") => self.record(event, TestState::Failed, out),
             ("test", "ignored") => self.record(event, TestState::Skipped, out),
             // `timeout` only says that a test is slow, `report` and `discovered` nothing of tests.
             ("test", "started" | "timeout" | "discovered") | ("report" | "suite", _) => {}
-            (what, event) => out.notes.flaw(Flaw::UnknownResult, || format!("{what:?} {event:?}")),
+            (what, event) => out.notes.flaw(Flaw::UNKNOWN_RESULT, || format!("{what:?} {event:?}")),
         }
     }
 
     /// What is still running now failed.
-    fn end(&mut self, out: &mut Collector<'_>) {
+    pub fn end(&mut self, out: &mut Collector) {
         if self.open {
-            out.notes.flaw(Flaw::NoEnd, || format!("test binary #{}", self.binaries));
+            out.notes.flaw(Flaw::NO_END, || format!("test binary #{}", self.binaries));
             self.open = false;
         }
         self.end_running(out);
     }
 
-    fn end_running(&mut self, out: &mut Collector<'_>) {
+    fn end_running(&mut self, out: &mut Collector) {
         for name in std::mem::take(&mut self.running) {
-            out.notes.flaw(Flaw::UnfinishedTest, || name.clone());
+            out.notes.flaw(Flaw::UNFINISHED_TEST, || name.clone());
             let class = self.class();
             let case = Case::new(&class, &name, TestState::Failed);
-            out.case(case, || Failure {
-                test_name: Some(text::name(&name)),
-                error_message: "unfinished: the test binary ended before this test did".to_owned(),
-                ..Failure::default()
-            });
+            let why = "unfinished: the test binary ended before this test did";
+            out.case(case, || Failure { test_name: Some(text::name(&name)), ..Failure::of(ErrorType::Other, why) });
         }
     }
 
-    fn record(&mut self, event: &Event<'_>, state: TestState, out: &mut Collector<'_>) {
-        self.running.swap_remove(event.name.as_ref());
-        let seconds = event.exec_time.filter(|seconds| seconds.is_finite()).unwrap_or(0.0).clamp(0.0, 1e7);
+    fn record(&mut self, event: &LibtestEvent, state: TestState, out: &mut Collector) {
+        self.running.swap_remove(event.name.as_str());
+        let seconds = if event.exec_time.is_finite() { event.exec_time.clamp(0.0, 1e7) } else { 0.0 };
         let class = self.class();
         out.case(Case { seconds, title: Title::NameOnly, ..Case::new(&class, &event.name, state) }, || {
             // What libtest itself has to say stands apart; as text it is a note behind the output.
-            let output = match event.message.as_ref() {
+            let output = match event.message.as_str() {
                 "" => event.stdout.clone(),
-                message => Cow::Owned(format!("{}\nnote: {message}", event.stdout)),
+                message => format!("{}\nnote: {message}", event.stdout),
             };
             cargo_failure::failure(&output, &event.name, "")
         });

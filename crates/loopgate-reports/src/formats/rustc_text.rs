@@ -12,14 +12,14 @@ use loopgate_core::evidence::{ErrorType, Failure};
 #[derive(Default)]
 pub(super) struct CompileErrors {
     /// The error that goes on, and its lines.
-    open: Option<(Failure, Clip)>,
+    pub open: Option<(Failure, Clip)>,
     has_errors: bool,
     /// What cargo said at the end, should that be all there is.
     closing: Option<String>,
 }
 
 impl CompileErrors {
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+    pub fn line(&mut self, line: &str, out: &mut Collector) {
         if let Some((code, message)) = error_line(line) {
             self.close(out);
             if message.ends_with("target failed:") || message.ends_with("targets failed:") {
@@ -32,13 +32,8 @@ impl CompileErrors {
             }
             let mut lines = Clip::default();
             lines.push_line(line);
-            let error = Failure {
-                error_type: ErrorType::CompileError,
-                error_class: code.map(text::name),
-                error_message: text::clipped(message, MAX_MESSAGE),
-                ..Failure::default()
-            };
-            self.open = Some((error, lines));
+            let error = Failure::of(ErrorType::CompileError, text::clipped(message, MAX_MESSAGE));
+            self.open = Some((Failure { error_class: code.map(text::name), ..error }, lines));
         } else if line.is_empty() || line.starts_with("warning") {
             self.close(out);
         } else if let Some((error, lines)) = &mut self.open {
@@ -48,23 +43,15 @@ impl CompileErrors {
         }
     }
 
-    pub fn is_idle(&self) -> bool {
-        self.open.is_none()
-    }
-
     /// No error goes on past this.
-    pub fn end(&mut self, out: &mut Collector<'_>) {
+    pub fn end(&mut self, out: &mut Collector) {
         self.close(out);
         if let Some(message) = self.closing.take().filter(|_| !self.has_errors) {
-            out.problem(|| Failure {
-                error_type: ErrorType::CompileError,
-                error_message: message,
-                ..Failure::default()
-            });
+            out.problem(|| Failure::of(ErrorType::CompileError, message));
         }
     }
 
-    fn close(&mut self, out: &mut Collector<'_>) {
+    fn close(&mut self, out: &mut Collector) {
         let Some((mut error, lines)) = self.open.take() else { return };
         self.has_errors = true;
         let class = error.error_class.as_deref().unwrap_or_default();

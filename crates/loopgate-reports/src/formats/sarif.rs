@@ -23,7 +23,7 @@ const MAX_EXTENSIONS: usize = 200;
 /// Bytes of results that wait for what they refer to, and as many of what they may refer to.
 const MAX_HELD: usize = 16 * 1024 * 1024;
 
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     const PATHS: &[&str] = &[
         "runs[].results[]",
         "runs[].artifacts[]",
@@ -36,7 +36,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
         "runs[].tool.extensions[].guid",
         "runs[].tool.extensions[].name",
     ];
-    let mut run = Run { known: Known::default(), waiting: Vec::new(), held: 0, out };
+    let mut run = SarifRun { known: KnownObjects::default(), waiting: Vec::new(), held: 0, out };
     let ended = read(window, PATHS, &mut |step| match step {
         Step::Value(path, value, size) => run.take(path, value, size),
         Step::End("runs[].tool.extensions[]") => run.known.extensions += 1,
@@ -60,17 +60,17 @@ pub(crate) fn is_old_sarif(head: &str) -> bool {
 }
 
 /// The run being read.
-struct Run<'c, 'o> {
-    known: Known,
+struct SarifRun<'c> {
+    known: KnownObjects,
     waiting: Vec<Json>,
     /// Bytes that wait.
     held: usize,
-    out: &'c mut Collector<'o>,
+    out: &'c mut Collector,
 }
 
 /// What results refer to.
 #[derive(Default)]
-struct Known {
+struct KnownObjects {
     /// The tool's driver, wherever it stands, and its extensions.
     components: Vec<Component>,
     /// The first rule of each id.
@@ -99,7 +99,7 @@ struct Component {
 /// A rule's component and its place there.
 type RuleAt = (usize, usize);
 
-impl Known {
+impl KnownObjects {
     /// Remembers a value that results may refer to, if there is room.
     fn take(&mut self, path: usize, value: Json, size: usize) {
         let at = if path < 6 { 0 } else { 1 + self.extensions };
@@ -189,7 +189,7 @@ impl Known {
     }
 }
 
-impl Run<'_, '_> {
+impl SarifRun<'_> {
     fn take(&mut self, path: usize, value: Json, size: usize) {
         match path {
             0 if !is_told(&value) => {}
@@ -199,7 +199,7 @@ impl Run<'_, '_> {
             }
             0 => self.result(&value),
             2 if matches!(value, Json::Bool(false)) => {
-                self.out.notes.flaw(Flaw::ToolFailed, || "invocations[].executionSuccessful is false");
+                self.out.notes.flaw(Flaw::TOOL_FAILED, || "invocations[].executionSuccessful is false");
             }
             2 => {}
             _ => self.known.take(path, value, size),
@@ -236,13 +236,13 @@ impl Run<'_, '_> {
             "note" => (FindingSeverity::Low, None),
             "none" => (FindingSeverity::Note, None),
             _ => {
-                self.out.notes.flaw(Flaw::UnknownResult, || format!("level {level:?}"));
+                self.out.notes.flaw(Flaw::UNKNOWN_RESULT, || format!("level {level:?}"));
                 (FindingSeverity::Medium, None)
             }
         };
         let location = known.location(result);
         if location.is_none() {
-            self.out.notes.flaw(Flaw::NoLocation, || format!("a result of {id:?}"));
+            self.out.notes.flaw(Flaw::NO_LOCATION, || format!("a result of {id:?}"));
         }
         let message = known.text(result.at("message"), at).unwrap_or_default();
         // CVSS-like, as GitHub reads it from the properties.
@@ -300,7 +300,7 @@ mod tests {
         for (uri, path) in table {
             let location = serde_json::json!({ "physicalLocation": { "artifactLocation": { "uri": uri } } });
             let result = serde_json::from_value(serde_json::json!({ "locations": [location] })).unwrap();
-            assert_eq!(Known::default().location(&result).unwrap().file, path);
+            assert_eq!(KnownObjects::default().location(&result).unwrap().file, path);
         }
     }
 

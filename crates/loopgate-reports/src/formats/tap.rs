@@ -9,26 +9,22 @@
 
 use std::collections::HashSet;
 
-use loopgate_core::evidence::{Failure, TestId, TestState};
+use loopgate_core::evidence::{ErrorType, Failure, TestId, TestState};
 
 use super::tap_yaml::Yaml;
 use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Unreadable, Window, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TAP version ") || is_statement(line));
 
-fn is_point(line: &str) -> bool {
-    let point = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ");
-    point.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- "))
-}
-
 /// Whether a line further left than a YAML block ends the block.
 pub(super) fn is_statement(line: &str) -> bool {
-    is_point(line)
+    let point = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ");
+    point.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- "))
         || plan_of(line).is_some_and(|(first, _)| first == 1)
         || ["# Subtest", "Bail out!"].iter().any(|word| line.starts_with(word))
 }
 
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
     let mut tap = Tap { levels: vec![Level::default()], point: None, has_version: false, above: Clip::default() };
     // Nothing of what follows a bail-out is believed.
@@ -49,7 +45,7 @@ const MAX_NAMES: usize = 100_000;
 struct Tap {
     levels: Vec<Level>,
     /// The test point read last, which a YAML block may yet explain.
-    point: Option<Point>,
+    point: Option<TestPoint>,
     has_version: bool,
     /// Comments that no point stands above: Perl's and Raku's come by standard error, ahead of the point they explain.
     above: Clip,
@@ -73,10 +69,10 @@ struct Level {
     /// The name that `# Subtest: …` announced for the next deeper level.
     announced: Option<String>,
     /// The point whose `{` opened the next deeper level.
-    opening: Option<Point>,
+    opening: Option<TestPoint>,
 }
 
-struct Point {
+struct TestPoint {
     level: usize,
     state: TestState,
     number: Option<u64>,
@@ -91,7 +87,7 @@ struct Point {
 }
 
 impl Tap {
-    fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+    fn line(&mut self, line: &str, out: &mut Collector) {
         let content = line.trim_start_matches(' ');
         let indent = line.len() - content.len();
         let open = self.point.as_mut().and_then(|point| point.yaml.as_mut()).filter(|yaml| yaml.is_open);
@@ -107,16 +103,18 @@ impl Tap {
         }
         self.has_version |= content.starts_with("TAP version ");
         let level = (indent / 4).min(MAX_LEVELS - 1);
-        // `prove` closes each file that passed with this word.
-        if content == "ok" && level == 0 && self.is_all_numbered() {
+        let top = &self.levels[0];
+        let is_complete = top.points > 0 && top.plan == Some((1, top.points)) && top.numbers.len() as u64 == top.points;
+        // `prove` closes each file all of whose tests passed with this word.
+        if content == "ok" && level == 0 && is_complete {
             return;
         }
         self.statement(content, indent, level, out);
     }
 
-    fn statement(&mut self, content: &str, indent: usize, level: usize, out: &mut Collector<'_>) {
+    fn statement(&mut self, content: &str, indent: usize, level: usize, out: &mut Collector) {
         let subtest = content.strip_prefix("# Subtest: ").or_else(|| content.strip_prefix("# Subtest "));
-        if let Some(point) = Point::of(content, level) {
+        if let Some(point) = TestPoint::of(content, level) {
             self.flush(level, out);
             if level == 0 && point.number == Some(1) {
                 self.begin_document(out);
@@ -149,7 +147,7 @@ impl Tap {
         }
     }
 
-    fn plan(&mut self, (first, last): (u64, u64), level: usize, out: &mut Collector<'_>) {
+    fn plan(&mut self, (first, last): (u64, u64), level: usize, out: &mut Collector) {
         if first == 1 {
             self.flush(level, out);
             if level == 0 {
@@ -163,7 +161,7 @@ impl Tap {
     }
 
     /// What stands above on its own level was to open subtests, even if there are none.
-    fn close_brace(&mut self, level: usize, out: &mut Collector<'_>) {
+    fn close_brace(&mut self, level: usize, out: &mut Collector) {
         self.flush(level + 1, out);
         if let Some(mut opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
             self.close_subtests(&mut opening, out);
@@ -185,14 +183,8 @@ impl Tap {
     }
 
     /// The point read last, if it failed and no YAML block says why.
-    fn unexplained(&mut self) -> Option<&mut Point> {
+    fn unexplained(&mut self) -> Option<&mut TestPoint> {
         self.point.as_mut().filter(|point| point.state == TestState::Failed && point.yaml.is_none())
-    }
-
-    /// Whether all points of the plan came, each with its number.
-    fn is_all_numbered(&self) -> bool {
-        let top = &self.levels[0];
-        top.points > 0 && top.plan == Some((1, top.points)) && top.numbers.len() as u64 == top.points
     }
 
     /// Makes sure there is a level so deep.
@@ -204,7 +196,7 @@ impl Tap {
     }
 
     /// Where the document so far is complete, what comes at the top begins another one.
-    fn begin_document(&mut self, out: &mut Collector<'_>) {
+    fn begin_document(&mut self, out: &mut Collector) {
         let points = self.levels[0].points;
         if self.levels.len() == 1 && points > 0 && self.levels[0].plan == Some((1, points)) {
             let Level { names, earlier, .. } = self.end_level(out);
@@ -212,7 +204,7 @@ impl Tap {
         }
     }
 
-    fn begin_point(&mut self, mut point: Point, out: &mut Collector<'_>) {
+    fn begin_point(&mut self, mut point: TestPoint, out: &mut Collector) {
         self.count_opening(point.level, out);
         self.close_subtests(&mut point, out);
         self.enter(point.level);
@@ -230,7 +222,7 @@ impl Tap {
     }
 
     /// Closes the levels below a point, which sums them up.
-    fn close_subtests(&mut self, point: &mut Point, out: &mut Collector<'_>) {
+    fn close_subtests(&mut self, point: &mut TestPoint, out: &mut Collector) {
         while self.levels.len() > point.level + 1 {
             let inner = self.end_level(out);
             let failed = point.subtests == Some(true) || inner.a_point_failed;
@@ -241,14 +233,14 @@ impl Tap {
     }
 
     /// A point whose `{` no `}` closed had a name that ends so; what seemed to be its subtests is another's.
-    fn count_opening(&mut self, level: usize, out: &mut Collector<'_>) {
+    fn count_opening(&mut self, level: usize, out: &mut Collector) {
         if let Some(opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
             self.count(opening, out);
         }
     }
 
     /// What comes at this level ends the last point, unless the point opened it.
-    fn flush(&mut self, level: usize, out: &mut Collector<'_>) {
+    fn flush(&mut self, level: usize, out: &mut Collector) {
         let Some(point) = self.point.take() else { return };
         match self.levels.get_mut(point.level).filter(|_| point.opens && point.level < level) {
             Some(here) => {
@@ -260,7 +252,7 @@ impl Tap {
     }
 
     /// Counts a point, now that all is known of it.
-    fn count(&mut self, point: Point, out: &mut Collector<'_>) {
+    fn count(&mut self, point: TestPoint, out: &mut Collector) {
         if point.subtests.is_some_and(|failed| failed || point.state != TestState::Failed) {
             return;
         }
@@ -282,7 +274,7 @@ impl Tap {
     }
 
     /// The description. A point whose description another point has gets its number behind it.
-    fn name_of(&mut self, point: &Point) -> String {
+    fn name_of(&mut self, point: &TestPoint) -> String {
         let Some(level) = self.levels.get_mut(point.level) else { return point.description.clone() };
         let number = level.earlier + point.number.unwrap_or(level.points);
         if point.description.is_empty() {
@@ -295,7 +287,7 @@ impl Tap {
 
     /// Closes the deepest level: what ran otherwise than it was planned has failed. A subtest without a plan is judged by
     /// the point behind it.
-    fn end_level(&mut self, out: &mut Collector<'_>) -> Level {
+    fn end_level(&mut self, out: &mut Collector) -> Level {
         let deepest = self.levels.len() - 1;
         self.count_opening(deepest, out);
         let class = self.class_of(deepest);
@@ -305,29 +297,27 @@ impl Tap {
         let has_plan = level.plan.is_some_and(|(first, _)| first == 1);
         let is_needed = self.levels.is_empty() && is_tap;
         if !has_plan && !is_needed {
-            out.notes.flaw(Flaw::NoEnd, || if class.is_empty() { "no plan".to_owned() } else { class });
+            out.notes.flaw(Flaw::NO_END, || if class.is_empty() { "no plan".to_owned() } else { class });
             return level;
         }
         let Some(message) = level.broken_plan() else { return level };
         level.a_point_failed = true;
         let case = Case::new(&class, "(the plan)", TestState::Errored);
-        out.case(case, || Failure { error_message: message, ..Failure::default() });
+        out.case(case, || Failure::of(ErrorType::Other, message));
         level
     }
 
-    fn bail_out(&mut self, reason: &str, out: &mut Collector<'_>) {
+    fn bail_out(&mut self, reason: &str, out: &mut Collector) {
         let case = Case::new("", "(bailed out)", TestState::Errored);
-        out.case(case, || Failure {
-            error_message: text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE),
-            ..Failure::default()
-        });
+        let message = || text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE);
+        out.case(case, || Failure::of(ErrorType::Other, message()));
         // Nothing more is to be expected of any level.
         self.levels.clear();
     }
 
-    fn end(&mut self, out: &mut Collector<'_>) {
+    fn end(&mut self, out: &mut Collector) {
         if self.point.as_ref().and_then(|point| point.yaml.as_ref()).is_some_and(|yaml| yaml.is_open) {
-            out.notes.flaw(Flaw::NoEnd, || "a YAML block");
+            out.notes.flaw(Flaw::NO_END, || "a YAML block");
         }
         self.flush(0, out);
         while !self.levels.is_empty() {
@@ -356,7 +346,7 @@ impl Level {
     }
 }
 
-impl Point {
+impl TestPoint {
     /// What the comments tell, or the description.
     fn failure(&self, above: &str) -> Failure {
         let mut comments = self.comments.text();
@@ -364,7 +354,7 @@ impl Point {
             comments = self.told_above(above);
         }
         if comments.is_empty() {
-            return Failure { error_message: text::clipped(&self.description, MAX_MESSAGE), ..Failure::default() };
+            return Failure::of(ErrorType::Other, text::clipped(&self.description, MAX_MESSAGE));
         }
         text::failure(Failure::default(), "", comments.trim_end())
     }
@@ -457,7 +447,7 @@ mod tests {
     #[test]
     fn points() {
         use TestState::{Failed, Passed, Skipped};
-        let seen = |line: &str| Point::of(line, 0).map(|point| (point.state, point.number, point.description));
+        let seen = |line: &str| TestPoint::of(line, 0).map(|point| (point.state, point.number, point.description));
         let of = |state, number, description: &str| Some((state, number, description.to_owned()));
         let table = [
             ("ok", of(Passed, None, "")),

@@ -26,7 +26,7 @@ impl Yaml {
     }
 
     /// Takes a line; false if it is none of the block's.
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+    pub fn line(&mut self, line: &str, out: &mut Collector) -> bool {
         let content = line.trim_start();
         let indent = line.len() - content.len();
         if content.trim_end() == "..." && indent <= self.indent {
@@ -35,7 +35,7 @@ impl Yaml {
         }
         if indent < self.dashes && tap::is_statement(content) {
             self.is_open = false;
-            out.notes.flaw(Flaw::NoEnd, || "a YAML block");
+            out.notes.flaw(Flaw::NO_END, || "a YAML block");
             return false;
         }
         // Some indent the keys below the dashes.

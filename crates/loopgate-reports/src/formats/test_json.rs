@@ -3,7 +3,7 @@
 
 use std::{borrow::Cow, collections::HashMap};
 
-use loopgate_core::evidence::{Failure, TestFramework, TestState};
+use loopgate_core::evidence::{ErrorType, Failure, TestFramework, TestState};
 
 use crate::json::{read, read_each, read_lines};
 use crate::{Case, Collector, Flaw, Json, MAX_MESSAGE, MAX_TRACE, Mark, Step, Title, Unreadable, Window, text};
@@ -25,7 +25,7 @@ pub(super) const JEST: Mark = Mark::Object(|_, keys| {
 });
 
 /// Reads any of the first four; the key that holds the tests decides which it is.
-pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
     read(window, &["suites[]", "tests[]", "examples[]", "results.tests[]"], &mut |step| match step {
         Step::Value(0, suite, _) => playwright_suite(&suite, "", "", out),
@@ -35,7 +35,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<
 }
 
 /// A test of mocha, RSpec or CTRF.
-fn test_of(test: &Json, out: &mut Collector<'_>) {
+fn test_of(test: &Json, out: &mut Collector) {
     let thrown = test.at("err|exception");
     let has_thrown = thrown.text("message").is_some() || thrown.text("stack").is_some();
     let state = match state_of(test, out) {
@@ -63,7 +63,7 @@ fn test_of(test: &Json, out: &mut Collector<'_>) {
 }
 
 /// The result that a test's status says, in the words of all of them.
-fn state_of(test: &Json, out: &mut Collector<'_>) -> Option<TestState> {
+fn state_of(test: &Json, out: &mut Collector) -> Option<TestState> {
     let is_flaky = test.is_true("flaky") || test.number("invocations").is_some_and(|times| times > 1.0);
     Some(match test.text("status")?.as_ref() {
         "flaky" => TestState::Flaky,
@@ -72,7 +72,7 @@ fn state_of(test: &Json, out: &mut Collector<'_>) -> Option<TestState> {
         "failed" | "unexpected" => TestState::Failed,
         "pending" | "skipped" | "disabled" | "todo" | "focused" | "other" => TestState::Skipped,
         status => {
-            out.notes.flaw(Flaw::UnknownResult, || format!("status {:?}", text::name(status)));
+            out.notes.flaw(Flaw::UNKNOWN_RESULT, || format!("status {:?}", text::name(status)));
             TestState::Errored
         }
     })
@@ -95,7 +95,7 @@ fn thrown_failure(thrown: &Json) -> Failure {
 }
 
 /// A file or a `describe` of Playwright, with its specs, each of which runs in several projects.
-fn playwright_suite(suite: &Json, above: &str, file: &str, out: &mut Collector<'_>) {
+fn playwright_suite(suite: &Json, above: &str, file: &str, out: &mut Collector) {
     let joined = |above: &str, title: &str| match above {
         "" => title.to_owned(),
         above => format!("{above} › {title}"),
@@ -122,7 +122,7 @@ fn playwright_suite(suite: &Json, above: &str, file: &str, out: &mut Collector<'
 }
 
 /// Reads files of jest or Vitest, each with its tests.
-pub(super) fn jest(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn jest(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
     // Only jest counts these; Vitest writes the rest alike.
     if window.text().contains("\"numRuntimeErrorTestSuites\"") {
@@ -130,7 +130,7 @@ pub(super) fn jest(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(
     }
     read_each(window, &["testResults[]"], |file| {
         if file.text("name").is_none() {
-            out.notes.flaw(Flaw::NoLocation, || "a file without name");
+            out.notes.flaw(Flaw::NO_LOCATION, || "a file without name");
         }
         let path = file.text("name").map(|path| text::path(&path)).unwrap_or_default();
         let tests = file.at("assertionResults").list();
@@ -143,7 +143,7 @@ pub(super) fn jest(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(
     })
 }
 
-fn jest_test(test: &Json, path: &str, out: &mut Collector<'_>) {
+fn jest_test(test: &Json, path: &str, out: &mut Collector) {
     let state = state_of(test, out).unwrap_or(TestState::Errored);
     let titles = test.at("ancestorTitles").list().iter().chain([test.at("title")]).filter_map(|title| title.text(""));
     let name = titles.collect::<Vec<_>>().join(" > ");
@@ -174,11 +174,11 @@ fn not_run(message: &str, path: String) -> Failure {
 /// Tests of Dart that have begun and not ended.
 const MAX_RUNNING: usize = 100_000;
 
-pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(), Unreadable> {
+pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
     out.expect_tests();
     out.framework = Some(TestFramework::Other);
     let mut suites: HashMap<usize, String> = HashMap::new();
-    let mut running: HashMap<usize, Running> = HashMap::new();
+    let mut running: HashMap<usize, RunningTest> = HashMap::new();
     let mut is_done = false;
     let lines = read_lines(window, out, |event, out| {
         let time = event.number("time").unwrap_or(0.0);
@@ -190,16 +190,16 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(
             "testStart" if running.len() < MAX_RUNNING => {
                 let file = event.index("test/suiteID").and_then(|id| suites.get(&id).cloned()).unwrap_or_default();
                 let name = event.text("test/name").unwrap_or_default().into_owned();
-                running
-                    .extend(event.index("test/id").map(|id| (id, Running { name, file, begun: time, failure: None })));
+                running.extend(
+                    event.index("test/id").map(|id| (id, RunningTest { name, file, begun: time, failure: None })),
+                );
             }
             "error" => {
                 if let Some(test) = event.index("testID").and_then(|id| running.get_mut(&id)) {
-                    test.failure.get_or_insert_with(|| Failure {
-                        error_message: text::clipped(event.text("error").unwrap_or_default().trim(), MAX_MESSAGE),
-                        stack_trace: event.text("stackTrace").map(|trace| text::clipped(&trace, MAX_TRACE)),
-                        ..Failure::default()
-                    });
+                    let message = text::clipped(event.text("error").unwrap_or_default().trim(), MAX_MESSAGE);
+                    let stack_trace = event.text("stackTrace").map(|trace| text::clipped(&trace, MAX_TRACE));
+                    let thrown = || Failure { stack_trace, ..Failure::of(ErrorType::Other, message) };
+                    test.failure.get_or_insert_with(thrown);
                 }
             }
             "testDone" => {
@@ -220,21 +220,21 @@ pub(super) fn dart(window: &mut Window<'_>, out: &mut Collector<'_>) -> Result<(
         }
     })?;
     for (_, test) in running {
-        out.notes.flaw(Flaw::UnfinishedTest, || test.name.clone());
+        out.notes.flaw(Flaw::UNFINISHED_TEST, || test.name.clone());
         test.end(TestState::Failed, 0.0, out);
     }
     if is_done { Ok(()) } else { Err(Unreadable::CutShort { place: format!("line {lines}") }) }
 }
 
-struct Running {
+struct RunningTest {
     name: String,
     file: String,
     begun: f64,
     failure: Option<Failure>,
 }
 
-impl Running {
-    fn end(self, state: TestState, time: f64, out: &mut Collector<'_>) {
+impl RunningTest {
+    fn end(self, state: TestState, time: f64, out: &mut Collector) {
         let (file, name, seconds) = (&self.file, &self.name, ((time - self.begun) / 1000.0).max(0.0));
         let case = Case { seconds, ..Case::in_file(file, name, state) };
         out.case(case, || self.failure.unwrap_or_default());

@@ -2,24 +2,19 @@
 //! one. The other reader takes over at a line of its own tools, if the one before has nothing open.
 
 use super::{
-    cargo_test,
+    cargo_test::{self, CargoTest},
     console::{self, Console},
-    rust_lines::RustLines,
 };
 use crate::{Collector, Unreadable, Window, each_line, text};
 
 /// Reads the text of tools, which begins with cargo's or with another's.
-pub(super) fn parse(
-    begins_with_cargo: bool,
-    window: &mut Window<'_>,
-    out: &mut Collector<'_>,
-) -> Result<(), Unreadable> {
-    let (mut of_cargo, mut of_others) = (None::<RustLines>, None::<Console>);
+pub(super) fn parse(begins_with_cargo: bool, window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
+    let (mut of_cargo, mut of_others) = (None::<CargoTest>, None::<Console>);
     let mut is_cargo = begins_with_cargo;
     each_line(window, out, |line, out| {
         let clean = text::clean(line);
         let is_idle = match is_cargo {
-            true => of_cargo.as_ref().is_none_or(RustLines::is_idle),
+            true => of_cargo.as_ref().is_none_or(CargoTest::is_idle),
             false => of_others.as_ref().is_none_or(Console::is_idle),
         };
         if is_idle {

@@ -6,13 +6,13 @@ use super::fingerprint;
 use crate::{
     evidence::Failure,
     expressions::Patterns,
-    failure::read::{Changes, Frame, Reading, paths, text},
+    failure::read::{Changes, Frame, Reading, is_trace_line, paths, tells_of_place, text},
     source_files::is_test,
 };
 
 /// Reads a failure from a text. All of its fields come from the text.
 pub fn read_failure(text: &str) -> Failure {
-    let cleaned = text::from_missing_program(text::clean(text));
+    let cleaned = from_missing_program(text::clean(text));
     let (test_name, test_file) = test(&cleaned);
     read_block(Failure {
         test_name,
@@ -21,6 +21,27 @@ pub fn read_failure(text: &str) -> Failure {
         stack_trace: Some(cleaned),
         ..Failure::default()
     })
+}
+
+/// The end of an output in which a shell or make did not find a program. The output above it is mostly warnings, which
+/// did not end the run. Otherwise all of the output, but for the program that a run did without.
+fn from_missing_program(cleaned: String) -> String {
+    /// The most lines that the caller of the shell prints after that.
+    const MOST_AFTER: usize = 5;
+    let is_missing = |line: &&str| match line.trim_end().rsplit_once(": ") {
+        Some((who, "not found" | "command not found")) => who.contains(": "),
+        Some((who, "No such file or directory")) => who.starts_with("make"),
+        _ => false,
+    };
+    let mut lines: Vec<&str> = cleaned.lines().collect();
+    let at = lines.iter().rposition(is_missing).filter(|at| lines.len() - at - 1 <= MOST_AFTER);
+    let Some(at) = at else { return cleaned };
+    // Below it an error names its own place: the run went on without the program.
+    if lines[at + 1..].iter().any(|line| is_trace_line(line) || tells_of_place(line)) {
+        lines.remove(at);
+        return lines.join("\n");
+    }
+    lines[at..].join("\n")
 }
 
 /// A failure whose texts are one block of a tool's output: fills in the summary of its message and its other fields.

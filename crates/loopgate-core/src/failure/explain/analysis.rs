@@ -31,7 +31,7 @@ impl ExaminedFailure {
             category: self.conclusion.category,
             fix_strategy: self.conclusion.action.clone(),
             confidence: self.confidence,
-            rules_matched: self.patterns.clone(),
+            rules_matched: self.conclusion.patterns.clone(),
             related,
         }
     }
@@ -44,11 +44,6 @@ impl ExaminedFailure {
         }
     }
 
-    /// Where to look first.
-    pub fn place(&self) -> Option<&SourceLocation> {
-        self.at.as_ref()
-    }
-
     /// Whether it stands in a file that the pull request changes.
     pub fn is_in_the_change(&self) -> bool {
         self.touch != Touch::Untouched
@@ -59,13 +54,13 @@ impl ExaminedFailure {
     /// command mends are one cause.
     pub fn common_cause(&self) -> Option<(&str, &str)> {
         use RootCauseCategory::{ConfigurationError, DependencyIssue, Environment};
-        let Self { at, conclusion, patterns, .. } = self;
+        let Self { at, conclusion, .. } = self;
         let around = matches!(conclusion.category, DependencyIssue | ConfigurationError | Environment);
         let in_tests = at.as_ref().is_none_or(|place| is_test(&place.file));
         let by_command = conclusion.action.starts_with("Run `");
         let thing = if conclusion.subject.is_empty() { &conclusion.action } else { &conclusion.subject };
         (!thing.is_empty() && (around || in_tests || by_command))
-            .then_some((patterns.first()?.as_str(), thing.as_str()))
+            .then_some((conclusion.patterns.first()?.as_str(), thing.as_str()))
     }
 
     /// Same error, same line of code, or the same missing thing.

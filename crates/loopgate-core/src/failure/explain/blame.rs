@@ -61,17 +61,12 @@ pub struct Circumstances<'a> {
 pub struct ExaminedCheck<'a> {
     check: &'a CheckEvidence,
     /// Of each failure the check kept, in their order.
-    failures: Vec<ExaminedFailure>,
+    pub failures: Vec<ExaminedFailure>,
 }
 
 impl<'a> ExaminedCheck<'a> {
     pub fn new(check: &'a CheckEvidence, changes: &Changes) -> Self {
         Self { check, failures: check.failures.iter().map(|failure| ExaminedFailure::new(failure, changes)).collect() }
-    }
-
-    /// The result for each failure that the check kept, in their order.
-    pub fn into_failures(self) -> Vec<ExaminedFailure> {
-        self.failures
     }
 
     /// The blame for the check; none if it did not fail.
@@ -102,7 +97,10 @@ impl<'a> ExaminedCheck<'a> {
     pub fn blame_failures(&self, circumstances: &Circumstances<'_>) -> Vec<BlameVerdict> {
         let base = circumstances.base.map(BaseCheck::new);
         let failures = self.check.failures.iter().zip(&self.failures);
-        failures.map(|(failure, examined)| verdict(failure, examined, base.as_ref(), circumstances)).collect()
+        let flaky = |test: &String| circumstances.flaky.is_some_and(|flaky| flaky.contains(test));
+        let is_flaky = |failure: &Failure| failure.test_name.as_ref().is_some_and(flaky);
+        let of = |(failure, examined): (&Failure, _)| verdict(failure, examined, base.as_ref(), is_flaky(failure));
+        failures.map(of).collect()
     }
 
     /// How the check, failing, may be retried.
@@ -154,11 +152,10 @@ fn verdict(
     failure: &Failure,
     examined: &ExaminedFailure,
     base: Option<&BaseCheck<'_>>,
-    circumstances: &Circumstances<'_>,
+    is_flaky: bool,
 ) -> BlameVerdict {
     let ExaminedFailure { fingerprint, retry, .. } = *examined;
-    let is_flaky = |test: &String| circumstances.flaky.is_some_and(|flaky| flaky.contains(test));
-    if failure.test_name.as_ref().is_some_and(is_flaky) {
+    if is_flaky {
         return BlameVerdict::new(Blame::Flaky, 90);
     }
     if retry == RetryClass::External {

@@ -1,9 +1,8 @@
 //! A failure that is examined once, for blame, analysis and feedback.
 
 use super::{
-    conclusion::Conclusion,
-    diagnosis::{Touch, best_place, conclude, touch},
-    known::{self, Explanation},
+    diagnosis::{Conclusion, Touch, best_place, conclude, touch},
+    known,
 };
 use crate::{
     Fingerprint,
@@ -20,7 +19,8 @@ use crate::{
 pub struct ExaminedFailure {
     /// What people call it.
     pub(in crate::failure) name: String,
-    pub(in crate::failure) fingerprint: Fingerprint,
+    /// The same for the same error in every run, on every machine, at every line.
+    pub fingerprint: Fingerprint,
     pub(in crate::failure) retry: RetryClass,
     pub(in crate::failure) error_type: ErrorType,
     pub(in crate::failure) error_class: Option<String>,
@@ -29,13 +29,11 @@ pub struct ExaminedFailure {
     /// The file of the innermost frame in a test.
     pub(in crate::failure) test_file: Option<String>,
     /// Where to look first.
-    pub(in crate::failure) at: Option<SourceLocation>,
+    pub at: Option<SourceLocation>,
     /// How the pull request touches that place.
     pub(in crate::failure) touch: Touch,
     pub(in crate::failure) conclusion: Conclusion,
     pub(in crate::failure) confidence: Confidence,
-    /// The names of the known messages that match.
-    pub(in crate::failure) patterns: Vec<String>,
 }
 
 impl ExaminedFailure {
@@ -45,8 +43,7 @@ impl ExaminedFailure {
 
     pub(in crate::failure) fn of_reading(failure: &Failure, mut reading: Reading, changes: &Changes) -> Self {
         let fingerprint = fingerprint::of_reading(failure, &reading);
-        let Explanation { by, matched: patterns } = known::explain(&reading);
-        let conclusion = conclude(failure, &reading, by);
+        let conclusion = conclude(failure, &reading, known::explain(&reading));
         // The failure is about what the job sets up before it runs code: an action of the workflow, a program that is not
         // installed. Trying again can help, unless the push changes what is set up.
         let is_of_setup = conclusion.missing_program
@@ -74,7 +71,6 @@ impl ExaminedFailure {
             touch,
             conclusion,
             confidence,
-            patterns,
             error_class: reading.class,
         }
     }
@@ -87,10 +83,5 @@ impl ExaminedFailure {
     /// Whether a program is not installed where the check runs: running the check again finds it no more.
     pub const fn lacks_program(&self) -> bool {
         self.conclusion.missing_program
-    }
-
-    /// The same for the same error in every run, on every machine, at every line.
-    pub const fn fingerprint(&self) -> Fingerprint {
-        self.fingerprint
     }
 }

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 use regex::Captures;
 use serde::Deserialize;
 
-use super::conclusion::Conclusion;
+use super::diagnosis::Conclusion;
 use crate::{
     evidence::{CheckEvidence, Confidence, ErrorType, Failure, RetryClass, RootCauseCategory},
     expressions::Patterns,
@@ -117,20 +117,11 @@ const MAX_SEARCHED: usize = 12 * 1024;
 /// Bytes at the end of a log that are searched: the names of tests that passed may well speak of refused connections.
 const MAX_LOG: usize = 4 * 1024;
 
-/// What the table says of a failure.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Explanation {
-    /// By the row that explains it.
-    pub by: Option<Conclusion>,
-    /// The names of all rows that match.
-    pub matched: Vec<String>,
-}
-
 /// What the table says of a failure; the files of a pull request make no difference.
-pub(super) fn explain(reading: &Reading) -> Explanation {
+pub(super) fn explain(reading: &Reading) -> Option<Conclusion> {
     // A reviewer writes about errors, and names none that happened.
     if reading.class.as_deref() == Some(Failure::OF_REVIEWER) {
-        return Explanation::default();
+        return None;
     }
     let kind = match (reading.error_type, &reading.sides) {
         (ErrorType::AssertionError, Some(_)) => Kind::Comparison,
@@ -144,17 +135,16 @@ pub(super) fn explain(reading: &Reading) -> Explanation {
     };
     let of_headline = look_up(&headline, kind, |_| true);
     // A registry that is not reached has nothing of what it is asked for.
-    if of_headline.matched.first().is_some_and(|row| row == "package_not_in_registry") {
+    if of_headline.as_ref().is_some_and(|known| known.patterns[0] == "package_not_in_registry") {
         let of_outage = look_up(&reading.whole, kind, |row| row.retry == RetryClass::External);
-        if of_outage.by.is_some() {
+        if of_outage.is_some() {
             return of_outage;
         }
     }
     // A row that matches the error's own words is worth more than one that matches somewhere in its trace; and around
     // a finding of a compiler or linter stand its other findings.
     let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
-    let is_all = of_headline.by.is_some() || is_finding || kind != Kind::Error;
-    if is_all {
+    if of_headline.is_some() || is_finding || kind != Kind::Error {
         return of_headline;
     }
     // Quoted source says what the lines around the error are about, not what went wrong.
@@ -168,19 +158,20 @@ pub(super) fn retry_class_of_log(check: &CheckEvidence) -> Option<RetryClass> {
         return None;
     }
     let log = if check.log_tail.is_empty() { &check.log_head } else { &check.log_tail };
-    look_up(&text::clean(text::suffix(log, MAX_LOG)), Kind::Error, |_| true).by.map(|found| found.retry)
+    look_up(&text::clean(text::suffix(log, MAX_LOG)), Kind::Error, |_| true).map(|found| found.retry)
 }
 
-fn look_up(haystack: &str, kind: Kind, counts: impl Fn(&Known) -> bool) -> Explanation {
+/// By the first row that matches, with the names of all.
+fn look_up(haystack: &str, kind: Kind, counts: impl Fn(&Known) -> bool) -> Option<Conclusion> {
     let Table { rows, patterns, row_of } = &*TABLE;
     let haystack = text::prefix(haystack, MAX_SEARCHED);
     let mut matching = patterns.matching(haystack);
     matching.retain(|pattern| kind <= rows[row_of[*pattern]].about && counts(&rows[row_of[*pattern]]));
     let mut matched: Vec<usize> = matching.iter().map(|pattern| row_of[*pattern]).collect();
     matched.dedup();
-    let by =
-        matched.first().and_then(|first| Some(rows[*first].conclusion(&TABLE.captures(*first, &matching, haystack)?)));
-    Explanation { by, matched: matched.into_iter().map(|row| rows[row].name.clone()).collect() }
+    let first = *matched.first()?;
+    let explained = rows[first].conclusion(&TABLE.captures(first, &matching, haystack)?);
+    Some(Conclusion { patterns: matched.into_iter().map(|row| rows[row].name.clone()).collect(), ..explained })
 }
 
 #[cfg(test)]
@@ -251,15 +242,14 @@ pub(super) mod tests {
         for (at, row) in TABLE.rows.iter().enumerate() {
             assert!(!row.examples.is_empty(), "{} has no example", row.name);
             for Example { text, captures } in &row.examples {
-                let found = look_up(text, Kind::Error, |_| true);
-                assert_eq!(found.matched.first(), Some(&row.name), "{text}\nmatched {:?}", found.matched);
+                let by = look_up(text, Kind::Error, |_| true).expect("the row matches");
+                assert_eq!(by.patterns.first(), Some(&row.name), "{text}\nmatched {:?}", by.patterns);
                 let groups = TABLE.captures(at, &TABLE.patterns.matching(text), text).expect("the row matches");
                 let captured: BTreeMap<String, String> = captures
                     .keys()
                     .filter_map(|name| Some((name.clone(), groups.name(name)?.as_str().to_owned())))
                     .collect();
                 assert_eq!(&captured, captures, "{text}");
-                let by = found.by.expect("the row matches");
                 let told = [by.cause, by.action, by.reason].join(" ");
                 assert!(!told.contains("(empty)"), "{}: {told}", row.name);
             }
@@ -269,12 +259,11 @@ pub(super) mod tests {
     #[test]
     fn values_that_a_test_compares_are_no_outage() {
         let outage = "status 503 Service Unavailable";
-        assert!(look_up(outage, Kind::Error, |_| true).by.is_some_and(|found| found.retry == RetryClass::External));
-        assert!(look_up(outage, Kind::Assertion, |_| true).by.is_none());
+        assert!(look_up(outage, Kind::Error, |_| true).is_some_and(|found| found.retry == RetryClass::External));
+        assert!(look_up(outage, Kind::Assertion, |_| true).is_none());
         let null = "expected 'x' to be \"Cannot read properties of undefined (reading 'y')\"";
         assert!(
-            look_up(null, Kind::Assertion, |_| true).by.is_some()
-                && look_up(null, Kind::Comparison, |_| true).by.is_none()
+            look_up(null, Kind::Assertion, |_| true).is_some() && look_up(null, Kind::Comparison, |_| true).is_none()
         );
     }
 }

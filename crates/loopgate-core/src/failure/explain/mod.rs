@@ -2,9 +2,7 @@
 
 mod analysis;
 mod blame;
-mod conclusion;
 mod diagnosis;
-mod error_kind;
 mod examined;
 mod known;
 

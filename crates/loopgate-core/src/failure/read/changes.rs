@@ -85,7 +85,12 @@ impl Changes {
             let origin = if self.contains(relative) { FrameOrigin::Changed } else { FrameOrigin::Repository };
             return (relative.to_owned(), origin);
         }
-        match self.longest_suffix_of(&path).or_else(|| self.only_one_ending_in(&path)) {
+        // Tools that run in a sub-directory print paths relative to it (`go test`, npm workspaces, JVM class names).
+        let only_one_ending_in = || {
+            let mut ending = self.candidates(&path).filter(|file| paths::ends_with(file, &path));
+            ending.next().xor(ending.next())
+        };
+        match self.longest_suffix_of(&path).or_else(only_one_ending_in) {
             Some(file) => (file.to_owned(), FrameOrigin::Changed),
             None if paths::is_system(&path) => (path, FrameOrigin::Toolchain),
             None => (paths::without_container(&path).to_owned(), FrameOrigin::Repository),
@@ -109,13 +114,6 @@ impl Changes {
 
     fn longest_suffix_of(&self, path: &str) -> Option<&str> {
         self.candidates(path).filter(|file| paths::ends_with(path, file)).max_by_key(|file| file.len())
-    }
-
-    /// Tools that run in a sub-directory print paths relative to it (`go test`, npm workspaces, JVM class names).
-    fn only_one_ending_in(&self, path: &str) -> Option<&str> {
-        let mut ending = self.candidates(path).filter(|file| paths::ends_with(file, path));
-        let first = ending.next()?;
-        ending.next().is_none().then_some(first)
     }
 }
 

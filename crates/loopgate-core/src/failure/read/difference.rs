@@ -1,7 +1,7 @@
 //! Two values as the lines in which they differ: `- Expected … + Received`, `(-want +got)`, `(- lhs) (+ rhs)`.
 
 use super::{
-    expected::{Comparisons, Sides},
+    comparisons::{Comparisons, Sides},
     value,
 };
 

@@ -15,7 +15,7 @@ use crate::{
 #[serde(deny_unknown_fields)]
 pub(super) struct Forms {
     /// Earlier forms win over later ones, wherever they stand in a text.
-    pub form: Vec<Form>,
+    pub form: Vec<ErrorForm>,
     /// Beginnings of lines that match a form and only sum up.
     pub summaries: Vec<String>,
     /// Beginnings of lines that stand behind a message.
@@ -27,7 +27,7 @@ pub(super) struct Forms {
 /// One form of headline; the group `msg` holds the message, which otherwise begins on the next line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Form {
+pub(super) struct ErrorForm {
     pub pattern: String,
     /// The class, where the pattern captures none.
     pub class: Option<String>,

@@ -2,7 +2,7 @@
 //! `expected: |-` of YAML, whatever the library, in either order, on one line or below the label.
 
 use super::{
-    expected::{Comparisons, Labels},
+    comparisons::{Comparisons, Labels},
     value,
 };
 
@@ -12,7 +12,7 @@ const MAX_DISTANCE: usize = 40;
 const MAX_LINES: usize = 30;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+enum LabelSide {
     Expected,
     Actual,
 }
@@ -61,7 +61,7 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
 }
 
 /// The side, its label and what stands behind it: `  Expected length: 3`, `#     $expected->{count} = '2'`.
-fn label(line: &str) -> Option<(Side, &str, &str)> {
+fn label(line: &str) -> Option<(LabelSide, &str, &str)> {
     let line = line.strip_prefix("E ").unwrap_or(line);
     // SWI-Prolog writes its level in front of every line.
     let line = line.strip_prefix("ERROR:").unwrap_or(line);
@@ -100,11 +100,11 @@ fn label(line: &str) -> Option<(Side, &str, &str)> {
     (is_heading || label.split(' ').count() <= 4).then_some((side, label, rest.trim()))
 }
 
-fn side_of(word: &str) -> Option<Side> {
+fn side_of(word: &str) -> Option<LabelSide> {
     let word = word.to_ascii_lowercase();
     let Labels { expected, actual, .. } = &Comparisons::get().labels;
-    let is_actual = || actual.contains(&word).then_some(Side::Actual);
-    expected.contains(&word).then_some(Side::Expected).or_else(is_actual)
+    let is_actual = || actual.contains(&word).then_some(LabelSide::Actual);
+    expected.contains(&word).then_some(LabelSide::Expected).or_else(is_actual)
 }
 
 /// The value behind a label, and how many lines label and value take: the rest of its line up to the bracket that closes

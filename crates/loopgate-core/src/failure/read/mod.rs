@@ -3,6 +3,7 @@
 mod asserted;
 mod cause;
 mod changes;
+mod comparisons;
 mod difference;
 mod error_type;
 mod expected;
@@ -20,7 +21,7 @@ pub use paths::FrameOrigin;
 pub use stack::Frame;
 pub use text::{Excerpt, tells_of_failure, without_stamp};
 
-pub(super) use expected::Sides;
+pub(super) use comparisons::Sides;
 pub(super) use message::is_source_excerpt;
 pub(super) use reading::Reading;
-pub(super) use stack::is_trace_line;
+pub(super) use stack::{is_trace_line, tells_of_place};

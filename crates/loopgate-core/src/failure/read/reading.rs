@@ -5,11 +5,12 @@ use std::borrow::Cow;
 use super::{
     asserted::is_reversed,
     changes::Changes,
+    comparisons::Sides,
     error_type,
-    expected::{self, Sides, TextKind},
+    expected::{self, TextKind},
     message,
     paths::{self, FrameOrigin},
-    stack::{self, Frame, Printed},
+    stack::{self, Frame},
     text, value,
 };
 use crate::{
@@ -32,7 +33,7 @@ pub(in crate::failure) struct Reading {
     /// The innermost own frame as it is found without a pull request's files.
     pub top: Option<Frame>,
     /// What the frames are made of.
-    printed: Vec<Printed>,
+    printed: Vec<Frame>,
 }
 
 impl Reading {
@@ -167,7 +168,7 @@ fn from_line_of<'t>(message: &str, text: &'t str) -> (&'t str, &'t str) {
 
 /// The places of a message: in the traceback that it ends, else in its paragraph and below it, else in the few lines above.
 /// One further above is that of something else.
-fn places(message: &str, trace: &str) -> Vec<Printed> {
+fn places(message: &str, trace: &str) -> Vec<Frame> {
     const ABOVE: usize = 10;
     let at = trace.find(message.lines().next().unwrap_or_default()).unwrap_or_default();
     let above = trace[..at].rmatch_indices('\n').nth(ABOVE).map_or(0, |(end, _)| end + 1);

@@ -5,7 +5,6 @@
 
 use std::borrow::Cow;
 
-use super::stack;
 use crate::{letters::is_invisible, untrusted::without_sequences};
 
 /// Most bytes of one text that are ever looked at: two thirds from its head, one third from its tail.
@@ -99,27 +98,6 @@ pub fn tells_of_failure(line: &str) -> bool {
         && !lower.ends_with(':')
         && !lower.ends_with(": 0")
         && fails.is_match(&lower)
-}
-
-/// The end of an output in which a shell or make did not find a program. The output above it is mostly warnings, which
-/// did not end the run. Otherwise all of the output, but for the program that a run did without.
-pub(in crate::failure) fn from_missing_program(cleaned: String) -> String {
-    /// The most lines that the caller of the shell prints after that.
-    const MOST_AFTER: usize = 5;
-    let is_missing = |line: &&str| match line.trim_end().rsplit_once(": ") {
-        Some((who, "not found" | "command not found")) => who.contains(": "),
-        Some((who, "No such file or directory")) => who.starts_with("make"),
-        _ => false,
-    };
-    let mut lines: Vec<&str> = cleaned.lines().collect();
-    let at = lines.iter().rposition(is_missing).filter(|at| lines.len() - at - 1 <= MOST_AFTER);
-    let Some(at) = at else { return cleaned };
-    // Below it an error names its own place: the run went on without the program.
-    if lines[at + 1..].iter().any(|line| stack::is_trace_line(line) || stack::tells_of_place(line)) {
-        lines.remove(at);
-        return lines.join("\n");
-    }
-    lines[at..].join("\n")
 }
 
 /// Whether a line only accompanies what a tool says.

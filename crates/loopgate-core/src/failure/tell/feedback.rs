@@ -79,6 +79,7 @@ impl FeedbackLine {
             (None, None, Some(check)) => format!("check `{}`", check.name),
             (None, None, None) => format!("error `{}`", examined.fingerprint),
         };
+        let (command, directory) = check.map_or(("", ""), |check| (check.command, check.directory));
         let mut problem = examined.problem();
         if examined.touch == Touch::AddsLine {
             problem.push_str(" This pull request adds the line.");
@@ -89,7 +90,7 @@ impl FeedbackLine {
             problem,
             action: conclusion.action.clone(),
             reason: conclusion.reason.clone(),
-            reproduce: reproduce(&located, check),
+            reproduce: reproduce(&located, command, directory),
         }
     }
 }
@@ -130,7 +131,6 @@ mod tests {
         let sources = [
             include_str!("../explain/diagnosis.rs"),
             include_str!("feedback.rs"),
-            include_str!("../explain/error_kind.rs"),
             include_str!("../explain/analysis.rs"),
         ];
         let found: Vec<String> = sources.iter().flat_map(|source| literals(source)).collect();
@@ -143,9 +143,9 @@ mod tests {
         Changes::new([file("src/cart.rs", 5..=20), file("src/cart.ts", 5..=20), file("shop/cart.py", 5..=20)])
     }
 
-    fn shown(failure: &Failure, command: &str, kind: crate::evidence::CheckKind) -> String {
+    fn shown(failure: &Failure, command: &str) -> String {
         let name: CheckName = "unit".parse().unwrap();
-        let check = CheckContext { name: &name, kind, framework: None, command: Some(command), directory: None };
+        let check = CheckContext { name: &name, command, directory: "" };
         let item = FeedbackLine::of(failure, &ExaminedFailure::new(failure, &changes()), Some(&check));
         for sentence in [&item.problem, &item.action, &item.reason] {
             assert_firm(sentence);
@@ -157,8 +157,6 @@ mod tests {
         )
     }
 
-    use crate::evidence::CheckKind::{Build, Lint, Test};
-
     #[test]
     fn an_assertion() {
         let failure = Failure {
@@ -167,7 +165,7 @@ mod tests {
             stack_trace: Some("thread 'cart::tests::total_adds_tax' panicked at src/cart.rs:48:9:\nassertion `left == right` failed\n  left: 20\n right: 24".into()),
             ..Failure::default()
         };
-        insta::assert_snapshot!(shown(&failure, "cargo test", Test), @r#"
+        insta::assert_snapshot!(shown(&failure, "cargo test"), @r#"
         src/cart.rs:48
           `cart::tests::total_adds_tax` expects `24` and gets `20`.
           Fix: Make the code that `cart::tests::total_adds_tax` checks give `24` in place of `20`.
@@ -187,7 +185,7 @@ mod tests {
             ),
             ..Failure::default()
         };
-        insta::assert_snapshot!(shown(&failure, "npx vitest run", Test), @r#"
+        insta::assert_snapshot!(shown(&failure, "npx vitest run"), @r#"
         src/cart.ts:9 in `total`
           `TypeError: Cannot read properties of undefined (reading 'price')`. This pull request adds the line.
           Fix: 
@@ -202,7 +200,7 @@ mod tests {
             error_message: "error[E0308]: mismatched types\n  --> src/cart.rs:12:9\n   |\n12 |         tax\n   |         ^^^ expected `u64`, found `Option<u64>`".into(),
             ..Failure::default()
         };
-        insta::assert_snapshot!(shown(&failure, "cargo build --locked", Build), @r#"
+        insta::assert_snapshot!(shown(&failure, "cargo build --locked"), @r#"
         src/cart.rs:12
           `Option<u64>` stands where `u64` is expected: `E0308: mismatched types`. This pull request adds the line.
           Fix: 
@@ -219,7 +217,7 @@ mod tests {
             stack_trace: Some("tests/test_cart.py:1: in <module>\n    from shop.cart import Cart\nshop/cart.py:3: in <module>\n    import requests\nE   ModuleNotFoundError: No module named 'requests'".into()),
             ..Failure::default()
         };
-        insta::assert_snapshot!(shown(&failure, "pytest", Test), @r#"
+        insta::assert_snapshot!(shown(&failure, "pytest"), @r#"
         shop/cart.py:3
           `ModuleNotFoundError: No module named 'requests'`.
           Fix: 
@@ -237,7 +235,7 @@ mod tests {
             stack_trace: Some("    at Object.test (/home/runner/work/shop/shop/test/checkout.test.ts:8:3)".into()),
             ..Failure::default()
         };
-        insta::assert_snapshot!(shown(&failure, "npx jest", Test), @r#"
+        insta::assert_snapshot!(shown(&failure, "npx jest"), @r#"
         test/checkout.test.ts:8
           `thrown: "Exceeded timeout of 5000 ms for a test.`.
           Fix: 
@@ -256,7 +254,7 @@ mod tests {
             ),
             ..Failure::default()
         };
-        insta::assert_snapshot!(shown(&failure, "cargo test", Test), @r#"
+        insta::assert_snapshot!(shown(&failure, "cargo test"), @r#"
         src/cart.rs:17 in `shop::cart::Cart::parse`
           `range end index 9 out of range for slice of length 4`. This pull request adds the line.
           Fix: 
@@ -274,7 +272,7 @@ mod tests {
             source: Some(SourceLocation { file: "src/cart.ts".into(), line: Some(11), function: None }),
             ..Failure::default()
         };
-        insta::assert_snapshot!(shown(&failure, "", Lint), @r#"
+        insta::assert_snapshot!(shown(&failure, ""), @r#"
         src/cart.ts:11
           `eqeqeq: Expected '===' and instead saw '=='`. This pull request adds the line.
           Fix: 

@@ -6,6 +6,6 @@ mod reproduce;
 mod summary;
 
 pub use feedback::{FeedbackLine, Priority};
-pub use inspect::{FailureInspection, inspect_failure};
+pub use inspect::inspect_failure;
 pub use reproduce::{CheckContext, alone, reproduce, rerun};
 pub use summary::cut_at_sentence;

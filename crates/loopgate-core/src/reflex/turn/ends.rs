@@ -95,10 +95,7 @@ impl Turn {
         self.state.status = RunStatus::InProgress;
         self.state.stop = Stop::default();
         let reflex = self.reflex();
-        reflex.notes.clear();
-        reflex.refused_diff = None;
-        reflex.ask = None;
-        reflex.broken = None;
+        (reflex.notes, reflex.refused_diff, reflex.ask, reflex.broken) = Default::default();
         let limit = reflex.settings.limit;
         if self.state.iteration >= self.state.max_iterations {
             self.state.max_iterations = self.state.iteration + limit;

@@ -14,7 +14,10 @@ use crate::{
 ///
 /// A `Type:` line of the body may raise the requirement, never lower it: its author asks to be let off.
 pub fn change_type(pull_request: &PullRequest, files: &ChangedFiles, policy: &CoveragePolicy) -> CodeType {
-    let named = prefix(&pull_request.title)
+    // What stands before the colon of `feat(parser)!: add numbers`.
+    let prefix = pull_request.title.split_once(':').and_then(|(head, _)| head.split('(').next());
+    let named = prefix
+        .and_then(|prefix| by_word(prefix.trim_end_matches('!')))
         .or_else(|| pull_request.head.branch.split_once('/').and_then(|(word, _)| by_word(word)))
         .unwrap_or_default();
     let is_api = |path: &str| policy.api_paths.iter().any(|glob| glob.0.matches(path));
@@ -40,12 +43,6 @@ pub fn stricter(one: CodeType, other: CodeType) -> CodeType {
     use CodeType::{ApiEndpoint, BugFix, Integration, NewFunction, Refactor};
     let strictest_first = [BugFix, ApiEndpoint, Integration, NewFunction, Refactor];
     strictest_first.into_iter().find(|known| *known == one || *known == other).unwrap_or(one)
-}
-
-/// The word before the colon of `feat(parser)!: add numbers`.
-fn prefix(title: &str) -> Option<CodeType> {
-    let (head, _) = title.split_once(':')?;
-    by_word(head.split('(').next().unwrap_or(head).trim_end_matches('!'))
 }
 
 fn by_word(word: &str) -> Option<CodeType> {

@@ -77,7 +77,9 @@ fn add_file(coverage: &mut ChangedCoverage, path: &str, added: &[u32], measured:
 
 /// Adds a file's uncovered lines, in order, as ranges.
 pub(super) fn list<'a>(coverage: &mut ChangedCoverage, path: &str, lines: impl IntoIterator<Item = &'a u32>) {
-    for (first, last) in ranges(lines) {
+    let lines: Vec<u32> = lines.into_iter().copied().collect();
+    for consecutive in lines.chunk_by(|one, next| one.checked_add(1) == Some(*next)) {
+        let (first, last) = (consecutive[0], consecutive[consecutive.len() - 1]);
         if coverage.uncovered.len() < MOST_RANGES {
             coverage.uncovered.push(match last - first {
                 0 => format!("{path}:{first}"),
@@ -87,18 +89,6 @@ pub(super) fn list<'a>(coverage: &mut ChangedCoverage, path: &str, lines: impl I
             coverage.uncovered_not_listed += u64::from(last - first) + 1;
         }
     }
-}
-
-/// Runs of consecutive numbers.
-fn ranges<'a>(lines: impl IntoIterator<Item = &'a u32>) -> Vec<(u32, u32)> {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for &line in lines {
-        match ranges.last_mut() {
-            Some((_, last)) if last.checked_add(1) == Some(line) => *last = line,
-            _ => ranges.push((line, line)),
-        }
-    }
-    ranges
 }
 
 /// Added lines of the file, by their number at the head, that can be code: not blank, not a comment alone. `None` when

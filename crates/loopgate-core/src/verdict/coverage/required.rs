@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::{
-    evidence::{CheckEvidence, ProofVerdict, RegressionTrial, TestId, TestState},
+    evidence::{CheckEvidence, ProofVerdict, TestId, TestState},
     expressions::first_group,
-    observed::{BaseEvidence, ChangedFile, ChangedFiles, FileStatus},
+    observed::{BaseEvidence, ChangedFile, ChangedFiles, FileStatus, Snapshot},
     policy::{CoveragePolicy, RequiredTest},
     source_files::{TestSyntax, is_test},
 };
@@ -23,6 +23,9 @@ pub enum MissingTests {
     OfBase { broken: usize, named: Vec<String>, gone: usize },
 }
 
+/// Whether a required sort of tests is there, or what is missing.
+pub type TestsStanding = Result<(), MissingTests>;
+
 /// Broken tests that are named at most.
 const MOST_NAMED: usize = 3;
 
@@ -35,21 +38,25 @@ const MOST_NAMED: usize = 3;
 ///   was there before did not come with the change.
 pub fn standings<'a>(
     policy: &CoveragePolicy,
-    files: &ChangedFiles,
+    snapshot: &Snapshot,
     head: impl IntoIterator<Item = &'a CheckEvidence>,
-    base: Option<&BaseEvidence>,
-    proof: Option<&RegressionTrial>,
-) -> BTreeMap<RequiredTest, Result<(), MissingTests>> {
+) -> BTreeMap<RequiredTest, TestsStanding> {
+    let proof = snapshot.evidence_of_head().find_map(|evidence| evidence.regression_proof.as_ref());
     let mut standings = BTreeMap::new();
-    if let Some(standing) = proof.and_then(proved) {
+    let proved = proof.and_then(|proof| match proof.verdict {
+        ProofVerdict::Proved => Some(Ok(())),
+        ProofVerdict::NotProved => Some(Err(MissingTests::Proof { reason: proof.reason.clone() })),
+        ProofVerdict::Unknown => None,
+    });
+    if let Some(standing) = proved {
         standings.insert(RequiredTest::RegressionTest, standing.clone());
         standings.insert(RequiredTest::OriginalBugReproduction, standing);
     }
-    if let Some(standing) = base.and_then(|base| existing(head, base)) {
+    if let Some(standing) = snapshot.base_evidence.as_ref().and_then(|base| existing(head, base)) {
         standings.insert(RequiredTest::ExistingTestsPass, standing);
     }
     if !policy.test_names.is_empty()
-        && let Some(names) = added_tests(files)
+        && let Some(names) = added_tests(&snapshot.files)
     {
         for (sort, patterns) in &policy.test_names {
             let is_there = names.iter().any(|name| patterns.iter().any(|pattern| pattern.matches(name)));
@@ -61,19 +68,8 @@ pub fn standings<'a>(
     standings
 }
 
-fn proved(proof: &RegressionTrial) -> Option<Result<(), MissingTests>> {
-    match proof.verdict {
-        ProofVerdict::Proved => Some(Ok(())),
-        ProofVerdict::NotProved => Some(Err(MissingTests::Proof { reason: proof.reason.clone() })),
-        ProofVerdict::Unknown => None,
-    }
-}
-
 /// Compares tests by their identity; a check without identities on either side is skipped.
-fn existing<'a>(
-    head: impl IntoIterator<Item = &'a CheckEvidence>,
-    base: &BaseEvidence,
-) -> Option<Result<(), MissingTests>> {
+fn existing<'a>(head: impl IntoIterator<Item = &'a CheckEvidence>, base: &BaseEvidence) -> Option<TestsStanding> {
     let (mut compared, mut broken, mut gone) = (false, BTreeSet::new(), 0_usize);
     for check in head.into_iter().filter(|check| check.kind.is_of_tests()) {
         let before = base.checks.get(&check.name).and_then(|before| before.tests.as_ref());
@@ -81,7 +77,12 @@ fn existing<'a>(
         compared = true;
         let was_green = |id: TestId| matches!(before.state(id), Some(TestState::Passed | TestState::Flaky));
         let failing = now.iter().filter(|entry| entry.state().is_failure() && was_green(entry.id()));
-        broken.extend(failing.map(|entry| name_of(check, entry.id())));
+        // Failures have names; what is only listed has its identity.
+        let name_of = |id: TestId| {
+            let failure = check.failures.iter().find(|failure| failure.test_id == Some(id));
+            failure.and_then(|failure| failure.test_name.clone()).unwrap_or_else(|| id.to_string())
+        };
+        broken.extend(failing.map(|entry| name_of(entry.id())));
         if before.is_whole() && now.is_whole() {
             gone += before.iter().filter(|entry| now.state(entry.id()).is_none()).count();
         }
@@ -93,12 +94,6 @@ fn existing<'a>(
             Err(MissingTests::OfBase { broken: count, named, gone })
         }
     })
-}
-
-/// Failures have names; what is only listed has its identity.
-fn name_of(check: &CheckEvidence, id: TestId) -> String {
-    let failure = check.failures.iter().find(|failure| failure.test_id == Some(id));
-    failure.and_then(|failure| failure.test_name.clone()).unwrap_or_else(|| id.to_string())
 }
 
 /// Names collected at most, and bytes of a line looked at.
@@ -180,7 +175,7 @@ fn title(text: &str) -> Option<&str> {
 mod tests {
     use super::*;
     use crate::{
-        evidence::{CheckKind, Outcome, OutcomesExtent, TestOutcome, TestOutcomes},
+        evidence::{CheckKind, Outcome, OutcomesExtent, RegressionTrial, TestOutcome, TestOutcomes},
         fixtures,
         observed::ReceivedEvidence,
         policy::Pattern,
@@ -226,11 +221,16 @@ mod tests {
     fn a_proof_and_names_judge_the_other_sorts() {
         use RequiredTest::{EdgeCases, ErrorHandling, OriginalBugReproduction, RegressionTest};
         let mut policy = CoveragePolicy::default();
-        let mut files = fixtures::snapshot().files;
-        if let ChangedFiles::Complete(files) = &mut files {
+        let mut snapshot = fixtures::snapshot();
+        if let ChangedFiles::Complete(files) = &mut snapshot.files {
             files[1].patch = Some("@@ -0,0 +1,2 @@\n+#[test]\n+fn an_empty_cart_costs_nothing() {}".to_owned());
         }
-        let judge = |policy: &CoveragePolicy, proof| standings(policy, &files, [], None, proof);
+        snapshot.evidence = vec![fixtures::evidence(snapshot.pull_request.head.sha, &[], &[])];
+        let mut judge = |policy: &CoveragePolicy, proof: Option<&RegressionTrial>| {
+            let [ReceivedEvidence::Accepted(evidence)] = &mut snapshot.evidence[..] else { panic!("accepted") };
+            evidence.regression_proof = proof.cloned();
+            standings(policy, &snapshot, [])
+        };
         assert!(judge(&policy, None).is_empty());
         policy.test_names = [(EdgeCases, "empty|zero"), (ErrorHandling, "fails|refuses")]
             .map(|(sort, text)| (sort, vec![Pattern::parse(text).unwrap()]))

@@ -124,7 +124,7 @@ impl Edit<'_> {
     /// a program may have any name. Where the tests are counted, the count shows whether they still run.
     fn commands(&self) -> Vec<Tampering> {
         let [olds, news] = self.sides.each_ref().map(|lines| commands_of(&self.file.path, lines));
-        let is_lost = |old: &&Command<'_>| {
+        let is_lost = |old: &&TestCommand<'_>| {
             let mut of_target = news.iter().filter(|new| new.target == old.target).peekable();
             let names_check = WORDS.targets.is_match(old.target) && of_target.peek().is_some();
             let does_nothing = WORDS.nothing.is_match(old.text.trim_start_matches('@'));
@@ -133,7 +133,7 @@ impl Edit<'_> {
                 && !does_nothing
                 && of_target.all(|new| selecting(new.text) != selecting(old.text))
         };
-        let finding = |Command { line, text, .. }: &Command<'_>| {
+        let finding = |TestCommand { line, text, .. }: &TestCommand<'_>| {
             let near = self.comes.iter().find(|new| new.number.abs_diff(line.number) <= NEAR).copied();
             let deed = format!("the test command `{}` is gone or changed", quoted(text));
             self.finding(!self.change.runs.is_read, deed, &[line], near.as_slice())
@@ -188,7 +188,7 @@ impl Edit<'_> {
 }
 
 /// A command, and the script or the target that it belongs to: empty where none is named.
-struct Command<'l> {
+struct TestCommand<'l> {
     line: &'l CodeLine,
     target: &'l str,
     text: &'l str,
@@ -203,7 +203,7 @@ fn selecting(command: &str) -> Vec<&str> {
 }
 
 /// The commands among lines of a file: values of data, else all lines. In a make file each belongs to the target above it.
-fn commands_of<'l>(path: &str, lines: impl IntoIterator<Item = &'l CodeLine>) -> Vec<Command<'l>> {
+fn commands_of<'l>(path: &str, lines: impl IntoIterator<Item = &'l CodeLine>) -> Vec<TestCommand<'l>> {
     let pair = pattern!(r#"^\s*["']?([\w:.-]+)["']?\s*(?::|=)\s*["'\[](.*?)["'\]]?\s*,?\s*$"#);
     let version =
         pattern!(r"^(?:[\^~<>=*vV\d]|(?:npm|file|git|workspace|github|link|https?):)|[\w\]]\s*[<>=~^!]=?\s*\d");
@@ -214,12 +214,12 @@ fn commands_of<'l>(path: &str, lines: impl IntoIterator<Item = &'l CodeLine>) ->
         let text = line.text.trim();
         if is_data {
             let (_, [target, text]) = pair.captures(&line.text)?.extract();
-            return Some(Command { line, target, text }).filter(|_| !version.is_match(text));
+            return Some(TestCommand { line, target, text }).filter(|_| !version.is_match(text));
         }
         let head = head.captures(&line.text).and_then(|found| first_group(&found));
         open = head.unwrap_or(open);
         let is_command = head.is_none() || WORDS.runners.is_match(text);
-        Some(Command { line, target: open, text: if is_command { text } else { "" } })
+        Some(TestCommand { line, target: open, text: if is_command { text } else { "" } })
     };
     lines.into_iter().filter_map(command).collect()
 }

@@ -87,12 +87,9 @@ impl Block {
 
     /// Whether a line still explains this finding.
     pub fn goes_on(&self, line: &str) -> bool {
-        (!line.is_empty() || self.is_heading()) && self.lines < MAX_FINDING_LINES
-    }
-
-    /// Whether what Biome found stands below an empty line yet to come.
-    fn is_heading(&self) -> bool {
-        self.lines == 1 && self.message.is_empty() && self.text.text().trim_end().ends_with('━')
+        // What Biome found stands below an empty line.
+        let is_heading = || self.lines == 1 && self.message.is_empty() && self.text.text().trim_end().ends_with('━');
+        (!line.is_empty() || is_heading()) && self.lines < MAX_FINDING_LINES
     }
 
     /// The finding, and whether it is an error. None where what looked like one names no place.

@@ -66,7 +66,7 @@ impl Counts {
     }
 
     /// Counts the tests that were summed up and not reported one by one; false if nothing was summed up.
-    pub fn tell(&self, out: &mut Collector<'_>) -> bool {
+    pub fn tell(&self, out: &mut Collector) -> bool {
         if !self.said {
             return false;
         }
@@ -85,7 +85,7 @@ impl Counts {
         out.anonymous_cases(TestState::Errored, more_errors);
         if more_failed + more_errors > 0 {
             let (announced, told) = (failed + errors, failures_found + errors_found);
-            out.notes.flaw(Flaw::WrongTotal, || format!("{announced} failures, of which {told} are told of"));
+            out.notes.flaw(Flaw::WRONG_TOTAL, || format!("{announced} failures, of which {told} are told of"));
         }
         true
     }

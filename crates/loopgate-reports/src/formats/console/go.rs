@@ -36,7 +36,7 @@ impl Go {
     }
 
     /// Whether the line is go's, or a test's of it.
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) -> bool {
+    pub fn line(&mut self, line: &str, out: &mut Collector) -> bool {
         /// In front of the name of the test that runs or goes on.
         const MARKS: [&str; 4] = ["RUN   ", "CONT  ", "NAME  ", "PAUSE "];
         let is_of_build = || {
@@ -85,7 +85,7 @@ impl Go {
         true
     }
 
-    pub fn end(&mut self, out: &mut Collector<'_>) {
+    pub fn end(&mut self, out: &mut Collector) {
         // Any program of go panics; one whose package is never named is no test.
         let is_other = |line: &str| line.starts_with("panic: ") && !is_end_of_process(line);
         let output = self.package.output.text();
@@ -113,7 +113,7 @@ impl Go {
         output.push_line(line);
     }
 
-    fn end_package(&mut self, package: &str, end: PackageEnd, out: &mut Collector<'_>) {
+    fn end_package(&mut self, package: &str, end: PackageEnd, out: &mut Collector) {
         out.framework = Some(TestFramework::GoTest);
         out.expect_tests();
         let Self { package: mut ended, above, .. } = std::mem::take(self);

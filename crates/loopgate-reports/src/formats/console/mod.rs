@@ -102,19 +102,19 @@ impl Console {
         self.open.is_none()
     }
 
-    pub fn end(mut self, out: &mut Collector<'_>) {
+    pub fn end(mut self, out: &mut Collector) {
         self.close(out);
         self.go.end(out);
         if out.holds_nothing() {
             self.annotations.into_iter().for_each(|finding| github_annotations::tell(finding, out));
         }
         if !self.counts.tell(out) && (!self.told.is_empty() || self.counts.unsummed > 0) {
-            out.notes.flaw(Flaw::NoEnd, || "the run is not summed up");
+            out.notes.flaw(Flaw::NO_END, || "the run is not summed up");
         }
     }
 
     /// Takes a cleaned line.
-    pub fn line(&mut self, line: &str, out: &mut Collector<'_>) {
+    pub fn line(&mut self, line: &str, out: &mut Collector) {
         if self.annotations.len() < MAX_ANNOTATIONS {
             self.annotations.extend(github_annotations::annotation(line));
         }
@@ -152,7 +152,7 @@ impl Console {
     }
 
     /// A line that matters, behind the block that was open.
-    fn found(&mut self, found: &Found<'_>, line: &str, out: &mut Collector<'_>) {
+    fn found(&mut self, found: &Found<'_>, line: &str, out: &mut Collector) {
         let (row, group) = (found.row, |name: &str| Some(found.group(name)).filter(|text| !text.is_empty()));
         if let Some(counts) = group("counts") {
             self.counts.add(counts);
@@ -244,7 +244,7 @@ impl Console {
     }
 
     /// A line that says nothing by itself.
-    fn plain(&mut self, line: &str, out: &mut Collector<'_>) {
+    fn plain(&mut self, line: &str, out: &mut Collector) {
         if line.ends_with(":   required from here") {
             self.instantiated = Some(line.to_owned());
         }
@@ -270,7 +270,7 @@ impl Console {
     }
 
     /// The open block is over.
-    fn close(&mut self, out: &mut Collector<'_>) {
+    fn close(&mut self, out: &mut Collector) {
         let Some(block) = self.open.take().filter(|block| !block.is_output) else { return };
         if block.is_finding {
             if let Some((finding, error_type, trace)) = block.finding() {
@@ -288,7 +288,7 @@ impl Console {
         block.failures(out.wants_failures()).into_iter().for_each(|test| self.report(tool, test, out));
     }
 
-    fn report(&mut self, at: usize, test: FailedTest, out: &mut Collector<'_>) {
+    fn report(&mut self, at: usize, test: FailedTest, out: &mut Collector) {
         let (tool, FailedTest { file, class, name, is_error, mut failure }) = (tools::tool(at), test);
         failure = explained(failure, &file, self.crashes.iter().map(Clip::text));
         if tool.repeats && self.is_told(&file, &name) {
@@ -312,7 +312,7 @@ impl Console {
     }
 
     /// A test in a list: one that passed when it was tried again, or one that has no block.
-    fn listed(&mut self, found: &Found<'_>, out: &mut Collector<'_>) {
+    fn listed(&mut self, found: &Found<'_>, out: &mut Collector) {
         let (tool, group) = (found.row.tool, |name: &str| found.group(name));
         if matches!(self.section, Some((_, Part::Flaky))) {
             for FailedTest { file, name, .. } in Block::new(found, "", ("", None)).failures(false) {
@@ -356,7 +356,7 @@ impl Console {
         self.told.get(name).is_some_and(|files| files.iter().any(is_same))
     }
 
-    fn framework(&self, tool: usize, out: &mut Collector<'_>) {
+    fn framework(&self, tool: usize, out: &mut Collector) {
         out.framework = out.framework.or(tools::tool(tool).framework);
     }
 }

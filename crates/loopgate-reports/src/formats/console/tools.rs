@@ -142,19 +142,19 @@ pub(super) struct Row {
     pub means: Means,
 }
 
-struct Table {
+struct ToolTable {
     tools: Vec<Tool>,
     rows: Vec<Row>,
     /// The expressions of the rows.
     patterns: Patterns,
 }
 
-static TABLE: LazyLock<Table> = LazyLock::new(|| {
+static TABLE: LazyLock<ToolTable> = LazyLock::new(|| {
     let tools: Vec<Tool> = FILES.iter().map(|(_, text)| toml::from_str(text).expect(PROOF)).collect();
     let fields = || tools.iter().enumerate().flat_map(|(tool, file)| file.row.iter().map(move |row| (tool, row)));
     let patterns = Patterns::new(fields().map(|(_, row)| &row.pattern));
     let rows = fields().map(|(tool, row)| Row::new(tool, row)).collect();
-    Table { rows, patterns, tools }
+    ToolTable { rows, patterns, tools }
 });
 
 impl Row {

@@ -37,6 +37,12 @@ pub struct Frame {
 }
 
 impl Frame {
+    /// As printed, at the line and the column that a form captures: where it comes from is not looked up yet.
+    fn printed(file: String, captures: &Captures<'_>, function: Option<String>) -> Self {
+        let [line, column] = ["line", "col"].map(|name| number(captures, name));
+        Self { file, line, column, function, origin: FrameOrigin::Repository }
+    }
+
     pub fn location(&self) -> SourceLocation {
         SourceLocation { file: self.file.clone(), line: self.line, function: self.function.clone() }
     }
@@ -44,24 +50,8 @@ impl Frame {
 
 static FORMS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(LANGUAGES.frames.iter().map(|form| &form.pattern)));
 
-/// A place as printed, before it is looked up in the repository.
-#[derive(Clone, Debug)]
-pub(in crate::failure) struct Printed {
-    file: String,
-    line: Option<u32>,
-    column: Option<u32>,
-    function: Option<String>,
-}
-
-impl Printed {
-    /// At the line and the column that a form captures.
-    fn at(file: String, captures: &Captures<'_>, function: Option<String>) -> Self {
-        Self { file, line: number(captures, "line"), column: number(captures, "col"), function }
-    }
-}
-
 /// Looks printed places up among a pull request's files.
-pub(in crate::failure) fn located(printed: &[Printed], changes: &Changes) -> Vec<Frame> {
+pub(in crate::failure) fn located(printed: &[Frame], changes: &Changes) -> Vec<Frame> {
     let root = printed.iter().find_map(|place| changes.root_of(&place.file));
     let rooted;
     let changes = match root {
@@ -78,8 +68,7 @@ pub(in crate::failure) fn located(printed: &[Printed], changes: &Changes) -> Vec
         if file.is_empty() || file.ends_with(".log") {
             continue;
         }
-        let Printed { line, column, function, .. } = place.clone();
-        let frame = Frame { file, line, column, function, origin };
+        let frame = Frame { file, origin, ..place.clone() };
         match frames.iter_mut().find(|known| known.file == frame.file && known.line == frame.line) {
             // The line of a panic or an assertion names the place, the trace below it the function.
             Some(known) if known.function.is_none() => known.function = frame.function,
@@ -104,9 +93,9 @@ pub(in crate::failure) fn is_trace_line(line: &str) -> bool {
 }
 
 /// The places of a cleaned trace, the deepest cause first.
-pub(in crate::failure) fn printed(trace: &str) -> Vec<Printed> {
+pub(in crate::failure) fn printed(trace: &str) -> Vec<Frame> {
     let mut found = 0;
-    let mut places: Vec<Printed> = Vec::new();
+    let mut places: Vec<Frame> = Vec::new();
     for error in cause::chain(trace) {
         let mut section = Section::default();
         for line in error {
@@ -118,7 +107,7 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Printed> {
         places.append(&mut section.places);
     }
     // What only a library's frames surround stands in the words of the message.
-    let is_foreign = |place: &Printed| {
+    let is_foreign = |place: &Frame| {
         let path = paths::tidy(&place.file);
         paths::foreign(&path).is_some() || paths::is_system(&path)
     };
@@ -136,9 +125,9 @@ static IN_SENTENCES: LazyLock<Patterns> = LazyLock::new(|| {
     ])
 });
 
-fn in_sentence(trace: &str) -> Option<Printed> {
+fn in_sentence(trace: &str) -> Option<Frame> {
     let (_, captures) = trace.lines().find_map(|line| IN_SENTENCES.first(line))?;
-    Some(Printed::at(group(&captures, "file")?.to_owned(), &captures, None))
+    Some(Frame::printed(group(&captures, "file")?.to_owned(), &captures, None))
 }
 
 /// A place in the midst of a line: what is left where no tool's form is known.
@@ -153,7 +142,7 @@ static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
 
 /// The place that belongs to the line that reports the failure: on that line, otherwise the last one above it in its
 /// paragraph, otherwise the first one below. If no line reports a failure, the first place in the text.
-fn in_words(trace: &str) -> Option<Printed> {
+fn in_words(trace: &str) -> Option<Frame> {
     let lines: Vec<&str> = trace.lines().filter(|line| !is_trace_line(line)).collect();
     // No address and no version has a column.
     let anywhere = || lines.iter().find_map(|line| in_line(line).filter(|place| place.column.is_some()));
@@ -164,7 +153,8 @@ fn in_words(trace: &str) -> Option<Printed> {
         let told = || lines.iter().filter(|line| tells_of_place(line)).find_map(|line| in_line(line));
         // `gofmt -l` says no more than the names of files.
         let named = || lines.iter().map(|line| line.trim()).find(|line| !line.contains(' ') && is_code(line));
-        let listed = || Some(Printed { file: named()?.to_owned(), line: None, column: None, function: None });
+        let (line, column, function, origin) = (None, None, None, FrameOrigin::Repository);
+        let listed = || Some(Frame { file: named()?.to_owned(), line, column, function, origin });
         return words.find_map(in_line).or_else(told).or_else(anywhere).or_else(listed);
     };
     let is_there = |line: &&&str| !line.trim().is_empty();
@@ -188,7 +178,7 @@ pub(in crate::failure) fn tells_of_place(line: &str) -> bool {
 }
 
 /// The place that a line names in its words.
-fn in_line(line: &str) -> Option<Printed> {
+fn in_line(line: &str) -> Option<Frame> {
     // pip says of each package which line of the requirements asked for it.
     let (_, captures) = IN_WORDS.first(line).filter(|_| !line.contains("(from -r "))?;
     // `name@https://…`: the rest of an address is no path.
@@ -197,13 +187,13 @@ fn in_line(line: &str) -> Option<Printed> {
     let says_line = captures.get_match().as_str().contains("line ");
     let is_source = is_code(&file) || is_test(&file) || is_feature || says_line || captures.name("col").is_some();
     let is_foreign = paths::foreign(&paths::tidy(&file)).is_some();
-    (is_source && !is_foreign).then(|| Printed::at(file, &captures, None))
+    (is_source && !is_foreign).then(|| Frame::printed(file, &captures, None))
 }
 
 /// One trace while it is read.
 #[derive(Default)]
 struct Section {
-    places: Vec<Printed>,
+    places: Vec<Frame>,
     innermost_last: bool,
     /// The function that the line before named.
     above: Option<String>,
@@ -245,7 +235,7 @@ impl Section {
                     Some(class) => path_of_class(class, &file),
                     None => file,
                 };
-                self.places.push(Printed::at(file, &captures, function));
+                self.places.push(Frame::printed(file, &captures, function));
                 return 1;
             }
         }

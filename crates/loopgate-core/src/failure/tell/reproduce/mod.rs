@@ -3,8 +3,6 @@
 //! People and agents paste these lines into a shell, and the names in them come from the pull request. A name is
 //! quoted so that no shell reads anything into it; one that cannot be quoted yields no command.
 
-#[cfg(test)]
-mod fixtures;
 mod names;
 mod own;
 mod rerun;
@@ -20,7 +18,7 @@ use self::{
 };
 use crate::{
     CheckName,
-    evidence::{CheckKind, ErrorType, Failure, TestFramework},
+    evidence::{ErrorType, Failure, SourceLocation},
     failure::read::text,
     policy::REPORTS_VARIABLE,
     source_files::{Tool, language_of},
@@ -32,38 +30,34 @@ pub use self::rerun::rerun;
 #[derive(Clone, Copy, Debug)]
 pub struct CheckContext<'a> {
     pub name: &'a CheckName,
-    pub kind: CheckKind,
-    pub framework: Option<TestFramework>,
-    /// The configured command line, `cargo test --workspace`.
-    pub command: Option<&'a str>,
-    /// Where it runs, relative to the top of the repository; none for the top.
-    pub directory: Option<&'a str>,
+    /// The configured command line, `cargo test --workspace`; empty if none is known.
+    pub command: &'a str,
+    /// Where it runs, relative to the top of the repository; empty for the top.
+    pub directory: &'a str,
 }
 
-/// The command that runs this one failure again, from the top of the repository, started as the check starts its tool;
-/// without a better one, the check's own.
-pub fn reproduce(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<String> {
-    let command = check.and_then(|check| check.command).map(without_reports).unwrap_or_default();
-    let (directory, command) = placed(&command, check);
-    let there = check.map(|check| CheckContext { command: check.command.map(|_| command.as_ref()), ..*check });
+/// The command that runs this one failure again, from the top of the repository, started as its check starts its tool
+/// with `command` in `directory`; without a better one, the check's own.
+pub fn reproduce(failure: &Failure, command: &str, directory: &str) -> Option<String> {
+    let command = without_reports(command);
+    let (directory, command) = placed(&command, directory);
     let whole = || Some(text::one_line(&command, 300)).filter(|command| !command.is_empty());
     match failure.error_type {
         ErrorType::LintError | ErrorType::CompileError => {
-            at(&directory, whole().or_else(|| of_source(&seen_from(&directory, failure.clone())))?)
+            at(&directory, whole().or_else(|| of_source(&seen_from(&directory, failure)))?)
         }
-        _ => one(failure, there.as_ref(), &directory).or_else(|| at(&directory, whole()?)),
+        _ => one(failure, &command, &directory).or_else(|| at(&directory, whole()?)),
     }
 }
 
 /// The command that runs a test alone, or its file, where the check's tool is one for its language and takes such a
 /// choice; none otherwise, and never the whole check.
-pub fn alone(test: &Failure, check: &CheckContext<'_>) -> Option<String> {
-    let command = check.command.map(without_reports)?;
-    let (directory, command) = placed(&command, Some(check));
-    let there = CheckContext { command: Some(command.as_ref()), ..*check };
+pub fn alone(test: &Failure, command: &str, directory: &str) -> Option<String> {
+    let command = without_reports(command);
+    let (directory, command) = placed(&command, directory);
     let language = language_of(test.test_file.as_deref()?)?;
-    let runner = runner(test, Some(&there)).filter(|runner| runner.languages.iter().any(|known| known == language))?;
-    let command = one(test, Some(&there), &directory)?;
+    let runner = runner(test, &command).filter(|runner| runner.languages.iter().any(|known| known == language))?;
+    let command = one(test, &command, &directory)?;
     // Of a file, every failing test is wanted.
     let command = match test.test_name {
         Some(_) => command,
@@ -73,22 +67,20 @@ pub fn alone(test: &Failure, check: &CheckContext<'_>) -> Option<String> {
 }
 
 /// The directory in which a check's tool starts, and the command there.
-fn placed<'c>(command: &'c str, check: Option<&CheckContext<'_>>) -> (String, Cow<'c, str>) {
+fn placed<'c>(command: &'c str, directory: &str) -> (String, Cow<'c, str>) {
     let (within, command) = own::placed(command);
-    let below = |path: &str| Some(path.trim_matches('/').to_owned()).filter(|path| !path.is_empty() && path != ".");
-    let directory = check.and_then(|check| check.directory).and_then(below);
-    (directory.into_iter().chain(within.and_then(below)).collect::<Vec<_>>().join("/"), command)
+    let parts = [directory, within.unwrap_or_default()].map(|path| path.trim_matches('/'));
+    (parts.into_iter().filter(|path| !matches!(*path, "" | ".")).collect::<Vec<_>>().join("/"), command)
 }
 
 /// One test, or one file of tests, by its own tool, in the directory in which that ran it.
-fn one(failure: &Failure, check: Option<&CheckContext<'_>>, directory: &str) -> Option<String> {
-    let command = check.and_then(|check| check.command);
-    let runner = runner(failure, check)?;
+fn one(failure: &Failure, command: &str, directory: &str) -> Option<String> {
+    let runner = runner(failure, command)?;
     let mut start = Start::of(runner, command);
     let mut directory = directory;
     let known = failure.directory.as_deref().filter(|_| !start.chooses_package());
     // Where the runner of the tests did not say it: one that goes through all packages of a workspace.
-    let seen = || own::package(command?, tool::test_file(failure)?).filter(|_| directory.is_empty());
+    let seen = || own::package(command, tool::test_file(failure)?).filter(|_| directory.is_empty());
     if let Some(package) = known.or_else(seen) {
         let inner = package.strip_prefix(directory).unwrap_or(package).trim_start_matches('/');
         match runner.tool {
@@ -103,8 +95,7 @@ fn one(failure: &Failure, check: Option<&CheckContext<'_>>, directory: &str) -> 
             _ => {}
         }
     }
-    let failure = seen_from(directory, failure.clone());
-    at(directory, select::command(runner, &failure, &start)?)
+    at(directory, select::command(runner, &seen_from(directory, failure), &start)?)
 }
 
 /// The command in a directory below the top.
@@ -116,19 +107,13 @@ fn at(directory: &str, command: String) -> Option<String> {
 }
 
 /// The failure with the paths that its files have inside a directory.
-fn seen_from(directory: &str, mut failure: Failure) -> Failure {
-    if directory.is_empty() {
-        return failure;
-    }
-    let inside = |file: &String| {
+fn seen_from(directory: &str, failure: &Failure) -> Failure {
+    let inside = |file: &str| {
         let inner = file.strip_prefix(directory).and_then(|rest| rest.strip_prefix('/'));
-        inner.map_or_else(|| file.clone(), str::to_owned)
+        inner.filter(|_| !directory.is_empty()).unwrap_or(file).to_owned()
     };
-    failure.test_file = failure.test_file.as_ref().map(inside);
-    if let Some(source) = &mut failure.source {
-        source.file = inside(&source.file);
-    }
-    failure
+    let source = failure.source.clone().map(|source| SourceLocation { file: inside(&source.file), ..source });
+    Failure { test_file: failure.test_file.as_deref().map(inside), source, ..failure.clone() }
 }
 
 /// The command as a person types it: without the options that only make it write a report for Loopgate.
@@ -152,7 +137,7 @@ fn without_reports(command: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{fixtures::running, *};
+    use super::*;
 
     fn run(command: &str, test: &str, file: &str) -> Option<String> {
         let failure = Failure {
@@ -161,7 +146,7 @@ mod tests {
             line_number: Some(12),
             ..Failure::default()
         };
-        running(command, |check| reproduce(&failure, Some(check)))
+        reproduce(&failure, command, "")
     }
 
     #[test]
@@ -350,11 +335,9 @@ mod tests {
             ..Failure::default()
         };
         let there = "cd web && npx vitest run test/cart.test.ts -t adds";
-        let in_web = |command, failure: &Failure| {
-            running(command, |check| reproduce(failure, Some(&CheckContext { directory: Some("web/"), ..*check })))
-        };
+        let in_web = |command, failure: &Failure| reproduce(failure, command, "web/");
         assert_eq!(in_web("npx vitest run", &failure).as_deref(), Some(there));
-        let at_top = |command| running(command, |check| reproduce(&failure, Some(check)));
+        let at_top = |command| reproduce(&failure, command, "");
         assert_eq!(at_top("cd web && npx vitest run").as_deref(), Some(there));
         assert_eq!(at_top("npm --prefix web run test:vitest").as_deref(), Some(there));
         failure.error_type = ErrorType::LintError;
@@ -370,7 +353,7 @@ mod tests {
             stack_trace: Some("❯ src/slug.test.js:4:20".into()),
             ..Failure::default()
         };
-        let told = |command, file| running(command, |check| reproduce(&failure(file), Some(check)));
+        let told = |command, file| reproduce(&failure(file), command, "");
         let there = Some("cd packages/web && npx vitest run src/slug.test.js -t spaces".to_owned());
         for command in
             ["npm test --workspaces", "npm run test -w @acme/web", "pnpm -r test", "yarn workspaces run test"]
@@ -393,7 +376,7 @@ mod tests {
                 directory: Some("packages/web".into()),
                 ..Failure::default()
             };
-            running(command, |check| reproduce(&failure, Some(check))).unwrap()
+            reproduce(&failure, command, "").unwrap()
         };
         let cases = [
             (

@@ -2,13 +2,8 @@
 
 use std::borrow::Cow;
 
-use super::tool::{is_package_script, is_program};
+use super::tool::{is_package_script, is_program, is_simple};
 use crate::source_files::Runner;
-
-/// One command: nothing that a shell would end it with, so that what is put behind it is part of it.
-pub fn is_simple(command: &str) -> bool {
-    !command.is_empty() && !command.contains(['\n', ';', '&', '|', '<', '>', '`', '#', '$', '('])
-}
 
 /// The directory that a command line goes to, where it says one, and the command there: `cd web && npm test`,
 /// `npm --prefix web test`.
@@ -30,21 +25,17 @@ pub fn placed(command: &str) -> (Option<&str>, Cow<'_, str>) {
     }
 }
 
-/// Whether a package manager of JavaScript runs something in packages of a workspace.
-fn is_of_workspace(command: &str) -> bool {
-    let runs = pattern!(
-        r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:--workspaces?|-ws?|-r|--recursive|--filter|workspaces?)(?:=|\s|$)"
-    );
-    runs.is_match(command)
-}
-
 /// The package of a workspace in which a test is, by its file: what stands before `src`, `test` and their like. A tool
 /// that is started there reads that package's own configuration.
 pub fn package<'f>(command: &str, file: &'f str) -> Option<&'f str> {
     const WITHIN: [&str; 7] = ["src", "lib", "test", "tests", "__tests__", "spec", "specs"];
     let inner = file.split('/').take_while(|part| !WITHIN.contains(part)).map(|part| part.len() + 1).sum::<usize>();
     let package = if inner > file.len() { file.rsplit_once('/')?.0 } else { file.get(..inner.checked_sub(1)?)? };
-    (is_of_workspace(command) && is_below(package)).then_some(package)
+    // A package manager of JavaScript that runs something in packages of a workspace.
+    let of_workspace = pattern!(
+        r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:--workspaces?|-ws?|-r|--recursive|--filter|workspaces?)(?:=|\s|$)"
+    );
+    (of_workspace.is_match(command) && is_below(package)).then_some(package)
 }
 
 /// A plain path to somewhere below.
@@ -66,9 +57,9 @@ pub struct Start {
 
 impl Start {
     /// As the command line shows it, else as it is usual.
-    pub fn of(runner: &Runner, command: Option<&str>) -> Self {
+    pub fn of(runner: &Runner, command: &str) -> Self {
         let usual = || Self { program: runner.start.clone(), options: String::new(), words: Vec::new() };
-        command.and_then(|command| Self::shown(runner, command)).unwrap_or_else(usual)
+        Self::shown(runner, command).unwrap_or_else(usual)
     }
 
     fn shown(runner: &Runner, command: &str) -> Option<Self> {
@@ -154,7 +145,7 @@ mod tests {
         ];
         for (tool, command, program, options) in cases {
             let runner = LANGUAGES.runners.iter().find(|row| row.tool == tool).expect("a row");
-            let start = Start::of(runner, Some(command));
+            let start = Start::of(runner, command);
             assert_eq!((start.program.as_str(), start.options.as_str()), (program, options), "{command}");
         }
     }

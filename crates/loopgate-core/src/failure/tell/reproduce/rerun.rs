@@ -6,21 +6,20 @@
 use std::collections::BTreeSet;
 
 use super::{
-    CheckContext,
     names::{class_and_method, dotted, is_of_libtest, leaf, of_go, pattern, without_binary, word},
-    own::{is_simple, placed},
+    own::placed,
     select::node_pattern,
-    tool::{is_program, runner},
+    tool::{is_program, is_simple, runner},
 };
 use crate::{evidence::Failure, policy::REPORTS_VARIABLE, source_files::Tool};
 
 /// The command line; none for a tool or a command line that nothing can simply be put behind.
-pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> Option<String> {
+pub fn rerun(command: &str, failures: &[Failure]) -> Option<String> {
     let command = command.trim();
     if let (Some(directory), there) = placed(command)
         && command.starts_with("cd ")
     {
-        return Some(format!("cd {directory} && {}", rerun(&there, failures, check)?));
+        return Some(format!("cd {directory} && {}", rerun(&there, failures)?));
     }
     // The directory for reports is a new one for each run.
     let fixed = command.replace(&format!("${REPORTS_VARIABLE}/"), "");
@@ -30,7 +29,7 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
     let names: Vec<&str> =
         failures.iter().map(|failure| failure.test_name.as_deref().map(str::trim)).collect::<Option<_>>()?;
     let words: Vec<&str> = command.split_whitespace().collect();
-    let runner = runner(failures.first()?, Some(check))?;
+    let runner = runner(failures.first()?, command)?;
     let dotted = || -> Option<BTreeSet<String>> {
         failures.iter().zip(&names).map(|(failure, name)| dotted(name, failure.test_file.as_deref())).collect()
     };
@@ -64,7 +63,7 @@ pub fn rerun(command: &str, failures: &[Failure], check: &CheckContext<'_>) -> O
             if options.iter().any(is_module) {
                 // What it names would run as a whole beside the tests.
                 let kept = start.iter().chain(options.iter().filter(|word| !is_module(word))).copied();
-                return rerun(&kept.collect::<Vec<_>>().join(" "), failures, check);
+                return rerun(&kept.collect::<Vec<_>>().join(" "), failures);
             }
             quoted(&dotted()?.iter().map(String::as_str).collect::<Vec<_>>())?
         }
@@ -109,12 +108,12 @@ fn quoted(names: &[&str]) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{super::fixtures::running, *};
+    use super::*;
 
     fn run(command: &str, tests: &[&str]) -> Option<String> {
         let failures: Vec<Failure> =
             tests.iter().map(|test| Failure { test_name: Some((*test).to_owned()), ..Failure::default() }).collect();
-        running(command, |check| rerun(command, &failures, check))
+        rerun(command, &failures)
     }
 
     #[test]

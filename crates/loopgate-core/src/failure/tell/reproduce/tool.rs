@@ -1,25 +1,22 @@
 //! The tool that runs a failing test.
 
-use super::{CheckContext, names::word, own::is_simple};
+use super::names::word;
 use crate::{
     evidence::{ErrorType, Failure},
     failure::read::{paths, text},
     source_files::{LANGUAGES, Runner, Tool, language_of},
 };
 
-/// How the tests of a failure are run.
-pub fn runner(failure: &Failure, check: Option<&CheckContext<'_>>) -> Option<&'static Runner> {
-    let command = check.and_then(|check| check.command).unwrap_or_default();
+/// How the tests of a failure are run, by its check's command line, which is empty if none is known.
+pub fn runner(failure: &Failure, command: &str) -> Option<&'static Runner> {
     let all = || LANGUAGES.runners.iter();
     let is_named = |row: &&Runner| {
         let is_there = |word: &String| has_word(command, word);
         row.words.iter().any(is_there) || !row.all_words.is_empty() && row.all_words.iter().all(is_there)
     };
-    let framework = check.and_then(|check| check.framework);
     all()
         .find(is_named)
         .or_else(|| all().find(|row| row.tool == Tool::Gtest && is_gtest(row, failure, command)))
-        .or_else(|| all().find(|row| framework.is_some() && row.framework == framework))
         // A command line that names no tool runs whatever it likes, unless it is a script of a package: a guess from
         // the failure would be another program than the check's.
         .or_else(|| (command.is_empty() || is_package_script(command)).then(|| by_traces(failure)).flatten())
@@ -31,6 +28,11 @@ fn is_gtest(row: &Runner, failure: &Failure, command: &str) -> bool {
     is_simple(command)
         && command.split_whitespace().next().is_some_and(|word| is_program(row, word))
         && trace.lines().any(|line| line.ends_with(": Failure"))
+}
+
+/// One command: nothing that a shell would end it with, so that what is put behind it is part of it.
+pub fn is_simple(command: &str) -> bool {
+    !command.is_empty() && !command.contains(['\n', ';', '&', '|', '<', '>', '`', '#', '$', '('])
 }
 
 /// Whether a command names a tool: `django test` is no `go test`.
