@@ -37,7 +37,7 @@ pub(super) use self::{
 };
 use self::{limits::Limit, stale::StaleReads};
 use super::{
-    Clock, Credentials, Error, MemoryCache, Secret, SystemClock,
+    Clock, Credentials, Error, MemoryCache, Result, Secret, SystemClock,
     auth::TokenSlot,
     budget::{Budget, BudgetClaim, BudgetUse, Quota, SharedBudget},
     error::OrAbsent as _,
@@ -97,7 +97,7 @@ impl Github {
     ///
     /// # Errors
     /// When no HTTP client can be set up, for example without any trusted certificates.
-    pub fn new(api: ApiUrl, credentials: Credentials, mut setup: Setup) -> Result<Self, Error> {
+    pub fn new(api: ApiUrl, credentials: Credentials, mut setup: Setup) -> Result<Self> {
         let transport = Transport::new(api)?;
         setup.has_points_limit |= transport.is_hosted();
         Ok(Self::over(transport, credentials, setup))
@@ -233,7 +233,7 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         Ok(self.get_page(path, parse).await?.content)
     }
 
@@ -241,12 +241,12 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub(crate) async fn fetch<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+    pub(crate) async fn fetch<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         Ok(self.fetch_page(path, parse).await?.content)
     }
 
     /// One page of a list, without keeping it.
-    pub(super) async fn fetch_page<T>(&self, path: &str, parse: Parse<T>) -> Result<Page<T>, Error> {
+    pub(super) async fn fetch_page<T>(&self, path: &str, parse: Parse<T>) -> Result<Page<T>> {
         let request = Outgoing::read(path, Accept::Json, JSON_LIMIT);
         let answer = self.read(&request).await?.or_redirected(path)?;
         let links = answer.header("link").map(str::to_owned);
@@ -257,7 +257,7 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`] but not found.
-    pub(crate) async fn exists(&self, path: &str) -> Result<bool, Error> {
+    pub(crate) async fn exists(&self, path: &str) -> Result<bool> {
         let answer = self.read(&Outgoing::read(path, Accept::Json, JSON_LIMIT)).await.or_absent()?;
         answer.map(|answer| answer.or_redirected(path)).transpose().map(|answer| answer.is_some())
     }
@@ -273,7 +273,7 @@ impl Client {
         path: &str,
         body: &impl Serialize,
         repeat: Repeat,
-    ) -> Result<T, Error> {
+    ) -> Result<T> {
         let answer = self.send_write(method, path, Some(body), repeat).await?;
         parse(path, &answer.body)
     }
@@ -282,7 +282,7 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`]; what GraphQL itself refuses comes as an answer without data.
-    pub(crate) async fn graphql<T: DeserializeOwned>(&self, question: &impl Serialize) -> Result<T, Error> {
+    pub(crate) async fn graphql<T: DeserializeOwned>(&self, question: &impl Serialize) -> Result<T> {
         self.write(Method::POST, GRAPHQL, question, Repeat::Safe).await
     }
 
@@ -296,7 +296,7 @@ impl Client {
         path: &str,
         body: Option<&impl Serialize>,
         repeat: Repeat,
-    ) -> Result<(), Error> {
+    ) -> Result<()> {
         self.send_write(method, path, body, repeat).await.map(drop)
     }
 
@@ -306,7 +306,7 @@ impl Client {
         path: &str,
         body: Option<&impl Serialize>,
         repeat: Repeat,
-    ) -> Result<Incoming, Error> {
+    ) -> Result<Incoming> {
         let written = body.map(serde_json::to_vec).transpose();
         let body = written.map_err(|error| unreadable(path, &format!("our own request: {error}")))?.map(Bytes::from);
         let request = Outgoing { method, body, ..Outgoing::read(path, Accept::Json, JSON_LIMIT) };
@@ -322,7 +322,7 @@ impl Client {
         if is_githubs { Ok(answer) } else { Err(unreadable(path, "a success without what GitHub says of it")) }
     }
 
-    async fn read(&self, request: &Outgoing<'_>) -> Result<Incoming, Error> {
+    async fn read(&self, request: &Outgoing<'_>) -> Result<Incoming> {
         let _booked = self.admit(request).await?;
         // The semaphore is never closed; without a permit the limit is merely not kept.
         let _permit = self.shared.reading.acquire().await.ok();
@@ -340,7 +340,7 @@ impl Shared {
 }
 
 /// Reads what the body of an answer holds.
-pub(super) type Parse<T> = fn(&str, &[u8]) -> Result<T, Error>;
+pub(super) type Parse<T> = fn(&str, &[u8]) -> Result<T>;
 
 /// One page of an answer and its `Link` header.
 pub(super) struct Page<T> {
@@ -348,7 +348,7 @@ pub(super) struct Page<T> {
     pub content: T,
 }
 
-pub(super) fn parse<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<T, Error> {
+pub(super) fn parse<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|error| unreadable(path, &error.to_string()))
 }
 

@@ -2,7 +2,7 @@
 
 use serde::Deserialize;
 
-use super::{AppSlug, Client, Credentials, Error, Github, error::OrAbsent as _, path};
+use super::{AppSlug, Client, Credentials, Error, Github, Result, error::OrAbsent as _, path};
 use loopgate_core::{
     AppId, Login, UserId,
     observed::{Actor, AppIdentity},
@@ -24,7 +24,7 @@ impl Github {
     ///
     /// # Errors
     /// When GitHub does not answer the request for it.
-    pub async fn identity(&self, client: &Client) -> Result<AppIdentity, Error> {
+    pub async fn identity(&self, client: &Client) -> Result<AppIdentity> {
         let actor = self.hub.actor.get_or_try_init(|| actor(self, client)).await?.clone();
         if actor.bot_id.is_some() {
             return Ok(actor);
@@ -44,7 +44,7 @@ impl Github {
 }
 
 /// As whom we act, the bot's id perhaps still unknown.
-async fn actor(github: &Github, client: &Client) -> Result<AppIdentity, Error> {
+async fn actor(github: &Github, client: &Client) -> Result<AppIdentity> {
     let app = match &github.hub.credentials {
         // Only the App's own signed token may ask this.
         Credentials::App(_) => github.client(None).get::<NamedApp>("/app").await?,
@@ -68,6 +68,6 @@ async fn actor(github: &Github, client: &Client) -> Result<AppIdentity, Error> {
     Ok(AppIdentity { id: app.id, bot: bot_of(&app.slug)?, bot_id: None })
 }
 
-fn bot_of(slug: &str) -> Result<Login, Error> {
+fn bot_of(slug: &str) -> Result<Login> {
     format!("{slug}[bot]").parse().map_err(|error| Error::Setup(format!("the App's slug: {error}")))
 }

@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 use futures::future::join_all;
 use parking_lot::Mutex;
 
-use super::{Client, Error, Observation, Repo, objects::told, observe::pushed_between, path};
+use super::{Client, Error, Observation, Repo, Result, objects::told, observe::pushed_between, path};
 use crate::refs::{MemoryNotes, MemoryStore, RefsError};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
@@ -254,7 +254,7 @@ impl PushedSince {
 
     /// What was pushed, as far as it is the pull request's own; none where GitHub does not show it. A first refusal, which
     /// is not confirmed yet, is no answer.
-    async fn ask(&self, repo: Repo<'_>) -> Result<Option<(AppliedFix, Vec<ChangedFile>)>, Error> {
+    async fn ask(&self, repo: Repo<'_>) -> Result<Option<(AppliedFix, Vec<ChangedFile>)>> {
         let doubts = repo.doubts();
         let Some((mut files, subjects)) = pushed_between(repo, self.from, self.to).await? else {
             let (path, message) = (repo.path("compare"), "it shows no comparison for the moment".to_owned());

@@ -6,8 +6,8 @@ use futures::{StreamExt as _, stream};
 use serde_json::Value;
 
 use super::{
-    Error, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, Repo, error::OrAbsent as _, objects::told, path,
-    ttl_cache::TtlCache, wire::ListedCommit,
+    Error, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, Repo, Result, error::OrAbsent as _,
+    objects::told, path, ttl_cache::TtlCache, wire::ListedCommit,
 };
 use crate::{
     refs::{RefName, RefsError, Seal, StateStore},
@@ -53,7 +53,7 @@ impl LoopReader {
         &self,
         repository: &RepoName,
         (id, login): (UserId, &Login),
-    ) -> Result<Option<InstallationId>, Error> {
+    ) -> Result<Option<InstallationId>> {
         let asked = async {
             let Some(installation) = self.github.client(None).installation_of(repository).await? else {
                 return Ok::<_, Error>(None);

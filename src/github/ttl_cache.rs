@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use parking_lot::Mutex;
 
-use super::{Client, Error, client::LOOK_AGAIN_AFTER};
+use super::{Client, Result, client::LOOK_AGAIN_AFTER};
 use loopgate_core::Timestamp;
 
 /// How long GitHub's answers about people, teams and branches are believed.
@@ -62,8 +62,8 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
         key: K,
         client: &Client,
         is_answer: impl Fn(&V) -> bool,
-        ask: impl AsyncFnOnce() -> Result<V, Error>,
-    ) -> Result<V, Error> {
+        ask: impl AsyncFnOnce() -> Result<V>,
+    ) -> Result<V> {
         if let Some(known) = self.recall(&key, client) {
             return Ok(known);
         }

@@ -15,7 +15,7 @@ use super::{CheckRunWrite, Effect, KINDS, check_run};
 use crate::{
     channels::Channels,
     github::{
-        Client, Error, Observation, ObservedSurface, OwnCheckRun, Repo,
+        Client, Error, Observation, ObservedSurface, OwnCheckRun, Repo, Result,
         budget::Need,
         error::OrAbsent as _,
         marker::BEGUN,
@@ -105,12 +105,7 @@ impl Executor {
     ///
     /// # Errors
     /// Faults and rate limits; what was done before them stays done.
-    pub async fn execute(
-        &self,
-        client: &Client,
-        surface: &ObservedSurface,
-        effects: &[Effect],
-    ) -> Result<Executed, Error> {
+    pub async fn execute(&self, client: &Client, surface: &ObservedSurface, effects: &[Effect]) -> Result<Executed> {
         let place = Place { repo: client.repo(&surface.repository), surface };
         let mut executed = Executed::default();
         let mut left_out: Option<Need> = None;
@@ -182,7 +177,7 @@ impl Executor {
     }
 
     /// Posts a comment, unless people have deleted it again and again.
-    async fn comment(&self, place: &Place<'_>, body: &str, need: Need) -> Result<(), Error> {
+    async fn comment(&self, place: &Place<'_>, body: &str, need: Need) -> Result<()> {
         let marker = body.lines().next().unwrap_or_default().to_owned();
         let (key, now) = ((place.surface.pull(), marker), place.repo.now());
         if self.lately(&key, now) > MOST_REMADE {
@@ -253,7 +248,7 @@ impl Executor {
         head: Sha,
         name: String,
         us: &AppIdentity,
-    ) -> Result<Option<OwnCheckRun>, Error> {
+    ) -> Result<Option<OwnCheckRun>> {
         let body = json!({
             "name": name, "head_sha": head, "status": "in_progress", "external_id": BEGUN,
         });
@@ -278,7 +273,7 @@ impl Executor {
         }
     }
 
-    async fn carry_out(&self, place: &Place<'_>, effect: &Effect) -> Result<Did, Error> {
+    async fn carry_out(&self, place: &Place<'_>, effect: &Effect) -> Result<Did> {
         match effect {
             Effect::CreateCheckRun(write) => place.create_check_run(write).await?,
             Effect::UpdateCheckRun { id, write } => {
@@ -336,7 +331,7 @@ impl Executor {
             Effect::DeleteBranch(merged) => return delete_branch(place.repo, merged).await,
             Effect::Announce { channel, key, message } => {
                 let key = format!("{:?} {key} {}", place.surface.pull(), channel.as_str());
-                let send = async || -> Result<Did, Error> {
+                let send = async || -> Result<Did> {
                     let sent = self.channels.send(*channel, message).await;
                     Ok(sent.map_or_else(|error| Did::Refused(error.to_string()), |()| Did::Something))
                 };
@@ -348,7 +343,7 @@ impl Executor {
 
     /// Adding a label that does not exist would make one without colour or description. One that exists is left as the
     /// repository has it.
-    async fn create_label(&self, place: &Place<'_>, name: &str, color: &str, description: &str) -> Result<Did, Error> {
+    async fn create_label(&self, place: &Place<'_>, name: &str, color: &str, description: &str) -> Result<Did> {
         let key = format!("{} label {}", place.repo.name, name.to_lowercase());
         // Many pull requests may ask for the first of its kind at once.
         let _alone = self.label_creation.lock().await;
@@ -368,7 +363,7 @@ impl Executor {
 
     /// One at a time: a single name that GitHub does not take fails a whole request. Only a refusal is remembered: people
     /// may withdraw what was requested.
-    async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did, Error> {
+    async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did> {
         let key = format!("{:?} {reviewer:?}", place.surface.pull());
         let (path, body) = (place.reviewers_path(), reviewer_body(reviewer));
         let ask = async || place.create(&path, &body, Need::Mark).await.map(|()| Did::Something);
@@ -380,12 +375,7 @@ impl Executor {
     }
 
     /// Asks once. A refusal is shown as long as the effect is wanted, without asking again.
-    async fn once(
-        &self,
-        place: &Place<'_>,
-        key: String,
-        ask: impl AsyncFnOnce() -> Result<Did, Error>,
-    ) -> Result<Did, Error> {
+    async fn once(&self, place: &Place<'_>, key: String, ask: impl AsyncFnOnce() -> Result<Did>) -> Result<Did> {
         if let Some(answer) = self.answers.recall(&key, &place.repo) {
             return Ok(answer);
         }
@@ -402,7 +392,7 @@ impl Executor {
     }
 
     /// Giving a reaction twice changes nothing, but it is a write; so one that may be ours is looked at first.
-    async fn react(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind, may_be_ours: bool) -> Result<Did, Error> {
+    async fn react(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind, may_be_ours: bool) -> Result<Did> {
         let (key, now) = ((to, kind), place.repo.now());
         if may_be_ours && (self.reactions.get(&key, now) == Some(true) || place.own_reaction(to, kind).await?.is_some())
         {
@@ -415,7 +405,7 @@ impl Executor {
         Ok(Did::Something)
     }
 
-    async fn take_back(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind) -> Result<Did, Error> {
+    async fn take_back(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind) -> Result<Did> {
         let (key, now) = ((to, kind), place.repo.now());
         if self.reactions.get(&key, now) == Some(false) {
             return Ok(Did::Nothing);
@@ -437,7 +427,7 @@ struct Created {
 }
 
 /// Remembers a check run that was just created, until the commit's list shows it.
-fn remember_check_run(repo: Repo<'_>, head: Sha, created: Value) -> Result<Created, Error> {
+fn remember_check_run(repo: Repo<'_>, head: Sha, created: Value) -> Result<Created> {
     let list = repo.path(format!("commits/{head}/check-runs"));
     let run: Created = serde_json::from_value(created.clone())
         .map_err(|error| Error::Unreadable { path: list.clone(), message: error.to_string() })?;
@@ -450,22 +440,22 @@ impl Place<'_> {
         format!("pulls/{}/requested_reviewers", self.surface.pull_request.number)
     }
 
-    async fn tell(&self, method: Method, below: &str, body: Option<&Value>, repeat: Repeat) -> Result<(), Error> {
+    async fn tell(&self, method: Method, below: &str, body: Option<&Value>, repeat: Repeat) -> Result<()> {
         self.repo.tell(method, &self.repo.path(below), body, repeat).await
     }
 
-    async fn post(&self, below: &str) -> Result<Did, Error> {
+    async fn post(&self, below: &str) -> Result<Did> {
         self.tell(Method::POST, below, None, Repeat::Never).await.map(|()| Did::Something)
     }
 
     /// Creates what is there only once however often it is created, when it may.
-    async fn create(&self, below: &str, body: &Value, need: Need) -> Result<(), Error> {
+    async fn create(&self, below: &str, body: &Value, need: Need) -> Result<()> {
         let _booked = self.repo.book(need, self.surface.pull_request.head.sha).await?;
         self.tell(Method::POST, below, Some(body), Repeat::Safe).await
     }
 
     /// Starts the fixer's workflow. A request whose answer is lost is not repeated: its comment is there already.
-    async fn dispatch(&self, dispatch: &Dispatch) -> Result<(), Error> {
+    async fn dispatch(&self, dispatch: &Dispatch) -> Result<()> {
         match &dispatch.to {
             DispatchFixer::Repository { event_type } => {
                 let body = json!({ "event_type": event_type, "client_payload": dispatch.payload });
@@ -482,14 +472,14 @@ impl Place<'_> {
     }
 
     /// Takes away; what is gone already is gone.
-    async fn remove(&self, below: &str, body: Option<&Value>) -> Result<Did, Error> {
+    async fn remove(&self, below: &str, body: Option<&Value>) -> Result<Did> {
         match self.tell(Method::DELETE, below, body, Repeat::Safe).await {
             Err(Error::NotFound { .. }) => Ok(Did::Nothing),
             answer => answer.map(|()| Did::Something),
         }
     }
 
-    async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
+    async fn create_check_run(&self, write: &CheckRunWrite) -> Result<()> {
         let body = check_run::creation(write, self.surface.pull_request.head.sha, self.repo.now());
         let booked = self.repo.book(write.need(self.surface), self.surface.pull_request.head.sha).await?;
         let created = self.repo.write(Method::POST, &self.repo.path("check-runs"), &body, Repeat::Never).await?;
@@ -498,7 +488,7 @@ impl Place<'_> {
         self.annotate(id, write).await
     }
 
-    async fn annotate(&self, id: CheckRunId, write: &CheckRunWrite) -> Result<(), Error> {
+    async fn annotate(&self, id: CheckRunId, write: &CheckRunWrite) -> Result<()> {
         for body in check_run::further_annotations(write) {
             self.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), Repeat::Never).await?;
         }
@@ -506,7 +496,7 @@ impl Place<'_> {
     }
 
     /// The id of our reaction of this kind.
-    async fn own_reaction(&self, to: Reacted, kind: ReactionKind) -> Result<Option<u64>, Error> {
+    async fn own_reaction(&self, to: Reacted, kind: ReactionKind) -> Result<Option<u64>> {
         let Some(us) = self.surface.us else { return Ok(None) };
         let content = path::escape(kind.as_str());
         let path = self.repo.path(format!("{}?content={content}", reactions(to)));
@@ -548,7 +538,7 @@ fn reviewer_body(reviewer: &Reviewer) -> Value {
 ///
 /// # Errors
 /// What GitHub refuses, and faults.
-async fn delete_branch(repo: Repo<'_>, merged: &MergedBranch) -> Result<Did, Error> {
+async fn delete_branch(repo: Repo<'_>, merged: &MergedBranch) -> Result<Did> {
     let name = path::escape_path(&merged.name);
     let kept = |reason: &str| Did::Refused(reason.to_owned());
     let Some(branch) = repo.get::<Branch>(&repo.path(format!("branches/{name}"))).await.or_absent()? else {

@@ -7,7 +7,7 @@ use http::Method;
 
 use super::{Client, Shared};
 use crate::github::{
-    Error,
+    Error, Result,
     budget::{BudgetClaim, BudgetUse, Held, Need, Place, READ, WRITE, Want, points_of},
     transport::{GRAPHQL, Outgoing},
     work_class::{WorkClass, served},
@@ -36,7 +36,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Paced`] when it may not go yet.
-    pub(crate) async fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>, Error> {
+    pub(crate) async fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>> {
         let served = served();
         let behind = served.behind.load(Ordering::Relaxed);
         self.booked(Some(Want { head, need, behind })).await.map_err(|until| {
@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// Waits until the budget has room for a request.
-    pub(super) async fn admit(&self, request: &Outgoing<'_>) -> Result<Booked<'_>, Error> {
+    pub(super) async fn admit(&self, request: &Outgoing<'_>) -> Result<Booked<'_>> {
         let served = served();
         let points = points(request);
         let mut waiting: Option<Waiting<'_>> = None;
@@ -101,7 +101,7 @@ impl Client {
         }
     }
 
-    pub(super) fn respect_limit(&self) -> Result<(), Error> {
+    pub(super) fn respect_limit(&self) -> Result<()> {
         let limit = self.shared.limit.lock();
         match limit.until {
             Some(until) if self.now() < until => Err(Error::RateLimited { until }),

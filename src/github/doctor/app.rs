@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use super::{Expected, Finding, Found, Outcome, asked};
 use crate::github::{
-    Client, DeliveryAttempt, Error, Github,
+    Client, DeliveryAttempt, Error, Github, Result,
     error::OrAbsent as _,
     registration::{self, Access, Arrival, NEEDS, Need},
     wire::User,
@@ -61,7 +61,7 @@ pub(super) fn clock(github: &Github) -> Found {
     github.clock_is_right().map(|()| Vec::new()).map_err(wrong)
 }
 
-pub(super) fn reached(github: &Github, app: &Result<AppSettings, Error>) -> Found {
+pub(super) fn reached(github: &Github, app: &Result<AppSettings>) -> Found {
     let Err(error) = app else { return Ok(Vec::new()) };
     let is_away = error.is_outage() || error.is_wait();
     let remedy = match error {

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::{Finding, Found, Line, Outcome, app::AppSettings, asked, lines_of};
 use crate::github::{
-    CheckedConfiguration, Error, Github, Observer, Repo,
+    CheckedConfiguration, Github, Observer, Repo, Result,
     error::OrAbsent as _,
     path,
     wire::{BranchRule, Repository, RequiredCheck},
@@ -54,7 +54,7 @@ type Requirements = (Repository, Vec<RequiredCheck>);
 
 /// By rulesets, and by classic protection, which the branch itself
 /// contains (<https://docs.github.com/en/rest/branches/branches#get-a-branch>).
-async fn requirements(repo: Repo<'_>) -> Result<Requirements, Error> {
+async fn requirements(repo: Repo<'_>) -> Result<Requirements> {
     let repository = repo.get::<Repository>(&repo.root()).await?;
     let escaped = path::escape_path(&repository.default_branch);
     let rules = repo.fetch::<Vec<BranchRule>>(&repo.path(format!("rules/branches/{escaped}?per_page=100"))).await?;

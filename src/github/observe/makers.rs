@@ -16,7 +16,7 @@ use super::{
     pull::{Changes, Pull, comparison},
 };
 use crate::github::{
-    Client, Error, Repo,
+    Client, Error, Repo, Result,
     error::OrAbsent as _,
     path,
     wire::{CommitFile, CommitFiles, GraphqlAccount, TreeEntry, User, account_at, nodes},
@@ -76,7 +76,7 @@ pub(super) async fn pushes(
     tip: Sha,
     previous: Option<&LoopState>,
     asks: bool,
-) -> Result<(), Error> {
+) -> Result<()> {
     let repository = snapshot.repository.clone();
     let mut moves = if asks { activity(client, pull).await? } else { Vec::new() };
     add_events(&mut moves, previous, &snapshot.hints);
@@ -146,7 +146,7 @@ fn lineage(moves: &[Move], head: Sha, in_head: &BTreeSet<Sha>) -> Option<Vec<Mov
 }
 
 /// The moves of the head branch, oldest first; none where GitHub does not show them.
-async fn activity(client: &Client, pull: &Pull) -> Result<Vec<Move>, Error> {
+async fn activity(client: &Client, pull: &Pull) -> Result<Vec<Move>> {
     let head = &pull.pull_request.head;
     let Some(repository) = &head.repository else { return Ok(Vec::new()) };
     let branch = path::escape(&format!("refs/heads/{}", head.branch));
@@ -163,7 +163,7 @@ async fn activity(client: &Client, pull: &Pull) -> Result<Vec<Move>, Error> {
 }
 
 /// Enters both into what is known of the makers.
-pub(super) async fn authors(repo: Repo<'_>, Changes { commits, nodes, .. }: &Changes) -> Result<Makers, Error> {
+pub(super) async fn authors(repo: Repo<'_>, Changes { commits, nodes, .. }: &Changes) -> Result<Makers> {
     let co_authored: Vec<&Commit> =
         commits.items.iter().rev().filter(|commit| co_authors(&commit.message).next().is_some()).collect();
     if co_authored.is_empty() {
@@ -179,7 +179,7 @@ pub(super) async fn authors(repo: Repo<'_>, Changes { commits, nodes, .. }: &Cha
 }
 
 /// The accounts of authors, by their addresses in lower case. Asked once: a commit's trailers do not change.
-async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Account>, Error> {
+async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Account>> {
     let key = format!("/graphql#authors-of-{}", ids.join(","));
     let asked = async || {
         let commits = client.graphql_nodes(QUERY, ids).await?;
@@ -195,7 +195,7 @@ async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Acc
 }
 
 /// The files that a commit changes, by either name; `None` if they are not all shown.
-async fn files(repo: Repo<'_>, commit: Sha) -> Result<Option<(Sha, BTreeSet<String>)>, Error> {
+async fn files(repo: Repo<'_>, commit: Sha) -> Result<Option<(Sha, BTreeSet<String>)>> {
     const PAGE: usize = 100;
     let path = repo.path(format!("commits/{commit}?per_page={PAGE}"));
     let details = repo.get_immutable_json::<CommitFiles>(&path).await.or_refused()?.flatten();
@@ -212,7 +212,7 @@ const MOST_TEXTS: usize = 20;
 const LARGEST_TEXT: usize = 512 << 10;
 
 /// Marks the commits that merge the base and hold nothing that neither side has. Merges in doubt are not marked.
-pub(super) async fn mark_update_merges(repo: Repo<'_>, changes: &mut Changes, policy: &Policy) -> Result<(), Error> {
+pub(super) async fn mark_update_merges(repo: Repo<'_>, changes: &mut Changes, policy: &Policy) -> Result<()> {
     let Changes { commits, merges, .. } = changes;
     let matters =
         policy.gates.values().any(|gate| !gate.exclusions.allow_contributors && !gate.exclusions.count_update_merges);
@@ -235,7 +235,7 @@ pub(super) async fn mark_update_merges(repo: Repo<'_>, changes: &mut Changes, po
 
 /// Whether a push brought nothing of its pusher's: each file of the head after it is what the three-way merge of the
 /// head before it with the base gives. So it is of a merge of the base and of a rebase. `tip` is the base's.
-async fn is_only_merged(repo: Repo<'_>, (before, after): (Sha, Sha), tip: Sha) -> Result<bool, Error> {
+async fn is_only_merged(repo: Repo<'_>, (before, after): (Sha, Sha), tip: Sha) -> Result<bool> {
     let bases = futures::try_join!(merge_base(repo, tip, before), merge_base(repo, tip, after))?;
     match bases {
         (Some(base), Some(theirs)) => is_mechanical(repo, [after, before, theirs, base]).await,
@@ -247,7 +247,7 @@ async fn is_only_merged(repo: Repo<'_>, (before, after): (Sha, Sha), tip: Sha) -
 /// conflict. Where they conflict, somebody has decided.
 ///
 /// `commits` are the merge, our side, theirs, and their base.
-async fn is_mechanical(repo: Repo<'_>, commits: [Sha; 4]) -> Result<bool, Error> {
+async fn is_mechanical(repo: Repo<'_>, commits: [Sha; 4]) -> Result<bool> {
     let mut folders = vec![commits.map(Some)];
     let (mut read, mut texts) = (0, 0);
     while let Some(sides) = folders.pop() {
@@ -295,7 +295,7 @@ async fn is_mechanical(repo: Repo<'_>, commits: [Sha; 4]) -> Result<bool, Error>
 }
 
 /// Whether a file is what the three-way merge of its lines gives.
-async fn merges_by_line(repo: Repo<'_>, [merged, ours, theirs, base]: [&TreeEntry; 4]) -> Result<bool, Error> {
+async fn merges_by_line(repo: Repo<'_>, [merged, ours, theirs, base]: [&TreeEntry; 4]) -> Result<bool> {
     if merge_whole(&base.mode, &ours.mode, &theirs.mode) != Some(&merged.mode) {
         return Ok(false);
     }
@@ -313,12 +313,12 @@ async fn merges_by_line(repo: Repo<'_>, [merged, ours, theirs, base]: [&TreeEntr
 }
 
 /// The entries of a tree, or of a commit's tree; none where GitHub does not return them all.
-async fn tree(repo: Repo<'_>, of: Option<Sha>) -> Result<Option<Vec<TreeEntry>>, Error> {
+async fn tree(repo: Repo<'_>, of: Option<Sha>) -> Result<Option<Vec<TreeEntry>>> {
     let Some(of) = of else { return Ok(Some(Vec::new())) };
     Ok(contents::tree(repo, of).await.or_refused()?.flatten())
 }
 
-async fn merge_base(repo: Repo<'_>, ours: Sha, theirs: Sha) -> Result<Option<Sha>, Error> {
+async fn merge_base(repo: Repo<'_>, ours: Sha, theirs: Sha) -> Result<Option<Sha>> {
     let compared = comparison(repo, ours, theirs).await?;
     Ok(compared.and_then(|compared| compared.merge_base_commit).map(|base| base.sha))
 }

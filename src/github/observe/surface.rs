@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::conversation;
 use crate::{
     github::{
-        Error, Repo,
+        Repo, Result,
         marker::{Digest, Marker, short_hash},
     },
     render::Traces,
@@ -153,12 +153,12 @@ pub(super) fn own_comments(comments: &[Comment], us: &AppIdentity) -> (Vec<OwnCo
 /// Our status comments as GitHub shows them now, the oldest first.
 ///
 /// # Errors
-/// Every kind of [`Error`].
+/// Every kind of [`Error`](crate::github::Error).
 pub(in crate::github) async fn status_comments(
     repo: Repo<'_>,
     number: PrNumber,
     us: &AppIdentity,
-) -> Result<Vec<OwnComment>, Error> {
+) -> Result<Vec<OwnComment>> {
     Ok(own_comments(&conversation::comments(repo, number).await?.listing.items, us).0)
 }
 

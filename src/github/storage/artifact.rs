@@ -23,7 +23,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::{KEPT_AFTER_THE_END, told};
 use crate::{
     github::{
-        Client, Error, Repo,
+        Client, Repo, Result,
         artifacts::{self, Limits},
         error::OrAbsent as _,
         wire::{Artifact, WireRun},
@@ -151,7 +151,7 @@ impl StateArtifact {
         Ok(files.map(|files| files.into_iter().filter_map(state).collect()))
     }
 
-    async fn is_ours(&self, repo: Repo<'_>, run: u64) -> Result<bool, Error> {
+    async fn is_ours(&self, repo: Repo<'_>, run: u64) -> Result<bool> {
         let path = repo.path(format!("actions/runs/{run}"));
         // These fields of a run never change.
         let Some(run) = repo.get_immutable_json::<WireRun>(&path).await? else { return Ok(false) };

@@ -25,7 +25,7 @@ use serde_json::json;
 use self::artifact::ArtifactSlot;
 pub use self::artifact::StateArtifact;
 use super::{
-    Client, Error, GithubObjects, OwnComment, PullRequestFacts, Repo, Target,
+    Client, GithubObjects, OwnComment, PullRequestFacts, Repo, Result, Target,
     error::OrAbsent as _,
     marker::{Marker, state_apart, with_state},
     objects::told,
@@ -187,7 +187,7 @@ impl CommentSlot {
     }
 
     /// The comment as it stands on GitHub.
-    async fn look_again(&self) -> Result<Option<OwnComment>, Error> {
+    async fn look_again(&self) -> Result<Option<OwnComment>> {
         let Some(OwnComment { id, .. }) = self.comment() else {
             return Ok(status_comments(self.client.repo(&self.repository), self.number, &self.us)
                 .await?
@@ -199,7 +199,7 @@ impl CommentSlot {
         Ok(found.map(|Written { id, body }| OwnComment { id, body: body.unwrap_or_default() }))
     }
 
-    async fn write(&self, over: Option<CommentId>, body: String) -> Result<OwnComment, Error> {
+    async fn write(&self, over: Option<CommentId>, body: String) -> Result<OwnComment> {
         let repository = path::repo(&self.repository);
         let json = json!({ "body": body });
         let id = match over {

@@ -19,7 +19,7 @@ const POINTS: i64 = 1;
 const USED: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4";
 
 impl Batch<'_> {
-    pub(super) async fn book(&mut self, claim: BudgetClaim) -> Result<Applied, StoreError> {
+    pub(super) async fn book(&mut self, claim: BudgetClaim) -> Result<Applied> {
         let BudgetClaim { installation, now, what } = claim;
         match what {
             BudgetUse::Points { points, most, takes } => {
@@ -49,7 +49,7 @@ impl Batch<'_> {
         want: Option<Want>,
         now: Timestamp,
         takes: TimeDelta,
-    ) -> Result<Applied, StoreError> {
+    ) -> Result<Applied> {
         let ledger = self.ledger(installation, now).await?;
         if let Some(want) = want {
             let asked = ledger.ask(&want, now);
@@ -70,7 +70,7 @@ impl Batch<'_> {
         self.insert_taken(installation, CREATION, latest.max(now + takes), 1).await
     }
 
-    async fn lock_budget(&mut self) -> Result<(), StoreError> {
+    async fn lock_budget(&mut self) -> Result<()> {
         if self.is_shared {
             // Any number: nothing else of this database takes such a lock.
             Query::new("SELECT pg_advisory_xact_lock(1)").execute(self.on()).await?;
@@ -79,7 +79,7 @@ impl Batch<'_> {
     }
 
     /// What was created within the last hour, and the turns that are kept.
-    async fn ledger(&mut self, installation: InstallationId, now: Timestamp) -> Result<Ledger, StoreError> {
+    async fn ledger(&mut self, installation: InstallationId, now: Timestamp) -> Result<Ledger> {
         let rows = Query::new("SELECT at FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4");
         let rows = rows.bind(installation).bind(CREATION).bind(now - LONGEST).bind(now + AHEAD);
         let created: Vec<(i64,)> = rows.fetch(self.on()).await?;
@@ -101,7 +101,7 @@ impl Batch<'_> {
         kind: i64,
         at: Timestamp,
         amount: u32,
-    ) -> Result<Applied, StoreError> {
+    ) -> Result<Applied> {
         let row = Query::new("INSERT INTO taken (installation, kind, at, amount) VALUES ($1, $2, $3, $4)");
         self.run(row.bind(installation).bind(kind).bind(at).bind(i64::from(amount))).await?;
         Ok(Applied::Booked(Ok(at)))

@@ -50,6 +50,9 @@ use crate::github::{
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
 
+/// What the storage answers.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// Storage that does not do what it must.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -116,7 +119,7 @@ fn words_of_step(error: &MigrateError) -> String {
 const STEPS_AHEAD: i64 = 2;
 
 /// Refuses a database that a version wrote which is too new.
-async fn check_steps(connection: On<'_>, steps: usize) -> Result<(), StoreError> {
+async fn check_steps(connection: On<'_>, steps: usize) -> Result<()> {
     let newest = Query::new("SELECT MAX(version) FROM _sqlx_migrations").fetch::<(Option<i64>,)>(connection).await;
     // Before the first step there is no such table.
     let found = newest.ok().and_then(|rows| rows.first()?.0).unwrap_or_default();
@@ -362,7 +365,7 @@ pub struct DeadLetter {
 ///
 /// # Errors
 /// [`StoreError`] if it cannot be used.
-pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(Store, Writer), StoreError> {
+pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(Store, Writer)> {
     let database = match address {
         Some(address) => Database::Postgres(Box::new(PostgresServer::at(address.expose())?)),
         None => Database::Sqlite(SqliteFile::in_directory(directory)?),
@@ -394,7 +397,7 @@ enum Database {
 
 impl Database {
     /// A connection for the writer.
-    async fn connect(&self) -> Result<Box<dyn AnyConnectionBackend>, StoreError> {
+    async fn connect(&self) -> Result<Box<dyn AnyConnectionBackend>> {
         Ok(match self {
             Self::Sqlite(file) => Box::new(file.connect().await?),
             Self::Postgres(server) => Box::new(server.connect().await?),
@@ -402,7 +405,7 @@ impl Database {
     }
 
     /// The answer to a question.
-    async fn read<T: for<'r> FromRow<'r, AnyRow>>(&self, query: Query) -> Result<Vec<T>, StoreError> {
+    async fn read<T: for<'r> FromRow<'r, AnyRow>>(&self, query: Query) -> Result<Vec<T>> {
         match self {
             Self::Sqlite(file) => {
                 let readers = file.readers.read().clone();

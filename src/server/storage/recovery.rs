@@ -59,7 +59,7 @@ const WANTED: &str = "UPDATE open_pull SET asked_at = $2 WHERE (installation, re
      RETURNING installation, repository, what, updated_at";
 
 impl Batch<'_> {
-    pub(super) async fn log(&mut self, attempts: &[DeliveryAttempt], until: Timestamp) -> Result<Applied, StoreError> {
+    pub(super) async fn log(&mut self, attempts: &[DeliveryAttempt], until: Timestamp) -> Result<Applied> {
         for attempt in attempts {
             let guid = attempt.guid.as_str();
             if attempt.is_accepted() {
@@ -72,13 +72,13 @@ impl Batch<'_> {
         self.run(Query::new(KNOWN).bind(LOG).bind(until)).await
     }
 
-    pub(super) async fn redelivery(&mut self, attempt: u64, due_at: Option<Timestamp>) -> Result<Applied, StoreError> {
+    pub(super) async fn redelivery(&mut self, attempt: u64, due_at: Option<Timestamp>) -> Result<Applied> {
         let sql = "UPDATE failed_delivery SET due_at = $2 WHERE attempt = $1";
         self.run(Query::new(sql).bind(attempt.cast_signed()).bind(due_at)).await
     }
 
     /// Stores what a look saw. A newer entry of a list stays.
-    pub(super) async fn looked(&mut self, key: &Key, seen: Seen, now: Timestamp) -> Result<Applied, StoreError> {
+    pub(super) async fn looked(&mut self, key: &Key, seen: Seen, now: Timestamp) -> Result<Applied> {
         let query = match seen {
             Seen::Open { updated_at, head, is_final } => {
                 let looked = Query::by_key(LOOKED, key).bind(updated_at).bind(head.to_string());
@@ -101,7 +101,7 @@ impl Batch<'_> {
         pulls: &[ListedPull],
         is_complete: bool,
         now: Timestamp,
-    ) -> Result<Applied, StoreError> {
+    ) -> Result<Applied> {
         let key = |number: PrNumber| Key {
             installation,
             target: Target::PullRequest { repository: repository.clone(), number },
@@ -124,7 +124,7 @@ impl Batch<'_> {
         installation: InstallationId,
         most: usize,
         now: Timestamp,
-    ) -> Result<Applied, StoreError> {
+    ) -> Result<Applied> {
         let wanted = Query::new(WANTED).bind(installation).bind(now).bind(now - ASK_AGAIN_AFTER).bind(most);
         let mut wanted: Vec<(i64, String, String, i64)> = wanted.fetch(self.on()).await?;
         wanted.sort_by_key(|(.., updated_at)| std::cmp::Reverse(*updated_at));

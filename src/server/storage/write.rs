@@ -115,7 +115,7 @@ pub(in crate::server) struct Writer {
 impl Writer {
     /// Applies all changes, durable when this returns. One answer per change, in order. Nothing of a batch is kept if
     /// this fails, or, with several processes, at most its deliveries.
-    pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+    pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>> {
         let database = self.store.database.clone();
         let applied = match &*database {
             Database::Sqlite(file) => {
@@ -134,7 +134,7 @@ impl Writer {
 
     /// A connection that broke is replaced. Whether what it was sent became durable need not be known: none of it does
     /// more the second time, and work that was not announced is found by polling.
-    async fn apply_beside_others(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+    async fn apply_beside_others(&mut self, changes: &[Change]) -> Result<Vec<Applied>> {
         let mut order: Vec<(usize, &Change)> = changes.iter().enumerate().collect();
         let is_other = |change: &Change| !matches!(change, Change::Accept(_));
         order.sort_by_key(|(_, change)| (is_other(change), change.key()));
@@ -159,7 +159,7 @@ impl Writer {
     }
 
     /// Looks whether the files are still there, between batches.
-    pub async fn tend(&mut self) -> Result<(), StoreError> {
+    pub async fn tend(&mut self) -> Result<()> {
         let database = self.store.database.clone();
         match &*database {
             Database::Sqlite(file) => self.put_back(file).await,
@@ -168,7 +168,7 @@ impl Writer {
     }
 
     /// Heals a file that somebody removed or replaced. What we hold open still has everything, and is held until then.
-    async fn put_back(&mut self, file: &SqliteFile) -> Result<(), StoreError> {
+    async fn put_back(&mut self, file: &SqliteFile) -> Result<()> {
         if let Some(connection) = self.connection.as_mut().filter(|_| !file.is_in_place()) {
             file.restore(&mut **connection).await?;
             // Closed before another is opened: its end removes the log by its name.
@@ -183,7 +183,7 @@ impl Writer {
     async fn try_apply<'a>(
         &mut self,
         changes: impl ExactSizeIterator<Item = &'a Change> + Clone,
-    ) -> Result<Vec<Applied>, StoreError> {
+    ) -> Result<Vec<Applied>> {
         if changes.len() == 0 {
             return Ok(Vec::new());
         }
@@ -209,7 +209,7 @@ impl Writer {
     }
 
     /// Gives back what this process holds, and closes.
-    pub async fn close(mut self) -> Result<(), StoreError> {
+    pub async fn close(mut self) -> Result<()> {
         self.tasks.shutdown().await;
         let Some(mut connection) = self.connection else { return Ok(()) };
         let gone = Query::new("DELETE FROM process WHERE id = $1").bind(self.store.process);
@@ -240,15 +240,12 @@ impl Batch<'_> {
     }
 
     /// Carries out a statement of which nothing is asked but that it is.
-    pub(super) async fn run(&mut self, query: Query) -> Result<Applied, StoreError> {
+    pub(super) async fn run(&mut self, query: Query) -> Result<Applied> {
         query.execute(self.on()).await?;
         Ok(Applied::Recorded)
     }
 
-    async fn apply<'a>(
-        &mut self,
-        changes: impl ExactSizeIterator<Item = &'a Change> + Clone,
-    ) -> Result<Vec<Applied>, StoreError> {
+    async fn apply<'a>(&mut self, changes: impl ExactSizeIterator<Item = &'a Change> + Clone) -> Result<Vec<Applied>> {
         let mut accepted = self.accept(changes.clone()).await?.into_iter();
         let mut applied = Vec::with_capacity(changes.len());
         for change in changes {
@@ -284,7 +281,7 @@ impl Batch<'_> {
     }
 
     /// All deliveries of the batch together: a few statements however many they are.
-    async fn accept<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<Vec<Applied>, StoreError> {
+    async fn accept<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<Vec<Applied>> {
         let deliveries = changes.filter_map(|change| if let Change::Accept(it) = change { Some(it) } else { None });
         let deliveries: Vec<(Seq, &Delivery)> = deliveries.map(|delivery| (self.take_seq(), delivery)).collect();
         let fresh = self.remember(&deliveries).await?;
@@ -311,7 +308,7 @@ impl Batch<'_> {
 
     /// Notes the ids, in one order for all processes. Returns for each whether it is new; of copies in one batch, the first
     /// is.
-    async fn remember(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>, StoreError> {
+    async fn remember(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>> {
         let ids: Vec<Vec<u8>> = deliveries.iter().map(|(_, delivery)| ordered(&delivery.id)).collect();
         let mut known = HashSet::new();
         if self.is_shared {
@@ -342,7 +339,7 @@ impl Batch<'_> {
 
     /// A delivery that was accepted before changes nothing, unless what it asked for was given up: then it is accepted
     /// again.
-    async fn repeated(&mut self, delivery: &Delivery) -> Result<Applied, StoreError> {
+    async fn repeated(&mut self, delivery: &Delivery) -> Result<Applied> {
         let mut revived = Vec::new();
         for target in &delivery.work.targets {
             let key = Key { installation: delivery.work.installation, target: target.clone() };
@@ -353,7 +350,7 @@ impl Batch<'_> {
         Ok(if revived.is_empty() { Applied::Duplicate } else { Applied::New(revived) })
     }
 
-    async fn add(&mut self, additions: Vec<Addition>) -> Result<Vec<Arrival>, StoreError> {
+    async fn add(&mut self, additions: Vec<Addition>) -> Result<Vec<Arrival>> {
         let mut sorted: Vec<&Addition> = additions.iter().collect();
         sorted.sort_by_key(|addition| &addition.arrival.key);
         for chunk in sorted.chunks(ROWS) {
@@ -374,13 +371,7 @@ impl Batch<'_> {
         seq
     }
 
-    async fn settle(
-        &mut self,
-        key: &Key,
-        covered: Covered,
-        how: &WorkEnd,
-        now: Timestamp,
-    ) -> Result<Applied, StoreError> {
+    async fn settle(&mut self, key: &Key, covered: Covered, how: &WorkEnd, now: Timestamp) -> Result<Applied> {
         let held = Query::by_key("SELECT 1 FROM work WHERE {key} AND fence = $4 {lock}", key).bind(covered.fence.0);
         if held.fetch::<()>(self.on()).await?.is_empty() {
             tracing::warn!(%key, "another process has taken this work over; how it ended here is not noted");
@@ -423,7 +414,7 @@ impl Batch<'_> {
     }
 
     /// What was covered is done; what came meanwhile stays, with its own hints, and has arrived.
-    async fn finish(&mut self, key: &Key, covered: Covered) -> Result<Vec<Arrival>, StoreError> {
+    async fn finish(&mut self, key: &Key, covered: Covered) -> Result<Vec<Arrival>> {
         let done = Query::by_key("DELETE FROM work WHERE {key} AND newest <= $4", key).bind(covered.up_to.0);
         if done.execute(self.on()).await? > 0 {
             return Ok(Vec::new());
@@ -433,13 +424,13 @@ impl Batch<'_> {
         Ok(left.into_iter().map(arrival).collect())
     }
 
-    async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<Applied, StoreError> {
+    async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<Applied> {
         let Trouble { failures, failing_since, reason, retry_at } = trouble;
         let noted = Query::by_key(NOTE, key).bind(i64::from(*failures)).bind(reason.as_str());
         self.run(noted.bind(*retry_at).bind(*failing_since)).await
     }
 
-    async fn replay(&mut self, key: &Key) -> Result<Applied, StoreError> {
+    async fn replay(&mut self, key: &Key) -> Result<Applied> {
         let seq = self.take_seq();
         let revived = Query::by_key(REVIVE, key).bind(seq.0).execute(self.on()).await?;
         let arrival = Arrival { key: key.clone(), seq, class: WorkClass::Author };
@@ -453,7 +444,7 @@ impl Batch<'_> {
         event: &str,
         class: WorkClass,
         now: Timestamp,
-    ) -> Result<Applied, StoreError> {
+    ) -> Result<Applied> {
         let origin = WorkOrigin { delivery: String::new(), event: event.to_owned(), received_at: now };
         let addition = |key| {
             let arrival = Arrival { key, seq: self.take_seq(), class };
@@ -463,7 +454,7 @@ impl Batch<'_> {
         Ok(Applied::New(self.add(additions).await?))
     }
 
-    async fn prune(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
+    async fn prune(&mut self, now: Timestamp) -> Result<Applied> {
         let ids = if self.is_shared {
             Query::new("DELETE FROM process WHERE alive_until < clock_millis() - 86400000").execute(self.on()).await?;
             let tomorrow = part_of(now + TimeDelta::days(1));

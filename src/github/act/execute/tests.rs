@@ -43,7 +43,7 @@ impl Bench {
             .await;
     }
 
-    async fn execute(&self, effects: &[Effect]) -> Result<Executed, Error> {
+    async fn execute(&self, effects: &[Effect]) -> Result<Executed> {
         self.executor.execute(&self.client, &untouched(), effects).await
     }
 
