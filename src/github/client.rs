@@ -22,10 +22,8 @@ use std::{
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use parking_lot::Mutex;
-use serde::{
-    Serialize,
-    de::{DeserializeOwned, IgnoredAny},
-};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Value, json};
 use tokio::sync::{Notify, OnceCell, Semaphore};
 
 #[cfg(test)]
@@ -262,19 +260,13 @@ impl Client {
         answer.map(|answer| answer.or_redirected(path)).transpose().map(|answer| answer.is_some())
     }
 
-    /// Sends a change.
+    /// Sends a change whose answer is read.
     ///
     /// # Errors
     /// Every kind of [`Error`]. A change that must not be made twice and got no clear answer is
     /// [`Error::Unavailable`]: it may have been made.
-    pub(crate) async fn write<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: &impl Serialize,
-        repeat: Repeat,
-    ) -> Result<T> {
-        let answer = self.send_write(method, path, Some(body), repeat).await?;
+    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str, body: &Value, repeat: Repeat) -> Result<T> {
+        let answer = self.send_write(Method::POST, path, Some(body), repeat).await?;
         parse(path, &answer.body)
     }
 
@@ -282,33 +274,20 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`]; what GraphQL itself refuses comes as an answer without data.
-    pub(crate) async fn graphql<T: DeserializeOwned>(&self, question: &impl Serialize) -> Result<T> {
-        self.write(Method::POST, GRAPHQL, question, Repeat::Safe).await
+    pub(crate) async fn graphql(&self, query: &str, variables: Value) -> Result<Value> {
+        self.post(GRAPHQL, &json!({ "query": query, "variables": variables }), Repeat::Safe).await
     }
 
-    /// [`write`](Self::write) where only the success matters.
+    /// Sends a change of which only the success matters.
     ///
     /// # Errors
-    /// As there.
-    pub(crate) async fn tell(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&impl Serialize>,
-        repeat: Repeat,
-    ) -> Result<()> {
+    /// As [`post`](Self::post).
+    pub(crate) async fn tell(&self, method: Method, path: &str, body: Option<&Value>, repeat: Repeat) -> Result<()> {
         self.send_write(method, path, body, repeat).await.map(drop)
     }
 
-    async fn send_write(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&impl Serialize>,
-        repeat: Repeat,
-    ) -> Result<Incoming> {
-        let written = body.map(serde_json::to_vec).transpose();
-        let body = written.map_err(|error| unreadable(path, &format!("our own request: {error}")))?.map(Bytes::from);
+    async fn send_write(&self, method: Method, path: &str, body: Option<&Value>, repeat: Repeat) -> Result<Incoming> {
+        let body = body.map(|body| Bytes::from(body.to_string()));
         let request = Outgoing { method, body, ..Outgoing::read(path, Accept::Json, JSON_LIMIT) };
         let _booked = self.admit(&request).await?;
         let _permit = self.shared.writing.acquire().await.ok();

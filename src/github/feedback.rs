@@ -5,7 +5,6 @@
 //! runs with our names, so what comes from GitHub Actions counts only where no other App speaks.
 
 use chrono::TimeDelta;
-use http::Method;
 use serde_json::{Value, json};
 
 use super::{
@@ -138,10 +137,10 @@ impl FeedbackReader {
     /// Posts a comment with the account of the credentials. Returns its address and id.
     ///
     /// # Errors
-    /// As [`Client::write`]: where it is not known whether the comment was made, it is not made again.
+    /// As [`Client::post`]: where it is not known whether the comment was made, it is not made again.
     pub async fn say(&self, words: &str) -> Result<PostedComment> {
         let path = format!("{}/issues/{}/comments", path::repo(&self.repository), self.number);
-        let said: Value = self.client.write(Method::POST, &path, &json!({ "body": words }), Repeat::Never).await?;
+        let said: Value = self.client.post(&path, &json!({ "body": words }), Repeat::Never).await?;
         let url = said["html_url"].as_str().unwrap_or_default().to_owned();
         Ok(PostedComment { url, id: said["id"].as_u64().unwrap_or_default() })
     }

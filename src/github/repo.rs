@@ -29,8 +29,7 @@ impl Client {
     /// # Errors
     /// Every error that is no refusal.
     pub(super) async fn graphql_nodes(&self, query: &str, ids: &[&str]) -> Result<Vec<Value>> {
-        let question = json!({ "query": query, "variables": { "ids": ids } });
-        let answer: Value = self.graphql(&question).await.or_refused()?.unwrap_or_default();
+        let answer = self.graphql(query, json!({ "ids": ids })).await.or_refused()?.unwrap_or_default();
         Ok(nodes(&answer["data"]).cloned().collect())
     }
 }
@@ -87,8 +86,7 @@ impl Repo<'_> {
         if let Some(before) = before {
             variables["before"] = before.into();
         }
-        let question = json!({ "query": query, "variables": variables });
-        let mut answer: Value = self.graphql(&question).await.or_refused()?.unwrap_or_default();
+        let mut answer = self.graphql(query, variables).await.or_refused()?.unwrap_or_default();
         Ok(Some(answer["data"]["repository"]["pullRequest"].take()).filter(|pull| !pull.is_null()))
     }
 

@@ -50,7 +50,7 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     }
 
     pub(crate) fn put(&self, key: K, value: V, now: Timestamp) {
-        self.insert(key, CachedValue { value, until: now + LIFE, is_sure: true });
+        put(&mut self.0.lock(), key, CachedValue { value, until: now + LIFE, is_sure: true });
     }
 
     /// The stored value, or what is asked now. What is no answer is asked for again.
@@ -79,11 +79,7 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     pub(crate) fn keep(&self, key: K, value: V, client: &Client, doubts: u64) {
         let is_sure = client.doubts() == doubts;
         let life = if is_sure { LIFE } else { LOOK_AGAIN_AFTER };
-        self.insert(key, CachedValue { value, until: client.now() + life, is_sure });
-    }
-
-    fn insert(&self, key: K, answer: CachedValue<V>) {
-        put(&mut self.0.lock(), key, answer);
+        put(&mut self.0.lock(), key, CachedValue { value, until: client.now() + life, is_sure });
     }
 
     /// Changes what is known, or what stands for nothing known.

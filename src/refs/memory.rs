@@ -274,8 +274,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             }
         }
         if told {
-            let commit =
-                NewCommit { parent: None, files: &files, subject: "an error forgotten", ..NewCommit::default() };
+            let commit = NewCommit { files: &files, subject: "an error forgotten", ..NewCommit::default() };
             let commit = self.objects.write_commit(commit).await?;
             self.objects.delete_ref(&name).await?;
             self.objects.compare_and_swap(&name, None, commit).await?;
@@ -295,11 +294,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     async fn save(&self, tip: Option<Sha>, memory: &Memory) -> Result<bool> {
-        let (name, files) = (RefName::memory_cards(), write_cards(memory)?);
-        let commit = NewCommit { parent: tip, files: &files, subject: "cards", ..NewCommit::default() };
-        // Both files are written, so nothing of the tree before is needed.
-        let commit = self.objects.write_whole(commit).await?;
-        self.move_to(&name, tip, commit).await
+        self.commit(&RefName::memory_cards(), tip, &write_cards(memory)?, "cards").await
     }
 
     /// Writes files on a tip; false when somebody was faster.
@@ -310,15 +305,9 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         files: &[(String, String)],
         subject: &str,
     ) -> Result<bool> {
-        let commit = self.objects.write_commit(NewCommit { parent, files, subject, ..NewCommit::default() }).await?;
-        self.move_to(name, parent, commit).await
-    }
-
-    async fn move_to(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<bool> {
-        match self.objects.compare_and_swap(name, old, new).await {
-            Ok(()) => Ok(true),
+        match self.objects.commit(name, NewCommit { parent, files, subject, ..NewCommit::default() }).await {
             Err(RefsError::RefMoved { .. }) => Ok(false),
-            Err(error) => Err(error),
+            written => written.map(|_| true),
         }
     }
 }

@@ -68,11 +68,6 @@ pub trait ListObjects: GitObjects {
     /// The names in a folder at the top of a commit's tree, or at the top itself (`""`); none where there is no such
     /// folder.
     fn list_folder(&self, commit: Sha, folder: &str) -> impl Future<Output = Result<Vec<String>>> + Send;
-
-    /// Writes a commit whose files are all that its tree need hold: what the parent's tree holds may be left out.
-    fn write_whole(&self, commit: NewCommit<'_>) -> impl Future<Output = Result<Sha>> + Send {
-        self.write_commit(commit)
-    }
 }
 
 /// A commit to write.

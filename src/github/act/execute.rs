@@ -24,7 +24,7 @@ use crate::{
         ttl_cache::TtlCache,
         wire::{App, Branch, Repository},
     },
-    render::Dispatch,
+    render::{Announcement, Dispatch},
 };
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, Timestamp,
@@ -186,7 +186,7 @@ impl Executor {
         }
         let path = place.repo.path(format!("issues/{}/comments", place.surface.pull_request.number));
         let _booked = place.repo.book(need, place.surface.pull_request.head.sha).await?;
-        let created: Value = place.repo.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
+        let created: Value = place.repo.post(&path, &json!({ "body": body }), Repeat::Never).await?;
         if let Some(id) = created["id"].as_u64() {
             place.repo.created(&path, id, created);
         }
@@ -215,8 +215,8 @@ impl Executor {
     }
 
     /// Labels and review requests that were changed a moment ago win over what was read of the pull request before that.
-    pub fn recall_marks(&self, observation: &mut Observation, read_as_of: Option<Timestamp>, now: Timestamp) {
-        let Observation { snapshot: Snapshot { pull_request, .. }, surface, .. } = observation;
+    pub fn recall_marks(&self, observation: &mut Observation, now: Timestamp) {
+        let Observation { snapshot: Snapshot { pull_request, .. }, surface, updated_at: read_as_of, .. } = observation;
         let marks = self.marks.get(&surface.pull(), now).unwrap_or_default();
         for (_, effect) in marks.iter().filter(|(at, _)| read_as_of.is_some_and(|read_as_of| read_as_of <= *at)) {
             effect.mark(pull_request);
@@ -254,7 +254,7 @@ impl Executor {
         });
         let path = repo.path("check-runs");
         let Ok(_booked) = repo.book(Need::Verify, head).await else { return Ok(None) };
-        let created = repo.write(Method::POST, &path, &body, Repeat::Never).await;
+        let created = repo.post(&path, &body, Repeat::Never).await;
         match created.and_then(|created| remember_check_run(repo, head, created)) {
             // If we went on, we would never find our own comments again.
             Ok(Created { app: Some(app), .. }) if app.id != us.id => {
@@ -329,10 +329,10 @@ impl Executor {
                 return self.once(place, place.repo.path(&path), async || place.post(&path).await).await;
             }
             Effect::DeleteBranch(merged) => return delete_branch(place.repo, merged).await,
-            Effect::Announce { channel, key, message } => {
+            Effect::Announce { channel, key, announcement: Announcement { subject, text } } => {
                 let key = format!("{:?} {key} {}", place.surface.pull(), channel.as_str());
                 let send = async || -> Result<Did> {
-                    let sent = self.channels.send(*channel, message).await;
+                    let sent = self.channels.send(*channel, subject, text).await;
                     Ok(sent.map_or_else(|error| Did::Refused(error.to_string()), |()| Did::Something))
                 };
                 return self.once(place, key, send).await;
@@ -413,7 +413,7 @@ impl Executor {
         let own = place.own_reaction(to, kind).await?;
         if let Some(id) = own {
             let path = place.repo.path(format!("{}/{id}", reactions(to)));
-            place.repo.tell(Method::DELETE, &path, None::<&()>, Repeat::Safe).await.or_absent()?;
+            place.repo.tell(Method::DELETE, &path, None, Repeat::Safe).await.or_absent()?;
         }
         self.reactions.put(key, false, now);
         Ok(if own.is_some() { Did::Something } else { Did::Nothing })
@@ -482,14 +482,16 @@ impl Place<'_> {
     async fn create_check_run(&self, write: &CheckRunWrite) -> Result<()> {
         let body = check_run::creation(write, self.surface.pull_request.head.sha, self.repo.now());
         let booked = self.repo.book(write.need(self.surface), self.surface.pull_request.head.sha).await?;
-        let created = self.repo.write(Method::POST, &self.repo.path("check-runs"), &body, Repeat::Never).await?;
+        let created = self.repo.post(&self.repo.path("check-runs"), &body, Repeat::Never).await?;
         drop(booked);
         let Created { id, .. } = remember_check_run(self.repo, self.surface.pull_request.head.sha, created)?;
         self.annotate(id, write).await
     }
 
+    /// Adds the annotations after the first batch.
     async fn annotate(&self, id: CheckRunId, write: &CheckRunWrite) -> Result<()> {
-        for body in check_run::further_annotations(write) {
+        for batch in write.annotations.chunks(check_run::PER_REQUEST).skip(1) {
+            let body = json!({ "output": check_run::output(&write.text, batch) });
             self.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), Repeat::Never).await?;
         }
         Ok(())
@@ -561,7 +563,7 @@ async fn delete_branch(repo: Repo<'_>, merged: &MergedBranch) -> Result<Did> {
         }
     }
     let reference = repo.path(format!("git/refs/heads/{name}"));
-    let deleted = repo.tell(Method::DELETE, &reference, None::<&()>, Repeat::Safe).await.or_absent()?;
+    let deleted = repo.tell(Method::DELETE, &reference, None, Repeat::Safe).await.or_absent()?;
     Ok(deleted.map_or(Did::Nothing, |()| Did::Something))
 }
 

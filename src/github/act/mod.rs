@@ -11,9 +11,8 @@ mod execute;
 mod plan;
 
 use crate::{
-    channels::Message,
     github::{ObservedSurface, budget::Need, observe::LeftCheckRun},
-    render::{CheckAnnotation, CheckRunText, Dispatch},
+    render::{Announcement, CheckAnnotation, CheckRunText, Dispatch},
 };
 use loopgate_core::{
     CheckRunId, CommentId, WorkflowRunId,
@@ -78,7 +77,7 @@ pub enum Effect {
     Announce {
         channel: Channel,
         key: String,
-        message: Message,
+        announcement: Announcement,
     },
     /// A workflow run, a job or somebody's check run is to run again.
     Rerun(RerunRequest),

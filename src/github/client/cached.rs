@@ -12,6 +12,7 @@ use super::{Client, JSON_LIMIT, Page, Parse, parse, unreadable};
 use crate::github::{
     Error, Result,
     cache::{CacheKey, CachedAnswer},
+    error::OrAbsent as _,
     transport::{Accept, Outgoing},
 };
 use loopgate_core::Sha;
@@ -53,12 +54,8 @@ impl Client {
         self.file(path, limit, false).await
     }
 
-    /// [`get_file`](Self::get_file) of a document that we write: where it is absent it was not written yet.
-    pub(crate) async fn get_own_file(&self, path: &str, limit: usize) -> Result<Option<Bytes>> {
-        self.file(path, limit, true).await
-    }
-
-    async fn file(&self, path: &str, limit: usize, may_be_absent: bool) -> Result<Option<Bytes>> {
+    /// [`get_file`](Self::get_file). Where a document that we write is absent, it was not written yet.
+    pub(crate) async fn file(&self, path: &str, limit: usize, may_be_absent: bool) -> Result<Option<Bytes>> {
         self.once_or_absent(path, Accept::Raw, async || {
             // Base64, broken into lines, and the other fields.
             let limit_of_json = limit / 2 * 3 + (64 << 10);
@@ -126,16 +123,12 @@ impl Client {
         accept: Accept,
         read: impl AsyncFnOnce() -> Result<Option<Bytes>>,
     ) -> Result<Option<Bytes>> {
-        let key = self.key(path, accept)?;
-        if let Some(CachedAnswer::Immutable(body)) = self.shared.hub.setup.cache.get(&key).as_deref() {
-            return Ok(Some(body.clone()));
+        if let Some(known) = self.recall(path, accept) {
+            return Ok(Some(known));
         }
-        let body = match read().await {
-            Err(Error::NotFound { .. }) => None,
-            read => read?,
-        };
+        let body = read().await.or_absent()?.flatten();
         if let Some(body) = &body {
-            self.shared.hub.setup.cache.put(key, CachedAnswer::Immutable(body.clone()));
+            self.remember(path, accept, body.clone());
         }
         Ok(body)
     }

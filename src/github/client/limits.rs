@@ -92,7 +92,8 @@ impl Client {
                 Err(Held::Points) => POINTS_PAUSE,
             };
             if place.is_none_or(|place| place.class != class) {
-                waiting = Some(Waiting::begin(&self.shared, class));
+                let place = self.shared.budget.lock().waits(class, self.now());
+                waiting = Some(Waiting { shared: &self.shared, place });
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -155,13 +156,6 @@ pub(super) fn points(request: &Outgoing<'_>) -> u32 {
 struct Waiting<'c> {
     shared: &'c Shared,
     place: Place,
-}
-
-impl<'c> Waiting<'c> {
-    fn begin(shared: &'c Shared, class: WorkClass) -> Self {
-        let place = shared.budget.lock().waits(class, shared.hub.setup.clock.now());
-        Self { shared, place }
-    }
 }
 
 impl Drop for Waiting<'_> {

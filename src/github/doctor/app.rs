@@ -19,6 +19,10 @@ use loopgate_core::AppId;
 
 type Permissions = BTreeMap<String, Access>;
 
+/// What GitHub answers of an App, or the finding that it is unknown.
+type Attempts = Result<Vec<DeliveryAttempt>, Finding>;
+type Installations = Result<Vec<AppInstallation>, Finding>;
+
 /// `GET /app` (<https://docs.github.com/en/rest/apps/apps#get-the-authenticated-app>).
 #[derive(Deserialize)]
 pub(super) struct AppSettings {
@@ -125,7 +129,7 @@ pub(super) fn events(app: &AppSettings) -> Found {
     Err(Finding::fault(message, remedy).at(app.settings("/permissions")))
 }
 
-pub(super) fn installations(app: &AppSettings, installations: &Result<Vec<AppInstallation>, Finding>) -> Found {
+pub(super) fn installations(app: &AppSettings, installations: &Installations) -> Found {
     let installations = installations.as_ref().map_err(Clone::clone)?;
     if installations.is_empty() {
         let finding = Finding::fault("the App is installed nowhere", "install it on your repositories");
@@ -140,7 +144,7 @@ pub(super) fn installations(app: &AppSettings, installations: &Result<Vec<AppIns
 }
 
 /// Permissions that the App asks for and an account has not accepted yet.
-pub(super) fn accepted(app: &AppSettings, installations: &Result<Vec<AppInstallation>, Finding>) -> Found {
+pub(super) fn accepted(app: &AppSettings, installations: &Installations) -> Found {
     let pending = installations.iter().flatten().filter_map(|it| {
         let asked = lacking(&it.permissions).filter(|need| app.permissions.contains_key(need.permission));
         // A person has no members.
@@ -237,11 +241,7 @@ fn answered(status: u16) -> String {
     if status == 0 { "not answered at all".to_owned() } else { format!("answered with {status}") }
 }
 
-pub(super) fn deliveries(
-    attempts: &Result<Vec<DeliveryAttempt>, Finding>,
-    expected: &Expected,
-    app: &AppSettings,
-) -> Found {
+pub(super) fn deliveries(attempts: &Attempts, expected: &Expected, app: &AppSettings) -> Found {
     let attempts = attempts.as_ref().map_err(Clone::clone)?;
     let Some(newest) = attempts.first() else {
         let remedy = "open a pull request, or deliver the ping again on the App's settings page, Advanced";
@@ -280,12 +280,7 @@ fn read_from_log() -> Finding {
 }
 
 /// Asks for the newest delivery again, which changes nothing where it had arrived, and looks how that is answered.
-pub(super) async fn redelivery(
-    client: &Client,
-    attempts: &Result<Vec<DeliveryAttempt>, Finding>,
-    expected: &Expected,
-    app: &AppSettings,
-) -> Found {
+pub(super) async fn redelivery(client: &Client, attempts: &Attempts, expected: &Expected, app: &AppSettings) -> Found {
     let unknown = |message, remedy| Err(Finding::new(Outcome::Unknown, message, remedy));
     if expected.arrival == Some(Arrival::Poll) {
         return Err(read_from_log());

@@ -122,7 +122,7 @@ pub(super) async fn read(repo: Repo<'_>, head: Sha, runs: &[&HeadRun]) -> Result
         // One after the other: each may take as much memory as all that were read before it.
         for ((run, artifact), archive) in some.iter().zip(archives) {
             let read = match archive {
-                Ok(archive) => read_archive(&archive, repo.name, head, run).await,
+                Ok(archive) => read_archive(&archive, repo, head, run).await,
                 Err(reason) => Err(reason),
             };
             match read {
@@ -266,17 +266,12 @@ async fn download(repo: Repo<'_>, artifact: &Artifact) -> Result<Result<Bytes, S
 }
 
 /// An archive's evidence and the bytes that it takes, or a sentence why it is refused.
-async fn read_archive(
-    archive: &[u8],
-    repository: &RepoName,
-    head: Sha,
-    run: &HeadRun,
-) -> Result<(Evidence, usize), String> {
+async fn read_archive(archive: &[u8], repo: Repo<'_>, head: Sha, run: &HeadRun) -> Result<(Evidence, usize), String> {
     let packed = artifacts::Packed::of(archive)?;
     evidence_memory::room_for(packed.size).await;
     let document = packed.unpack()?;
     evidence_memory::room_for(document.cost).await;
     // Only runs of listed workflows come this far.
-    let evidence = artifacts::read(&document, (repository, head), (&run.run, run.head))?;
+    let evidence = artifacts::read(&document, (repo.name, head), (&run.run, run.head))?;
     Ok((evidence, document.cost))
 }

@@ -59,7 +59,7 @@ use super::{
 };
 pub(super) use config::{FILE as CONFIGURATION, FILE_LIMIT as CONFIGURATION_LIMIT};
 use loopgate_core::{
-    PrNumber, Sha,
+    PrNumber, Sha, Timestamp,
     observed::{
         AppIdentity, Completeness, Hint, Lifecycle, Listing, ObservationProblem, PullRequest, Review, Snapshot,
     },
@@ -112,6 +112,10 @@ pub struct Observation {
     pub is_head_shared: bool,
     /// Whether the log of a failed job is not there yet.
     pub awaits_logs: bool,
+    /// When the pull request changed last, by GitHub's clock.
+    pub updated_at: Option<Timestamp>,
+    /// Whether only some may see the repository.
+    pub is_private: bool,
 }
 
 impl Observer {

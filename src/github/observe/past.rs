@@ -1,6 +1,6 @@
 //! What GitHub and the state refs still show of pull requests, for deciding them once more. Nothing is written.
 
-use super::{Observer, base, checks, config, conversation, pull, rest::whose_rights_matter};
+use super::{Observer, base, checks, config, conversation, pull, rest::needed_rights};
 use crate::{
     config::presets,
     github::{Error, ListedPull, Repo, Result, error::OrAbsent as _, marker::Marker},
@@ -134,7 +134,7 @@ impl Observer {
         last.inline = inline.listing;
         last.problems = problems;
         // The rights people have now; those of then are not kept by GitHub.
-        let rights = self.registry.look_up(repo, &whose_rights_matter(&last, None, &preset)).await;
+        let rights = self.registry.look_up(repo, &needed_rights(&last, None, &preset)).await;
         last.authority = rights.or_noted("who may approve", &mut last.problems)?.unwrap_or_default();
         Ok(PastPullRequest { last, heads, read_at: repo.now() })
     }

@@ -225,11 +225,7 @@ pub(super) async fn comparison(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Opt
 
 /// What was pushed on top of `from` up to `to`: the files, and the subjects of the commits. None where `to` does not hold
 /// `from` (it was rewritten), or GitHub does not show all of it.
-pub(in crate::github) async fn pushed_between(
-    repo: Repo<'_>,
-    from: Sha,
-    to: Sha,
-) -> Result<Option<(Vec<ChangedFile>, Vec<String>)>> {
+pub async fn pushed_between(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Option<(Vec<ChangedFile>, Vec<String>)>> {
     let whole = comparison(repo, from, to)
         .await?
         .filter(|compared| compared.status.as_deref() == Some("ahead") && compared.files.len() < COMPARED_FILES);

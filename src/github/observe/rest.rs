@@ -104,12 +104,21 @@ impl Observer {
         Box::pin(base::owners_in_question(repo.client, &mut snapshot, tip, &policy, previous)).await?;
         let asks = may_approve(&snapshot, previous, &policy);
         makers::pushes(repo.client, &mut snapshot, &facts.pull, tip, previous, asks).await?;
-        let asked = whose_rights_matter(&snapshot, previous, &policy);
+        let asked = needed_rights(&snapshot, previous, &policy);
         snapshot.authority = self.registry.look_up(repo, &asked).await?;
         contents::read(repo.client, &mut snapshot, |seen| files_to_read(seen, previous, &policy, repo.now())).await?;
         let is_head_shared = others.iter().any(|other| other.number != number);
-        let merged_as = facts.base.merged_as;
-        Ok(Observation { snapshot, base_head: tip, policy, surface, merged_as, is_head_shared, awaits_logs })
+        Ok(Observation {
+            snapshot,
+            base_head: tip,
+            policy,
+            surface,
+            merged_as: facts.base.merged_as,
+            is_head_shared,
+            awaits_logs,
+            updated_at: facts.pull.updated_at,
+            is_private: facts.pull.is_private,
+        })
     }
 }
 
@@ -198,11 +207,7 @@ impl PullRequestFacts {
 }
 
 /// What gates ask about, who reviewed (a required review counts by people with write only), and who pressed a button.
-pub(super) fn whose_rights_matter(
-    snapshot: &Snapshot,
-    previous: Option<&LoopState>,
-    policy: &Policy,
-) -> AuthorityQuestions {
+pub(super) fn needed_rights(snapshot: &Snapshot, previous: Option<&LoopState>, policy: &Policy) -> AuthorityQuestions {
     let checks = evidence::accepted(&snapshot.evidence).flat_map(|evidence| &evidence.checks);
     let findings: Vec<_> = checks.flat_map(|check| &check.findings).cloned().collect();
     let mut asked = questions(snapshot, previous, policy, &findings);

@@ -2,6 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Deserialize;
+
 use super::conversation;
 use crate::{
     github::{
@@ -39,10 +41,11 @@ pub struct ObservedSurface {
     pub us: Option<UserId>,
 }
 
-/// A comment of ours.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A comment of ours, as GitHub answers it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct OwnComment {
     pub id: CommentId,
+    #[serde(default)]
     pub body: String,
 }
 
@@ -154,11 +157,7 @@ pub(super) fn own_comments(comments: &[Comment], us: &AppIdentity) -> (Vec<OwnCo
 ///
 /// # Errors
 /// Every kind of [`Error`](crate::github::Error).
-pub(in crate::github) async fn status_comments(
-    repo: Repo<'_>,
-    number: PrNumber,
-    us: &AppIdentity,
-) -> Result<Vec<OwnComment>> {
+pub async fn status_comments(repo: Repo<'_>, number: PrNumber, us: &AppIdentity) -> Result<Vec<OwnComment>> {
     Ok(own_comments(&conversation::comments(repo, number).await?.listing.items, us).0)
 }
 

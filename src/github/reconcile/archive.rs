@@ -16,8 +16,8 @@ use crate::{
         storage::{KEPT_AFTER_THE_END, Storage},
     },
     refs::{
-        ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, Retry, RunLines, StateStore, archive_entry,
-        archived,
+        ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, Result, Retry, RunLines, StateStore,
+        archive_entry, archived,
     },
 };
 use loopgate_core::{PrNumber, Sha, Timestamp, metrics::RunLine, observed::Lifecycle};
@@ -102,7 +102,7 @@ pub async fn fold_ended_runs(
     open: &BTreeSet<PrNumber>,
     most_requests: usize,
     now: Timestamp,
-) -> Result<Folded, RefsError> {
+) -> Result<Folded> {
     let objects = repo.objects();
     // Earlier versions moved each run to a ref of its own, which is not looked at again.
     let mut due = objects.refs(ARCHIVE).await?;
@@ -136,11 +136,7 @@ pub async fn fold_ended_runs(
 }
 
 /// Folds these runs, as far as they stay where they are. Returns how many.
-async fn fold_batch(
-    objects: &GithubObjects,
-    mut runs: Vec<(RefName, Sha)>,
-    now: Timestamp,
-) -> Result<usize, RefsError> {
+async fn fold_batch(objects: &GithubObjects, mut runs: Vec<(RefName, Sha)>, now: Timestamp) -> Result<usize> {
     let archive = RefName::quarter(now);
     for _ in 0..MOST_TRIES {
         let before = objects.read_ref(&archive).await?;
@@ -183,7 +179,7 @@ async fn fold_one_by_one(
     archive: &RefName,
     (before, commit): (Option<Sha>, Sha),
     runs: &[(RefName, Sha)],
-) -> Result<usize, RefsError> {
+) -> Result<usize> {
     match objects.compare_and_swap(archive, before, commit).await {
         Err(RefsError::RefMoved { .. }) => return Ok(0),
         moved => moved?,

@@ -318,7 +318,7 @@ impl Turn<'_> {
         let (target, job) = (self.target(), self.job);
         let hidden_ref = Storage::Ref(target.repo.objects());
         let Some((facts, in_ref)) = self.facts(&self.store(job, &hidden_ref)).await? else { return Ok(None) };
-        let storage = Storage::of(facts.policy.state, target, &facts, self.artifact.as_ref());
+        let storage = Storage::of(target, &facts, self.artifact.as_ref());
         let (loaded, other, held) = if storage.is_ref() {
             let comment = Storage::status_comment(target, &facts);
             let held = self.store(job, &comment).load().await?;

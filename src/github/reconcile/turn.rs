@@ -50,7 +50,6 @@ impl Turn<'_> {
         };
         let Entered { facts, storage, loaded, not_moved, .. } = entered;
         let store = self.store(job, &storage);
-        let (updated_at, is_private) = (facts.pull.updated_at, facts.pull.is_private);
         let mut observation = Box::pin(self.observe(facts, &loaded)).await?;
         Box::pin(self.groups_of_companions(&storage, &mut observation, &loaded)).await?;
         if self.is_in_doubt()
@@ -58,7 +57,7 @@ impl Turn<'_> {
         {
             return Err(Failed { reason: reason.to_owned(), retry: Retry::WhenAnswered });
         }
-        self.executor.recall_marks(&mut observation, updated_at, *now);
+        self.executor.recall_marks(&mut observation, *now);
         observation.snapshot.problems.extend(problems.iter().cloned().chain(not_moved));
         observation.policy.state = storage.backend();
 
@@ -87,10 +86,14 @@ impl Turn<'_> {
         let times = [decided.decision.revisit_at, decided.compared_at, show_at, self.doubted_again_at(), memory_at];
         Ok(Some(ReconcileOutcome {
             revisit_at: times.into_iter().flatten().min(),
-            seen: self.seen(&observation, &decided.decision, updated_at, is_current),
-            above: above(&observation, &decided.decision, above_before, executed.done > 0),
+            seen: self.seen(&observation, &decided.decision, is_current),
+            above: above(&observation.snapshot, &decided.decision, above_before, executed.done > 0),
             entry: match is_open {
-                true => LoopEntry::Open(Box::new(open_loop(&observation, &decided.decision, is_private))),
+                true => {
+                    let Observation { snapshot, policy, is_private, .. } = &observation;
+                    let subject = Subject { decision: &decided.decision, snapshot, policy };
+                    LoopEntry::Open(Box::new(OpenLoop { private: *is_private, ..OpenLoop::of(&subject) }))
+                }
                 false => LoopEntry::Over,
             },
             result: Settled::Decided(summary(&observation, decided, executed)),
@@ -297,13 +300,7 @@ impl Turn<'_> {
     }
 
     /// What later lists of pull requests are compared with.
-    fn seen(
-        &self,
-        observation: &Observation,
-        decision: &Decision,
-        updated_at: Option<Timestamp>,
-        is_current: bool,
-    ) -> Seen {
+    fn seen(&self, observation: &Observation, decision: &Decision, is_current: bool) -> Seen {
         let Observation { snapshot, policy, .. } = observation;
         let (head, is_open) = (snapshot.pull_request.head.sha, snapshot.pull_request.lifecycle == Lifecycle::Open);
         if is_open && !observation.is_head_shared {
@@ -312,7 +309,7 @@ impl Turn<'_> {
             self.heads.forget(&snapshot.repository, head);
         }
         let is_final = decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && is_current;
-        match updated_at {
+        match observation.updated_at {
             Some(updated_at) if is_open => Seen::Open { updated_at, head, is_final },
             _ if is_open => Seen::Nothing,
             _ => Seen::Ended,
@@ -338,20 +335,11 @@ fn too_doubtful(snapshot: &Snapshot, now: Timestamp) -> Option<&'static str> {
 
 /// The next layer of the stack, where what changed may concern it. A layer may look as before and pass on what changed
 /// beneath it all the same.
-fn above(
-    observation: &Observation,
-    decision: &Decision,
-    before: Option<PrNumber>,
-    has_changed: bool,
-) -> Option<PrNumber> {
-    let is_open = observation.snapshot.pull_request.lifecycle == Lifecycle::Open;
-    let stands_on = observation.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
+fn above(snapshot: &Snapshot, decision: &Decision, before: Option<PrNumber>, has_changed: bool) -> Option<PrNumber> {
+    let is_open = snapshot.pull_request.lifecycle == Lifecycle::Open;
+    let stands_on = snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
     let may_concern = !is_open || has_changed || stands_on || decision.next.above != before;
     decision.next.above.or(before).filter(|_| may_concern)
-}
-
-fn open_loop(Observation { snapshot, policy, .. }: &Observation, decision: &Decision, is_private: bool) -> OpenLoop {
-    OpenLoop { private: is_private, ..OpenLoop::of(&Subject { decision, snapshot, policy }) }
 }
 
 fn summary(observation: &Observation, decided: Decided, executed: Executed) -> Summary {

@@ -16,9 +16,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use http::Method;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 use tokio::sync::Mutex;
 
@@ -162,11 +161,7 @@ impl Registration {
         let api = pending.wish.api_url()?;
         let github = Github::new(api.clone(), Credentials::Nobody(None), Setup::default())?;
         let path = format!("/app-manifests/{}/conversions", path::escape(code));
-        let app: Option<Conversion> = github
-            .client(None)
-            .write(Method::POST, &path, &Value::Object(Default::default()), Repeat::Never)
-            .await
-            .or_absent()?;
+        let app = github.client(None).post::<Conversion>(&path, &json!({}), Repeat::Never).await.or_absent()?;
         let app = app.ok_or(NotRegistered::SpentCode)?;
         let id = app.id.to_string();
         let hook = pending.wish.arrival.variable();

@@ -63,11 +63,13 @@ pub struct StateArtifact {
     shelf: Mutex<Shelf>,
 }
 
+type PackedStates = BTreeMap<PrNumber, String>;
+
 #[derive(Debug, Default)]
 struct Shelf {
     /// The artifact the states were read from last.
     found: Option<u64>,
-    states: BTreeMap<PrNumber, String>,
+    states: PackedStates,
     /// Whether the folder is to be uploaded.
     changed: bool,
 }
@@ -135,11 +137,7 @@ impl StateArtifact {
     }
 
     /// The states in an artifact, or why they cannot be read.
-    async fn download(
-        &self,
-        repo: Repo<'_>,
-        artifact: &Artifact,
-    ) -> Result<Result<BTreeMap<PrNumber, String>, String>, RefsError> {
+    async fn download(&self, repo: Repo<'_>, artifact: &Artifact) -> Result<Result<PackedStates, String>, RefsError> {
         let path = repo.path(format!("actions/artifacts/{}/zip", artifact.id));
         let archive = repo.download(&path, ARCHIVE_LIMIT).await.or_said().map_err(told)?;
         let files = archive.and_then(|archive| artifacts::unpack_each(&archive, FILES));

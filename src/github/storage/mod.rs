@@ -19,7 +19,6 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use http::Method;
 use parking_lot::Mutex;
-use serde::Deserialize;
 use serde_json::json;
 
 use self::artifact::ArtifactSlot;
@@ -74,13 +73,8 @@ impl Storage {
     }
 
     /// The configured place. Artifacts are uploaded by workflows: without one the comment takes their place.
-    pub fn of(
-        backend: StateBackend,
-        target: Target<'_>,
-        facts: &PullRequestFacts,
-        artifact: Option<&Arc<StateArtifact>>,
-    ) -> Self {
-        match (backend, artifact) {
+    pub fn of(target: Target<'_>, facts: &PullRequestFacts, artifact: Option<&Arc<StateArtifact>>) -> Self {
+        match (facts.policy.state, artifact) {
             (StateBackend::Ref, _) => Self::Ref(target.repo.objects()),
             (StateBackend::Artifact, Some(artifact)) => {
                 let Target { repo: Repo { client, name }, number } = target;
@@ -171,12 +165,6 @@ pub(super) struct CommentSlot {
     comment: Mutex<Option<OwnComment>>,
 }
 
-#[derive(Deserialize)]
-struct Written {
-    id: CommentId,
-    body: Option<String>,
-}
-
 impl CommentSlot {
     fn comment(&self) -> Option<OwnComment> {
         self.comment.lock().clone()
@@ -195,8 +183,7 @@ impl CommentSlot {
                 .next());
         };
         let path = format!("{}/issues/comments/{id}", path::repo(&self.repository));
-        let found = self.client.get::<Written>(&path).await.or_absent()?;
-        Ok(found.map(|Written { id, body }| OwnComment { id, body: body.unwrap_or_default() }))
+        self.client.get::<OwnComment>(&path).await.or_absent()
     }
 
     async fn write(&self, over: Option<CommentId>, body: String) -> Result<OwnComment> {
@@ -211,7 +198,7 @@ impl CommentSlot {
             None => {
                 let path = format!("{repository}/issues/{}/comments", self.number);
                 let _booked = self.client.booked(None).await;
-                self.client.write::<Written>(Method::POST, &path, &json, Repeat::Never).await?.id
+                self.client.post::<OwnComment>(&path, &json, Repeat::Never).await?.id
             }
         };
         Ok(OwnComment { id, body })

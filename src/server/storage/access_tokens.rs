@@ -102,6 +102,6 @@ impl Batch<'_> {
             }
             TokenChange::RevokeAll(owner) => Query::new("DELETE FROM access_token WHERE owner = $1").bind(*owner),
         };
-        Ok(Applied::Rows(query.execute(self.on()).await?))
+        self.run(query).await
     }
 }

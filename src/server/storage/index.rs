@@ -113,13 +113,8 @@ impl Store {
     }
 
     /// Those that have waited longest come first.
-    pub async fn loops(
-        &self,
-        (filter, part): (&IndexFilter, Part),
-        offset: u32,
-        limit: u32,
-    ) -> Result<Vec<IndexedLoop>> {
-        let query = filter.bound(LOOPS).bind(part.as_str()).bind(i64::from(limit)).bind(i64::from(offset));
+    pub async fn loops(&self, (filter, part): (&IndexFilter, Part), from: u32, most: u32) -> Result<Vec<IndexedLoop>> {
+        let query = filter.bound(LOOPS).bind(part.as_str()).bind(i64::from(most)).bind(i64::from(from));
         let rows: Vec<(i64, String, String, String)> = self.database.read(query).await?;
         // A row of another version may be one that this cannot read.
         let read = |(installation, repository, what, open): (i64, String, String, String)| {
@@ -164,7 +159,7 @@ impl Batch<'_> {
                 self.or_without(found.bind(open.problem.as_deref().unwrap_or_default())).await
             }
             LoopEntry::Over => self.or_without(Query::by_key("DELETE FROM open_loop WHERE {key}", key)).await,
-            LoopEntry::Unchanged => Ok(Applied::Recorded),
+            LoopEntry::Unchanged => Ok(Applied::Rows(0)),
         }
     }
 

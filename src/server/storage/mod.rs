@@ -300,9 +300,8 @@ pub(super) enum Applied {
     /// What there is to do on the target, which no other job or process may work on now; `None` if there is nothing, or
     /// another does.
     Begun(Option<Box<TargetWork>>),
-    Recorded,
     Booked(BookingAnswer),
-    /// So many rows are new, changed or gone. Of ids to forget: call again while there are any.
+    /// So many rows of the last statement are new, changed or gone. Of ids to forget: call again while there are any.
     Rows(u64),
 }
 

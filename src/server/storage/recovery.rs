@@ -115,16 +115,11 @@ impl Batch<'_> {
             let ended = Query::new(NOT_LISTED).bind(installation).bind(repository.to_string());
             self.run(ended.bind(now)).await?;
         }
-        Ok(Applied::Recorded)
+        Ok(Applied::Rows(0))
     }
 
     /// What was given up stays so: it would only fail again.
-    pub(super) async fn resync(
-        &mut self,
-        installation: InstallationId,
-        most: usize,
-        now: Timestamp,
-    ) -> Result<Applied> {
+    pub async fn resync(&mut self, installation: InstallationId, most: usize, now: Timestamp) -> Result<Applied> {
         let wanted = Query::new(WANTED).bind(installation).bind(now).bind(now - ASK_AGAIN_AFTER).bind(most);
         let mut wanted: Vec<(i64, String, String, i64)> = wanted.fetch(self.on()).await?;
         wanted.sort_by_key(|(.., updated_at)| std::cmp::Reverse(*updated_at));

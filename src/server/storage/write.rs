@@ -139,7 +139,7 @@ impl Writer {
         let is_other = |change: &Change| !matches!(change, Change::Accept(_));
         order.sort_by_key(|(_, change)| (is_other(change), change.key()));
         let (deliveries, others) = order.split_at(order.partition_point(|(_, change)| !is_other(change)));
-        let mut applied = vec![Applied::Recorded; changes.len()];
+        let mut applied = vec![Applied::Rows(0); changes.len()];
         for part in [deliveries, others] {
             let mut attempt = 1;
             let answers = loop {
@@ -241,8 +241,7 @@ impl Batch<'_> {
 
     /// Carries out a statement of which nothing is asked but that it is.
     pub(super) async fn run(&mut self, query: Query) -> Result<Applied> {
-        query.execute(self.on()).await?;
-        Ok(Applied::Recorded)
+        Ok(Applied::Rows(query.execute(self.on()).await?))
     }
 
     async fn apply<'a>(&mut self, changes: impl ExactSizeIterator<Item = &'a Change> + Clone) -> Result<Vec<Applied>> {
@@ -375,7 +374,7 @@ impl Batch<'_> {
         let held = Query::by_key("SELECT 1 FROM work WHERE {key} AND fence = $4 {lock}", key).bind(covered.fence.0);
         if held.fetch::<()>(self.on()).await?.is_empty() {
             tracing::warn!(%key, "another process has taken this work over; how it ended here is not noted");
-            return Ok(Applied::Recorded);
+            return Ok(Applied::Rows(0));
         }
         match how {
             WorkEnd::Done(ReconcileOutcome { revisit_at, seen, entry, .. }) => {
