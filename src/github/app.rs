@@ -35,19 +35,13 @@ pub struct LoggedDelivery {
     pub guid: String,
     /// `X-GitHub-Event`.
     pub event: String,
-    request: LoggedRequest,
+    pub request: LoggedRequest,
 }
 
 #[derive(Debug, Deserialize)]
-struct LoggedRequest {
-    payload: Box<RawValue>,
-}
-
-impl LoggedDelivery {
-    /// The payload as JSON. Its bytes may differ from those that were sent, so the signature does not verify it.
-    pub fn payload(&self) -> &str {
-        self.request.payload.get()
-    }
+pub struct LoggedRequest {
+    /// As JSON. Its bytes may differ from those that were sent, so the signature does not verify it.
+    pub payload: Box<RawValue>,
 }
 
 #[derive(Deserialize)]

@@ -16,15 +16,13 @@ use loopgate_core::{AppId, Timestamp};
 /// What requests are signed with.
 #[derive(Debug, Clone)]
 pub enum Credentials {
+    /// The key of an App, which asks for a token of each installation.
     App(AppCredentials),
     /// Somebody's personal access token.
     Token(Secret),
     /// The token of a workflow's job: `GITHUB_TOKEN`, or one that an App's key was exchanged for there. Such a token
     /// cannot ask whose it is, so the App is named.
-    Job {
-        token: Secret,
-        app: AppSlug,
-    },
+    Job { token: Secret, app: AppSlug },
     /// None: what everybody may read, 60 times an hour
     /// (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>). The App is the one whose words
     /// are looked for, where any are.

@@ -36,14 +36,6 @@ impl LoopReader {
         Self { reconcile, github, seal, readers: TtlCache::default() }
     }
 
-    /// The installation that may see a repository; none where there is none.
-    ///
-    /// # Errors
-    /// GitHub's refusals, faults and limits.
-    pub async fn installation(&self, repository: &RepoName) -> Result<Option<InstallationId>, RefsError> {
-        self.github.client(None).installation_of(repository).await.map_err(told)
-    }
-
     /// The installation that may see a repository, if this person may read it. GitHub's word on that is believed for five
     /// minutes. What it does not show to the App, and what it does not show to the person, are one.
     ///

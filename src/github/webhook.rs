@@ -28,31 +28,18 @@ pub struct OwnApp {
 /// What to look at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
-    PullRequest {
-        repository: RepoName,
-        number: PrNumber,
-    },
+    /// One pull request.
+    PullRequest { repository: RepoName, number: PrNumber },
     /// The open pull requests with this head commit. Several may match, from forks too.
-    Head {
-        repository: RepoName,
-        sha: Sha,
-    },
+    Head { repository: RepoName, sha: Sha },
     /// The open pull requests into this branch.
-    Base {
-        repository: RepoName,
-        branch: String,
-    },
+    Base { repository: RepoName, branch: String },
     /// All open pull requests of the repository.
     Repository(RepoName),
     /// All open pull requests of the installation.
     Installation,
     /// The pull requests that a merge queue put between `base` and `head`.
-    MergeGroup {
-        repository: RepoName,
-        head: Sha,
-        base: Sha,
-        base_ref: String,
-    },
+    MergeGroup { repository: RepoName, head: Sha, base: Sha, base_ref: String },
 }
 
 impl Target {

@@ -8,7 +8,7 @@
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use loopgate_core::{PrNumber, Sha};
 
-use super::{GitObjects, ListObjects, RefName, Result};
+use super::{GitObjects, ListObjects, RefName, Result, TreeFile};
 
 /// Where the refs of the archive are, below `refs/loopgate/`.
 pub const ARCHIVE: &str = "archive/";
@@ -17,7 +17,7 @@ pub const ARCHIVE: &str = "archive/";
 const ENTRY_LIMIT: usize = 41;
 
 /// The file of a quarter's tree that has the commit of a run, and the file's text.
-pub fn archive_entry(number: PrNumber, commit: Sha) -> (String, String) {
+pub fn archive_entry(number: PrNumber, commit: Sha) -> TreeFile {
     (format!("pr/{number}"), format!("{commit}\n"))
 }
 

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, Result, objects::unwritable};
+use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, Result, TreeFile, objects::unwritable};
 use loopgate_core::{
     FailureId, Sha, Timestamp,
     memory::{
@@ -44,6 +44,9 @@ pub struct MemoryNotes {
     /// Runs of others that somebody with write merged: what they did may teach from now on.
     pub merged: BTreeSet<String>,
 }
+
+/// New lines by their runs.
+type LinesByRun<'l> = BTreeMap<&'l str, Vec<MemoryLine>>;
 
 /// All lines of a run, and which of them are new.
 struct Run {
@@ -84,7 +87,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     /// When the git database does not answer, or others write again and again meanwhile. What was written of it stays,
     /// and writing it again adds nothing.
     pub async fn record(&self, notes: &MemoryNotes) -> Result<()> {
-        let mut by_week: BTreeMap<Week, BTreeMap<&str, Vec<MemoryLine>>> = BTreeMap::new();
+        let mut by_week: BTreeMap<Week, LinesByRun<'_>> = BTreeMap::new();
         // As it will be read: cut, and without what must not be written.
         let clean = |line: &MemoryLine| line.to_json().map(|text| MemoryLine::read_all(&text)).map_err(unwritable);
         let lines: Vec<Vec<MemoryLine>> = notes.lines.iter().map(clean).collect::<Result<_, _>>()?;
@@ -103,12 +106,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     /// Adds lines to the ref of a week; the whole runs come back.
-    async fn append(
-        &self,
-        week: Week,
-        notes: BTreeMap<&str, Vec<MemoryLine>>,
-        merged: &BTreeSet<String>,
-    ) -> Result<Vec<Run>> {
+    async fn append(&self, week: Week, notes: LinesByRun<'_>, merged: &BTreeSet<String>) -> Result<Vec<Run>> {
         let name = RefName::memory_week(week);
         for _ in 0..MOST_SAVES {
             let tip = self.objects.read_ref(&name).await?;
@@ -298,13 +296,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     /// Writes files on a tip; false when somebody was faster.
-    async fn commit(
-        &self,
-        name: &RefName,
-        parent: Option<Sha>,
-        files: &[(String, String)],
-        subject: &str,
-    ) -> Result<bool> {
+    async fn commit(&self, name: &RefName, parent: Option<Sha>, files: &[TreeFile], subject: &str) -> Result<bool> {
         match self.objects.commit(name, NewCommit { parent, files, subject, ..NewCommit::default() }).await {
             Err(RefsError::RefMoved { .. }) => Ok(false),
             written => written.map(|_| true),
@@ -354,7 +346,7 @@ fn read_cards(cards: &[u8]) -> Memory {
     }
 }
 
-fn write_cards(memory: &Memory) -> Result<Vec<(String, String)>> {
+fn write_cards(memory: &Memory) -> Result<Vec<TreeFile>> {
     let cards = Cards {
         schema: SCHEMA.to_owned(),
         cards: memory.cards.values().cloned().collect(),
@@ -380,15 +372,12 @@ const NEARLY_FULL: usize = MOST_BYTES - (32 << 10);
 /// Files of a run at most: more than ten attempts a file.
 const MOST_FILES: usize = 64;
 
-/// A run's name as a file's: runs are named by states, which others can write.
-fn file_name(run: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
-    run.chars().take(100).map(plain).collect()
-}
-
 fn path(folder: Folder, run: &str, nth: usize) -> String {
+    // Runs are named by states, which others can write.
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    let name: String = run.chars().take(100).map(plain).collect();
     let nth = if nth == 0 { String::new() } else { format!(".{}", nth + 1) };
-    format!("{}/{}{nth}.jsonl", folder.as_str(), file_name(run))
+    format!("{}/{name}{nth}.jsonl", folder.as_str())
 }
 
 /// The lines of a run in a commit.
@@ -413,8 +402,8 @@ async fn runs_in<G: ListObjects>(objects: &G, tip: Sha, folder: Folder) -> Resul
 }
 
 /// The lines of a run as the files of a folder.
-fn files_of(folder: Folder, run: &str, lines: &[&MemoryLine]) -> Result<Vec<(String, String)>> {
-    let mut files: Vec<(String, String)> = vec![(path(folder, run, 0), String::new())];
+fn files_of(folder: Folder, run: &str, lines: &[&MemoryLine]) -> Result<Vec<TreeFile>> {
+    let mut files: Vec<TreeFile> = vec![(path(folder, run, 0), String::new())];
     for line in lines {
         let text = line.to_json().map_err(unwritable)?;
         let is_full = files.last().is_some_and(|(_, file)| file.len() + text.len() >= MOST_BYTES);

@@ -70,6 +70,9 @@ pub trait ListObjects: GitObjects {
     fn list_folder(&self, commit: Sha, folder: &str) -> impl Future<Output = Result<Vec<String>>> + Send;
 }
 
+/// A file of a commit's tree: its path and its text.
+pub type TreeFile = (String, String);
+
 /// A commit to write.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct NewCommit<'a> {
@@ -77,7 +80,7 @@ pub struct NewCommit<'a> {
     pub parent: Option<Sha>,
     /// Commits that are kept with it, further parents.
     pub keeps: &'a [Sha],
-    pub files: &'a [(String, String)],
+    pub files: &'a [TreeFile],
     pub subject: &'a str,
 }
 

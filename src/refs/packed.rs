@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    GitObjects, NewCommit, RefName, RefsError, Result, Retry, attempt,
+    GitObjects, NewCommit, RefName, RefsError, Result, Retry, TreeFile, attempt,
     documents::{ARTIFACT_FILE, HISTORY_FILE, HISTORY_LIMIT, STATE_FILE, STATE_LIMIT},
 };
 use loopgate_core::{
@@ -158,7 +158,7 @@ struct Bundle(BTreeMap<String, String>);
 impl Bundle {
     /// A copy with these documents in place of those of the same path. The report of the last evaluation is no part of
     /// it: where there is a bundle, the status comment is that report.
-    fn with(&self, files: &[(String, String)]) -> Self {
+    fn with(&self, files: &[TreeFile]) -> Self {
         let mut all = self.0.clone();
         all.extend(files.iter().filter(|(path, _)| path != ARTIFACT_FILE).cloned());
         Self(all)

@@ -1,7 +1,7 @@
 //! Loads and saves the documents of a run.
 
 use super::{
-    GitObjects, NewCommit, RefsError, Result, StateStore, attempt,
+    GitObjects, NewCommit, RefsError, Result, StateStore, TreeFile, attempt,
     documents::{ARTIFACT_FILE, ARTIFACT_LIMIT, HISTORY_FILE, HISTORY_LIMIT, STATE_FILE, STATE_LIMIT, STATEMENT_FILE},
     objects::unwritable,
     recover::{self, Damaged},
@@ -53,7 +53,7 @@ pub struct Save<'a> {
     /// To be appended to the history.
     pub lines: &'a [HistoryLine],
     /// The document of an attempt, and where it stands.
-    pub attempt: Option<(String, String)>,
+    pub attempt: Option<TreeFile>,
     /// The rendered report of the last evaluation, in Markdown.
     pub artifact: &'a str,
     /// The subject of the commit.

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use http::Method;
 use parking_lot::Mutex;
-use serde::{Deserialize, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{CheckRunWrite, Effect, KINDS, check_run};
@@ -22,7 +22,7 @@ use crate::{
         path,
         retry::Repeat,
         ttl_cache::TtlCache,
-        wire::{App, Branch, Repository},
+        wire::{Branch, CheckRun, Repository},
     },
     render::{Announcement, Dispatch},
 };
@@ -216,9 +216,9 @@ impl Executor {
 
     /// Labels and review requests that were changed a moment ago win over what was read of the pull request before that.
     pub fn recall_marks(&self, observation: &mut Observation, now: Timestamp) {
-        let Observation { snapshot: Snapshot { pull_request, .. }, surface, updated_at: read_as_of, .. } = observation;
+        let Observation { snapshot: Snapshot { pull_request, .. }, surface, pull, .. } = observation;
         let marks = self.marks.get(&surface.pull(), now).unwrap_or_default();
-        for (_, effect) in marks.iter().filter(|(at, _)| read_as_of.is_some_and(|read_as_of| read_as_of <= *at)) {
+        for (_, effect) in marks.iter().filter(|(at, _)| pull.updated_at.is_some_and(|read_as_of| read_as_of <= *at)) {
             effect.mark(pull_request);
             effect.mark(&mut surface.pull_request);
         }
@@ -257,12 +257,12 @@ impl Executor {
         let created = repo.post(&path, &body, Repeat::Never).await;
         match created.and_then(|created| remember_check_run(repo, head, created)) {
             // If we went on, we would never find our own comments again.
-            Ok(Created { app: Some(app), .. }) if app.id != us.id => {
+            Ok(CheckRun { app: Some(app), .. }) if app.id != us.id => {
                 let (slug, us) = (app.slug.as_deref().unwrap_or("another App"), &us.bot);
                 let advice = format!("name the App in LOOPGATE_APP_SLUG, as `{slug}`");
                 Err(Error::Setup(format!("the token is one of the App {slug}, not of {us}: {advice}")))
             }
-            Ok(Created { id, .. }) => Ok(Some(OwnCheckRun {
+            Ok(CheckRun { id, .. }) => Ok(Some(OwnCheckRun {
                 id,
                 name,
                 progress: CheckProgress::InProgress,
@@ -420,16 +420,10 @@ impl Executor {
     }
 }
 
-#[derive(Deserialize)]
-struct Created {
-    id: CheckRunId,
-    app: Option<App>,
-}
-
 /// Remembers a check run that was just created, until the commit's list shows it.
-fn remember_check_run(repo: Repo<'_>, head: Sha, created: Value) -> Result<Created> {
+fn remember_check_run(repo: Repo<'_>, head: Sha, created: Value) -> Result<CheckRun> {
     let list = repo.path(format!("commits/{head}/check-runs"));
-    let run: Created = serde_json::from_value(created.clone())
+    let run: CheckRun = serde_json::from_value(created.clone())
         .map_err(|error| Error::Unreadable { path: list.clone(), message: error.to_string() })?;
     repo.created(&list, run.id.get(), created);
     Ok(run)
@@ -484,8 +478,8 @@ impl Place<'_> {
         let booked = self.repo.book(write.need(self.surface), self.surface.pull_request.head.sha).await?;
         let created = self.repo.post(&self.repo.path("check-runs"), &body, Repeat::Never).await?;
         drop(booked);
-        let Created { id, .. } = remember_check_run(self.repo, self.surface.pull_request.head.sha, created)?;
-        self.annotate(id, write).await
+        let run = remember_check_run(self.repo, self.surface.pull_request.head.sha, created)?;
+        self.annotate(run.id, write).await
     }
 
     /// Adds the annotations after the first batch.

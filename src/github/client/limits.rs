@@ -118,12 +118,12 @@ pub(crate) struct Booked<'c> {
 }
 
 enum Booking {
+    /// Of a request.
     Points(u32),
+    /// In this process alone.
     Creation,
     /// Counted with what other processes take.
-    WithOthers {
-        until: Timestamp,
-    },
+    WithOthers { until: Timestamp },
     /// Not used after all.
     Unused(u32),
 }

@@ -8,7 +8,7 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Expected, Finding, Found, Outcome, asked};
+use super::{Expected, Finding, Found, Lookup, Outcome, asked};
 use crate::github::{
     Client, DeliveryAttempt, Error, Github, Result,
     error::OrAbsent as _,
@@ -19,9 +19,7 @@ use loopgate_core::AppId;
 
 type Permissions = BTreeMap<String, Access>;
 
-/// What GitHub answers of an App, or the finding that it is unknown.
-type Attempts = Result<Vec<DeliveryAttempt>, Finding>;
-type Installations = Result<Vec<AppInstallation>, Finding>;
+type Attempts = Lookup<Vec<DeliveryAttempt>>;
 
 /// `GET /app` (<https://docs.github.com/en/rest/apps/apps#get-the-authenticated-app>).
 #[derive(Deserialize)]
@@ -129,7 +127,7 @@ pub(super) fn events(app: &AppSettings) -> Found {
     Err(Finding::fault(message, remedy).at(app.settings("/permissions")))
 }
 
-pub(super) fn installations(app: &AppSettings, installations: &Installations) -> Found {
+pub(super) fn installations(app: &AppSettings, installations: &Lookup<Vec<AppInstallation>>) -> Found {
     let installations = installations.as_ref().map_err(Clone::clone)?;
     if installations.is_empty() {
         let finding = Finding::fault("the App is installed nowhere", "install it on your repositories");
@@ -144,7 +142,7 @@ pub(super) fn installations(app: &AppSettings, installations: &Installations) ->
 }
 
 /// Permissions that the App asks for and an account has not accepted yet.
-pub(super) fn accepted(app: &AppSettings, installations: &Installations) -> Found {
+pub(super) fn accepted(app: &AppSettings, installations: &Lookup<Vec<AppInstallation>>) -> Found {
     let pending = installations.iter().flatten().filter_map(|it| {
         let asked = lacking(&it.permissions).filter(|need| app.permissions.contains_key(need.permission));
         // A person has no members.

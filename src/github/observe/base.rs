@@ -11,7 +11,7 @@ use super::{
     evidence::{self, accepted},
     pull::{self, Pull},
 };
-use crate::github::{Client, Error, Repo, Result, error::OrAbsent as _};
+use crate::github::{Error, Repo, Result, error::OrAbsent as _};
 use loopgate_core::{
     Sha,
     escalation::disputes,
@@ -28,20 +28,20 @@ const MOST_DISPUTED: usize = 5;
 
 /// Where somebody disputes a failure: whose test it is.
 pub(super) async fn owners_in_question(
-    client: &Client,
+    repo: Repo<'_>,
     snapshot: &mut Snapshot,
     tip: Sha,
     policy: &Policy,
     previous: Option<&LoopState>,
 ) -> Result<()> {
-    let files = disputes::files_in_question(Look { snapshot, policy, now: client.now() }, previous);
+    let files = disputes::files_in_question(Look { snapshot, policy, now: repo.now() }, previous);
     for file in files.iter().take(MOST_DISPUTED) {
-        let newest = pull::newest_commit(client.repo(&snapshot.repository), tip, file).await?;
+        let newest = pull::newest_commit(repo, tip, file).await?;
         let author = newest.and_then(|commit| commit.author).map(|author| (file.clone(), author));
         snapshot.test_authors.extend(author);
     }
     if !files.is_empty() && snapshot.codeowners.is_none() {
-        snapshot.codeowners = config::codeowners(client.repo(&snapshot.repository), tip).await?;
+        snapshot.codeowners = config::codeowners(repo, tip).await?;
     }
     Ok(())
 }

@@ -95,8 +95,10 @@ impl Checks {
     fn add_run(&mut self, run: CheckRun, us: &AppIdentity) {
         let progress = progress(&run.status, run.conclusion.as_deref(), run.completed_at);
         let annotations = run.output.as_ref().and_then(|output| output.annotations_count);
+        let is_of_our_app = run.app.as_ref().is_some_and(|app| app.id == us.id);
+        let is_ours = is_of_our_app && (!us.is_actions() || is_signed(run.external_id.as_deref()));
         match OwnCheck::named(&run.name) {
-            Some(_) if is_ours(&run, us) => self.own.push(OwnCheckRun {
+            Some(_) if is_ours => self.own.push(OwnCheckRun {
                 id: run.id,
                 name: run.name,
                 progress,
@@ -187,10 +189,6 @@ impl Checks {
         }
         Ok(())
     }
-}
-
-fn is_ours(run: &CheckRun, us: &AppIdentity) -> bool {
-    run.app.as_ref().is_some_and(|app| app.id == us.id) && (!us.is_actions() || is_signed(run.external_id.as_deref()))
 }
 
 pub(super) const fn has_failed(check: &ExternalCheck) -> bool {
@@ -329,11 +327,13 @@ async fn output(
     let key = format!("{path}/output{}", green.map(|green| format!("-since-{green}")).unwrap_or_default());
     let read = async || {
         let job = repo.get(&path).await?;
-        let green = match green {
-            Some(green) => green_log(&repo, &format!("{jobs}/{green}/logs")).await,
-            None => None,
+        // What it printed when it passed; none if that cannot be read.
+        let passed = async {
+            let mut kept = Kept::default();
+            repo.read_log(&format!("{jobs}/{}/logs", green?), &mut kept).await.ok()?;
+            tokio::task::spawn_blocking(move || GreenLog::of(&kept.into_text())).await.ok()
         };
-        read_job(&repo, &path, check, job, green).await
+        read_job(&repo, &path, check, job, passed.await).await
     };
     match repo.once(&key, |_| true, read).await {
         Ok(output) => Ok(Ok(Some(output))),
@@ -345,13 +345,6 @@ async fn output(
         Err(error @ (Error::Unavailable { .. } | Error::Unreadable { .. })) => Ok(Err(error.to_string())),
         Err(error) => error.refusal().map(|error| Err(error.to_string())),
     }
-}
-
-/// What a job printed when it passed; none if that cannot be read.
-async fn green_log(client: &Client, path: &str) -> Option<GreenLog> {
-    let mut kept = Kept::default();
-    client.read_log(path, &mut kept).await.ok()?;
-    tokio::task::spawn_blocking(move || GreenLog::of(&kept.into_text())).await.ok()
 }
 
 async fn read_job(

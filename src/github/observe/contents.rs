@@ -9,7 +9,7 @@ use std::{
 use futures::{TryFutureExt as _, future::try_join_all};
 
 use crate::github::{
-    Client, Repo, Result,
+    Repo, Result,
     error::OrAbsent as _,
     wire::{Tree, TreeEntry},
 };
@@ -31,12 +31,11 @@ const TEXTS_AT_ONCE: usize = 4;
 
 /// Fills the snapshot's contents with what is wanted beside them. What cannot be read is left unreadable.
 pub(super) async fn read(
-    client: &Client,
+    repo: Repo<'_>,
     snapshot: &mut Snapshot,
     wanted_beside: impl Fn(&Snapshot) -> FilesToRead,
 ) -> Result<()> {
-    let repository = snapshot.repository.clone();
-    let mut reader = Reader { repo: client.repo(&repository), folders: 0, texts: 0, bytes: 0, left_out: 0 };
+    let mut reader = Reader { repo, folders: 0, texts: 0, bytes: 0, left_out: 0 };
     let mut asked = FilesToRead::default();
     for _ in 0..MOST_ROUNDS {
         let wanted = wanted_beside(snapshot);
@@ -180,7 +179,7 @@ mod tests {
     use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 
     use super::*;
-    use crate::github::{ApiUrl, Credentials, Github, Secret, Setup, client::blob_id};
+    use crate::github::{ApiUrl, Client, Credentials, Github, Secret, Setup, client::blob_id};
     use loopgate_core::{fixtures, observed::Head};
 
     /// A commit with `src/a.rs`, a picture and a link, beside a folder that GitHub lists in part.
@@ -229,9 +228,12 @@ mod tests {
         let at = |path: &str| (commit, path.to_owned());
         let texts = ["src/a.rs", "src/p.png", "src/link", "src/none.rs", "new/b.rs", "large/c.rs", "src"].map(at);
         let wanted = FilesToRead { texts: texts.into(), entries: [at("src/p.png")].into() };
+        let (client, repository) = (&client, snapshot.repository.clone());
         for _ in 0..2 {
             snapshot.contents = Contents::default();
-            read(&client, &mut snapshot, |seen| wanted.clone().missing_in(&seen.contents)).await.unwrap();
+            read(client.repo(&repository), &mut snapshot, |seen| wanted.clone().missing_in(&seen.contents))
+                .await
+                .unwrap();
             let contents = &snapshot.contents;
             assert_eq!(contents.text(commit, "src/a.rs"), Some("fn a() {}\n"));
             for unreadable in ["src/p.png", "src/link", "large/c.rs", "src"] {

@@ -212,8 +212,13 @@ pub(super) async fn refuse_unlisted(repo: Repo<'_>, unlisted: &[&HeadRun]) -> Re
 /// The evidence artifacts of runs; none of a run whose artifacts may not be listed.
 async fn uploaded<'r>(repo: Repo<'_>, runs: &[&'r HeadRun]) -> Result<Vec<(&'r HeadRun, Artifact)>> {
     let lists = runs.iter().map(|run| async move {
-        let artifacts = artifacts_of(repo, &run.run).await.or_refused()?;
-        Ok(artifacts.into_iter().flatten().map(|artifact| (*run, artifact)).collect())
+        let path = repo.path(format!("actions/runs/{}/artifacts", run.run.id));
+        let list = async || -> Result<Vec<Artifact>> {
+            let listing = repo.list::<Artifact>(&path, MOST_PAGES).await?;
+            Ok(listing.items.into_iter().filter(|artifact| artifact.name.starts_with(artifacts::PREFIX)).collect())
+        };
+        let artifacts = repo.once(&format!("{path}@{}", run.run.attempt), |_| has_ended(&run.run), list).await;
+        Ok(artifacts.or_refused()?.into_iter().flatten().map(|artifact| (*run, artifact)).collect())
     });
     let lists: Vec<Vec<_>> = futures::future::try_join_all(lists).await?;
     Ok(lists.into_iter().flatten().collect())
@@ -227,15 +232,6 @@ fn refused(artifact: &str, run: Option<&WorkflowRun>, reason: String) -> Receive
         run: run.map(|run| run.id),
         reason,
     }
-}
-
-async fn artifacts_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<Artifact>> {
-    let path = repo.path(format!("actions/runs/{}/artifacts", run.id));
-    let list = async || -> Result<Vec<Artifact>> {
-        let listing = repo.list::<Artifact>(&path, MOST_PAGES).await?;
-        Ok(listing.items.into_iter().filter(|artifact| artifact.name.starts_with(artifacts::PREFIX)).collect())
-    };
-    repo.once(&format!("{path}@{}", run.attempt), |_| has_ended(run), list).await
 }
 
 /// Whether this attempt brings nothing more. A run that waits for approval is shown as completed, and goes on as the
@@ -269,9 +265,9 @@ async fn download(repo: Repo<'_>, artifact: &Artifact) -> Result<Result<Bytes, S
 async fn read_archive(archive: &[u8], repo: Repo<'_>, head: Sha, run: &HeadRun) -> Result<(Evidence, usize), String> {
     let packed = artifacts::Packed::of(archive)?;
     evidence_memory::room_for(packed.size).await;
-    let document = packed.unpack()?;
-    evidence_memory::room_for(document.cost).await;
+    let (document, cost) = packed.unpack()?;
+    evidence_memory::room_for(cost).await;
     // Only runs of listed workflows come this far.
     let evidence = artifacts::read(&document, (repo.name, head), (&run.run, run.head))?;
-    Ok((evidence, document.cost))
+    Ok((evidence, cost))
 }

@@ -19,7 +19,7 @@ use crate::github::{
     Client, Error, Repo, Result,
     error::OrAbsent as _,
     path,
-    wire::{CommitFile, CommitFiles, GraphqlAccount, TreeEntry, User, account_at, nodes},
+    wire::{CommitFiles, GraphqlAccount, TreeEntry, User, WireFile, account_at, nodes},
 };
 use loopgate_core::{
     Sha,
@@ -70,15 +70,14 @@ struct Move {
 
 /// Enters the pushes into the snapshot. GitHub is asked for pushes without events only if `asks`. `tip` is the base's.
 pub(super) async fn pushes(
-    client: &Client,
+    repo: Repo<'_>,
     snapshot: &mut Snapshot,
     pull: &Pull,
     tip: Sha,
     previous: Option<&LoopState>,
     asks: bool,
 ) -> Result<()> {
-    let repository = snapshot.repository.clone();
-    let mut moves = if asks { activity(client, pull).await? } else { Vec::new() };
+    let mut moves = if asks { activity(&repo, pull).await? } else { Vec::new() };
     add_events(&mut moves, previous, &snapshot.hints);
     let in_head: BTreeSet<Sha> = snapshot.commits.items.iter().map(|commit| commit.sha).collect();
     let lineage = lineage(&moves, snapshot.pull_request.head.sha, &in_head);
@@ -87,8 +86,8 @@ pub(super) async fn pushes(
     let counted = lineage.unwrap_or(moves);
     if !is_whole && asks {
         // <https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#head_ref_force_pushed>
-        let (repo, number) = (client.repo(&repository), pull.pull_request.number);
-        let forced = events::of_kind(repo, number, "head_ref_force_pushed").await?.unwrap_or_default();
+        let forced =
+            events::of_kind(repo, pull.pull_request.number, "head_ref_force_pushed").await?.unwrap_or_default();
         let by = forced.iter().map(|event| account_at(&event["actor"]));
         snapshot.makers.pushes.extend(by.map(|by| Push { by, content: PushContent::Own }));
     }
@@ -102,7 +101,7 @@ pub(super) async fn pushes(
             && looked_into < MOST_PUSHES
         {
             looked_into += 1;
-            if is_only_merged(client.repo(&repository), (before, push.after), tip).await? {
+            if is_only_merged(repo, (before, push.after), tip).await? {
                 content = PushContent::Merged;
             }
         }
@@ -200,7 +199,7 @@ async fn files(repo: Repo<'_>, commit: Sha) -> Result<Option<(Sha, BTreeSet<Stri
     let path = repo.path(format!("commits/{commit}?per_page={PAGE}"));
     let details = repo.get_immutable_json::<CommitFiles>(&path).await.or_refused()?.flatten();
     let details = details.filter(|details| details.files.len() < PAGE);
-    let names = |file: CommitFile| [Some(file.filename), file.previous_filename].into_iter().flatten();
+    let names = |file: WireFile| [Some(file.filename), file.previous_filename].into_iter().flatten();
     Ok(details.map(|details| (commit, details.files.into_iter().flat_map(names).collect())))
 }
 

@@ -59,7 +59,7 @@ use super::{
 };
 pub(super) use config::{FILE as CONFIGURATION, FILE_LIMIT as CONFIGURATION_LIMIT};
 use loopgate_core::{
-    PrNumber, Sha, Timestamp,
+    PrNumber, Sha,
     observed::{
         AppIdentity, Completeness, Hint, Lifecycle, Listing, ObservationProblem, PullRequest, Review, Snapshot,
     },
@@ -112,10 +112,8 @@ pub struct Observation {
     pub is_head_shared: bool,
     /// Whether the log of a failed job is not there yet.
     pub awaits_logs: bool,
-    /// When the pull request changed last, by GitHub's clock.
-    pub updated_at: Option<Timestamp>,
-    /// Whether only some may see the repository.
-    pub is_private: bool,
+    /// What the snapshot does not have of the pull request.
+    pub(in crate::github) pull: Pull,
 }
 
 impl Observer {

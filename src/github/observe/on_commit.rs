@@ -14,11 +14,11 @@ use crate::github::{
     error::OrAbsent as _,
     path,
     resolve::ListedPull,
-    wire::{CommitFile, CommitFiles},
+    wire::{CommitFiles, WireFile},
 };
 use loopgate_core::{
     Sha, Timestamp,
-    observed::{CheckScope, Hint, Lifecycle, PullRequest, Snapshot},
+    observed::{CheckScope, FileStatus, Hint, Lifecycle, PullRequest, Snapshot},
     policy::Policy,
 };
 
@@ -110,8 +110,8 @@ impl Observer {
         let Some(CommitFiles { sha: commit, parents, files }) = repo.get_immutable_json(&path).await? else {
             return Ok(None);
         };
-        let is_gone = |file: &CommitFile| {
-            file.status == "removed" && file.filename == config::FILE
+        let is_gone = |file: &WireFile| {
+            file.status == FileStatus::Removed && file.filename == config::FILE
                 || file.previous_filename.as_deref() == Some(config::FILE)
         };
         let (true, Some(parent)) = (files.iter().any(is_gone), parents.first()) else {

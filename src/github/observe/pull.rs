@@ -8,7 +8,7 @@ use crate::github::{
     Error, Repo, Result,
     error::OrAbsent as _,
     path,
-    wire::{InStack, ListedCommit, MaybeUser, Named, ObjectRef, Side, Signature, Team, User, account},
+    wire::{InStack, ListedCommit, MaybeUser, Named, ObjectRef, Side, Signature, Team, User, WireFile, account},
 };
 use loopgate_core::{
     PrNumber, Sha, TeamSlug, Timestamp,
@@ -136,20 +136,6 @@ pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<
         // Of an open pull request it is a merge that GitHub only tried.
         merged_as: wire.merge_commit_sha.filter(|_| merged),
     })
-}
-
-/// A file as listed, and as kept: the cache holds no more than what is used.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct WireFile {
-    filename: String,
-    previous_filename: Option<String>,
-    status: FileStatus,
-    additions: u32,
-    deletions: u32,
-    sha: Option<Sha>,
-    patch: Option<String>,
-    #[serde(skip_serializing)]
-    contents_url: Option<String>,
 }
 
 /// What a head changes.

@@ -101,24 +101,15 @@ impl Observer {
             problems: facts.problems,
             ..read
         };
-        Box::pin(base::owners_in_question(repo.client, &mut snapshot, tip, &policy, previous)).await?;
+        Box::pin(base::owners_in_question(repo, &mut snapshot, tip, &policy, previous)).await?;
         let asks = may_approve(&snapshot, previous, &policy);
-        makers::pushes(repo.client, &mut snapshot, &facts.pull, tip, previous, asks).await?;
+        makers::pushes(repo, &mut snapshot, &facts.pull, tip, previous, asks).await?;
         let asked = needed_rights(&snapshot, previous, &policy);
         snapshot.authority = self.registry.look_up(repo, &asked).await?;
-        contents::read(repo.client, &mut snapshot, |seen| files_to_read(seen, previous, &policy, repo.now())).await?;
+        contents::read(repo, &mut snapshot, |seen| files_to_read(seen, previous, &policy, repo.now())).await?;
         let is_head_shared = others.iter().any(|other| other.number != number);
-        Ok(Observation {
-            snapshot,
-            base_head: tip,
-            policy,
-            surface,
-            merged_as: facts.base.merged_as,
-            is_head_shared,
-            awaits_logs,
-            updated_at: facts.pull.updated_at,
-            is_private: facts.pull.is_private,
-        })
+        let (merged_as, pull) = (facts.base.merged_as, facts.pull);
+        Ok(Observation { snapshot, base_head: tip, policy, surface, merged_as, is_head_shared, awaits_logs, pull })
     }
 }
 

@@ -49,8 +49,13 @@ impl Observer {
     /// # Errors
     /// Every kind of [`Error`]; not found where there is no such repository.
     pub async fn check_configuration(&self, repo: Repo<'_>, own: Option<NamedText>) -> Result<CheckedConfiguration> {
-        let (there, organisation) = self.governing(repo).await?;
-        let own = own.or(there);
+        let known: Repository = repo.get(&repo.root()).await?;
+        let branch = config::branch(repo, &known.default_branch).await?;
+        let tip = branch.ok_or_else(|| Error::NotFound { path: known.default_branch.clone() })?.commit.sha;
+        let there = repo.text(config::FILE, tip, config::FILE_LIMIT);
+        let (there, defaults) = futures::try_join!(there, self.organisations.of(&repo, repo.name.owner()))?;
+        let organisation = defaults.map(|defaults| (defaults.file.clone(), defaults.text.clone()));
+        let own = own.or(there.map(|text| (config::FILE.to_owned(), text)));
         let (file, sources) = (own.as_ref().map(|(name, _)| name.clone()), (source(&organisation), source(&own)));
         let loaded = match load(sources.0, sources.1) {
             Ok(loaded) => loaded,
@@ -59,27 +64,17 @@ impl Observer {
                 return Ok(CheckedConfiguration { file, policy: None, found });
             }
         };
-        let survey = self.survey(repo, &loaded.policy).await?;
+        let survey = self.survey(repo, (&known, tip), &loaded.policy).await?;
         let mut found = online(sources.0, sources.1, &loaded.policy, &survey);
         found.warnings.splice(..0, loaded.warnings);
         Ok(CheckedConfiguration { file, policy: Some(loaded.policy), found })
-    }
-
-    /// The repository's own file, where there is one that is text, and the organisation's.
-    async fn governing(&self, repo: Repo<'_>) -> Result<(Option<NamedText>, Option<NamedText>)> {
-        let (_, tip) = tip(repo).await?;
-        let own = repo.text(config::FILE, tip, config::FILE_LIMIT);
-        let (own, defaults) = futures::try_join!(own, self.organisations.of(&repo, repo.name.owner()))?;
-        let organisation = defaults.map(|defaults| (defaults.file.clone(), defaults.text.clone()));
-        Ok((own.map(|text| (config::FILE.to_owned(), text)), organisation))
     }
 
     /// Looks up on GitHub the names in a policy.
     ///
     /// # Errors
     /// Faults, and rate limits. A refusal is an answer.
-    async fn survey(&self, repo: Repo<'_>, policy: &Policy) -> Result<Survey> {
-        let (known, tip) = tip(repo).await?;
+    async fn survey(&self, repo: Repo<'_>, (known, tip): (&Repository, Sha), policy: &Policy) -> Result<Survey> {
         let base = repo.root();
         let codeowners = config::owners_file(repo, tip).await?;
         let codeowners = codeowners.map(|(path, text)| OwnersFile { path: path.to_owned(), text });
@@ -121,15 +116,6 @@ impl Observer {
 
 fn source(file: &Option<NamedText>) -> Option<Source<'_>> {
     file.as_ref().map(|(name, text)| Source::new(name, text))
-}
-
-async fn tip(repo: Repo<'_>) -> Result<(Repository, Sha)> {
-    let known: Repository = repo.get(&repo.root()).await?;
-    let branch = config::branch(repo, &known.default_branch).await?;
-    match branch {
-        Some(branch) => Ok((known, branch.commit.sha)),
-        None => Err(Error::NotFound { path: known.default_branch }),
-    }
 }
 
 async fn files(repo: Repo<'_>, tip: Sha) -> Result<Fetched<Vec<String>>> {

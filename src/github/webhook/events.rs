@@ -265,6 +265,9 @@ fn push(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     if holds_defaults && touches(|path| path == "loopgate.yml") {
         return reader.installation(event, None);
     }
+    // The files of a base branch that decide over its pull requests; GitHub reads CODEOWNERS in these three places.
+    let governs =
+        |path: &str| matches!(path, ".github/loopgate.yml" | ".github/CODEOWNERS" | "CODEOWNERS" | "docs/CODEOWNERS");
     require(touches(governs), Irrelevant::NothingThatGoverns)?;
     let moved = event.before.map(|from| Hint::BaseMoved { from });
     reader.work(event, |repository| Target::Base { repository, branch: branch.to_owned() }, moved)
@@ -274,11 +277,6 @@ fn push(reader: &Reader<'_>, event: &Payload) -> RouteResult {
 fn touches(commit: &PushedCommit, what: fn(&str) -> bool) -> bool {
     let lists = [&commit.added, &commit.modified, &commit.removed];
     lists.iter().all(|list| list.is_none()) || lists.into_iter().flatten().flatten().any(|path| what(path))
-}
-
-/// The files of a base branch that decide over its pull requests; GitHub reads CODEOWNERS in these three places.
-fn governs(path: &str) -> bool {
-    matches!(path, ".github/loopgate.yml" | ".github/CODEOWNERS" | "CODEOWNERS" | "docs/CODEOWNERS")
 }
 
 fn merge_group(reader: &Reader<'_>, event: &Payload) -> RouteResult {

@@ -7,9 +7,6 @@ use super::{write::Batch, *};
 use crate::github::{BudgetClaim, BudgetUse, COUNTS_FOR, LATE, Ledger, MOST_PROMISED, Need, Promise, Want};
 use loopgate_core::Sha;
 
-/// How long what was taken counts at most.
-pub(super) const LONGEST: TimeDelta = COUNTS_FOR;
-
 /// Of a clock that was set back, rows further ahead are of no use.
 const AHEAD: TimeDelta = TimeDelta::minutes(1);
 
@@ -80,7 +77,7 @@ impl Batch<'_> {
     /// What was created within the last hour, and the turns that are kept.
     async fn ledger(&mut self, installation: InstallationId, now: Timestamp) -> Result<Ledger> {
         let rows = Query::new("SELECT at FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4");
-        let rows = rows.bind(installation).bind(CREATION).bind(now - LONGEST).bind(now + AHEAD);
+        let rows = rows.bind(installation).bind(CREATION).bind(now - COUNTS_FOR).bind(now + AHEAD);
         let created: Vec<(i64,)> = rows.fetch(self.on()).await?;
         let rows = Query::new("SELECT at, head, need FROM turn WHERE installation = $1 AND at > $2");
         let promised: Vec<(i64, String, i64)> = rows.bind(installation).bind(now - LATE).fetch(self.on()).await?;

@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
-use super::{recovery::LOG, *};
+use super::*;
 use crate::github::Fence;
 
 /// A thousand dead letters are more than anybody reads.

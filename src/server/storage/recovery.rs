@@ -9,21 +9,12 @@ use loopgate_core::PrNumber;
 /// the days that GitHub keeps a delivery.
 const REDELIVERY_PAUSE: TimeDelta = TimeDelta::minutes(5);
 
-/// GitHub keeps its log for three days, GitHub Enterprise Server for seven.
-pub(super) const KEEP_FAILED: TimeDelta = TimeDelta::days(7);
-
-/// A pull request that was not seen open for so long has ended, or is somewhere else.
-pub(super) const KEEP_PULLS: TimeDelta = TimeDelta::days(7);
-
 /// A pull request is reconciled again this long after its last success, whatever a list says. Lists are read every six
 /// hours, so this makes one a day.
 const LOOK_ANYWAY_AFTER: TimeDelta = TimeDelta::hours(18);
 
 /// So long after a look was asked for it is asked for again, if none has ended well.
 const ASK_AGAIN_AFTER: TimeDelta = TimeDelta::hours(5);
-
-/// The row of `progress` that holds up to when the delivery log is known.
-pub(super) const LOG: &str = "delivery log";
 
 /// The first failure is answered at once. What is known of an attempt already is not counted twice.
 const FAILED: &str =
@@ -95,13 +86,8 @@ impl Batch<'_> {
     }
 
     /// Compares a list with what is known, and notes of which pull requests a look is wanted.
-    pub(super) async fn listed(
-        &mut self,
-        (installation, repository): (InstallationId, &RepoName),
-        pulls: &[ListedPull],
-        is_complete: bool,
-        now: Timestamp,
-    ) -> Result<Applied> {
+    pub(super) async fn listed(&mut self, list: &PullList) -> Result<Applied> {
+        let &PullList { installation, ref repository, ref pulls, is_complete, now } = list;
         let key = |number: PrNumber| Key {
             installation,
             target: Target::PullRequest { repository: repository.clone(), number },

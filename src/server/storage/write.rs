@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use super::*;
-use crate::github::webhook::class_of;
+use crate::github::{COUNTS_FOR, webhook::class_of};
 use loopgate_core::deciding::Part;
 
 /// GitHub's delivery log reaches back 3 days, that of GitHub Enterprise Server 7
@@ -21,6 +21,12 @@ const REMEMBER_IDS: TimeDelta = TimeDelta::days(9);
 
 /// How long a dead letter is kept that is not replayed.
 const KEEP_DEAD_LETTERS: TimeDelta = TimeDelta::days(30);
+
+/// GitHub keeps its log for three days, GitHub Enterprise Server for seven.
+const KEEP_FAILED: TimeDelta = TimeDelta::days(7);
+
+/// A pull request that was not seen open for so long has ended, or is somewhere else.
+const KEEP_PULLS: TimeDelta = TimeDelta::days(7);
 
 /// So many ids, or wake-ups, per change: a few milliseconds of the writer's time.
 const SLICE: i64 = 1000;
@@ -262,9 +268,7 @@ impl Batch<'_> {
                 Change::Look(key, now) => self.ask([key.clone()], "request", WorkClass::Author, *now).await?,
                 Change::Log { attempts, until } => self.log(attempts, *until).await?,
                 Change::Redelivery { attempt, due_at } => self.redelivery(*attempt, *due_at).await?,
-                Change::Listed { installation, repository, pulls, is_complete, now } => {
-                    self.listed((*installation, repository), pulls, *is_complete, *now).await?
-                }
+                Change::Listed(list) => self.listed(list).await?,
                 Change::Resync { installation, most, now } => self.resync(*installation, *most, *now).await?,
                 Change::Book(claim) => self.book(*claim).await?,
                 Change::Tokens(change) => self.change_tokens(change).await?,
@@ -402,9 +406,9 @@ impl Batch<'_> {
                 Ok(Applied::New(left))
             }
             WorkEnd::Failed(trouble) => self.note(key, trouble).await,
-            WorkEnd::Dead { trouble, at } => {
+            WorkEnd::Dead(trouble) => {
                 self.note(key, trouble).await?;
-                self.run(Query::by_key(GIVE_UP, key).bind(covered.up_to.0).bind(*at)).await?;
+                self.run(Query::by_key(GIVE_UP, key).bind(covered.up_to.0).bind(trouble.retry_at)).await?;
                 // What was given up waits for no one.
                 let sql = "UPDATE open_loop SET part = $4 WHERE {key}";
                 self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str())).await
@@ -464,11 +468,11 @@ impl Batch<'_> {
         };
         for (old, before) in [
             ("DELETE FROM work WHERE dead_at < $1", now - KEEP_DEAD_LETTERS),
-            ("DELETE FROM failed_delivery WHERE failed_at < $1", now - recovery::KEEP_FAILED),
-            ("DELETE FROM open_pull WHERE listed_at < $1", now - recovery::KEEP_PULLS),
+            ("DELETE FROM failed_delivery WHERE failed_at < $1", now - KEEP_FAILED),
+            ("DELETE FROM open_pull WHERE listed_at < $1", now - KEEP_PULLS),
             ("DELETE FROM access_token WHERE ends_at <= $1", now),
-            ("DELETE FROM taken WHERE at < $1", now - budget::LONGEST),
-            ("DELETE FROM turn WHERE at < $1", now - budget::LONGEST),
+            ("DELETE FROM taken WHERE at < $1", now - COUNTS_FOR),
+            ("DELETE FROM turn WHERE at < $1", now - COUNTS_FOR),
         ] {
             self.run(Query::new(old).bind(before)).await?;
         }
