@@ -20,14 +20,6 @@ use serde_json::json;
 
 use loopgate_core::policy::Channel;
 
-/// A short call for a human, as plain text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Message {
-    /// One line.
-    pub subject: String,
-    pub text: String,
-}
-
 /// Why a message did not get out. Never holds an address or a password.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ChannelError {
@@ -56,19 +48,19 @@ impl Channels {
         Ok(Self { slack: Slack::from_env(read)?, email: Email::from_env(read)? })
     }
 
-    /// Sends a message once. The comment on the pull request is written elsewhere.
+    /// Sends a short call for a human once, as plain text; the subject is one line. The comment on the pull request is written elsewhere.
     ///
     /// # Errors
     /// When the channel is not set up, or its other end does not take the message.
-    pub async fn send(&self, channel: Channel, message: &Message) -> Result<(), ChannelError> {
+    pub async fn send(&self, channel: Channel, subject: &str, text: &str) -> Result<(), ChannelError> {
         match channel {
             Channel::IssueComment | Channel::Cli => Ok(()),
             Channel::Slack => match &self.slack {
-                Some(slack) => slack.send(message).await,
+                Some(slack) => slack.send(subject, text).await,
                 None => Err(ChannelError::NotSetUp { variable: SLACK }),
             },
             Channel::Email => match &self.email {
-                Some(email) => email.send(message).await,
+                Some(email) => email.send(subject, text).await,
                 None => Err(ChannelError::NotSetUp { variable: SERVER }),
             },
         }
@@ -100,8 +92,8 @@ impl Slack {
         Ok(Some(Self { client: Client::builder(TokioExecutor::new()).build(connector), address }))
     }
 
-    async fn send(&self, message: &Message) -> Result<(), ChannelError> {
-        let text: String = format!("*{}*\n{}", escaped(&message.subject), escaped(&message.text));
+    async fn send(&self, subject: &str, text: &str) -> Result<(), ChannelError> {
+        let text: String = format!("*{}*\n{}", escaped(subject), escaped(text));
         let body = json!({ "text": text.chars().take(MOST_TEXT).collect::<String>() }).to_string();
         let request = Request::post(self.address.clone())
             .header(http::header::CONTENT_TYPE, "application/json")
@@ -152,13 +144,13 @@ impl Email {
         }))
     }
 
-    async fn send(&self, message: &Message) -> Result<(), ChannelError> {
-        let subject: String = message.subject.chars().filter(|c| !c.is_control()).take(MOST_SUBJECT).collect();
+    async fn send(&self, subject: &str, text: &str) -> Result<(), ChannelError> {
+        let subject: String = subject.chars().filter(|c| !c.is_control()).take(MOST_SUBJECT).collect();
         let mut mail = Mail::builder().from(self.from.clone()).subject(subject).header(ContentType::TEXT_PLAIN);
         for to in self.to.iter() {
             mail = mail.to(to.clone());
         }
-        let mail = mail.body(message.text.clone());
+        let mail = mail.body(text.to_owned());
         let mail = mail.map_err(|_| ChannelError::Refused("the mail could not be written".to_owned()))?;
         let sent = self.transport.send(mail).await;
         sent.map(drop).map_err(|error| {

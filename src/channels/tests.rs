@@ -13,16 +13,15 @@ fn channels(set: &[(&'static str, String)]) -> Result<Channels, ChannelError> {
     Channels::from_env(|variable| set.get(variable).cloned())
 }
 
-fn message() -> Message {
-    Message { subject: "acme/widgets#12 is blocked".into(), text: "Ask <!channel> & decide:\n1. a\n2. b".into() }
-}
+const SUBJECT: &str = "acme/widgets#12 is blocked";
+const TEXT: &str = "Ask <!channel> & decide:\n1. a\n2. b";
 
 #[tokio::test]
 async fn slack_gets_the_text_and_nobody_is_mentioned() {
     let server = MockServer::start().await;
     Mock::given(method("POST")).respond_with(ResponseTemplate::new(200)).mount(&server).await;
     let channels = channels(&[(SLACK, format!("{}/services/T0/B0/secret", server.uri()))]).unwrap();
-    channels.send(Channel::Slack, &message()).await.unwrap();
+    channels.send(Channel::Slack, SUBJECT, TEXT).await.unwrap();
     let requests = server.received_requests().await.unwrap();
     let sent: serde_json::Value = serde_json::from_slice(&requests[0].body).unwrap();
     let text = "*acme/widgets#12 is blocked*\nAsk &lt;!channel&gt; &amp; decide:\n1. a\n2. b";
@@ -37,12 +36,12 @@ async fn a_refusal_never_shows_the_address() {
     let there = channels(&[(SLACK, format!("{}/services/secret", server.uri()))]).unwrap();
     let nowhere = channels(&[(SLACK, "http://127.0.0.1:9/services/secret".to_owned())]).unwrap();
     for channels in [there, nowhere] {
-        let told = channels.send(Channel::Slack, &message()).await.unwrap_err().to_string();
+        let told = channels.send(Channel::Slack, SUBJECT, TEXT).await.unwrap_err().to_string();
         assert!(!told.contains("secret") && told.starts_with("Slack"), "{told}");
     }
     let none = Channels::default();
     assert_eq!(
-        none.send(Channel::Email, &message()).await.unwrap_err().to_string(),
+        none.send(Channel::Email, SUBJECT, TEXT).await.unwrap_err().to_string(),
         "LOOPGATE_SMTP_URL is not set where Loopgate runs"
     );
 }
@@ -78,7 +77,7 @@ async fn mail_goes_out_over_smtp() {
         ("LOOPGATE_EMAIL_FROM", "Loopgate <loop@acme.example>".to_owned()),
         ("LOOPGATE_EMAIL_TO", "ops@acme.example, olga@acme.example".to_owned()),
     ];
-    channels(&set).unwrap().send(Channel::Email, &message()).await.unwrap();
+    channels(&set).unwrap().send(Channel::Email, SUBJECT, TEXT).await.unwrap();
     let heard = server.await.unwrap();
     for line in ["MAIL FROM:<loop@acme.example>", "RCPT TO:<ops@acme.example>", "RCPT TO:<olga@acme.example>"] {
         assert!(heard.iter().any(|said| said.starts_with(line)), "{line}: {heard:?}");

@@ -119,7 +119,8 @@ impl Run<'_> {
             }
             _ => None,
         };
-        let reconcile = Reconcile::new(self.github.clone()).calling(channels).keeping(artifact.clone());
+        let mut reconcile = Reconcile::new(self.github.clone()).calling(channels);
+        reconcile.artifact = artifact.clone();
         for target in &targets {
             let Some(group) = MergeGroup::of(None, target, &hints) else { continue };
             let answer = async || Box::pin(reconcile.merge_group(&group, Utc::now())).await;

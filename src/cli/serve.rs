@@ -139,8 +139,7 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
                 }
             };
             if credentials.replace(&new.private_key).is_ok() {
-                running.replace_secrets(&new.webhook_secrets());
-                running.replace_client_secret(new.client_secret.as_ref());
+                running.replace_secrets(&new.webhook_secrets(), new.client_secret.as_ref());
                 if let (Some(seal), Some(new)) = (&seal, new.state_seal()) {
                     seal.replace(&new);
                 }

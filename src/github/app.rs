@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use super::{Client, Error, error::OrAbsent as _, path, retry::Repeat};
+use super::{Client, Result, error::OrAbsent as _, path, retry::Repeat};
 use http::Method;
 use loopgate_core::{InstallationId, RepoName, Timestamp};
 
@@ -35,19 +35,13 @@ pub struct LoggedDelivery {
     pub guid: String,
     /// `X-GitHub-Event`.
     pub event: String,
-    request: LoggedRequest,
+    pub request: LoggedRequest,
 }
 
 #[derive(Debug, Deserialize)]
-struct LoggedRequest {
-    payload: Box<RawValue>,
-}
-
-impl LoggedDelivery {
-    /// The payload as JSON. Its bytes may differ from those that were sent, so the signature does not verify it.
-    pub fn payload(&self) -> &str {
-        self.request.payload.get()
-    }
+pub struct LoggedRequest {
+    /// As JSON. Its bytes may differ from those that were sent, so the signature does not verify it.
+    pub payload: Box<RawValue>,
 }
 
 #[derive(Deserialize)]
@@ -60,8 +54,8 @@ impl Client {
     /// Where the App is installed and not suspended.
     ///
     /// # Errors
-    /// Every kind of [`Error`].
-    pub async fn installations(&self) -> Result<Vec<InstallationId>, Error> {
+    /// Every kind of [`Error`](crate::github::Error).
+    pub async fn installations(&self) -> Result<Vec<InstallationId>> {
         let all = self.list::<Installation>("/app/installations", MOST_PAGES).await?.items;
         Ok(all.into_iter().filter(|it| it.suspended_at.is_none()).map(|it| it.id).collect())
     }
@@ -69,8 +63,8 @@ impl Client {
     /// The installation that may see a repository; none where there is none.
     ///
     /// # Errors
-    /// Every kind of [`Error`] but not found.
-    pub async fn installation_of(&self, repository: &RepoName) -> Result<Option<InstallationId>, Error> {
+    /// Every kind of [`Error`](crate::github::Error) but not found.
+    pub async fn installation_of(&self, repository: &RepoName) -> Result<Option<InstallationId>> {
         let path = format!("{}/installation", path::repo(repository));
         Ok(self.get::<Installation>(&path).await.or_absent()?.map(|it| it.id))
     }
@@ -78,9 +72,9 @@ impl Client {
     /// Asks for the event of an attempt to be delivered again, under the same guid.
     ///
     /// # Errors
-    /// Every kind of [`Error`].
-    pub async fn redeliver(&self, attempt: u64) -> Result<(), Error> {
+    /// Every kind of [`Error`](crate::github::Error).
+    pub async fn redeliver(&self, attempt: u64) -> Result<()> {
         let path = format!("/app/hook/deliveries/{attempt}/attempts");
-        self.tell(Method::POST, &path, None::<&()>, Repeat::Never).await
+        self.tell(Method::POST, &path, None, Repeat::Never).await
     }
 }

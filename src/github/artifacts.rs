@@ -55,33 +55,27 @@ impl<'a> Packed<'a> {
         Ok(Self { archive, size })
     }
 
-    /// Unpacks the document. It fails if the document is larger than the archive declares.
-    pub fn unpack(mut self) -> Result<Document, String> {
+    /// Unpacks the document, and says how many bytes it takes once it is read. It fails if the document is larger than the
+    /// archive declares.
+    pub fn unpack(mut self) -> Result<(Vec<u8>, usize), String> {
         let mut entry = self.archive.by_name(ENTRY).map_err(|_| format!("it holds no readable {ENTRY}"))?;
         let bytes = inflate(&mut entry, self.size as u64)?.ok_or("it unpacks to more than it says")?;
         let cost = cost::of(&bytes);
         if cost > HEAD_LIMIT {
             return Err(format!("it takes more than {} MB of memory once it is read", HEAD_LIMIT >> 20));
         }
-        Ok(Document { bytes, cost })
+        Ok((bytes, cost))
     }
-}
-
-/// A document that is not read yet.
-pub(super) struct Document {
-    bytes: Vec<u8>,
-    /// Bytes that it takes once it is read.
-    pub cost: usize,
 }
 
 /// Reads a document of the head's evidence, and checks that it belongs to the workflow run that uploaded it, of the commit
 /// `run_head`. The error is a sentence for people.
 pub(super) fn read(
-    document: &Document,
+    document: &[u8],
     (repository, head): (&RepoName, Sha),
     (run, run_head): (&WorkflowRun, Sha),
 ) -> Result<Evidence, String> {
-    let evidence: Evidence = serde_json::from_slice(&document.bytes).map_err(|error| {
+    let evidence: Evidence = serde_json::from_slice(document).map_err(|error| {
         format!("{ENTRY} does not follow the schema {EVIDENCE_SCHEMA}: {error}").chars().take(300).collect::<String>()
     })?;
     if evidence.schema != EVIDENCE_SCHEMA {

@@ -10,21 +10,19 @@ use serde::Deserialize;
 use serde_json::json;
 use tokio::sync::Mutex;
 
-use super::{Error, Secret};
+use super::{Error, Result, Secret};
 use loopgate_core::{AppId, Timestamp};
 
 /// What requests are signed with.
 #[derive(Debug, Clone)]
 pub enum Credentials {
+    /// The key of an App, which asks for a token of each installation.
     App(AppCredentials),
     /// Somebody's personal access token.
     Token(Secret),
     /// The token of a workflow's job: `GITHUB_TOKEN`, or one that an App's key was exchanged for there. Such a token
     /// cannot ask whose it is, so the App is named.
-    Job {
-        token: Secret,
-        app: AppSlug,
-    },
+    Job { token: Secret, app: AppSlug },
     /// None: what everybody may read, 60 times an hour
     /// (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>). The App is the one whose words
     /// are looked for, where any are.
@@ -51,7 +49,7 @@ impl FromStr for AppSlug {
 
     /// # Errors
     /// When the text is no App's slug: letters, digits and single hyphens.
-    fn from_str(text: &str) -> Result<Self, Error> {
+    fn from_str(text: &str) -> Result<Self> {
         let plain = text.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-');
         if plain && (1..=100).contains(&text.len()) {
             Ok(Self(text.to_ascii_lowercase()))
@@ -125,7 +123,7 @@ impl fmt::Display for AppName {
 impl AppCredentials {
     /// # Errors
     /// When `pem` is no RSA private key in PEM form (PKCS#1 or PKCS#8), or several, one after the other.
-    pub fn new(name: impl Into<AppName>, pem: &Secret) -> Result<Self, Error> {
+    pub fn new(name: impl Into<AppName>, pem: &Secret) -> Result<Self> {
         Ok(Self { name: name.into(), keys: Arc::new(RwLock::new(keys(pem)?)) })
     }
 
@@ -133,7 +131,7 @@ impl AppCredentials {
     ///
     /// # Errors
     /// As [`new`](Self::new); then nothing changes.
-    pub fn replace(&self, pem: &Secret) -> Result<(), Error> {
+    pub fn replace(&self, pem: &Secret) -> Result<()> {
         *self.keys.write() = keys(pem)?;
         Ok(())
     }
@@ -149,7 +147,7 @@ impl AppCredentials {
     ///
     /// Issued a minute in the past for clocks that differ, and good for nine minutes of the ten that GitHub allows
     /// (<https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-json-web-token-jwt-for-a-github-app>).
-    pub(super) fn jwt(&self, now: Timestamp) -> Result<Secret, Error> {
+    pub(super) fn jwt(&self, now: Timestamp) -> Result<Secret> {
         let (issued, expires) = (now - TimeDelta::seconds(60), now + TimeDelta::minutes(9));
         let claims = json!({ "iat": issued.timestamp(), "exp": expires.timestamp(), "iss": self.name.to_string() });
         let keys = self.keys.read();
@@ -161,7 +159,7 @@ impl AppCredentials {
 }
 
 /// Each key of a text, in order.
-fn keys(pem: &Secret) -> Result<Vec<EncodingKey>, Error> {
+fn keys(pem: &Secret) -> Result<Vec<EncodingKey>> {
     // Secret managers and .env files often carry the key on one line, its line breaks written as `\n`.
     let text = zeroize::Zeroizing::new(pem.expose().replace("\\n", "\n"));
     let keys = text.split_inclusive("PRIVATE KEY-----").collect::<Vec<_>>();
@@ -196,9 +194,9 @@ const RENEW_EARLY: TimeDelta = TimeDelta::minutes(5);
 impl TokenSlot {
     /// The current token; `renew` is called when there is none, when it is about to expire, or when it is `refused`,
     /// the one GitHub has just answered 401 to. The lock is held meanwhile: that is what makes the renewal single.
-    pub async fn current<F>(&self, now: Timestamp, refused: Option<&Secret>, renew: F) -> Result<Secret, Error>
+    pub async fn current<F>(&self, now: Timestamp, refused: Option<&Secret>, renew: F) -> Result<Secret>
     where
-        F: AsyncFnOnce() -> Result<InstallationToken, Error>,
+        F: AsyncFnOnce() -> Result<InstallationToken>,
     {
         let mut slot = self.0.lock().await;
         if let Some(held) = slot.as_ref()

@@ -22,10 +22,8 @@ use std::{
 use bytes::Bytes;
 use http::{Method, StatusCode};
 use parking_lot::Mutex;
-use serde::{
-    Serialize,
-    de::{DeserializeOwned, IgnoredAny},
-};
+use serde::de::{DeserializeOwned, IgnoredAny};
+use serde_json::{Value, json};
 use tokio::sync::{Notify, OnceCell, Semaphore};
 
 #[cfg(test)]
@@ -37,7 +35,7 @@ pub(super) use self::{
 };
 use self::{limits::Limit, stale::StaleReads};
 use super::{
-    Clock, Credentials, Error, MemoryCache, Secret, SystemClock,
+    Clock, Credentials, Error, MemoryCache, Result, Secret, SystemClock,
     auth::TokenSlot,
     budget::{Budget, BudgetClaim, BudgetUse, Quota, SharedBudget},
     error::OrAbsent as _,
@@ -97,7 +95,7 @@ impl Github {
     ///
     /// # Errors
     /// When no HTTP client can be set up, for example without any trusted certificates.
-    pub fn new(api: ApiUrl, credentials: Credentials, mut setup: Setup) -> Result<Self, Error> {
+    pub fn new(api: ApiUrl, credentials: Credentials, mut setup: Setup) -> Result<Self> {
         let transport = Transport::new(api)?;
         setup.has_points_limit |= transport.is_hosted();
         Ok(Self::over(transport, credentials, setup))
@@ -233,7 +231,7 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         Ok(self.get_page(path, parse).await?.content)
     }
 
@@ -241,12 +239,12 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub(crate) async fn fetch<T: DeserializeOwned>(&self, path: &str) -> Result<T, Error> {
+    pub(crate) async fn fetch<T: DeserializeOwned>(&self, path: &str) -> Result<T> {
         Ok(self.fetch_page(path, parse).await?.content)
     }
 
     /// One page of a list, without keeping it.
-    pub(super) async fn fetch_page<T>(&self, path: &str, parse: Parse<T>) -> Result<Page<T>, Error> {
+    pub(super) async fn fetch_page<T>(&self, path: &str, parse: Parse<T>) -> Result<Page<T>> {
         let request = Outgoing::read(path, Accept::Json, JSON_LIMIT);
         let answer = self.read(&request).await?.or_redirected(path)?;
         let links = answer.header("link").map(str::to_owned);
@@ -257,24 +255,18 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`] but not found.
-    pub(crate) async fn exists(&self, path: &str) -> Result<bool, Error> {
+    pub(crate) async fn exists(&self, path: &str) -> Result<bool> {
         let answer = self.read(&Outgoing::read(path, Accept::Json, JSON_LIMIT)).await.or_absent()?;
         answer.map(|answer| answer.or_redirected(path)).transpose().map(|answer| answer.is_some())
     }
 
-    /// Sends a change.
+    /// Sends a change whose answer is read.
     ///
     /// # Errors
     /// Every kind of [`Error`]. A change that must not be made twice and got no clear answer is
     /// [`Error::Unavailable`]: it may have been made.
-    pub(crate) async fn write<T: DeserializeOwned>(
-        &self,
-        method: Method,
-        path: &str,
-        body: &impl Serialize,
-        repeat: Repeat,
-    ) -> Result<T, Error> {
-        let answer = self.send_write(method, path, Some(body), repeat).await?;
+    pub(crate) async fn post<T: DeserializeOwned>(&self, path: &str, body: &Value, repeat: Repeat) -> Result<T> {
+        let answer = self.send_write(Method::POST, path, Some(body), repeat).await?;
         parse(path, &answer.body)
     }
 
@@ -282,33 +274,20 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`]; what GraphQL itself refuses comes as an answer without data.
-    pub(crate) async fn graphql<T: DeserializeOwned>(&self, question: &impl Serialize) -> Result<T, Error> {
-        self.write(Method::POST, GRAPHQL, question, Repeat::Safe).await
+    pub(crate) async fn graphql(&self, query: &str, variables: Value) -> Result<Value> {
+        self.post(GRAPHQL, &json!({ "query": query, "variables": variables }), Repeat::Safe).await
     }
 
-    /// [`write`](Self::write) where only the success matters.
+    /// Sends a change of which only the success matters.
     ///
     /// # Errors
-    /// As there.
-    pub(crate) async fn tell(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&impl Serialize>,
-        repeat: Repeat,
-    ) -> Result<(), Error> {
+    /// As [`post`](Self::post).
+    pub(crate) async fn tell(&self, method: Method, path: &str, body: Option<&Value>, repeat: Repeat) -> Result<()> {
         self.send_write(method, path, body, repeat).await.map(drop)
     }
 
-    async fn send_write(
-        &self,
-        method: Method,
-        path: &str,
-        body: Option<&impl Serialize>,
-        repeat: Repeat,
-    ) -> Result<Incoming, Error> {
-        let written = body.map(serde_json::to_vec).transpose();
-        let body = written.map_err(|error| unreadable(path, &format!("our own request: {error}")))?.map(Bytes::from);
+    async fn send_write(&self, method: Method, path: &str, body: Option<&Value>, repeat: Repeat) -> Result<Incoming> {
+        let body = body.map(|body| Bytes::from(body.to_string()));
         let request = Outgoing { method, body, ..Outgoing::read(path, Accept::Json, JSON_LIMIT) };
         let _booked = self.admit(&request).await?;
         let _permit = self.shared.writing.acquire().await.ok();
@@ -322,7 +301,7 @@ impl Client {
         if is_githubs { Ok(answer) } else { Err(unreadable(path, "a success without what GitHub says of it")) }
     }
 
-    async fn read(&self, request: &Outgoing<'_>) -> Result<Incoming, Error> {
+    async fn read(&self, request: &Outgoing<'_>) -> Result<Incoming> {
         let _booked = self.admit(request).await?;
         // The semaphore is never closed; without a permit the limit is merely not kept.
         let _permit = self.shared.reading.acquire().await.ok();
@@ -340,7 +319,7 @@ impl Shared {
 }
 
 /// Reads what the body of an answer holds.
-pub(super) type Parse<T> = fn(&str, &[u8]) -> Result<T, Error>;
+pub(super) type Parse<T> = fn(&str, &[u8]) -> Result<T>;
 
 /// One page of an answer and its `Link` header.
 pub(super) struct Page<T> {
@@ -348,7 +327,7 @@ pub(super) struct Page<T> {
     pub content: T,
 }
 
-pub(super) fn parse<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<T, Error> {
+pub(super) fn parse<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<T> {
     serde_json::from_slice(body).map_err(|error| unreadable(path, &error.to_string()))
 }
 

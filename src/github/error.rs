@@ -3,6 +3,9 @@
 use crate::refs::Retry;
 use loopgate_core::{Timestamp, observed::ObservationProblem};
 
+/// An answer of GitHub's, or what follows from answers.
+pub type Result<T, E = Error> = std::result::Result<T, E>;
+
 /// A request that did not end well.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum Error {
@@ -91,27 +94,27 @@ impl Error {
 pub(crate) trait OrAbsent<T> {
     /// # Errors
     /// Every error but [`Error::NotFound`].
-    fn or_absent(self) -> Result<Option<T>, Error>;
+    fn or_absent(self) -> Result<Option<T>>;
 
     /// # Errors
     /// Every error that is no refusal: what is refused is as good as absent.
-    fn or_refused(self) -> Result<Option<T>, Error>;
+    fn or_refused(self) -> Result<Option<T>>;
 
     /// The answer, or why it is refused in a sentence.
     ///
     /// # Errors
     /// Every error that is no refusal.
-    fn or_said(self) -> Result<Result<T, String>, Error>;
+    fn or_said(self) -> Result<Result<T, String>>;
 
     /// As [`or_refused`](Self::or_refused); why it is refused becomes a problem.
     ///
     /// # Errors
     /// Every error that is no refusal.
-    fn or_noted(self, what: &str, problems: &mut Vec<ObservationProblem>) -> Result<Option<T>, Error>;
+    fn or_noted(self, what: &str, problems: &mut Vec<ObservationProblem>) -> Result<Option<T>>;
 }
 
-impl<T> OrAbsent<T> for Result<T, Error> {
-    fn or_absent(self) -> Result<Option<T>, Error> {
+impl<T> OrAbsent<T> for Result<T> {
+    fn or_absent(self) -> Result<Option<T>> {
         match self {
             Ok(value) => Ok(Some(value)),
             Err(Error::NotFound { .. }) => Ok(None),
@@ -119,18 +122,18 @@ impl<T> OrAbsent<T> for Result<T, Error> {
         }
     }
 
-    fn or_refused(self) -> Result<Option<T>, Error> {
+    fn or_refused(self) -> Result<Option<T>> {
         Ok(self.or_said()?.ok())
     }
 
-    fn or_said(self) -> Result<Result<T, String>, Error> {
+    fn or_said(self) -> Result<Result<T, String>> {
         match self {
             Ok(value) => Ok(Ok(value)),
             Err(error) => error.refusal().map(|error| Err(error.to_string())),
         }
     }
 
-    fn or_noted(self, what: &str, problems: &mut Vec<ObservationProblem>) -> Result<Option<T>, Error> {
+    fn or_noted(self, what: &str, problems: &mut Vec<ObservationProblem>) -> Result<Option<T>> {
         let said =
             self.or_said()?.map_err(|reason| problems.push(ObservationProblem { what: what.to_owned(), reason }));
         Ok(said.ok())

@@ -5,11 +5,10 @@
 //! runs with our names, so what comes from GitHub Actions counts only where no other App speaks.
 
 use chrono::TimeDelta;
-use http::Method;
 use serde_json::{Value, json};
 
 use super::{
-    Client, Clock, Error,
+    Client, Clock, Error, Result,
     error::OrAbsent as _,
     marker::Marker,
     observe::{comments, read_pull},
@@ -81,7 +80,7 @@ impl FeedbackReader {
     ///
     /// # Errors
     /// [`Error::NotFound`] where these credentials are shown no such pull request; faults, outages and limits.
-    pub async fn look(&self) -> Result<FeedbackSeen, Error> {
+    pub async fn look(&self) -> Result<FeedbackSeen> {
         let repo = self.client.repo(&self.repository);
         let pull = read_pull(repo, self.number).await?.pull_request;
         let head = pull.head.sha;
@@ -126,7 +125,7 @@ impl FeedbackReader {
         times: (Pacing, TimeDelta),
         clock: &dyn Clock,
         say: impl Fn(&str),
-    ) -> Result<Waited, Error> {
+    ) -> Result<Waited> {
         let look = || async {
             let seen = self.look().await?;
             let is_open = seen.ended.is_none();
@@ -138,10 +137,10 @@ impl FeedbackReader {
     /// Posts a comment with the account of the credentials. Returns its address and id.
     ///
     /// # Errors
-    /// As [`Client::write`]: where it is not known whether the comment was made, it is not made again.
-    pub async fn say(&self, words: &str) -> Result<PostedComment, Error> {
+    /// As [`Client::post`]: where it is not known whether the comment was made, it is not made again.
+    pub async fn say(&self, words: &str) -> Result<PostedComment> {
         let path = format!("{}/issues/{}/comments", path::repo(&self.repository), self.number);
-        let said: Value = self.client.write(Method::POST, &path, &json!({ "body": words }), Repeat::Never).await?;
+        let said: Value = self.client.post(&path, &json!({ "body": words }), Repeat::Never).await?;
         let url = said["html_url"].as_str().unwrap_or_default().to_owned();
         Ok(PostedComment { url, id: said["id"].as_u64().unwrap_or_default() })
     }
@@ -150,7 +149,7 @@ impl FeedbackReader {
     ///
     /// # Errors
     /// Where GitHub does not show the comment.
-    pub async fn answer_to(&self, comment: &PostedComment) -> Result<Option<ReactionKind>, Error> {
+    pub async fn answer_to(&self, comment: &PostedComment) -> Result<Option<ReactionKind>> {
         let path = format!("{}/issues/comments/{}", path::repo(&self.repository), comment.id);
         let shown: Value = self.client.get(&path).await?;
         let has =
@@ -194,7 +193,7 @@ impl FeedbackReader {
             .map(|(.., document)| document)
     }
 
-    async fn in_state(&self) -> Result<Option<Feedback>, Error> {
+    async fn in_state(&self) -> Result<Option<Feedback>> {
         let objects = self.client.repo(&self.repository).objects();
         let read = async {
             let store = StateStore::new(&objects, RefName::pull_request(self.number));
@@ -250,13 +249,13 @@ pub enum Waited {
 ///
 /// # Errors
 /// What repeating would not change.
-async fn until_final<L: Future<Output = Result<(Reading, bool), Error>>>(
+async fn until_final<L: Future<Output = Result<(Reading, bool)>>>(
     look: impl Fn() -> L,
     until: Until,
     (pacing, time): (Pacing, TimeDelta),
     clock: &dyn Clock,
     say: impl Fn(&str),
-) -> Result<Waited, Error> {
+) -> Result<Waited> {
     let deadline = clock.now() + time;
     let (mut pause, mut last, mut said) = (pacing.first, None, String::new());
     loop {
@@ -307,7 +306,7 @@ mod tests {
     const NEW: [u8; 20] = [0xb2; 20];
 
     /// What is read of a pull request with the head `now`.
-    fn read(of: [u8; 20], is_final: bool, now: [u8; 20], since: Option<Sha>) -> Result<(Reading, bool), Error> {
+    fn read(of: [u8; 20], is_final: bool, now: [u8; 20], since: Option<Sha>) -> Result<(Reading, bool)> {
         let (repository, head) = ("acme/widgets".parse().unwrap(), Sha::from_bytes(of));
         let nothing = Feedback::nothing(&repository, PrNumber::new(12), head).written();
         let told = Feedback::parse(&nothing.replace("false", &is_final.to_string()).replace("wait", "retry")).unwrap();
@@ -333,10 +332,7 @@ mod tests {
 
     /// Waits for half an hour at most on these answers, of which the last repeats for ever. Returns how it ended, the
     /// pauses in seconds, and the texts passed to `say`.
-    fn waited(
-        pacing: Pacing,
-        answers: Vec<Result<(Reading, bool), Error>>,
-    ) -> (Result<Waited, Error>, Vec<i64>, String) {
+    fn waited(pacing: Pacing, answers: Vec<Result<(Reading, bool)>>) -> (Result<Waited>, Vec<i64>, String) {
         let (clock, asked, said) = (Slept::default(), Cell::new(0), RefCell::new(Vec::new()));
         let look = || {
             asked.set(asked.get() + 1);
@@ -350,7 +346,7 @@ mod tests {
 
     const TOKEN: Pacing = Pacing::WITH_TOKEN;
 
-    fn is_final(ended: &Result<Waited, Error>) -> bool {
+    fn is_final(ended: &Result<Waited>) -> bool {
         matches!(ended, Ok(Waited::Ended(reading)) if reading.is_final())
     }
 

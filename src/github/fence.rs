@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use futures::future::BoxFuture;
 
-use super::Error;
+use super::{Error, Result};
 
 /// Whether the work is ours; else why not, in one line.
 pub trait Fence: Send + Sync {
@@ -29,7 +29,7 @@ pub async fn fenced<T>(fence: Option<Arc<dyn Fence>>, work: impl Future<Output =
 
 /// # Errors
 /// [`Error::Unavailable`] where the fence does not stand: the process that has the work now does it.
-pub(super) async fn check(path: &str) -> Result<(), Error> {
+pub(super) async fn check(path: &str) -> Result<()> {
     let Ok(fence) = FENCE.try_with(Arc::clone) else { return Ok(()) };
     let unavailable = |message| Error::Unavailable { path: path.to_owned(), message, retry_at: None };
     fence.stands().await.map_err(unavailable)

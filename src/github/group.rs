@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Client, Error, Failed, Looked, ObservedSurface, Reconcile, ReconcileRequest,
+    Client, Error, Failed, Looked, ObservedSurface, Reconcile, ReconcileRequest, Result,
     error::OrAbsent as _,
     evidence_memory, plan,
     webhook::Target,
@@ -169,11 +169,7 @@ impl Reconcile {
 ///
 /// GitHub names each in the message of its merge or squash commit; rebased commits keep their own messages, and there
 /// only the queue's branch names the last of them. What is named counts only if it is open and into this base.
-async fn entries(
-    client: &Client,
-    group: &MergeGroup,
-    now: Timestamp,
-) -> Result<(QueueGroup, Vec<ListedCommit>), Error> {
+async fn entries(client: &Client, group: &MergeGroup, now: Timestamp) -> Result<(QueueGroup, Vec<ListedCommit>)> {
     let MergeGroup { repository, head, base, base_ref, head_ref, .. } = group;
     let repo = client.repo(repository);
     let compare = repo.path(format!("compare/{base}...{head}"));

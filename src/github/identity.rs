@@ -1,18 +1,10 @@
 //! Who we are: our own comments and check runs are recognised by these ids.
 
-use serde::Deserialize;
-
-use super::{AppSlug, Client, Credentials, Error, Github, error::OrAbsent as _, path};
+use super::{AppSlug, Client, Credentials, Error, Github, Result, error::OrAbsent as _, path, wire::App};
 use loopgate_core::{
     AppId, Login, UserId,
     observed::{Actor, AppIdentity},
 };
-
-#[derive(Deserialize)]
-struct NamedApp {
-    id: AppId,
-    slug: String,
-}
 
 /// GitHub Actions on the public GitHub: App and bot, so that no workflow has to ask for them.
 const ACTIONS_APP: AppId = AppId::new(15_368);
@@ -24,7 +16,7 @@ impl Github {
     ///
     /// # Errors
     /// When GitHub does not answer the request for it.
-    pub async fn identity(&self, client: &Client) -> Result<AppIdentity, Error> {
+    pub async fn identity(&self, client: &Client) -> Result<AppIdentity> {
         let actor = self.hub.actor.get_or_try_init(|| actor(self, client)).await?.clone();
         if actor.bot_id.is_some() {
             return Ok(actor);
@@ -44,15 +36,15 @@ impl Github {
 }
 
 /// As whom we act, the bot's id perhaps still unknown.
-async fn actor(github: &Github, client: &Client) -> Result<AppIdentity, Error> {
+async fn actor(github: &Github, client: &Client) -> Result<AppIdentity> {
     let app = match &github.hub.credentials {
         // Only the App's own signed token may ask this.
-        Credentials::App(_) => github.client(None).get::<NamedApp>("/app").await?,
+        Credentials::App(_) => github.client(None).get::<App>("/app").await?,
         Credentials::Job { app, .. } if *app == AppSlug::actions() && github.hub.transport.is_public() => {
             return Ok(AppIdentity { id: ACTIONS_APP, bot: bot_of(app.as_str())?, bot_id: Some(ACTIONS_BOT) });
         }
         Credentials::Job { app, .. } | Credentials::Nobody(Some(app)) => {
-            match client.get::<NamedApp>(&format!("/apps/{}", app.as_str())).await.or_absent()? {
+            match client.get::<App>(&format!("/apps/{}", app.as_str())).await.or_absent()? {
                 Some(app) => app,
                 None => return Err(Error::Setup(format!("there is no App named {}", app.as_str()))),
             }
@@ -65,9 +57,10 @@ async fn actor(github: &Github, client: &Client) -> Result<AppIdentity, Error> {
             return Ok(AppIdentity { id: AppId::new(0), bot: user.login, bot_id: Some(user.id) });
         }
     };
-    Ok(AppIdentity { id: app.id, bot: bot_of(&app.slug)?, bot_id: None })
+    let slug = app.slug.ok_or_else(|| Error::Setup("GitHub names no slug of the App".to_owned()))?;
+    Ok(AppIdentity { id: app.id, bot: bot_of(&slug)?, bot_id: None })
 }
 
-fn bot_of(slug: &str) -> Result<Login, Error> {
+fn bot_of(slug: &str) -> Result<Login> {
     format!("{slug}[bot]").parse().map_err(|error| Error::Setup(format!("the App's slug: {error}")))
 }

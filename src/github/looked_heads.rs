@@ -1,7 +1,8 @@
 //! What the last look at a head read, so that events that add nothing to it cost no request.
 //!
-//! Two kinds of event need no new look. News of a check that the configuration does not name changes no decision: news
-//! that comes before the configuration is known is kept, and judged once a look has read it. And an event that came
+//! Two kinds of event need no new look. News of a check that the configuration does not name, or of a suite of an App of
+//! which it names no check, changes no decision: news that comes before the configuration is known is kept, and judged
+//! once a look has read it. And an event that came
 //! [`LAG`] before the look began adds nothing to it, if the check runs it names had ended in what the look read. Other
 //! events concern the pull request that was looked at. All of this holds only where no other pull request was seen with
 //! that head; one that comes later has a look of its own, which reads everything.
@@ -17,8 +18,8 @@ use loopgate_core::{
     policy::{CheckSource, ExternalSource, NameGlob, Policy, WhenSkipped},
 };
 
-/// Check runs kept for one suite, and news kept for one head. A larger suite always gets a look.
-const MOST_RUNS: usize = 500;
+/// News kept for one head.
+const MOST_NEWS: usize = 500;
 
 /// How much older than an event the look may be whose answers already contain it.
 const LAG: TimeDelta = TimeDelta::seconds(2);
@@ -28,7 +29,6 @@ const LAG: TimeDelta = TimeDelta::seconds(2);
 pub struct LookedHeads {
     looks: TtlCache<(RepoName, Sha), Look>,
     heard: TtlCache<(RepoName, Sha), Heard>,
-    suites: TtlCache<(RepoName, u64), Suite>,
 }
 
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ struct Look {
 /// The events of a head since its last work.
 #[derive(Debug, Clone, Default)]
 struct Heard {
-    /// None if an event other than news of a check came, or more than [`MOST_RUNS`] news.
+    /// None if an event other than news of a check came, or more than [`MOST_NEWS`] news.
     news: Option<Vec<CheckNews>>,
     since: Option<Timestamp>,
 }
@@ -57,14 +57,6 @@ pub struct HeardOfHead<'a> {
     pub since: Option<Timestamp>,
     /// When its newest delivery came.
     pub last: Timestamp,
-}
-
-/// The events of a check suite.
-#[derive(Debug, Clone, Default)]
-struct Suite {
-    ended: BTreeSet<CheckRunId>,
-    /// How many check runs it had at most when it ended.
-    size: u64,
 }
 
 impl LookedHeads {
@@ -113,14 +105,7 @@ impl LookedHeads {
         // Events from before this list began may be among the work too.
         let is_whole = |heard: &Heard| heard.since.is_some() && heard.since <= work.since;
         let news = heard.filter(is_whole).and_then(|heard| heard.news);
-        let is_nothing = news.is_some_and(|news| {
-            news.iter().all(|news| match news {
-                CheckNews::Suite { id, runs } => {
-                    self.suites.get(&(repository.clone(), *id), now).is_some_and(|suite| suite.is_heard(*runs))
-                }
-                news => !look.is_mapped(news),
-            })
-        });
+        let is_nothing = news.is_some_and(|news| !news.iter().any(|news| look.is_mapped(news)));
         Some(if is_read || is_nothing { Vec::new() } else { vec![look.pull_request] })
     }
 
@@ -131,9 +116,8 @@ impl LookedHeads {
 
     /// Whether the news of a check may change what was decided on the head, as far as is known.
     pub fn concerns(&self, repository: &RepoName, head: Sha, news: &CheckNews, now: Timestamp) -> bool {
-        let is_heard = self.hear(repository, news, now);
         let look = self.looks.get(&(repository.clone(), head), now);
-        let concerns = look.is_none_or(|look| !is_heard && look.is_mapped(news));
+        let concerns = look.is_none_or(|look| look.is_mapped(news));
         if concerns {
             self.remember(repository, head, Some(news), now);
         }
@@ -149,50 +133,22 @@ impl LookedHeads {
                 known.push(news.clone());
                 known
             });
-            heard.news.take_if(|news| news.len() > MOST_RUNS);
+            heard.news.take_if(|news| news.len() > MOST_NEWS);
         });
-    }
-
-    /// Keeps an event of a suite. Returns whether the suite and each of its check runs have ended.
-    fn hear(&self, repository: &RepoName, news: &CheckNews, now: Timestamp) -> bool {
-        let (CheckNews::Run { suite: id, .. } | CheckNews::Suite { id, .. }) = news else { return false };
-        self.suites.change((repository.clone(), *id), now, |suite| match news {
-            CheckNews::Run { id, .. } => {
-                if suite.ended.len() < MOST_RUNS {
-                    suite.ended.insert(*id);
-                }
-                false
-            }
-            CheckNews::Suite { runs, .. } if *runs == suite.size => {
-                // One of them was repeated, and its end may be lost.
-                suite.ended.clear();
-                false
-            }
-            CheckNews::Suite { runs, .. } => {
-                suite.size = suite.size.max(*runs);
-                suite.is_heard(*runs)
-            }
-            CheckNews::Status { .. } => false,
-        })
     }
 }
 
 impl Look {
-    /// Whether the configuration names the check.
+    /// Whether the configuration names the check, or may name one of the suite.
     fn is_mapped(&self, news: &CheckNews) -> bool {
         let (name, app) = match news {
-            CheckNews::Run { name, app, .. } => (name, app.as_deref()),
+            CheckNews::Run { name, app } => (name, app.as_deref()),
             CheckNews::Status { context } => (context, None),
-            CheckNews::Suite { .. } => return true,
+            CheckNews::Suite { app } => {
+                return self.sources.iter().any(|source| source.app.as_ref().is_none_or(|wanted| wanted == app));
+            }
         };
         OwnCheck::named(name).is_some() || self.sources.iter().any(|source| source.is_of(name, app))
-    }
-}
-
-impl Suite {
-    /// Whether at least so many check runs have ended.
-    fn is_heard(&self, runs: u64) -> bool {
-        usize::try_from(runs).is_ok_and(|runs| (1..=self.ended.len()).contains(&runs))
     }
 }
 
@@ -226,9 +182,12 @@ mod tests {
         heads
     }
 
-    fn run(id: u64, name: &str, app: &str) -> CheckNews {
-        let (name, app) = (name.to_owned(), Some(app.to_owned()));
-        CheckNews::Run { id: CheckRunId::new(id), suite: 1, name, app }
+    fn run(name: &str, app: &str) -> CheckNews {
+        CheckNews::Run { name: name.to_owned(), app: Some(app.to_owned()) }
+    }
+
+    fn suite(app: &str) -> CheckNews {
+        CheckNews::Suite { app: app.to_owned() }
     }
 
     #[test]
@@ -268,11 +227,10 @@ mod tests {
             assert_eq!(heads.concerned(&repository, head, work, at(13)).unwrap().len(), 1, "told once");
             !first.is_empty()
         };
-        let (lint, build) = (Some(run(1, "lint", "other")), Some(run(2, "build", "ci")));
-        let suite = |runs| Some(CheckNews::Suite { id: 1, runs });
+        let (lint, build) = (Some(run("lint", "other")), Some(run("build", "ci")));
         assert!(!concerned(std::slice::from_ref(&lint), 9));
-        assert!(!concerned(&[lint.clone(), suite(1)], 10));
-        assert!(concerned(&[lint.clone(), suite(2)], 10), "one of its runs was not heard of");
+        assert!(!concerned(&[lint.clone(), Some(suite("other"))], 10));
+        assert!(concerned(&[lint.clone(), Some(suite("ci"))], 10), "the App reports a check that is configured");
         assert!(concerned(&[lint.clone(), build], 9));
         assert!(concerned(&[lint.clone(), None, lint.clone()], 9), "something else was told");
         assert!(concerned(&[lint], 8), "something came before this process listened");
@@ -280,18 +238,17 @@ mod tests {
     }
 
     #[test]
-    fn a_suite_concerns_nobody_once_the_end_of_each_run_was_heard() {
+    fn a_suite_concerns_a_head_only_if_a_check_of_its_app_may_be_configured() {
         let (heads, (repository, head)) = (looked(), place());
         let concerns = |news| heads.concerns(&repository, head, &news, at(13));
-        let suite = |runs| CheckNews::Suite { id: 1, runs };
-        assert!(concerns(suite(1)), "nothing was heard of it");
-        assert!(!concerns(run(1, "lint", "ci")) && !concerns(run(2, "build", "somebody")));
-        assert!(concerns(run(3, "build", "ci")) && concerns(run(4, "loopgate / verify", "ci")));
-        assert!(!concerns(suite(4)));
-        assert!(!concerns(suite(3)), "an older one that comes late");
-        assert!(concerns(suite(4)), "one was repeated");
-        assert!(concerns(suite(0)), "it is held");
+        assert!(concerns(suite("ci")) && !concerns(suite("somebody")));
+        assert!(!concerns(run("lint", "ci")) && !concerns(run("build", "somebody")));
+        assert!(concerns(run("build", "ci")) && concerns(run("loopgate / verify", "ci")));
         assert!(concerns(CheckNews::Status { context: "loopgate / gates".to_owned() }));
         assert!(!concerns(CheckNews::Status { context: "build".to_owned() }), "a status has no App");
+        let mut look = heads.looks.get(&place(), at(12)).unwrap();
+        look.sources[0].app = None;
+        heads.looks.put(place(), look, at(12));
+        assert!(heads.concerns(&repository, head, &suite("somebody"), at(13)), "any App may report it");
     }
 }

@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 use futures::future::join_all;
 use parking_lot::Mutex;
 
-use super::{Client, Error, Observation, Repo, objects::told, observe::pushed_between, path};
+use super::{Client, Error, Observation, ReconcileRequest, Repo, Result, objects::told, observe::pushed_between, path};
 use crate::refs::{MemoryNotes, MemoryStore, RefsError};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
@@ -121,7 +121,7 @@ impl DebugMemory {
         let found = match (questions.look_up, policy.state) {
             (false, _) => Ok(MemoryAnswers::default()),
             (true, StateBackend::Ref) => match self.cards(client, snapshot, policy).await {
-                Ok(memory) => Ok(look_up(client, observation, decision, &memory).await),
+                Ok(memory) => Ok(lookup(client, observation, decision, &memory).await),
                 Err(error) => Err(error),
             },
             // Where no ref may be written there is none to read, and a comment has no room for more.
@@ -175,19 +175,14 @@ impl DebugMemory {
     }
 
     /// Writes what waits for a repository, if it is time; else when this pull request is looked at again to do so.
-    pub async fn write(
-        &self,
-        client: &Client,
-        (repository, number): (&RepoName, PrNumber),
-        days: u32,
-        now: Timestamp,
-    ) -> Option<Timestamp> {
+    pub async fn write(&self, client: &Client, job: &ReconcileRequest, days: u32, now: Timestamp) -> Option<Timestamp> {
+        let ReconcileRequest { repository, number, .. } = job;
         let due = self.with(repository, |of| {
             if of.waiting.lines.is_empty() && of.waiting.merged.is_empty() {
                 return Ok(None);
             }
             match of.not_before.filter(|at| *at > now) {
-                Some(at) => Err(of.looked_at_again(number, at, now)),
+                Some(at) => Err(of.looked_at_again(*number, at, now)),
                 None => {
                     of.not_before = Some(now + PAUSE);
                     Ok(Some(std::mem::take(&mut of.waiting)))
@@ -219,7 +214,7 @@ impl DebugMemory {
                 let may_not = of.refused_since.is_some_and(|since| now - since >= REFUSED_FOR);
                 let again_at = now + if may_not { AFTER_A_REFUSAL } else { AGAIN };
                 of.not_before = Some(again_at);
-                (!may_not).then(|| of.looked_at_again(number, again_at, now))?
+                (!may_not).then(|| of.looked_at_again(*number, again_at, now))?
             }
         })
     }
@@ -254,7 +249,7 @@ impl PushedSince {
 
     /// What was pushed, as far as it is the pull request's own; none where GitHub does not show it. A first refusal, which
     /// is not confirmed yet, is no answer.
-    async fn ask(&self, repo: Repo<'_>) -> Result<Option<(AppliedFix, Vec<ChangedFile>)>, Error> {
+    async fn ask(&self, repo: Repo<'_>) -> Result<Option<(AppliedFix, Vec<ChangedFile>)>> {
         let doubts = repo.doubts();
         let Some((mut files, subjects)) = pushed_between(repo, self.from, self.to).await? else {
             let (path, message) = (repo.path("compare"), "it shows no comparison for the moment".to_owned());
@@ -271,12 +266,8 @@ impl PushedSince {
 
 /// Finds the cards for the head's errors and for what people search. The cards are named by their commit, so an
 /// unchanged memory costs one conditional request.
-async fn look_up(
-    client: &Client,
-    Observation { snapshot, policy, .. }: &Observation,
-    decision: &mut Decision,
-    memory: &Memory,
-) -> MemoryAnswers {
+async fn lookup(client: &Client, observation: &Observation, decision: &mut Decision, memory: &Memory) -> MemoryAnswers {
+    let Observation { snapshot, policy, .. } = observation;
     decision.search(memory);
     let asked = decision.look_up(memory, snapshot, policy);
     let read = asked.cited().into_iter().take(MOST_CITED).map(async |cited| {

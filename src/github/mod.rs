@@ -54,7 +54,7 @@ pub use budget::{
 pub use cache::MemoryCache;
 pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};
-pub use error::Error;
+pub use error::{Error, Result};
 pub use feedback::{FeedbackReader, FeedbackSeen, Pacing, Waited};
 pub use fence::{Fence, fenced};
 pub use group::{AnsweredGroup, GroupAnswer, MergeGroup};

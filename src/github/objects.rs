@@ -20,7 +20,7 @@ use super::{
     transport::Accept,
     wire::{GitCommit, ObjectRef, Repository, Tree},
 };
-use crate::refs::{GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError};
+use crate::refs::{GitObjects, HISTORY_FILE, ListObjects, NewCommit, RefName, RefsError, Result};
 use loopgate_core::{RepoName, Sha, Timestamp};
 
 /// Pages of refs read at most, of 100 each.
@@ -88,7 +88,7 @@ impl GithubObjects {
     ///
     /// # Errors
     /// When GitHub does not answer.
-    pub(super) async fn made_at(&self, sha: Sha) -> Result<(Timestamp, bool), RefsError> {
+    pub(super) async fn made_at(&self, sha: Sha) -> Result<(Timestamp, bool)> {
         let is_known = self.client.recall(&self.path(format_args!("commits/{sha}")), Accept::Json).is_some();
         let made_at = self.commit(sha).await?.made_at();
         Ok((made_at.ok_or_else(|| RefsError::Refused(format!("commit {} has no date", sha.short())))?, is_known))
@@ -99,15 +99,14 @@ impl GithubObjects {
     ///
     /// # Errors
     /// When GitHub does not answer, or asks to wait.
-    pub(super) async fn move_all(&self, moves: &[(RefName, Option<Sha>, Option<Sha>)]) -> Result<bool, RefsError> {
+    pub(super) async fn move_all(&self, moves: &[(RefName, Option<Sha>, Option<Sha>)]) -> Result<bool> {
         let repository: Repository = self.client.get(&path::repo(&self.repository)).await.map_err(told)?;
         let oid = |at: &Option<Sha>| at.unwrap_or(Sha::from_bytes([0; 20]));
         let updates: Vec<Value> = (moves.iter())
             .map(|(name, old, new)| json!({ "name": name.to_string(), "beforeOid": oid(old), "afterOid": oid(new) }))
             .collect();
         let input = json!({ "repositoryId": repository.node_id, "refUpdates": updates });
-        let question = json!({ "query": UPDATE_REFS, "variables": { "input": input } });
-        let answer = self.client.graphql::<Value>(&question).await.or_refused().map_err(told)?;
+        let answer = self.client.graphql(UPDATE_REFS, json!({ "input": input })).await.or_refused().map_err(told)?;
         let is_done = answer.is_some_and(|answer| answer["data"]["updateRefs"].is_object());
         for (name, old, new) in moves.iter().filter(|_| is_done) {
             if let (Some(old), Some(new)) = (old, new) {
@@ -117,21 +116,49 @@ impl GithubObjects {
         Ok(is_done)
     }
 
-    /// Writes a commit on its parent, whose tree is `base` with the files put in.
-    async fn write_on(&self, base: Option<Sha>, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
+    async fn commit(&self, sha: Sha) -> Result<GitCommit> {
+        let commit = self.client.repo(&self.repository).git_commit(sha).await.map_err(told)?;
+        commit.ok_or_else(|| RefsError::Refused(format!("commit {} is gone", sha.short())))
+    }
+}
+
+impl GitObjects for GithubObjects {
+    async fn read_ref(&self, name: &RefName) -> Result<Option<Sha>> {
+        let path = self.ref_path(name);
+        let found = match self.client.get::<Reference>(&path).await.or_absent() {
+            Ok(found) => found.map(|reference| reference.object.sha),
+            // An empty repository has no refs at all (409).
+            Err(Error::Rejected { status: 409, .. }) => None,
+            Err(error) => return Err(told(error)),
+        };
+        Ok(found.map(|tip| self.newest(name, tip)))
+    }
+
+    async fn read_file(&self, commit: Sha, file: &str, limit: usize) -> Result<Option<Vec<u8>>> {
+        match self.client.file(&self.file_path(commit, file), limit, true).await {
+            Ok(bytes) => Ok(bytes.map(|bytes| bytes.to_vec())),
+            Err(Error::TooLarge { limit, .. }) => Err(RefsError::TooLarge { path: file.to_owned(), limit }),
+            Err(error) => Err(told(error)),
+        }
+    }
+
+    async fn parent(&self, commit: Sha) -> Result<Option<Sha>> {
+        Ok(self.commit(commit).await?.parents.first().map(|parent| parent.sha))
+    }
+
+    async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha> {
         let entries: Vec<Value> = commit
             .files
             .iter()
             .map(|(path, content)| json!({ "path": path, "mode": "100644", "type": "blob", "content": content }))
             .collect();
         let mut body = json!({ "tree": entries });
-        if let Some(base) = base {
-            body["base_tree"] = json!(base);
+        if let Some(parent) = commit.parent {
+            body["base_tree"] = json!(self.commit(parent).await?.tree.sha);
         }
-        let send = async |below: &str, body: &Value| -> Result<Sha, RefsError> {
+        let send = async |below: &str, body: &Value| -> Result<Sha> {
             // Named by their content: a second one is the same, or harmless.
-            let object: ObjectRef =
-                self.client.write(Method::POST, &self.path(below), body, Repeat::Safe).await.map_err(told)?;
+            let object: ObjectRef = self.client.post(&self.path(below), body, Repeat::Safe).await.map_err(told)?;
             Ok(object.sha)
         };
         let tree = send("trees", &body).await?;
@@ -147,8 +174,7 @@ impl GithubObjects {
         }
         // Nor does what the commit leaves as it was: a server that lags would answer that there is no history, and a
         // new one would take its place.
-        if base.is_some()
-            && commit.files.iter().all(|(path, _)| path != HISTORY_FILE)
+        if commit.files.iter().all(|(path, _)| path != HISTORY_FILE)
             && let Some(parent) = commit.parent
             && let Some(history) = self.client.recall(&self.file_path(parent, HISTORY_FILE), Accept::Raw)
         {
@@ -157,45 +183,7 @@ impl GithubObjects {
         Ok(sha)
     }
 
-    async fn commit(&self, sha: Sha) -> Result<GitCommit, RefsError> {
-        let commit = self.client.repo(&self.repository).git_commit(sha).await.map_err(told)?;
-        commit.ok_or_else(|| RefsError::Refused(format!("commit {} is gone", sha.short())))
-    }
-}
-
-impl GitObjects for GithubObjects {
-    async fn read_ref(&self, name: &RefName) -> Result<Option<Sha>, RefsError> {
-        let path = self.ref_path(name);
-        let found = match self.client.get::<Reference>(&path).await.or_absent() {
-            Ok(found) => found.map(|reference| reference.object.sha),
-            // An empty repository has no refs at all (409).
-            Err(Error::Rejected { status: 409, .. }) => None,
-            Err(error) => return Err(told(error)),
-        };
-        Ok(found.map(|tip| self.newest(name, tip)))
-    }
-
-    async fn read_file(&self, commit: Sha, file: &str, limit: usize) -> Result<Option<Vec<u8>>, RefsError> {
-        match self.client.get_own_file(&self.file_path(commit, file), limit).await {
-            Ok(bytes) => Ok(bytes.map(|bytes| bytes.to_vec())),
-            Err(Error::TooLarge { limit, .. }) => Err(RefsError::TooLarge { path: file.to_owned(), limit }),
-            Err(error) => Err(told(error)),
-        }
-    }
-
-    async fn parent(&self, commit: Sha) -> Result<Option<Sha>, RefsError> {
-        Ok(self.commit(commit).await?.parents.first().map(|parent| parent.sha))
-    }
-
-    async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
-        let base = match commit.parent {
-            Some(parent) => Some(self.commit(parent).await?.tree.sha),
-            None => None,
-        };
-        self.write_on(base, commit).await
-    }
-
-    async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<(), RefsError> {
+    async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<()> {
         let (method, path, body) = match old {
             None => (Method::POST, self.path("refs"), json!({ "ref": name.to_string(), "sha": new })),
             Some(_) => {
@@ -219,15 +207,15 @@ impl GitObjects for GithubObjects {
         }
     }
 
-    async fn delete_ref(&self, name: &RefName) -> Result<(), RefsError> {
+    async fn delete_ref(&self, name: &RefName) -> Result<()> {
         let path = self.path(format_args!("refs/{}", name.short()));
-        match self.client.tell(Method::DELETE, &path, None::<&()>, Repeat::Safe).await {
+        match self.client.tell(Method::DELETE, &path, None, Repeat::Safe).await {
             Ok(()) | Err(Error::NotFound { .. } | Error::Rejected { status: 422, .. }) => Ok(()),
             Err(error) => Err(told(error)),
         }
     }
 
-    async fn refs(&self, below: &str) -> Result<Vec<(RefName, Sha)>, RefsError> {
+    async fn refs(&self, below: &str) -> Result<Vec<(RefName, Sha)>> {
         let path = self.path(format_args!("matching-refs/loopgate/{below}"));
         let found = match self.client.list::<Reference>(&path, MOST_PAGES_OF_REFS).await {
             Ok(found) => found.items,
@@ -245,7 +233,7 @@ impl GitObjects for GithubObjects {
 }
 
 impl ListObjects for GithubObjects {
-    async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>, RefsError> {
+    async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>> {
         let tree = async |sha: Sha| {
             let path = self.path(format_args!("trees/{sha}"));
             self.client.get_immutable_json::<Tree>(&path).await.map_err(told)
@@ -256,10 +244,6 @@ impl ListObjects for GithubObjects {
             listed = tree(found.sha).await?.unwrap_or_default().tree;
         }
         Ok(listed.into_iter().map(|entry| entry.path).collect())
-    }
-
-    async fn write_whole(&self, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
-        self.write_on(None, commit).await
     }
 }
 

@@ -3,13 +3,13 @@
 use serde::{Deserialize, de::DeserializeOwned};
 
 use super::{
-    Client, Error,
+    Client, Result,
     client::{Page, parse},
 };
 use loopgate_core::observed::{Completeness, Listing};
 
 /// The entries of a page, which may stand in an object.
-fn entries<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<Vec<T>, Error> {
+fn entries<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<Vec<T>> {
     #[derive(Deserialize)]
     struct Wrapped<T> {
         #[serde(alias = "artifacts", alias = "check_runs", alias = "check_suites", alias = "commits")]
@@ -39,8 +39,8 @@ impl Client {
     /// `path` must not set `per_page` or `page` itself.
     ///
     /// # Errors
-    /// Every kind of [`Error`], when any of the pages has one.
-    pub(crate) async fn list<T: DeserializeOwned>(&self, path: &str, most: usize) -> Result<Listing<T>, Error> {
+    /// Every kind of [`Error`](crate::github::Error), when any of the pages has one.
+    pub(crate) async fn list<T: DeserializeOwned>(&self, path: &str, most: usize) -> Result<Listing<T>> {
         let joint = if path.contains('?') { '&' } else { '?' };
         let path = &format!("{path}{joint}per_page={PER_PAGE}");
         let Page { mut links, content: mut items } = self.get_page(path, entries).await?;
@@ -90,7 +90,7 @@ impl Client {
         path: &str,
         most: usize,
         is_past: impl Fn(&T) -> bool,
-    ) -> Result<Listing<T>, Error> {
+    ) -> Result<Listing<T>> {
         let (mut items, mut next) = (Vec::new(), format!("{path}?per_page={PER_PAGE}"));
         for _ in 0..most {
             let page = self.fetch_page(&next, entries).await?;
@@ -118,7 +118,7 @@ impl Client {
         path: &str,
         most: usize,
         id: impl Fn(&T) -> u64,
-    ) -> Result<Listing<T>, Error> {
+    ) -> Result<Listing<T>> {
         let mut listing = self.list(path, most).await?;
         listing.items.retain(|item| !self.is_gone_from(path, id(item)));
         let unlisted = self.unlisted(path, |created| listing.items.iter().any(|item| id(item) == created));

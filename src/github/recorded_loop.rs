@@ -6,8 +6,8 @@ use futures::{StreamExt as _, stream};
 use serde_json::Value;
 
 use super::{
-    Error, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, Repo, error::OrAbsent as _, objects::told, path,
-    ttl_cache::TtlCache, wire::ListedCommit,
+    Error, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, Repo, Result, error::OrAbsent as _,
+    objects::told, path, ttl_cache::TtlCache, wire::ListedCommit,
 };
 use crate::{
     refs::{RefName, RefsError, Seal, StateStore},
@@ -36,14 +36,6 @@ impl LoopReader {
         Self { reconcile, github, seal, readers: TtlCache::default() }
     }
 
-    /// The installation that may see a repository; none where there is none.
-    ///
-    /// # Errors
-    /// GitHub's refusals, faults and limits.
-    pub async fn installation(&self, repository: &RepoName) -> Result<Option<InstallationId>, RefsError> {
-        self.github.client(None).installation_of(repository).await.map_err(told)
-    }
-
     /// The installation that may see a repository, if this person may read it. GitHub's word on that is believed for five
     /// minutes. What it does not show to the App, and what it does not show to the person, are one.
     ///
@@ -53,7 +45,7 @@ impl LoopReader {
         &self,
         repository: &RepoName,
         (id, login): (UserId, &Login),
-    ) -> Result<Option<InstallationId>, Error> {
+    ) -> Result<Option<InstallationId>> {
         let asked = async {
             let Some(installation) = self.github.client(None).installation_of(repository).await? else {
                 return Ok::<_, Error>(None);

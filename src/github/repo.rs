@@ -5,7 +5,7 @@ use std::{fmt, ops::Deref};
 use serde_json::{Value, json};
 
 use super::{
-    Client, Error, GithubObjects,
+    Client, GithubObjects, Result,
     error::OrAbsent as _,
     path,
     wire::{GitCommit, nodes},
@@ -28,9 +28,8 @@ impl Client {
     ///
     /// # Errors
     /// Every error that is no refusal.
-    pub(super) async fn graphql_nodes(&self, query: &str, ids: &[&str]) -> Result<Vec<Value>, Error> {
-        let question = json!({ "query": query, "variables": { "ids": ids } });
-        let answer: Value = self.graphql(&question).await.or_refused()?.unwrap_or_default();
+    pub(super) async fn graphql_nodes(&self, query: &str, ids: &[&str]) -> Result<Vec<Value>> {
+        let answer = self.graphql(query, json!({ "ids": ids })).await.or_refused()?.unwrap_or_default();
         Ok(nodes(&answer["data"]).cloned().collect())
     }
 }
@@ -56,8 +55,9 @@ impl Repo<'_> {
     /// A text in a commit; none where there is none. What is no UTF-8 is none.
     ///
     /// # Errors
-    /// Every kind of [`Error`] but not found; [`Error::TooLarge`] above `limit` bytes.
-    pub(crate) async fn text(&self, file: &str, commit: Sha, limit: usize) -> Result<Option<String>, Error> {
+    /// Every kind of [`Error`](crate::github::Error) but not found;
+    /// [`Error::TooLarge`](crate::github::Error::TooLarge) above `limit` bytes.
+    pub(crate) async fn text(&self, file: &str, commit: Sha, limit: usize) -> Result<Option<String>> {
         let path = self.path(format!("contents/{}?ref={commit}", path::escape_path(file)));
         let bytes = self.get_file(&path, limit).await?;
         Ok(bytes.and_then(|bytes| String::from_utf8(bytes.to_vec()).ok()))
@@ -66,8 +66,8 @@ impl Repo<'_> {
     /// A commit as git has it; none where there is none.
     ///
     /// # Errors
-    /// Every kind of [`Error`] but not found.
-    pub(super) async fn git_commit(&self, commit: Sha) -> Result<Option<GitCommit>, Error> {
+    /// Every kind of [`Error`](crate::github::Error) but not found.
+    pub(super) async fn git_commit(&self, commit: Sha) -> Result<Option<GitCommit>> {
         self.get_immutable_json(&self.path(format!("git/commits/{commit}"))).await
     }
 
@@ -81,13 +81,12 @@ impl Repo<'_> {
         number: PrNumber,
         query: &str,
         before: Option<&str>,
-    ) -> Result<Option<Value>, Error> {
+    ) -> Result<Option<Value>> {
         let mut variables = json!({ "owner": self.name.owner(), "name": self.name.name(), "number": number });
         if let Some(before) = before {
             variables["before"] = before.into();
         }
-        let question = json!({ "query": query, "variables": variables });
-        let mut answer: Value = self.graphql(&question).await.or_refused()?.unwrap_or_default();
+        let mut answer = self.graphql(query, variables).await.or_refused()?.unwrap_or_default();
         Ok(Some(answer["data"]["repository"]["pullRequest"].take()).filter(|pull| !pull.is_null()))
     }
 

@@ -4,7 +4,7 @@
 use serde::Deserialize;
 
 use super::{
-    Client, Error, Repo,
+    Client, Error, Repo, Result,
     error::OrAbsent as _,
     webhook::Target,
     wire::{InStack, ObjectRef, Side, SideRepository, User, WireRun},
@@ -41,7 +41,7 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn pull_requests_of(&self, target: &Target) -> Result<Vec<(RepoName, PrNumber)>, Error> {
+    pub async fn pull_requests_of(&self, target: &Target) -> Result<Vec<(RepoName, PrNumber)>> {
         let of = |repository: &RepoName, numbers: Vec<PrNumber>| {
             numbers.into_iter().map(|number| (repository.clone(), number)).collect::<Vec<_>>()
         };
@@ -70,7 +70,7 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn repositories(&self) -> Result<Vec<RepoName>, Error> {
+    pub async fn repositories(&self) -> Result<Vec<RepoName>> {
         let found = self.list::<SideRepository>("/installation/repositories", MOST_PAGES).await?;
         Ok(found.items.into_iter().filter_map(|repository| repository.full_name).collect())
     }
@@ -81,12 +81,12 @@ impl Repo<'_> {
     ///
     /// # Errors
     /// Every kind of [`Error`]; an unknown commit has none.
-    pub async fn pull_requests_with_head(&self, head: Sha) -> Result<Vec<PrNumber>, Error> {
+    pub async fn pull_requests_with_head(&self, head: Sha) -> Result<Vec<PrNumber>> {
         Ok(self.open_with_head(head).await?.into_iter().map(|pull| pull.number).collect())
     }
 
     /// The open pull requests that have this commit, as GitHub lists them.
-    pub(super) async fn open_with_head(&self, head: Sha) -> Result<Vec<ListedPull>, Error> {
+    pub(super) async fn open_with_head(&self, head: Sha) -> Result<Vec<ListedPull>> {
         let path = self.path(format!("commits/{head}/pulls"));
         // 422 is the answer for a commit that is not there.
         let found = match self.list::<ListedPull>(&path, 3).await.or_absent() {
@@ -108,7 +108,7 @@ impl Repo<'_> {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn ended_with_head(&self, head: Sha, since: Timestamp) -> Result<Vec<PrNumber>, Error> {
+    pub async fn ended_with_head(&self, head: Sha, since: Timestamp) -> Result<Vec<PrNumber>> {
         let path = self.path("pulls?state=closed&sort=updated&direction=desc");
         let lately = self.list::<ListedPull>(&path, 1).await?.items.into_iter();
         let ended = lately.filter(|pull| pull.head.sha == head && pull.closed_at.is_some_and(|at| at >= since));
@@ -120,7 +120,7 @@ impl Repo<'_> {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn open_pull_requests(&self, into: Option<&str>) -> Result<Vec<PrNumber>, Error> {
+    pub async fn open_pull_requests(&self, into: Option<&str>) -> Result<Vec<PrNumber>> {
         let pulls = self.open_pulls_by_update().await?.items;
         let governed = pulls.iter().filter(|pull| into.is_none_or(|branch| pull.governed_by() == branch));
         Ok(governed.map(|pull| pull.number).collect())
@@ -130,7 +130,7 @@ impl Repo<'_> {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn open_pulls_by_update(&self) -> Result<Listing<ListedPull>, Error> {
+    pub async fn open_pulls_by_update(&self) -> Result<Listing<ListedPull>> {
         let path = self.path("pulls?state=open&sort=updated&direction=desc");
         self.list::<ListedPull>(&path, MOST_PAGES).await
     }
@@ -140,7 +140,7 @@ impl Repo<'_> {
     ///
     /// # Errors
     /// Faults and rate limits.
-    pub async fn workflow_run_created_at(&self, run: WorkflowRunId) -> Result<Option<Timestamp>, Error> {
+    pub async fn workflow_run_created_at(&self, run: WorkflowRunId) -> Result<Option<Timestamp>> {
         let path = self.path(format!("actions/runs/{run}"));
         Ok(self.get::<WireRun>(&path).await.or_refused()?.and_then(|run| run.created_at))
     }

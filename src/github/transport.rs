@@ -9,7 +9,7 @@ use http::{HeaderMap, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt as _, LengthLimitError, Limited};
 use octocrab::Octocrab;
 
-use super::{Error, Secret};
+use super::{Error, Result, Secret};
 
 /// The REST API's version this room is written for
 /// (<https://docs.github.com/en/rest/about-the-rest-api/api-versions>).
@@ -42,7 +42,7 @@ pub struct ApiUrl(String);
 impl ApiUrl {
     /// # Errors
     /// When it is no absolute http or https address.
-    pub fn parse(text: &str) -> Result<Self, Error> {
+    pub fn parse(text: &str) -> Result<Self> {
         let text = text.trim().trim_end_matches('/');
         let usable = text.parse::<Uri>().is_ok_and(|uri| {
             matches!(uri.scheme_str(), Some("http" | "https")) && uri.host().is_some() && uri.query().is_none()
@@ -127,7 +127,7 @@ impl Transport {
     }
 
     /// Must be called within a tokio runtime.
-    pub(crate) fn new(api: ApiUrl) -> Result<Self, Error> {
+    pub(crate) fn new(api: ApiUrl) -> Result<Self> {
         // Without a base address: requests carry whole ones, and octocrab would prefix the paths of other hosts' too.
         let octocrab = Octocrab::builder()
             .set_connect_timeout(Some(CONNECT_TIMEOUT))
@@ -142,7 +142,7 @@ impl Transport {
     ///
     /// # Errors
     /// When a link points outside the API: tokens are sent nowhere else.
-    pub(crate) fn address(&self, target: &str) -> Result<String, Error> {
+    pub(crate) fn address(&self, target: &str) -> Result<String> {
         let api = self.api.as_str();
         // On a server of one's own it stands beside the REST API, not below it
         // (<https://docs.github.com/en/enterprise-server@latest/graphql/guides/managing-enterprise-accounts>).
@@ -165,12 +165,7 @@ impl Transport {
 
     /// # Errors
     /// [`Error::Unavailable`] without an answer: the request may or may not have had an effect; and [`Error::TooLarge`].
-    pub(crate) async fn send(
-        &self,
-        address: &str,
-        request: &Outgoing<'_>,
-        token: Option<&Secret>,
-    ) -> Result<Incoming, Error> {
+    pub(crate) async fn send(&self, address: &str, request: &Outgoing<'_>, token: Option<&Secret>) -> Result<Incoming> {
         let path = request.target;
         let mut builder = Request::builder()
             .method(request.method.clone())
@@ -222,7 +217,7 @@ impl Transport {
         &self,
         (address, path): (&str, &str),
         mut each: impl FnMut(&[u8]) -> bool,
-    ) -> Result<(StatusCode, Option<String>), Error> {
+    ) -> Result<(StatusCode, Option<String>)> {
         let request = Request::get(address).body(octocrab::OctoBody::empty());
         let request = request.map_err(|error| unavailable(path, &error))?;
         let answer = self.octocrab.send(request).await.map_err(|error| unavailable(path, &error))?;

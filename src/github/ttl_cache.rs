@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use parking_lot::Mutex;
 
-use super::{Client, Error, client::LOOK_AGAIN_AFTER};
+use super::{Client, Result, client::LOOK_AGAIN_AFTER};
 use loopgate_core::Timestamp;
 
 /// How long GitHub's answers about people, teams and branches are believed.
@@ -50,7 +50,7 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     }
 
     pub(crate) fn put(&self, key: K, value: V, now: Timestamp) {
-        self.insert(key, CachedValue { value, until: now + LIFE, is_sure: true });
+        put(&mut self.0.lock(), key, CachedValue { value, until: now + LIFE, is_sure: true });
     }
 
     /// The stored value, or what is asked now. What is no answer is asked for again.
@@ -62,8 +62,8 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
         key: K,
         client: &Client,
         is_answer: impl Fn(&V) -> bool,
-        ask: impl AsyncFnOnce() -> Result<V, Error>,
-    ) -> Result<V, Error> {
+        ask: impl AsyncFnOnce() -> Result<V>,
+    ) -> Result<V> {
         if let Some(known) = self.recall(&key, client) {
             return Ok(known);
         }
@@ -79,11 +79,7 @@ impl<K: Ord, V: Clone> TtlCache<K, V> {
     pub(crate) fn keep(&self, key: K, value: V, client: &Client, doubts: u64) {
         let is_sure = client.doubts() == doubts;
         let life = if is_sure { LIFE } else { LOOK_AGAIN_AFTER };
-        self.insert(key, CachedValue { value, until: client.now() + life, is_sure });
-    }
-
-    fn insert(&self, key: K, answer: CachedValue<V>) {
-        put(&mut self.0.lock(), key, answer);
+        put(&mut self.0.lock(), key, CachedValue { value, until: client.now() + life, is_sure });
     }
 
     /// Changes what is known, or what stands for nothing known.

@@ -15,7 +15,7 @@ use tokio::sync::OnceCell;
 use url::Url;
 
 use super::{
-    ApiUrl, Error, Github, Secret,
+    ApiUrl, Error, Github, Result, Secret,
     app::Installation,
     client::parse,
     error::OrAbsent as _,
@@ -68,7 +68,7 @@ impl SignIn {
     ///
     /// # Errors
     /// [`Error::Setup`] where the address is none, or no HTTP client can be set up.
-    pub fn new(github: Github, web: &Url, callback: String, secret: Secret) -> Result<Self, Error> {
+    pub fn new(github: Github, web: &Url, callback: String, secret: Secret) -> Result<Self> {
         let web_url = ApiUrl::parse(web.as_str())?;
         let web = Transport::new(web_url.clone())?;
         Ok(Self { github, web, web_url, callback, secret: RwLock::new(secret), client_id: OnceCell::new() })
@@ -80,7 +80,7 @@ impl SignIn {
     }
 
     /// Asked once.
-    async fn client_id(&self) -> Result<&str, Error> {
+    async fn client_id(&self) -> Result<&str> {
         let ask = async || Ok::<_, Error>(self.github.client(None).fetch::<SignInApp>("/app").await?.client_id);
         self.client_id.get_or_try_init(ask).await.map(String::as_str)
     }
@@ -89,7 +89,7 @@ impl SignIn {
     ///
     /// # Errors
     /// When GitHub does not return the App's client id.
-    pub async fn page(&self, state: &str, challenge: &str) -> Result<String, Error> {
+    pub async fn page(&self, state: &str, challenge: &str) -> Result<String> {
         let client_id = self.client_id().await?;
         let mut query = url::form_urlencoded::Serializer::new(String::new());
         query.extend_pairs([("client_id", client_id), ("redirect_uri", &self.callback)]);
@@ -101,7 +101,7 @@ impl SignIn {
     ///
     /// # Errors
     /// When GitHub does not answer.
-    pub async fn visitor(&self, code: &str, verifier: &str) -> Result<Option<Visitor>, Error> {
+    pub async fn visitor(&self, code: &str, verifier: &str) -> Result<Option<Visitor>> {
         let client_id = self.client_id().await?;
         let secret = self.secret.read().clone();
         let asked = serde_json::json!({
@@ -133,7 +133,7 @@ impl SignIn {
     ///
     /// # Errors
     /// [`Error::Unauthorized`] where the token is not taken any more; others when GitHub does not answer.
-    pub async fn repositories(&self, token: &Secret) -> Result<BTreeSet<RepoName>, Error> {
+    pub async fn repositories(&self, token: &Secret) -> Result<BTreeSet<RepoName>> {
         let client = self.github.bearing(token.clone());
         let installations = client.list::<Installation>("/user/installations", 1).await?.items;
         let (mut seen, mut pages) = (BTreeSet::new(), 0);

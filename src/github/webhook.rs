@@ -14,9 +14,7 @@ use serde::de::DeserializeOwned;
 
 pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
 use super::WorkClass;
-use loopgate_core::{
-    AppId, CheckRunId, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, UserId, observed::Hint,
-};
+use loopgate_core::{AppId, InstallationId, Login, PrNumber, RepoName, Sha, Timestamp, UserId, observed::Hint};
 
 /// Who we are, to distinguish events of our own writes from those of people.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,31 +28,18 @@ pub struct OwnApp {
 /// What to look at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Target {
-    PullRequest {
-        repository: RepoName,
-        number: PrNumber,
-    },
+    /// One pull request.
+    PullRequest { repository: RepoName, number: PrNumber },
     /// The open pull requests with this head commit. Several may match, from forks too.
-    Head {
-        repository: RepoName,
-        sha: Sha,
-    },
+    Head { repository: RepoName, sha: Sha },
     /// The open pull requests into this branch.
-    Base {
-        repository: RepoName,
-        branch: String,
-    },
+    Base { repository: RepoName, branch: String },
     /// All open pull requests of the repository.
     Repository(RepoName),
     /// All open pull requests of the installation.
     Installation,
     /// The pull requests that a merge queue put between `base` and `head`.
-    MergeGroup {
-        repository: RepoName,
-        head: Sha,
-        base: Sha,
-        base_ref: String,
-    },
+    MergeGroup { repository: RepoName, head: Sha, base: Sha, base_ref: String },
 }
 
 impl Target {
@@ -104,9 +89,9 @@ pub fn class_of(event: &str, hints: &[Hint]) -> WorkClass {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CheckNews {
     /// A check run ended.
-    Run { id: CheckRunId, suite: u64, name: String, app: Option<String> },
-    /// A suite ended, with so many check runs.
-    Suite { id: u64, runs: u64 },
+    Run { name: String, app: Option<String> },
+    /// A suite of this App's check runs ended.
+    Suite { app: String },
     /// A commit status was set.
     Status { context: String },
 }

@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use loopgate_core::{
     AppId, CheckRunId, Login, RepoName, Sha, Timestamp, UserId, WorkflowRunId,
-    observed::{Account, AccountKind},
+    observed::{Account, AccountKind, FileStatus},
 };
 
 /// An account as answers show it. Deleted accounts are `null`, and shown as `ghost` here as there.
@@ -190,15 +190,21 @@ pub(super) struct CommitFiles {
     #[serde(default)]
     pub parents: Vec<ObjectRef>,
     #[serde(default)]
-    pub files: Vec<CommitFile>,
+    pub files: Vec<WireFile>,
 }
 
-#[derive(Deserialize)]
-pub(super) struct CommitFile {
+/// A file as listed, and as kept: the cache holds no more than what is used.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+pub(super) struct WireFile {
     pub filename: String,
     pub previous_filename: Option<String>,
-    #[serde(default)]
-    pub status: String,
+    pub status: FileStatus,
+    pub additions: u32,
+    pub deletions: u32,
+    pub sha: Option<Sha>,
+    pub patch: Option<String>,
+    #[serde(skip_serializing)]
+    pub contents_url: Option<String>,
 }
 
 /// A label, a folder, a secret.

@@ -19,13 +19,16 @@ pub const INSTRUCTIONS: &str = "Loopgate verifies changes and decides: proceed, 
     before you push (`loopgate verify` where it is no tool) and call `wait` after. Fix what `failures` names, as `do` \
     says. Do not edit tests to make them pass: `dispute` what is not yours to fix.";
 
+/// Makes the schema of a tool's arguments.
+type MakeSchema = fn() -> schemars::Schema;
+
 /// A tool.
 pub struct Entry {
     pub name: &'static str,
     description: &'static str,
     /// An argument that can be left out in a working tree, and must be given on a server.
     here: Option<&'static str>,
-    input: fn() -> schemars::Schema,
+    input: MakeSchema,
     effect: Effect,
 }
 
@@ -93,12 +96,7 @@ pub const TOOLS: &[Entry] = &[
 ];
 
 impl Entry {
-    const fn new(
-        name: &'static str,
-        effect: Effect,
-        here: Option<&'static str>,
-        input: fn() -> schemars::Schema,
-    ) -> Self {
+    const fn new(name: &'static str, effect: Effect, here: Option<&'static str>, input: MakeSchema) -> Self {
         Self { name, description: "", here, input, effect }
     }
 

@@ -8,7 +8,7 @@
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use loopgate_core::{PrNumber, Sha};
 
-use super::{GitObjects, ListObjects, RefName, RefsError};
+use super::{GitObjects, ListObjects, RefName, Result, TreeFile};
 
 /// Where the refs of the archive are, below `refs/loopgate/`.
 pub const ARCHIVE: &str = "archive/";
@@ -17,7 +17,7 @@ pub const ARCHIVE: &str = "archive/";
 const ENTRY_LIMIT: usize = 41;
 
 /// The file of a quarter's tree that has the commit of a run, and the file's text.
-pub fn archive_entry(number: PrNumber, commit: Sha) -> (String, String) {
+pub fn archive_entry(number: PrNumber, commit: Sha) -> TreeFile {
     (format!("pr/{number}"), format!("{commit}\n"))
 }
 
@@ -25,7 +25,7 @@ pub fn archive_entry(number: PrNumber, commit: Sha) -> (String, String) {
 ///
 /// # Errors
 /// When the git database does not answer.
-pub async fn archived<G: GitObjects>(objects: &G, number: PrNumber) -> Result<Option<Sha>, RefsError> {
+pub async fn archived<G: GitObjects>(objects: &G, number: PrNumber) -> Result<Option<Sha>> {
     let mut refs = objects.refs(ARCHIVE).await?;
     refs.sort_by(|one, other| other.cmp(one));
     for (name, tip) in refs {
@@ -42,7 +42,7 @@ pub async fn archived<G: GitObjects>(objects: &G, number: PrNumber) -> Result<Op
 }
 
 /// The commit that a quarter names for a pull request.
-async fn entry<G: GitObjects>(objects: &G, quarter: Sha, number: PrNumber) -> Result<Option<Sha>, RefsError> {
+async fn entry<G: GitObjects>(objects: &G, quarter: Sha, number: PrNumber) -> Result<Option<Sha>> {
     let text = objects.read_own(quarter, &archive_entry(number, quarter).0, ENTRY_LIMIT).await?;
     Ok(text.and_then(|text| std::str::from_utf8(&text).ok()?.trim().parse().ok()))
 }
@@ -51,7 +51,7 @@ async fn entry<G: GitObjects>(objects: &G, quarter: Sha, number: PrNumber) -> Re
 ///
 /// # Errors
 /// When the git database does not answer.
-pub async fn all_runs<G: ListObjects>(objects: &G) -> Result<Vec<(RefName, Sha)>, RefsError> {
+pub async fn all_runs<G: ListObjects>(objects: &G) -> Result<Vec<(RefName, Sha)>> {
     let mut runs = Vec::new();
     for (name, tip) in objects.refs("").await? {
         if let Some(number) = name.number() {
@@ -80,11 +80,11 @@ const AT_ONCE: usize = 8;
 ///
 /// # Errors
 /// When the git database does not answer.
-pub async fn each_run<G: GitObjects, T, R: Future<Output = Result<Option<T>, RefsError>>>(
+pub async fn each_run<G: GitObjects, T, R: Future<Output = Result<Option<T>>>>(
     objects: &G,
     most: usize,
     read: impl Fn(RefName, Sha) -> R,
-) -> Result<(Vec<T>, usize), RefsError> {
+) -> Result<(Vec<T>, usize)> {
     let mut runs = objects.refs("").await?;
     runs.retain(|(name, _)| name.is_run());
     runs.sort_by_key(|(name, _)| std::cmp::Reverse(name.number()));

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use serde_json::{Value, json};
 
-use super::{RefsError, objects::document};
+use super::{Result, TreeFile, objects::document};
 use loopgate_core::{
     deciding::AttemptRecord,
     evidence::{ChangedCoverage, CheckEvidence, LogExcerpt},
@@ -36,7 +36,7 @@ pub fn attempt_document(
     feedback: &[FeedbackLine],
     after_failure: bool,
     fix: Option<&FixRecord>,
-) -> Result<(String, String), RefsError> {
+) -> Result<TreeFile> {
     let digest = &record.digest;
     let coverage =
         record.coverage.as_ref().map(|coverage| ChangedCoverage { files: Default::default(), ..coverage.clone() });

@@ -5,7 +5,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::{
-    GitObjects, RefName, RefsError,
+    GitObjects, RefName, RefsError, Result,
     archive::archived,
     attempt,
     objects::{document, unwritable},
@@ -63,7 +63,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn tip(&self) -> Result<Option<Sha>, RefsError> {
+    pub async fn tip(&self) -> Result<Option<Sha>> {
         match (self.objects.read_ref(&self.name).await?, self.name.number()) {
             (None, Some(number)) => archived(self.objects, number).await,
             (tip, _) => Ok(tip),
@@ -71,7 +71,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     }
 
     /// The state in a commit, or why it is unusable.
-    pub(super) async fn state_at(&self, commit: Sha) -> Result<Result<LoopState, Unusable>, RefsError> {
+    pub(super) async fn state_at(&self, commit: Sha) -> Result<Result<LoopState, Unusable>> {
         let broken = |why: String| Ok(Err(Unusable::Broken(why)));
         let bytes = match self.objects.read_file(commit, STATE_FILE, STATE_LIMIT).await {
             Ok(Some(bytes)) => bytes,
@@ -109,7 +109,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn history(&self, commit: Sha) -> Result<Vec<HistoryLine>, RefsError> {
+    pub async fn history(&self, commit: Sha) -> Result<Vec<HistoryLine>> {
         let bytes = self.objects.read_own(commit, HISTORY_FILE, HISTORY_LIMIT).await?.unwrap_or_default();
         let lines = bytes.split(|byte| *byte == b'\n');
         Ok(lines.filter_map(|line| serde_json::from_slice(line).ok()).collect())
@@ -119,7 +119,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn recorded_checks(&self, commit: Sha, attempt: u32) -> Result<Vec<CheckEvidence>, RefsError> {
+    pub async fn recorded_checks(&self, commit: Sha, attempt: u32) -> Result<Vec<CheckEvidence>> {
         let read: Option<RecordedAttempt> = self.recorded_attempt(commit, attempt).await?;
         Ok(read.map(|read| read.checks).unwrap_or_default())
     }
@@ -128,11 +128,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn recorded_attempt<T: DeserializeOwned>(
-        &self,
-        commit: Sha,
-        attempt: u32,
-    ) -> Result<Option<T>, RefsError> {
+    pub async fn recorded_attempt<T: DeserializeOwned>(&self, commit: Sha, attempt: u32) -> Result<Option<T>> {
         let bytes = self.objects.read_own(commit, &attempt::path(attempt), attempt::READ_LIMIT).await?;
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
@@ -142,7 +138,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn recorded_attempts(&self, most: usize) -> Result<Vec<RecordedAttempt>, RefsError> {
+    pub async fn recorded_attempts(&self, most: usize) -> Result<Vec<RecordedAttempt>> {
         let Some(tip) = self.tip().await? else { return Ok(Vec::new()) };
         let Ok(state) = self.state_at(tip).await? else { return Ok(Vec::new()) };
         let mut attempts = Vec::new();
@@ -156,7 +152,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn report(&self, commit: Sha) -> Result<String, RefsError> {
+    pub async fn report(&self, commit: Sha) -> Result<String> {
         let bytes = self.objects.read_own(commit, ARTIFACT_FILE, ARTIFACT_LIMIT).await?;
         Ok(String::from_utf8_lossy(&bytes.unwrap_or_default()).into_owned())
     }
@@ -165,7 +161,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn statement(&self, commit: Sha) -> Result<Option<Vec<u8>>, RefsError> {
+    pub async fn statement(&self, commit: Sha) -> Result<Option<Vec<u8>>> {
         self.objects.read_own(commit, STATEMENT_FILE, STATEMENT_LIMIT).await
     }
 
@@ -173,7 +169,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     ///
     /// # Errors
     /// As [`history`](Self::history).
-    pub async fn recorded(&self, commit: Sha) -> Result<Option<(LoopState, Vec<HistoryLine>)>, RefsError> {
+    pub async fn recorded(&self, commit: Sha) -> Result<Option<(LoopState, Vec<HistoryLine>)>> {
         let Ok(state) = self.state_at(commit).await? else { return Ok(None) };
         Ok(Some((state, self.history(commit).await?)))
     }
@@ -182,7 +178,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     ///
     /// # Errors
     /// As [`history`](Self::history).
-    pub async fn line(&self, commit: Sha, ended_at: Timestamp) -> Result<Option<RunLine>, RefsError> {
+    pub async fn line(&self, commit: Sha, ended_at: Timestamp) -> Result<Option<RunLine>> {
         let Some((state, history)) = self.recorded(commit).await? else { return Ok(None) };
         let mut checks = Vec::new();
         for attempt in &state.attempts {
@@ -192,7 +188,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
     }
 
     /// `loop-state.json`, sealed if we have a key.
-    pub(super) fn document(&self, state: &LoopState) -> Result<String, RefsError> {
+    pub(super) fn document(&self, state: &LoopState) -> Result<String> {
         let mut value = serde_json::to_value(state).map_err(unwritable)?;
         if let (Some(seal), Value::Object(fields)) = (&self.seal, &mut value) {
             seal.put_on(fields);

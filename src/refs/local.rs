@@ -5,7 +5,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, Retry};
+use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, Result, Retry};
 use crate::git::{GitCommand, GitOutput};
 use loopgate_core::Sha;
 
@@ -31,7 +31,7 @@ impl LocalRepository {
     ///
     /// # Errors
     /// [`RefsError::NoRepository`] when it is in none, with how to start one.
-    pub async fn open(directory: &Path) -> Result<Self, RefsError> {
+    pub async fn open(directory: &Path) -> Result<Self> {
         let outside = Self { directory: directory.to_owned(), index: None };
         let answer = outside.run(&["rev-parse", "--absolute-git-dir"], None).await?;
         if !answer.status.success() {
@@ -44,7 +44,7 @@ impl LocalRepository {
     ///
     /// # Errors
     /// When git does not answer.
-    pub async fn tasks(&self) -> Result<Vec<String>, RefsError> {
+    pub async fn tasks(&self) -> Result<Vec<String>> {
         let listing = self.git(&["for-each-ref", "--format=%(refname)", TASKS], None).await?;
         let listing = String::from_utf8_lossy(&listing).into_owned();
         Ok(listing.lines().filter_map(|name| name.strip_prefix(TASKS)).map(str::to_owned).collect())
@@ -54,7 +54,7 @@ impl LocalRepository {
     ///
     /// # Errors
     /// When git cannot be run.
-    pub async fn current_task(&self) -> Result<Option<String>, RefsError> {
+    pub async fn current_task(&self) -> Result<Option<String>> {
         let answer = self.run(&["symbolic-ref", "--quiet", CURRENT], None).await?;
         let name = String::from_utf8_lossy(&answer.stdout).trim().to_owned();
         Ok(name.strip_prefix(TASKS).filter(|_| answer.status.success()).map(str::to_owned))
@@ -64,7 +64,7 @@ impl LocalRepository {
     ///
     /// # Errors
     /// When git cannot be run.
-    pub async fn resolve_commit(&self, revision: &str) -> Result<Option<Sha>, RefsError> {
+    pub async fn resolve_commit(&self, revision: &str) -> Result<Option<Sha>> {
         self.resolve(&format!("{revision}^{{commit}}")).await
     }
 
@@ -72,7 +72,7 @@ impl LocalRepository {
     ///
     /// # Errors
     /// When git refuses.
-    pub async fn enter_task(&self, name: &RefName) -> Result<(), RefsError> {
+    pub async fn enter_task(&self, name: &RefName) -> Result<()> {
         self.git(&["symbolic-ref", CURRENT, &name.to_string()], None).await.map(drop)
     }
 
@@ -80,7 +80,7 @@ impl LocalRepository {
     ///
     /// # Errors
     /// When git refuses.
-    pub async fn leave_task(&self, name: &RefName) -> Result<(), RefsError> {
+    pub async fn leave_task(&self, name: &RefName) -> Result<()> {
         let current = self.current_task().await?;
         if current.is_some_and(|current| name.to_string() == format!("{TASKS}{current}")) {
             self.git(&["symbolic-ref", "--delete", CURRENT], None).await?;
@@ -88,7 +88,7 @@ impl LocalRepository {
         Ok(())
     }
 
-    async fn run(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<GitOutput, RefsError> {
+    async fn run(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<GitOutput> {
         let mut command = GitCommand::new(&self.directory, arguments);
         for role in ["AUTHOR", "COMMITTER"] {
             command = command.env(&format!("GIT_{role}_NAME"), NAME).env(&format!("GIT_{role}_EMAIL"), EMAIL);
@@ -103,27 +103,27 @@ impl LocalRepository {
     }
 
     /// Standard output of a git command that must succeed.
-    async fn git(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<Vec<u8>, RefsError> {
+    async fn git(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<Vec<u8>> {
         Ok(self.run(arguments, input).await?.success()?)
     }
 
-    async fn sha(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<Sha, RefsError> {
+    async fn sha(&self, arguments: &[&str], input: Option<&[u8]>) -> Result<Sha> {
         Ok(self.run(arguments, input).await?.object_id()?)
     }
 
     /// Resolves a revision; `None` when it names nothing.
-    async fn resolve(&self, revision: &str) -> Result<Option<Sha>, RefsError> {
+    async fn resolve(&self, revision: &str) -> Result<Option<Sha>> {
         let answer = self.run(&["rev-parse", "--verify", "--quiet", "--end-of-options", revision], None).await?;
         Ok(answer.object_id().ok())
     }
 }
 
 impl GitObjects for LocalRepository {
-    async fn read_ref(&self, name: &RefName) -> Result<Option<Sha>, RefsError> {
+    async fn read_ref(&self, name: &RefName) -> Result<Option<Sha>> {
         self.resolve(&name.to_string()).await
     }
 
-    async fn read_file(&self, commit: Sha, path: &str, limit: usize) -> Result<Option<Vec<u8>>, RefsError> {
+    async fn read_file(&self, commit: Sha, path: &str, limit: usize) -> Result<Option<Vec<u8>>> {
         let Some(blob) = self.resolve(&format!("{commit}:{path}")).await? else { return Ok(None) };
         let size = self.git(&["cat-file", "-s", &blob.to_string()], None).await?;
         let size: Option<usize> = std::str::from_utf8(&size).ok().and_then(|text| text.trim().parse().ok());
@@ -133,11 +133,11 @@ impl GitObjects for LocalRepository {
         self.git(&["cat-file", "blob", &blob.to_string()], None).await.map(Some)
     }
 
-    async fn parent(&self, commit: Sha) -> Result<Option<Sha>, RefsError> {
+    async fn parent(&self, commit: Sha) -> Result<Option<Sha>> {
         self.resolve(&format!("{commit}^1")).await
     }
 
-    async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
+    async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha> {
         let unusable = |error: io::Error| RefsError::Fault { message: error.to_string(), retry: Retry::Later };
         let folder = tempfile::tempdir().map_err(unusable)?;
         let apart = Self { index: Some(folder.path().join("index")), ..self.clone() };
@@ -159,7 +159,7 @@ impl GitObjects for LocalRepository {
         self.sha(&arguments, None).await
     }
 
-    async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<(), RefsError> {
+    async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<()> {
         let (name_text, new, old) = (name.to_string(), new.to_string(), old.unwrap_or(NO_COMMIT).to_string());
         let arguments = ["update-ref", "--no-deref", "-m", "loopgate", &name_text, &new, &old];
         let answer = self.run(&arguments, None).await?;
@@ -173,11 +173,11 @@ impl GitObjects for LocalRepository {
         Err(RefsError::RefMoved { name: name.clone() })
     }
 
-    async fn delete_ref(&self, name: &RefName) -> Result<(), RefsError> {
+    async fn delete_ref(&self, name: &RefName) -> Result<()> {
         self.git(&["update-ref", "--no-deref", "-d", &name.to_string()], None).await.map(drop)
     }
 
-    async fn refs(&self, below: &str) -> Result<Vec<(RefName, Sha)>, RefsError> {
+    async fn refs(&self, below: &str) -> Result<Vec<(RefName, Sha)>> {
         let pattern = format!("refs/loopgate/{below}");
         let listing = self.git(&["for-each-ref", "--format=%(refname) %(objectname)", &pattern], None).await?;
         let listing = String::from_utf8_lossy(&listing).into_owned();
@@ -190,7 +190,7 @@ impl GitObjects for LocalRepository {
 }
 
 impl ListObjects for LocalRepository {
-    async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>, RefsError> {
+    async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>> {
         let Some(tree) = self.resolve(&format!("{commit}:{folder}")).await? else { return Ok(Vec::new()) };
         let listing = self.git(&["ls-tree", "-z", "--name-only", &tree.to_string()], None).await?;
         Ok(String::from_utf8_lossy(&listing).split_terminator('\0').map(str::to_owned).collect())

@@ -17,7 +17,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Deserializer, Serialize, de::DeserializeOwned};
 use serde_json::Value;
 
-use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, objects::unwritable};
+use super::{GitObjects, ListObjects, NewCommit, RefName, RefsError, Result, TreeFile, objects::unwritable};
 use loopgate_core::{
     FailureId, Sha, Timestamp,
     memory::{
@@ -45,6 +45,9 @@ pub struct MemoryNotes {
     pub merged: BTreeSet<String>,
 }
 
+/// New lines by their runs.
+type LinesByRun<'l> = BTreeMap<&'l str, Vec<MemoryLine>>;
+
 /// All lines of a run, and which of them are new.
 struct Run {
     lines: Vec<MemoryLine>,
@@ -60,7 +63,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn load(&self) -> Result<Memory, RefsError> {
+    pub async fn load(&self) -> Result<Memory> {
         Ok(self.cards().await?.1)
     }
 
@@ -68,7 +71,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     ///
     /// # Errors
     /// As [`load`](Self::load).
-    pub async fn cards(&self) -> Result<(Option<Sha>, Memory), RefsError> {
+    pub async fn cards(&self) -> Result<(Option<Sha>, Memory)> {
         let Some(tip) = self.objects.read_ref(&RefName::memory_cards()).await? else {
             return Ok((None, Memory::default()));
         };
@@ -83,8 +86,8 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     /// # Errors
     /// When the git database does not answer, or others write again and again meanwhile. What was written of it stays,
     /// and writing it again adds nothing.
-    pub async fn record(&self, notes: &MemoryNotes) -> Result<(), RefsError> {
-        let mut by_week: BTreeMap<Week, BTreeMap<&str, Vec<MemoryLine>>> = BTreeMap::new();
+    pub async fn record(&self, notes: &MemoryNotes) -> Result<()> {
+        let mut by_week: BTreeMap<Week, LinesByRun<'_>> = BTreeMap::new();
         // As it will be read: cut, and without what must not be written.
         let clean = |line: &MemoryLine| line.to_json().map(|text| MemoryLine::read_all(&text)).map_err(unwritable);
         let lines: Vec<Vec<MemoryLine>> = notes.lines.iter().map(clean).collect::<Result<_, _>>()?;
@@ -103,12 +106,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     /// Adds lines to the ref of a week; the whole runs come back.
-    async fn append(
-        &self,
-        week: Week,
-        notes: BTreeMap<&str, Vec<MemoryLine>>,
-        merged: &BTreeSet<String>,
-    ) -> Result<Vec<Run>, RefsError> {
+    async fn append(&self, week: Week, notes: LinesByRun<'_>, merged: &BTreeSet<String>) -> Result<Vec<Run>> {
         let name = RefName::memory_week(week);
         for _ in 0..MOST_SAVES {
             let tip = self.objects.read_ref(&name).await?;
@@ -148,14 +146,14 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         Err(RefsError::RefMoved { name })
     }
 
-    async fn last_week(&self, week: Week, run: &str) -> Result<Vec<MemoryLine>, RefsError> {
+    async fn last_week(&self, week: Week, run: &str) -> Result<Vec<MemoryLine>> {
         let Some(before) = week.before() else { return Ok(Vec::new()) };
         let tip = self.objects.read_ref(&RefName::memory_week(before)).await?;
         read_run(self.objects, tip, Folder::Failures, run).await
     }
 
     /// Makes cards of whole runs, counts their new lines, and drops what is too old.
-    async fn take_in(&self, runs: &[Run]) -> Result<(), RefsError> {
+    async fn take_in(&self, runs: &[Run]) -> Result<()> {
         let now = self.now;
         for _ in 0..MOST_SAVES {
             let (tip, before) = self.cards().await?;
@@ -179,7 +177,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     /// Removes the ref of a week, once what outlives it stands in this one.
-    async fn end_week(&self, week: Week) -> Result<(), RefsError> {
+    async fn end_week(&self, week: Week) -> Result<()> {
         let (name, current) = (RefName::memory_week(week), RefName::memory_week(Week::of(self.now)));
         let Some(ended) = self.objects.read_ref(&name).await? else { return Ok(()) };
         for _ in 0..MOST_SAVES {
@@ -207,7 +205,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn lines(&self) -> Result<Vec<MemoryLine>, RefsError> {
+    pub async fn lines(&self) -> Result<Vec<MemoryLine>> {
         let mut lines = Vec::new();
         for week in self.load().await?.weeks {
             if let Some(tip) = self.objects.read_ref(&RefName::memory_week(week)).await? {
@@ -227,7 +225,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn forget(&self, id: FailureId) -> Result<usize, RefsError> {
+    pub async fn forget(&self, id: FailureId) -> Result<usize> {
         let (tip, mut memory) = self.cards().await?;
         let mut forgotten = 0;
         for week in memory.weeks.clone() {
@@ -244,7 +242,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer, or others write again and again meanwhile.
-    pub async fn give_up(&self, id: FailureId) -> Result<bool, RefsError> {
+    pub async fn give_up(&self, id: FailureId) -> Result<bool> {
         for _ in 0..MOST_SAVES {
             let (tip, mut memory) = self.cards().await?;
             if !memory.give_up(id) || self.save(tip, &memory).await? {
@@ -254,7 +252,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         Err(RefsError::RefMoved { name: RefName::memory_cards() })
     }
 
-    async fn forget_in(&self, week: Week, id: FailureId) -> Result<usize, RefsError> {
+    async fn forget_in(&self, week: Week, id: FailureId) -> Result<usize> {
         let name = RefName::memory_week(week);
         let Some(tip) = self.objects.read_ref(&name).await? else { return Ok(0) };
         let (mut files, mut told, mut forgotten) = (Vec::new(), false, 0);
@@ -274,8 +272,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
             }
         }
         if told {
-            let commit =
-                NewCommit { parent: None, files: &files, subject: "an error forgotten", ..NewCommit::default() };
+            let commit = NewCommit { files: &files, subject: "an error forgotten", ..NewCommit::default() };
             let commit = self.objects.write_commit(commit).await?;
             self.objects.delete_ref(&name).await?;
             self.objects.compare_and_swap(&name, None, commit).await?;
@@ -287,38 +284,22 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn clear(&self) -> Result<(), RefsError> {
+    pub async fn clear(&self) -> Result<()> {
         for week in self.load().await?.weeks {
             self.objects.delete_ref(&RefName::memory_week(week)).await?;
         }
         self.objects.delete_ref(&RefName::memory_cards()).await
     }
 
-    async fn save(&self, tip: Option<Sha>, memory: &Memory) -> Result<bool, RefsError> {
-        let (name, files) = (RefName::memory_cards(), write_cards(memory)?);
-        let commit = NewCommit { parent: tip, files: &files, subject: "cards", ..NewCommit::default() };
-        // Both files are written, so nothing of the tree before is needed.
-        let commit = self.objects.write_whole(commit).await?;
-        self.move_to(&name, tip, commit).await
+    async fn save(&self, tip: Option<Sha>, memory: &Memory) -> Result<bool> {
+        self.commit(&RefName::memory_cards(), tip, &write_cards(memory)?, "cards").await
     }
 
     /// Writes files on a tip; false when somebody was faster.
-    async fn commit(
-        &self,
-        name: &RefName,
-        parent: Option<Sha>,
-        files: &[(String, String)],
-        subject: &str,
-    ) -> Result<bool, RefsError> {
-        let commit = self.objects.write_commit(NewCommit { parent, files, subject, ..NewCommit::default() }).await?;
-        self.move_to(name, parent, commit).await
-    }
-
-    async fn move_to(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<bool, RefsError> {
-        match self.objects.compare_and_swap(name, old, new).await {
-            Ok(()) => Ok(true),
+    async fn commit(&self, name: &RefName, parent: Option<Sha>, files: &[TreeFile], subject: &str) -> Result<bool> {
+        match self.objects.commit(name, NewCommit { parent, files, subject, ..NewCommit::default() }).await {
             Err(RefsError::RefMoved { .. }) => Ok(false),
-            Err(error) => Err(error),
+            written => written.map(|_| true),
         }
     }
 }
@@ -365,7 +346,7 @@ fn read_cards(cards: &[u8]) -> Memory {
     }
 }
 
-fn write_cards(memory: &Memory) -> Result<Vec<(String, String)>, RefsError> {
+fn write_cards(memory: &Memory) -> Result<Vec<TreeFile>> {
     let cards = Cards {
         schema: SCHEMA.to_owned(),
         cards: memory.cards.values().cloned().collect(),
@@ -391,24 +372,16 @@ const NEARLY_FULL: usize = MOST_BYTES - (32 << 10);
 /// Files of a run at most: more than ten attempts a file.
 const MOST_FILES: usize = 64;
 
-/// A run's name as a file's: runs are named by states, which others can write.
-fn file_name(run: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
-    run.chars().take(100).map(plain).collect()
-}
-
 fn path(folder: Folder, run: &str, nth: usize) -> String {
+    // Runs are named by states, which others can write.
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '-' | '_') { c } else { '-' };
+    let name: String = run.chars().take(100).map(plain).collect();
     let nth = if nth == 0 { String::new() } else { format!(".{}", nth + 1) };
-    format!("{}/{}{nth}.jsonl", folder.as_str(), file_name(run))
+    format!("{}/{name}{nth}.jsonl", folder.as_str())
 }
 
 /// The lines of a run in a commit.
-async fn read_run<G: GitObjects>(
-    objects: &G,
-    tip: Option<Sha>,
-    folder: Folder,
-    run: &str,
-) -> Result<Vec<MemoryLine>, RefsError> {
+async fn read_run<G: GitObjects>(objects: &G, tip: Option<Sha>, folder: Folder, run: &str) -> Result<Vec<MemoryLine>> {
     let mut lines = Vec::new();
     let Some(tip) = tip else { return Ok(lines) };
     for nth in 0..MOST_FILES {
@@ -422,15 +395,15 @@ async fn read_run<G: GitObjects>(
 }
 
 /// The runs that have files in a folder.
-async fn runs_in<G: ListObjects>(objects: &G, tip: Sha, folder: Folder) -> Result<Vec<String>, RefsError> {
+async fn runs_in<G: ListObjects>(objects: &G, tip: Sha, folder: Folder) -> Result<Vec<String>> {
     let names = objects.list_folder(tip, folder.as_str()).await?;
     let first = |name: String| name.strip_suffix(".jsonl").filter(|run| !run.contains('.')).map(str::to_owned);
     Ok(names.into_iter().filter_map(first).collect())
 }
 
 /// The lines of a run as the files of a folder.
-fn files_of(folder: Folder, run: &str, lines: &[&MemoryLine]) -> Result<Vec<(String, String)>, RefsError> {
-    let mut files: Vec<(String, String)> = vec![(path(folder, run, 0), String::new())];
+fn files_of(folder: Folder, run: &str, lines: &[&MemoryLine]) -> Result<Vec<TreeFile>> {
+    let mut files: Vec<TreeFile> = vec![(path(folder, run, 0), String::new())];
     for line in lines {
         let text = line.to_json().map_err(unwritable)?;
         let is_full = files.last().is_some_and(|(_, file)| file.len() + text.len() >= MOST_BYTES);

@@ -36,7 +36,7 @@ pub use documents::StateStore;
 pub use local::LocalRepository;
 pub use memory::{MemoryNotes, MemoryStore};
 pub use name::RefName;
-pub use objects::{GitObjects, ListObjects, NewCommit, RefsError, Retry};
+pub use objects::{GitObjects, ListObjects, NewCommit, RefsError, Result, Retry, TreeFile};
 pub use packed::{PackedObjects, Slot, ended_before, packed_state};
 pub use run_lines::RunLines;
 pub use seal::{Seal, SealOf};

@@ -8,30 +8,23 @@ use super::RefName;
 use crate::git::GitError;
 use loopgate_core::{Sha, Timestamp};
 
+/// What a git database answers, or what follows from it.
+pub type Result<T, E = RefsError> = std::result::Result<T, E>;
+
 /// A git database with refs: the one a repository has on GitHub, or the one on this machine.
 pub trait GitObjects: Sync {
     /// The commit a ref points at, if it exists.
-    fn read_ref(&self, name: &RefName) -> impl Future<Output = Result<Option<Sha>, RefsError>> + Send;
+    fn read_ref(&self, name: &RefName) -> impl Future<Output = Result<Option<Sha>>> + Send;
 
     /// The bytes of a file in a commit's tree, if it is there.
     ///
     /// # Errors
     /// [`RefsError::TooLarge`] above `limit` bytes.
-    fn read_file(
-        &self,
-        commit: Sha,
-        path: &str,
-        limit: usize,
-    ) -> impl Future<Output = Result<Option<Vec<u8>>, RefsError>> + Send;
+    fn read_file(&self, commit: Sha, path: &str, limit: usize) -> impl Future<Output = Result<Option<Vec<u8>>>> + Send;
 
     /// The bytes of a document of ours in a commit's tree, if it is there. What is larger than ours was written by somebody
     /// else, and counts as absent.
-    fn read_own(
-        &self,
-        commit: Sha,
-        path: &str,
-        limit: usize,
-    ) -> impl Future<Output = Result<Option<Vec<u8>>, RefsError>> + Send {
+    fn read_own(&self, commit: Sha, path: &str, limit: usize) -> impl Future<Output = Result<Option<Vec<u8>>>> + Send {
         async move {
             match self.read_file(commit, path, limit).await {
                 Err(RefsError::TooLarge { .. }) => Ok(None),
@@ -41,27 +34,22 @@ pub trait GitObjects: Sync {
     }
 
     /// The first parent of a commit, if it has one.
-    fn parent(&self, commit: Sha) -> impl Future<Output = Result<Option<Sha>, RefsError>> + Send;
+    fn parent(&self, commit: Sha) -> impl Future<Output = Result<Option<Sha>>> + Send;
 
     /// Writes blobs, tree and commit; nothing points at it yet.
-    fn write_commit(&self, commit: NewCommit<'_>) -> impl Future<Output = Result<Sha, RefsError>> + Send;
+    fn write_commit(&self, commit: NewCommit<'_>) -> impl Future<Output = Result<Sha>> + Send;
 
     /// Moves a ref from `old` (none: it must not exist) to `new`, a commit on top of it.
     ///
     /// # Errors
     /// [`RefsError::RefMoved`] when the ref is not at `old`.
-    fn compare_and_swap(
-        &self,
-        name: &RefName,
-        old: Option<Sha>,
-        new: Sha,
-    ) -> impl Future<Output = Result<(), RefsError>> + Send;
+    fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> impl Future<Output = Result<()>> + Send;
 
     /// Writes a commit, and moves a ref to it from its parent.
     ///
     /// # Errors
     /// [`RefsError::RefMoved`] when the ref is not at the parent.
-    fn commit(&self, name: &RefName, commit: NewCommit<'_>) -> impl Future<Output = Result<Sha, RefsError>> + Send {
+    fn commit(&self, name: &RefName, commit: NewCommit<'_>) -> impl Future<Output = Result<Sha>> + Send {
         async move {
             let made = self.write_commit(commit).await?;
             self.compare_and_swap(name, commit.parent, made).await.map(|()| made)
@@ -69,23 +57,21 @@ pub trait GitObjects: Sync {
     }
 
     /// Removes a ref; it is fine if it is gone already.
-    fn delete_ref(&self, name: &RefName) -> impl Future<Output = Result<(), RefsError>> + Send;
+    fn delete_ref(&self, name: &RefName) -> impl Future<Output = Result<()>> + Send;
 
     /// Our refs whose names begin so below `refs/loopgate/`, with their commits; at most some thousands.
-    fn refs(&self, below: &str) -> impl Future<Output = Result<Vec<(RefName, Sha)>, RefsError>> + Send;
+    fn refs(&self, below: &str) -> impl Future<Output = Result<Vec<(RefName, Sha)>>> + Send;
 }
 
 /// A git database that lists what it holds.
 pub trait ListObjects: GitObjects {
     /// The names in a folder at the top of a commit's tree, or at the top itself (`""`); none where there is no such
     /// folder.
-    fn list_folder(&self, commit: Sha, folder: &str) -> impl Future<Output = Result<Vec<String>, RefsError>> + Send;
-
-    /// Writes a commit whose files are all that its tree need hold: what the parent's tree holds may be left out.
-    fn write_whole(&self, commit: NewCommit<'_>) -> impl Future<Output = Result<Sha, RefsError>> + Send {
-        self.write_commit(commit)
-    }
+    fn list_folder(&self, commit: Sha, folder: &str) -> impl Future<Output = Result<Vec<String>>> + Send;
 }
+
+/// A file of a commit's tree: its path and its text.
+pub type TreeFile = (String, String);
 
 /// A commit to write.
 #[derive(Debug, Clone, Copy, Default)]
@@ -94,7 +80,7 @@ pub struct NewCommit<'a> {
     pub parent: Option<Sha>,
     /// Commits that are kept with it, further parents.
     pub keeps: &'a [Sha],
-    pub files: &'a [(String, String)],
+    pub files: &'a [TreeFile],
     pub subject: &'a str,
 }
 
@@ -138,7 +124,7 @@ impl From<GitError> for RefsError {
 }
 
 /// A document as JSON that people can read.
-pub(super) fn document(value: &impl Serialize) -> Result<String, RefsError> {
+pub(super) fn document(value: &impl Serialize) -> Result<String> {
     let mut text = serde_json::to_string_pretty(value).map_err(unwritable)?;
     text.push('\n');
     Ok(text)

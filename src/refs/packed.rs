@@ -16,7 +16,7 @@ use parking_lot::Mutex;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    GitObjects, NewCommit, RefName, RefsError, Retry, attempt,
+    GitObjects, NewCommit, RefName, RefsError, Result, Retry, TreeFile, attempt,
     documents::{ARTIFACT_FILE, HISTORY_FILE, HISTORY_LIMIT, STATE_FILE, STATE_LIMIT},
 };
 use loopgate_core::{
@@ -30,7 +30,7 @@ pub trait Slot: Sync {
     fn room(&self) -> usize;
 
     /// What it holds.
-    fn read(&self) -> impl Future<Output = Result<Option<String>, RefsError>> + Send;
+    fn read(&self) -> impl Future<Output = Result<Option<String>>> + Send;
 
     /// Puts a new text where `old` still stands. `report` is what people read beside it.
     ///
@@ -42,7 +42,7 @@ pub trait Slot: Sync {
         old: Option<&str>,
         new: &str,
         report: &str,
-    ) -> impl Future<Output = Result<(), RefsError>> + Send;
+    ) -> impl Future<Output = Result<()>> + Send;
 }
 
 /// A run packed into a [`Slot`].
@@ -102,14 +102,14 @@ pub fn ended_before(packed: &str, moment: Timestamp) -> bool {
 }
 
 impl<S: Slot> GitObjects for PackedObjects<S> {
-    async fn read_ref(&self, _: &RefName) -> Result<Option<Sha>, RefsError> {
+    async fn read_ref(&self, _: &RefName) -> Result<Option<Sha>> {
         let Some(packed) = self.slot.read().await? else { return Ok(None) };
         // A text that cannot be unpacked holds no state: that is damage, and reported as such.
         let bundle = Bundle::unpack(&packed).unwrap_or_default();
         Ok(Some(self.learn(Version { packed, bundle, report: String::new() })))
     }
 
-    async fn read_file(&self, commit: Sha, path: &str, limit: usize) -> Result<Option<Vec<u8>>, RefsError> {
+    async fn read_file(&self, commit: Sha, path: &str, limit: usize) -> Result<Option<Vec<u8>>> {
         let version = self.known(commit);
         match version.as_ref().and_then(|version| version.bundle.file(path)) {
             Some(text) if text.len() > limit => Err(RefsError::TooLarge { path: path.to_owned(), limit }),
@@ -117,11 +117,11 @@ impl<S: Slot> GitObjects for PackedObjects<S> {
         }
     }
 
-    async fn parent(&self, _: Sha) -> Result<Option<Sha>, RefsError> {
+    async fn parent(&self, _: Sha) -> Result<Option<Sha>> {
         Ok(None)
     }
 
-    async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha, RefsError> {
+    async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha> {
         let before = commit.parent.and_then(|parent| self.known(parent));
         let bundle = before.map(|before| before.bundle).unwrap_or_default().with(commit.files);
         let packed = bundle.pack(self.slot.room())?;
@@ -129,7 +129,7 @@ impl<S: Slot> GitObjects for PackedObjects<S> {
         Ok(self.learn(Version { packed, bundle, report: report.unwrap_or_default() }))
     }
 
-    async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<(), RefsError> {
+    async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<()> {
         let moved = || RefsError::RefMoved { name: name.clone() };
         let old = old.map(|old| self.known(old).ok_or_else(moved)).transpose()?;
         let Version { packed, report, .. } = self.known(new).ok_or_else(moved)?;
@@ -137,11 +137,11 @@ impl<S: Slot> GitObjects for PackedObjects<S> {
     }
 
     /// What is packed goes with the place that holds it.
-    async fn delete_ref(&self, _: &RefName) -> Result<(), RefsError> {
+    async fn delete_ref(&self, _: &RefName) -> Result<()> {
         Ok(())
     }
 
-    async fn refs(&self, _: &str) -> Result<Vec<(RefName, Sha)>, RefsError> {
+    async fn refs(&self, _: &str) -> Result<Vec<(RefName, Sha)>> {
         Ok(Vec::new())
     }
 }
@@ -158,7 +158,7 @@ struct Bundle(BTreeMap<String, String>);
 impl Bundle {
     /// A copy with these documents in place of those of the same path. The report of the last evaluation is no part of
     /// it: where there is a bundle, the status comment is that report.
-    fn with(&self, files: &[(String, String)]) -> Self {
+    fn with(&self, files: &[TreeFile]) -> Self {
         let mut all = self.0.clone();
         all.extend(files.iter().filter(|(path, _)| path != ARTIFACT_FILE).cloned());
         Self(all)
@@ -173,7 +173,7 @@ impl Bundle {
     ///
     /// # Errors
     /// [`RefsError::Refused`] when not even the state alone fits.
-    fn pack(&self, room: usize) -> Result<String, RefsError> {
+    fn pack(&self, room: usize) -> Result<String> {
         let mut kept = self.clone();
         loop {
             let packed = kept.packed()?;
@@ -189,7 +189,7 @@ impl Bundle {
         }
     }
 
-    fn packed(&self) -> Result<String, RefsError> {
+    fn packed(&self) -> Result<String> {
         let unwritable = |error: String| RefsError::Fault { message: error, retry: Retry::Later };
         let json = serde_json::to_vec(&self.0).map_err(|error| unwritable(error.to_string()))?;
         let mut encoder = ZlibEncoder::new(Vec::new(), Compression::best());

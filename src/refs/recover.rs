@@ -3,7 +3,7 @@
 
 use std::{collections::BTreeSet, fmt};
 
-use super::{GitObjects, RefsError, StateStore, attempt::Digested, documents::Unusable};
+use super::{GitObjects, Result, StateStore, attempt::Digested, documents::Unusable};
 use crate::render::loop_call;
 use loopgate_core::{
     Sha,
@@ -50,11 +50,7 @@ const MOST_ATTEMPTS: u32 = 100;
 /// Finds something to go on from: the newest good state of the run, and what the history recorded since. An author of a
 /// rewritten state could rewrite the history beside it, so only an older state under our seal stands in for one that
 /// lacks it.
-pub(super) async fn salvage<G: GitObjects>(
-    store: &StateStore<'_, G>,
-    tip: Sha,
-    unusable: Unusable,
-) -> Result<Damaged, RefsError> {
+pub(super) async fn salvage<G: GitObjects>(store: &StateStore<'_, G>, tip: Sha, unusable: Unusable) -> Result<Damaged> {
     let is_history_believed = store.seal.is_none() && !matches!(unusable, Unusable::Foreign);
     let (why, mut basis) = match unusable {
         Unusable::Foreign => ("the saved state is that of another pull request".to_owned(), Basis::New),
@@ -105,7 +101,7 @@ async fn attempts<G: GitObjects>(
     store: &StateStore<'_, G>,
     tip: Sha,
     lines: &[HistoryLine],
-) -> Result<Vec<AttemptDigest>, RefsError> {
+) -> Result<Vec<AttemptDigest>> {
     let judged = last_run(lines).filter(|line| matches!(line.event, Event::EvaluationDone { .. }));
     let counted = judged.map(|line| line.iteration).max();
     let mut attempts = Vec::new();

@@ -3,7 +3,7 @@
 //! Two writers make the same file of the same tip; one of them moves the ref, and the other appends to what is there
 //! then. So no line is lost, and a line that is there is not written again.
 
-use super::{ListObjects, NewCommit, RefName, RefsError, Retry};
+use super::{ListObjects, NewCommit, RefName, RefsError, Result, Retry};
 use loopgate_core::{
     Sha, Timestamp,
     metrics::{RunLine, Window},
@@ -38,7 +38,7 @@ impl<'g, G: ListObjects> RunLines<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn holds(&self, run_id: &str, ended_at: Timestamp) -> Result<bool, RefsError> {
+    pub async fn holds(&self, run_id: &str, ended_at: Timestamp) -> Result<bool> {
         let Some(tip) = self.objects.read_ref(&self.name).await? else { return Ok(false) };
         let day = self.day(tip, &path(ended_at)).await?;
         Ok(day.is_some_and(|day| is_in(&day, run_id, ended_at)))
@@ -48,7 +48,7 @@ impl<'g, G: ListObjects> RunLines<'g, G> {
     ///
     /// # Errors
     /// [`RefsError::RefMoved`] when others keep writing first; as [`holds`](Self::holds) else. An open run has no line.
-    pub async fn append(&self, line: &RunLine) -> Result<(), RefsError> {
+    pub async fn append(&self, line: &RunLine) -> Result<()> {
         let Some(ended_at) = line.ended_at else { return Ok(()) };
         let path = path(ended_at);
         for _ in 0..MOST_TRIES {
@@ -77,7 +77,7 @@ impl<'g, G: ListObjects> RunLines<'g, G> {
     ///
     /// # Errors
     /// When the git database does not answer, or a day is larger than 4 MiB.
-    pub async fn read(&self, window: Window) -> Result<Vec<RunLine>, RefsError> {
+    pub async fn read(&self, window: Window) -> Result<Vec<RunLine>> {
         let Some(tip) = self.objects.read_ref(&self.name).await? else { return Ok(Vec::new()) };
         let (first, last) = (path(window.from), path(window.to));
         let mut days = self.objects.list_folder(tip, "").await?;
@@ -93,7 +93,7 @@ impl<'g, G: ListObjects> RunLines<'g, G> {
 
     /// One day's lines as they stand. A day that is not listed is not asked for: that something is absent is asked
     /// twice of GitHub.
-    async fn day(&self, tip: Sha, path: &str) -> Result<Option<String>, RefsError> {
+    async fn day(&self, tip: Sha, path: &str) -> Result<Option<String>> {
         if !self.objects.list_folder(tip, "").await?.iter().any(|file| file == path) {
             return Ok(None);
         }

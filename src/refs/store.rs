@@ -1,7 +1,7 @@
 //! Loads and saves the documents of a run.
 
 use super::{
-    GitObjects, NewCommit, RefsError, StateStore, attempt,
+    GitObjects, NewCommit, RefsError, Result, StateStore, TreeFile, attempt,
     documents::{ARTIFACT_FILE, ARTIFACT_LIMIT, HISTORY_FILE, HISTORY_LIMIT, STATE_FILE, STATE_LIMIT, STATEMENT_FILE},
     objects::unwritable,
     recover::{self, Damaged},
@@ -53,7 +53,7 @@ pub struct Save<'a> {
     /// To be appended to the history.
     pub lines: &'a [HistoryLine],
     /// The document of an attempt, and where it stands.
-    pub attempt: Option<(String, String)>,
+    pub attempt: Option<TreeFile>,
     /// The rendered report of the last evaluation, in Markdown.
     pub artifact: &'a str,
     /// The subject of the commit.
@@ -67,7 +67,7 @@ impl<G: GitObjects> StateStore<'_, G> {
     ///
     /// # Errors
     /// When the git database does not answer. Damage is no error: it is recovered from and reported.
-    pub async fn load(&self) -> Result<LoadedRun, RefsError> {
+    pub async fn load(&self) -> Result<LoadedRun> {
         self.load_at(self.objects.read_ref(&self.name).await?).await
     }
 
@@ -75,7 +75,7 @@ impl<G: GitObjects> StateStore<'_, G> {
     ///
     /// # Errors
     /// As there.
-    pub async fn load_at(&self, tip: Option<Sha>) -> Result<LoadedRun, RefsError> {
+    pub async fn load_at(&self, tip: Option<Sha>) -> Result<LoadedRun> {
         let Some(at) = tip else { return Ok(LoadedRun { tip, whole: None, damaged: None }) };
         Ok(match self.state_at(at).await? {
             Ok(state) => LoadedRun { tip, whole: Some(Box::new(state)), damaged: None },
@@ -91,7 +91,7 @@ impl<G: GitObjects> StateStore<'_, G> {
     ///
     /// # Errors
     /// [`RefsError::RefMoved`] when somebody saved since: load and decide again.
-    pub async fn save(&self, loaded: &LoadedRun, save: &Save<'_>) -> Result<Option<Sha>, RefsError> {
+    pub async fn save(&self, loaded: &LoadedRun, save: &Save<'_>) -> Result<Option<Sha>> {
         // The first statement stays: what is decided after the merge did not carry it.
         let statement = match (save.statement, loaded.tip) {
             (Some(_), Some(tip)) if self.statement(tip).await?.is_some() => None,
@@ -127,7 +127,7 @@ impl<G: GitObjects> StateStore<'_, G> {
     ///
     /// # Errors
     /// When the git database does not answer.
-    pub async fn unfold(&self, tip: Sha) -> Result<LoadedRun, RefsError> {
+    pub async fn unfold(&self, tip: Sha) -> Result<LoadedRun> {
         match self.objects.compare_and_swap(&self.name, None, tip).await {
             Ok(()) => self.load_at(Some(tip)).await,
             Err(RefsError::RefMoved { .. }) => self.load().await,
@@ -139,12 +139,7 @@ impl<G: GitObjects> StateStore<'_, G> {
     ///
     /// # Errors
     /// [`RefsError::RefMoved`] when somebody was faster.
-    pub async fn adopt<O: GitObjects>(
-        &self,
-        from: &StateStore<'_, O>,
-        tip: Sha,
-        state: &LoopState,
-    ) -> Result<(), RefsError> {
+    pub async fn adopt<O: GitObjects>(&self, from: &StateStore<'_, O>, tip: Sha, state: &LoopState) -> Result<()> {
         let documents = [(STATE_FILE, STATE_LIMIT), (HISTORY_FILE, HISTORY_LIMIT), (ARTIFACT_FILE, ARTIFACT_LIMIT)];
         let documents = documents.map(|(path, limit)| (path.to_owned(), limit)).into_iter();
         let attempts = state.attempts.iter().map(|attempt| (attempt::path(attempt.number), attempt::READ_LIMIT));
@@ -164,7 +159,7 @@ impl<G: GitObjects> StateStore<'_, G> {
 
     /// The history with lines appended. What stands there stays byte for byte; a history too large to have been
     /// written by us is left to the older commits, and a new one begun.
-    async fn appended(&self, tip: Option<Sha>, lines: &[HistoryLine]) -> Result<String, RefsError> {
+    async fn appended(&self, tip: Option<Sha>, lines: &[HistoryLine]) -> Result<String> {
         let before = match tip {
             None => None,
             Some(tip) => self.objects.read_own(tip, HISTORY_FILE, HISTORY_LIMIT).await?,

@@ -16,7 +16,7 @@ use serde_json::value::RawValue;
 use tokio::time::timeout;
 use url::Url;
 
-use super::receive::{Believed, LARGEST_BODY, Receiver};
+use super::receive::{LARGEST_BODY, Receiver};
 
 /// A channel that sends nothing for so long has gone: channels send something every half a minute.
 const SILENCE: Duration = Duration::from_secs(90);
@@ -112,13 +112,13 @@ struct Relayed<'a> {
 }
 
 impl Relayed<'_> {
-    /// What is sent on, and how much of it is believed; none if it is forged for sure.
-    fn believed(&self, is_signed: impl Fn(&[u8], &[u8]) -> bool) -> Option<(&[u8], Believed)> {
+    /// What is sent on, and whether its signature is right; none if it is forged for sure.
+    fn checked(&self, is_signed: impl Fn(&[u8], &[u8]) -> bool) -> Option<(&[u8], bool)> {
         let vouched = |body: &str| is_signed(self.signature.as_bytes(), body.as_bytes());
         match (&self.rawbody, self.body) {
-            (Some(raw), _) => vouched(raw).then_some((raw.as_bytes(), Believed::Whole)),
-            (None, Some(body)) if vouched(body.get()) => Some((body.get().as_bytes(), Believed::Whole)),
-            (None, Some(body)) => Some((body.get().as_bytes(), Believed::Place)),
+            (Some(raw), _) => vouched(raw).then_some((raw.as_bytes(), true)),
+            (None, Some(body)) if vouched(body.get()) => Some((body.get().as_bytes(), true)),
+            (None, Some(body)) => Some((body.get().as_bytes(), false)),
             (None, None) => None,
         }
     }
@@ -127,10 +127,10 @@ impl Relayed<'_> {
 async fn hear(event: &[u8], receiver: &Receiver) {
     // Greetings and signs of life are no webhooks.
     let Ok(relayed) = serde_json::from_slice::<Relayed<'_>>(event) else { return };
-    match relayed.believed(|signature, body| receiver.signatures.check(signature, body)) {
-        Some((body, believed)) => {
-            let received = receiver.hear(&relayed.event, &relayed.delivery, body, believed).await;
-            tracing::debug!(delivery = %relayed.delivery, result = received.as_str(), ?believed, "received on the channel");
+    match relayed.checked(|signature, body| receiver.signatures.check(signature, body)) {
+        Some((body, is_signed)) => {
+            let received = receiver.hear(&relayed.event, &relayed.delivery, body, is_signed).await;
+            tracing::debug!(delivery = %relayed.delivery, result = received.as_str(), is_signed, "received on the channel");
         }
         None => tracing::warn!("a webhook of the channel has a wrong signature"),
     }
@@ -165,13 +165,13 @@ mod tests {
                 "\"x-github-event\":\"push\",\"x-github-delivery\":\"1\",\"x-hub-signature-256\":\"{signature}\""
             );
             let text = format!("{{{head},{rest}}}");
-            serde_json::from_str::<Relayed<'_>>(&text).unwrap().believed(signed).map(|it| it.1)
+            serde_json::from_str::<Relayed<'_>>(&text).unwrap().checked(signed).map(|it| it.1)
         };
         for (signature, rest, expected) in [
-            ("good", r#""body":{"n":1}"#, Some(Believed::Whole)),
-            ("good", r#""body":{ "n": 1 }"#, Some(Believed::Place)),
-            ("good", r#""body":{ "n": 1 },"rawbody":"{\"n\":1}""#, Some(Believed::Whole)),
-            ("bad", r#""body":{"n":1}"#, Some(Believed::Place)),
+            ("good", r#""body":{"n":1}"#, Some(true)),
+            ("good", r#""body":{ "n": 1 }"#, Some(false)),
+            ("good", r#""body":{ "n": 1 },"rawbody":"{\"n\":1}""#, Some(true)),
+            ("bad", r#""body":{"n":1}"#, Some(false)),
             ("bad", r#""body":{"n":1},"rawbody":"{\"n\":1}""#, None),
             ("good", r#""timestamp":1"#, None),
         ] {

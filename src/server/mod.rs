@@ -38,6 +38,8 @@ mod worker;
 // What the files of this room work with.
 use std::sync::Arc;
 
+use tokio::sync::mpsc;
+
 use self::{
     dashboard::{Live, Visitors},
     dirty::{DirtySet, Ended, Start},
@@ -46,7 +48,7 @@ use self::{
     limiter::{Limiter, site},
     listener::secured,
     metrics::{Metrics, Received},
-    pages::{Admin, Readiness},
+    pages::Readiness,
     receive::Receiver,
     reconciler::Overview,
     recovery::RecoveryRequest,
@@ -56,7 +58,7 @@ use self::{
     },
     worker::{Mailbox, Rest, Shared, Worker},
 };
-use crate::github::{Clock, Github};
+use crate::github::{Clock, Github, LoopReader};
 pub use config::{DATA_DIR, ServerConfig, ServerConfigError};
 pub use dirty::Limits;
 pub use github_reconciler::{GithubReconciler, own_app};
@@ -79,4 +81,19 @@ struct Services {
     clock: Arc<dyn Clock>,
     /// The GitHub that pages and recovery ask; none in a server that only takes deliveries.
     github: Option<Github>,
+}
+
+/// What the admin listener shows.
+struct Admin {
+    services: Services,
+    readiness: Arc<Readiness>,
+    overview: Box<dyn Fn() -> Overview + Send + Sync>,
+    /// Takes requests for recovery, where there is any.
+    recovery: Option<mpsc::Sender<RecoveryRequest>>,
+    /// Reads loops for the dashboard's pages.
+    loops: Option<LoopReader>,
+    doctor: Option<Arc<Doctor>>,
+    live: Live,
+    /// What forms of the dashboard are known by.
+    form_token: String,
 }

@@ -17,17 +17,13 @@ use axum::{
     routing::{get, post},
 };
 use chrono::TimeDelta;
-use tokio::{
-    sync::{Mutex, mpsc},
-    time::timeout,
-};
+use tokio::{sync::Mutex, time::timeout};
 
 use super::{
-    Change, Doctor, Live, Overview, Receiver, RecoveryRequest, Services, SetupPages, dashboard, operating,
+    Admin, Change, Receiver, Services, SetupPages, dashboard, operating,
     receive::{not_ready, webhook},
     secured, setup,
 };
-use crate::github::LoopReader;
 use crate::proof::Keys;
 use loopgate_core::Timestamp;
 
@@ -76,21 +72,6 @@ impl Readiness {
         *last = Some((now, answer));
         answer
     }
-}
-
-/// What the admin listener shows.
-pub(super) struct Admin {
-    pub services: Services,
-    pub readiness: Arc<Readiness>,
-    pub overview: Box<dyn Fn() -> Overview + Send + Sync>,
-    /// Takes requests for recovery, where there is any.
-    pub recovery: Option<mpsc::Sender<RecoveryRequest>>,
-    /// Reads loops for the dashboard's pages.
-    pub loops: Option<LoopReader>,
-    pub doctor: Option<Arc<Doctor>>,
-    pub live: Live,
-    /// What forms of the dashboard are known by.
-    pub form_token: String,
 }
 
 impl Admin {

@@ -60,15 +60,6 @@ pub(super) struct Receiver {
     suspect_bodies: Semaphore,
 }
 
-/// How much of a payload that no signature vouches for is believed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Believed {
-    /// All of it: it comes from GitHub itself.
-    Whole,
-    /// Which pull requests to look at, and nothing of what happened there.
-    Place,
-}
-
 /// The outcome, which the status follows from, and the words to the sender.
 type WebhookAnswer = (Received, Cow<'static, str>);
 
@@ -82,12 +73,8 @@ fn bad_request(text: impl Into<Cow<'static, str>>) -> WebhookAnswer {
     (Received::BadRequest, text.into())
 }
 
-/// The headers that GitHub sends with every delivery.
-struct Headers<'a> {
-    event: &'a str,
-    delivery: DeliveryId,
-    signature: &'a [u8],
-}
+/// The event, the delivery and the signature, which GitHub's headers name with every delivery.
+type Headers<'a> = (&'a str, DeliveryId, &'a [u8]);
 
 pub(super) async fn webhook(
     State(receiver): State<Arc<Receiver>>,
@@ -138,7 +125,7 @@ impl Receiver {
         let deadline = Instant::now() + ANSWER_WITHIN;
         let (parts, body) = request.into_parts();
         let length = parts.headers.get(CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
-        let headers = match check_headers(&parts.headers, length) {
+        let (event, delivery, signature) = match check_headers(&parts.headers, length) {
             Ok(headers) => headers,
             Err(answer) => {
                 // A sender that is cut off while it is writing may never see why.
@@ -156,11 +143,10 @@ impl Receiver {
             .await
             .map_err(|_| (Received::Timeout, "the body came too slowly".into()))?;
         let body = body?;
-        let Headers { event, delivery, signature } = headers;
         if !self.signatures.check(signature, &body) {
             return Err((Received::BadSignature, "unauthorized".into()));
         }
-        let kept = timeout_at(deadline, self.keep(event, &delivery, &body, Believed::Whole));
+        let kept = timeout_at(deadline, self.keep(event, &delivery, &body, true));
         let answer = kept.await.unwrap_or(NOT_AVAILABLE);
         tracing::debug!(%delivery, event, result = answer.0.as_str(), "delivery");
         Ok(answer)
@@ -176,17 +162,19 @@ impl Receiver {
     }
 
     /// Takes what came on another way than as a request to us.
-    pub async fn hear(&self, event: &str, delivery: &str, body: &[u8], believed: Believed) -> Received {
+    pub async fn hear(&self, event: &str, delivery: &str, body: &[u8], is_trusted: bool) -> Received {
         let Ok(delivery) = delivery.parse::<DeliveryId>() else { return Received::BadRequest };
-        let (received, _) = self.keep(event, &delivery, body, believed).await;
+        let (received, _) = self.keep(event, &delivery, body, is_trusted).await;
         self.services.metrics.received(received).add(1);
         received
     }
 
-    async fn keep(&self, event: &str, delivery: &DeliveryId, body: &[u8], believed: Believed) -> WebhookAnswer {
+    /// Of a payload that neither a signature nor GitHub itself vouches for is believed which pull requests to look at, and
+    /// nothing of what happened there.
+    async fn keep(&self, event: &str, delivery: &DeliveryId, body: &[u8], is_trusted: bool) -> WebhookAnswer {
         let routed = webhook::route(event, body, &self.own.read(), self.services.clock.now());
-        let routed = match (routed, believed) {
-            (Ok(Routed::Work(work) | Routed::Check(work, _)), Believed::Place) => {
+        let routed = match (routed, is_trusted) {
+            (Ok(Routed::Work(work) | Routed::Check(work, _)), false) => {
                 Routed::Work(Work { hints: Vec::new(), ..work })
             }
             (Ok(routed), _) => routed,
@@ -260,7 +248,7 @@ fn check_headers(headers: &HeaderMap, length: Option<usize>) -> Result<Headers<'
     let event = event.ok_or_else(|| bad_request("the header x-github-event is not an event's name"))?;
     let delivery = required("x-github-delivery")?.to_str().ok().and_then(|id| id.parse().ok());
     let delivery = delivery.ok_or_else(|| bad_request("the header x-github-delivery is not a delivery id"))?;
-    Ok(Headers { event, delivery, signature })
+    Ok((event, delivery, signature))
 }
 
 /// The whole body in one piece.

@@ -275,14 +275,11 @@ impl Running {
         *self.receiver.own.write() = own;
     }
 
-    /// Believes webhooks signed with one of these secrets from now on, and no others.
-    pub fn replace_secrets(&self, secrets: &[Secret]) {
-        self.receiver.signatures.replace(secrets);
-    }
-
-    /// Asks GitHub for people's tokens with this secret from now on; without one nothing changes.
-    pub fn replace_client_secret(&self, secret: Option<&Secret>) {
-        if let (Some(visitors), Some(secret)) = (&self.visitors, secret) {
+    /// Believes webhooks signed with one of these secrets from now on, and no others; and asks GitHub for people's tokens
+    /// with the client secret, if there is one.
+    pub fn replace_secrets(&self, of_webhooks: &[Secret], of_client: Option<&Secret>) {
+        self.receiver.signatures.replace(of_webhooks);
+        if let (Some(visitors), Some(secret)) = (&self.visitors, of_client) {
             visitors.sign_in.replace_secret(secret.clone());
         }
     }

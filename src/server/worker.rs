@@ -437,11 +437,10 @@ impl<R: Reconciler> Shared<R> {
     }
 
     fn given_up(&self, trouble: Trouble, loaded: &TargetWork) -> (WorkEnd, Ended) {
-        let Trouble { failures, reason, failing_since, retry_at: at } = &trouble;
+        let Trouble { failures, reason, failing_since, .. } = &trouble;
         tracing::error!(reason, failures, %failing_since, "given up: a dead letter");
         self.services.metrics.dead.add(1);
-        let at = *at;
-        (WorkEnd::Dead { trouble, at }, Ended::Done(loaded.covered.up_to))
+        (WorkEnd::Dead(trouble), Ended::Done(loaded.covered.up_to))
     }
 
     /// The second half of a pause is random, so that targets which failed together do not come back together.

@@ -62,12 +62,6 @@ pub(super) fn update(write: &CheckRunWrite, now: Timestamp) -> Value {
     body
 }
 
-/// The bodies that add the annotations after the first batch.
-pub(super) fn further_annotations(write: &CheckRunWrite) -> impl Iterator<Item = Value> {
-    let further = write.annotations.get(PER_REQUEST..).unwrap_or_default();
-    further.chunks(PER_REQUEST).map(|batch| json!({ "output": output(&write.text, batch) }))
-}
-
 /// The body that ends a run whose head or base was left.
 pub(super) fn cancellation(left: &LeftCheckRun, surface: &ObservedSurface, now: Timestamp) -> Value {
     let PullRequest { head, base, .. } = &surface.pull_request;
@@ -87,7 +81,7 @@ fn time(moment: Timestamp) -> String {
     moment.to_rfc3339_opts(SecondsFormat::Secs, true)
 }
 
-fn output(text: &CheckRunText, annotations: &[CheckAnnotation]) -> Value {
+pub(super) fn output(text: &CheckRunText, annotations: &[CheckAnnotation]) -> Value {
     let mut output = json!({ "title": text.title, "summary": text.summary, "annotations": annotations });
     if let Some(details) = &text.text {
         output["text"] = json!(details);

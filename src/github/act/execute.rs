@@ -8,23 +8,23 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use http::Method;
 use parking_lot::Mutex;
-use serde::{Deserialize, de::IgnoredAny};
+use serde::de::IgnoredAny;
 use serde_json::{Value, json};
 
 use super::{CheckRunWrite, Effect, KINDS, check_run};
 use crate::{
     channels::Channels,
     github::{
-        Client, Error, Observation, ObservedSurface, OwnCheckRun, Repo,
+        Client, Error, Observation, ObservedSurface, OwnCheckRun, Repo, Result,
         budget::Need,
         error::OrAbsent as _,
         marker::BEGUN,
         path,
         retry::Repeat,
         ttl_cache::TtlCache,
-        wire::{App, Branch, Repository},
+        wire::{Branch, CheckRun, Repository},
     },
-    render::Dispatch,
+    render::{Announcement, Dispatch},
 };
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, Timestamp,
@@ -105,12 +105,7 @@ impl Executor {
     ///
     /// # Errors
     /// Faults and rate limits; what was done before them stays done.
-    pub async fn execute(
-        &self,
-        client: &Client,
-        surface: &ObservedSurface,
-        effects: &[Effect],
-    ) -> Result<Executed, Error> {
+    pub async fn execute(&self, client: &Client, surface: &ObservedSurface, effects: &[Effect]) -> Result<Executed> {
         let place = Place { repo: client.repo(&surface.repository), surface };
         let mut executed = Executed::default();
         let mut left_out: Option<Need> = None;
@@ -182,7 +177,7 @@ impl Executor {
     }
 
     /// Posts a comment, unless people have deleted it again and again.
-    async fn comment(&self, place: &Place<'_>, body: &str, need: Need) -> Result<(), Error> {
+    async fn comment(&self, place: &Place<'_>, body: &str, need: Need) -> Result<()> {
         let marker = body.lines().next().unwrap_or_default().to_owned();
         let (key, now) = ((place.surface.pull(), marker), place.repo.now());
         if self.lately(&key, now) > MOST_REMADE {
@@ -191,7 +186,7 @@ impl Executor {
         }
         let path = place.repo.path(format!("issues/{}/comments", place.surface.pull_request.number));
         let _booked = place.repo.book(need, place.surface.pull_request.head.sha).await?;
-        let created: Value = place.repo.write(Method::POST, &path, &json!({ "body": body }), Repeat::Never).await?;
+        let created: Value = place.repo.post(&path, &json!({ "body": body }), Repeat::Never).await?;
         if let Some(id) = created["id"].as_u64() {
             place.repo.created(&path, id, created);
         }
@@ -220,10 +215,10 @@ impl Executor {
     }
 
     /// Labels and review requests that were changed a moment ago win over what was read of the pull request before that.
-    pub fn recall_marks(&self, observation: &mut Observation, read_as_of: Option<Timestamp>, now: Timestamp) {
-        let Observation { snapshot: Snapshot { pull_request, .. }, surface, .. } = observation;
+    pub fn recall_marks(&self, observation: &mut Observation, now: Timestamp) {
+        let Observation { snapshot: Snapshot { pull_request, .. }, surface, pull, .. } = observation;
         let marks = self.marks.get(&surface.pull(), now).unwrap_or_default();
-        for (_, effect) in marks.iter().filter(|(at, _)| read_as_of.is_some_and(|read_as_of| read_as_of <= *at)) {
+        for (_, effect) in marks.iter().filter(|(at, _)| pull.updated_at.is_some_and(|read_as_of| read_as_of <= *at)) {
             effect.mark(pull_request);
             effect.mark(&mut surface.pull_request);
         }
@@ -253,21 +248,21 @@ impl Executor {
         head: Sha,
         name: String,
         us: &AppIdentity,
-    ) -> Result<Option<OwnCheckRun>, Error> {
+    ) -> Result<Option<OwnCheckRun>> {
         let body = json!({
             "name": name, "head_sha": head, "status": "in_progress", "external_id": BEGUN,
         });
         let path = repo.path("check-runs");
         let Ok(_booked) = repo.book(Need::Verify, head).await else { return Ok(None) };
-        let created = repo.write(Method::POST, &path, &body, Repeat::Never).await;
+        let created = repo.post(&path, &body, Repeat::Never).await;
         match created.and_then(|created| remember_check_run(repo, head, created)) {
             // If we went on, we would never find our own comments again.
-            Ok(Created { app: Some(app), .. }) if app.id != us.id => {
+            Ok(CheckRun { app: Some(app), .. }) if app.id != us.id => {
                 let (slug, us) = (app.slug.as_deref().unwrap_or("another App"), &us.bot);
                 let advice = format!("name the App in LOOPGATE_APP_SLUG, as `{slug}`");
                 Err(Error::Setup(format!("the token is one of the App {slug}, not of {us}: {advice}")))
             }
-            Ok(Created { id, .. }) => Ok(Some(OwnCheckRun {
+            Ok(CheckRun { id, .. }) => Ok(Some(OwnCheckRun {
                 id,
                 name,
                 progress: CheckProgress::InProgress,
@@ -278,7 +273,7 @@ impl Executor {
         }
     }
 
-    async fn carry_out(&self, place: &Place<'_>, effect: &Effect) -> Result<Did, Error> {
+    async fn carry_out(&self, place: &Place<'_>, effect: &Effect) -> Result<Did> {
         match effect {
             Effect::CreateCheckRun(write) => place.create_check_run(write).await?,
             Effect::UpdateCheckRun { id, write } => {
@@ -334,10 +329,10 @@ impl Executor {
                 return self.once(place, place.repo.path(&path), async || place.post(&path).await).await;
             }
             Effect::DeleteBranch(merged) => return delete_branch(place.repo, merged).await,
-            Effect::Announce { channel, key, message } => {
+            Effect::Announce { channel, key, announcement: Announcement { subject, text } } => {
                 let key = format!("{:?} {key} {}", place.surface.pull(), channel.as_str());
-                let send = async || -> Result<Did, Error> {
-                    let sent = self.channels.send(*channel, message).await;
+                let send = async || -> Result<Did> {
+                    let sent = self.channels.send(*channel, subject, text).await;
                     Ok(sent.map_or_else(|error| Did::Refused(error.to_string()), |()| Did::Something))
                 };
                 return self.once(place, key, send).await;
@@ -348,7 +343,7 @@ impl Executor {
 
     /// Adding a label that does not exist would make one without colour or description. One that exists is left as the
     /// repository has it.
-    async fn create_label(&self, place: &Place<'_>, name: &str, color: &str, description: &str) -> Result<Did, Error> {
+    async fn create_label(&self, place: &Place<'_>, name: &str, color: &str, description: &str) -> Result<Did> {
         let key = format!("{} label {}", place.repo.name, name.to_lowercase());
         // Many pull requests may ask for the first of its kind at once.
         let _alone = self.label_creation.lock().await;
@@ -368,7 +363,7 @@ impl Executor {
 
     /// One at a time: a single name that GitHub does not take fails a whole request. Only a refusal is remembered: people
     /// may withdraw what was requested.
-    async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did, Error> {
+    async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did> {
         let key = format!("{:?} {reviewer:?}", place.surface.pull());
         let (path, body) = (place.reviewers_path(), reviewer_body(reviewer));
         let ask = async || place.create(&path, &body, Need::Mark).await.map(|()| Did::Something);
@@ -380,12 +375,7 @@ impl Executor {
     }
 
     /// Asks once. A refusal is shown as long as the effect is wanted, without asking again.
-    async fn once(
-        &self,
-        place: &Place<'_>,
-        key: String,
-        ask: impl AsyncFnOnce() -> Result<Did, Error>,
-    ) -> Result<Did, Error> {
+    async fn once(&self, place: &Place<'_>, key: String, ask: impl AsyncFnOnce() -> Result<Did>) -> Result<Did> {
         if let Some(answer) = self.answers.recall(&key, &place.repo) {
             return Ok(answer);
         }
@@ -402,7 +392,7 @@ impl Executor {
     }
 
     /// Giving a reaction twice changes nothing, but it is a write; so one that may be ours is looked at first.
-    async fn react(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind, may_be_ours: bool) -> Result<Did, Error> {
+    async fn react(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind, may_be_ours: bool) -> Result<Did> {
         let (key, now) = ((to, kind), place.repo.now());
         if may_be_ours && (self.reactions.get(&key, now) == Some(true) || place.own_reaction(to, kind).await?.is_some())
         {
@@ -415,7 +405,7 @@ impl Executor {
         Ok(Did::Something)
     }
 
-    async fn take_back(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind) -> Result<Did, Error> {
+    async fn take_back(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind) -> Result<Did> {
         let (key, now) = ((to, kind), place.repo.now());
         if self.reactions.get(&key, now) == Some(false) {
             return Ok(Did::Nothing);
@@ -423,23 +413,17 @@ impl Executor {
         let own = place.own_reaction(to, kind).await?;
         if let Some(id) = own {
             let path = place.repo.path(format!("{}/{id}", reactions(to)));
-            place.repo.tell(Method::DELETE, &path, None::<&()>, Repeat::Safe).await.or_absent()?;
+            place.repo.tell(Method::DELETE, &path, None, Repeat::Safe).await.or_absent()?;
         }
         self.reactions.put(key, false, now);
         Ok(if own.is_some() { Did::Something } else { Did::Nothing })
     }
 }
 
-#[derive(Deserialize)]
-struct Created {
-    id: CheckRunId,
-    app: Option<App>,
-}
-
 /// Remembers a check run that was just created, until the commit's list shows it.
-fn remember_check_run(repo: Repo<'_>, head: Sha, created: Value) -> Result<Created, Error> {
+fn remember_check_run(repo: Repo<'_>, head: Sha, created: Value) -> Result<CheckRun> {
     let list = repo.path(format!("commits/{head}/check-runs"));
-    let run: Created = serde_json::from_value(created.clone())
+    let run: CheckRun = serde_json::from_value(created.clone())
         .map_err(|error| Error::Unreadable { path: list.clone(), message: error.to_string() })?;
     repo.created(&list, run.id.get(), created);
     Ok(run)
@@ -450,22 +434,22 @@ impl Place<'_> {
         format!("pulls/{}/requested_reviewers", self.surface.pull_request.number)
     }
 
-    async fn tell(&self, method: Method, below: &str, body: Option<&Value>, repeat: Repeat) -> Result<(), Error> {
+    async fn tell(&self, method: Method, below: &str, body: Option<&Value>, repeat: Repeat) -> Result<()> {
         self.repo.tell(method, &self.repo.path(below), body, repeat).await
     }
 
-    async fn post(&self, below: &str) -> Result<Did, Error> {
+    async fn post(&self, below: &str) -> Result<Did> {
         self.tell(Method::POST, below, None, Repeat::Never).await.map(|()| Did::Something)
     }
 
     /// Creates what is there only once however often it is created, when it may.
-    async fn create(&self, below: &str, body: &Value, need: Need) -> Result<(), Error> {
+    async fn create(&self, below: &str, body: &Value, need: Need) -> Result<()> {
         let _booked = self.repo.book(need, self.surface.pull_request.head.sha).await?;
         self.tell(Method::POST, below, Some(body), Repeat::Safe).await
     }
 
     /// Starts the fixer's workflow. A request whose answer is lost is not repeated: its comment is there already.
-    async fn dispatch(&self, dispatch: &Dispatch) -> Result<(), Error> {
+    async fn dispatch(&self, dispatch: &Dispatch) -> Result<()> {
         match &dispatch.to {
             DispatchFixer::Repository { event_type } => {
                 let body = json!({ "event_type": event_type, "client_payload": dispatch.payload });
@@ -482,31 +466,33 @@ impl Place<'_> {
     }
 
     /// Takes away; what is gone already is gone.
-    async fn remove(&self, below: &str, body: Option<&Value>) -> Result<Did, Error> {
+    async fn remove(&self, below: &str, body: Option<&Value>) -> Result<Did> {
         match self.tell(Method::DELETE, below, body, Repeat::Safe).await {
             Err(Error::NotFound { .. }) => Ok(Did::Nothing),
             answer => answer.map(|()| Did::Something),
         }
     }
 
-    async fn create_check_run(&self, write: &CheckRunWrite) -> Result<(), Error> {
+    async fn create_check_run(&self, write: &CheckRunWrite) -> Result<()> {
         let body = check_run::creation(write, self.surface.pull_request.head.sha, self.repo.now());
         let booked = self.repo.book(write.need(self.surface), self.surface.pull_request.head.sha).await?;
-        let created = self.repo.write(Method::POST, &self.repo.path("check-runs"), &body, Repeat::Never).await?;
+        let created = self.repo.post(&self.repo.path("check-runs"), &body, Repeat::Never).await?;
         drop(booked);
-        let Created { id, .. } = remember_check_run(self.repo, self.surface.pull_request.head.sha, created)?;
-        self.annotate(id, write).await
+        let run = remember_check_run(self.repo, self.surface.pull_request.head.sha, created)?;
+        self.annotate(run.id, write).await
     }
 
-    async fn annotate(&self, id: CheckRunId, write: &CheckRunWrite) -> Result<(), Error> {
-        for body in check_run::further_annotations(write) {
+    /// Adds the annotations after the first batch.
+    async fn annotate(&self, id: CheckRunId, write: &CheckRunWrite) -> Result<()> {
+        for batch in write.annotations.chunks(check_run::PER_REQUEST).skip(1) {
+            let body = json!({ "output": check_run::output(&write.text, batch) });
             self.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), Repeat::Never).await?;
         }
         Ok(())
     }
 
     /// The id of our reaction of this kind.
-    async fn own_reaction(&self, to: Reacted, kind: ReactionKind) -> Result<Option<u64>, Error> {
+    async fn own_reaction(&self, to: Reacted, kind: ReactionKind) -> Result<Option<u64>> {
         let Some(us) = self.surface.us else { return Ok(None) };
         let content = path::escape(kind.as_str());
         let path = self.repo.path(format!("{}?content={content}", reactions(to)));
@@ -548,7 +534,7 @@ fn reviewer_body(reviewer: &Reviewer) -> Value {
 ///
 /// # Errors
 /// What GitHub refuses, and faults.
-async fn delete_branch(repo: Repo<'_>, merged: &MergedBranch) -> Result<Did, Error> {
+async fn delete_branch(repo: Repo<'_>, merged: &MergedBranch) -> Result<Did> {
     let name = path::escape_path(&merged.name);
     let kept = |reason: &str| Did::Refused(reason.to_owned());
     let Some(branch) = repo.get::<Branch>(&repo.path(format!("branches/{name}"))).await.or_absent()? else {
@@ -571,7 +557,7 @@ async fn delete_branch(repo: Repo<'_>, merged: &MergedBranch) -> Result<Did, Err
         }
     }
     let reference = repo.path(format!("git/refs/heads/{name}"));
-    let deleted = repo.tell(Method::DELETE, &reference, None::<&()>, Repeat::Safe).await.or_absent()?;
+    let deleted = repo.tell(Method::DELETE, &reference, None, Repeat::Safe).await.or_absent()?;
     Ok(deleted.map_or(Did::Nothing, |()| Did::Something))
 }
 

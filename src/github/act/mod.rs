@@ -11,9 +11,8 @@ mod execute;
 mod plan;
 
 use crate::{
-    channels::Message,
     github::{ObservedSurface, budget::Need, observe::LeftCheckRun},
-    render::{CheckAnnotation, CheckRunText, Dispatch},
+    render::{Announcement, CheckAnnotation, CheckRunText, Dispatch},
 };
 use loopgate_core::{
     CheckRunId, CommentId, WorkflowRunId,
@@ -33,53 +32,34 @@ pub use plan::plan;
 pub enum Effect {
     /// A check run on the head, complete with its text and annotations.
     CreateCheckRun(CheckRunWrite),
-    UpdateCheckRun {
-        id: CheckRunId,
-        write: CheckRunWrite,
-    },
+    /// A check run of ours whose text, state or annotations differ.
+    UpdateCheckRun { id: CheckRunId, write: CheckRunWrite },
     /// A check run whose result no longer holds.
     CancelCheckRun(LeftCheckRun),
-    CreateStatusComment {
-        body: String,
-    },
-    UpdateComment {
-        comment: CommentId,
-        body: String,
-    },
+    /// The sticky comment, where there is none.
+    CreateStatusComment { body: String },
+    /// A comment of ours whose text differs.
+    UpdateComment { comment: CommentId, body: String },
+    /// A second status comment.
     DeleteComment(CommentId),
     /// Colour and description, where the repository does not have it yet.
-    CreateLabel {
-        name: String,
-        color: String,
-        description: String,
-    },
+    CreateLabel { name: String, color: String, description: String },
+    /// Labels of ours that are not on the pull request.
     AddLabels(Vec<String>),
+    /// A label of ours that is to go.
     RemoveLabel(String),
+    /// Somebody, or a team, who is asked for a review.
     RequestReviewer(Reviewer),
+    /// A review that nobody needs any more.
     WithdrawReviewer(Reviewer),
     /// A comment, then the fixer's workflow that it announces, if there is one: without its marker nothing is started.
-    PostComment {
-        key: String,
-        body: String,
-        dispatch: Option<Dispatch>,
-    },
-    React {
-        to: Reacted,
-        kind: ReactionKind,
-        /// Whether somebody has given the comment the same reaction already: it may have been us.
-        may_be_ours: bool,
-    },
+    PostComment { key: String, body: String, dispatch: Option<Dispatch> },
+    /// A reaction to a comment. If somebody has given the same one already, it may be ours.
+    React { to: Reacted, kind: ReactionKind, may_be_ours: bool },
     /// Our reaction goes, if it is there.
-    TakeBackReaction {
-        to: Reacted,
-        kind: ReactionKind,
-    },
+    TakeBackReaction { to: Reacted, kind: ReactionKind },
     /// A call for a human on a channel beside the pull request. The key is that of the post.
-    Announce {
-        channel: Channel,
-        key: String,
-        message: Message,
-    },
+    Announce { channel: Channel, key: String, announcement: Announcement },
     /// A workflow run, a job or somebody's check run is to run again.
     Rerun(RerunRequest),
     /// A run that GitHub holds back may run.

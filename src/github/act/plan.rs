@@ -2,12 +2,11 @@
 
 use super::{CheckRunWrite, Effect, check_run};
 use crate::{
-    channels::Message,
     github::{
         ObservedSurface,
         marker::{Digest, Marker},
     },
-    render::{Announcement, CheckRunText, Rendered, reason},
+    render::{CheckRunText, Rendered, reason},
 };
 use loopgate_core::{
     deciding::{CheckRunPlan, Post, Surface},
@@ -146,12 +145,11 @@ fn posts(observed: &ObservedSurface, texts: &Rendered) -> Vec<Effect> {
 }
 
 fn announcements(wished: &Surface, texts: &Rendered) -> Vec<Effect> {
-    let Some(Announcement { subject, text }) = &texts.announcement else { return Vec::new() };
-    let message = Message { subject: subject.clone(), text: text.clone() };
+    let Some(announcement) = &texts.announcement else { return Vec::new() };
     let announce = |(channel, key): (&Channel, &String)| Effect::Announce {
         channel: *channel,
         key: key.clone(),
-        message: message.clone(),
+        announcement: announcement.clone(),
     };
     wished.announce.iter().map(announce).collect()
 }

@@ -10,8 +10,9 @@ use sha1::{Digest as _, Sha1};
 
 use super::{Client, JSON_LIMIT, Page, Parse, parse, unreadable};
 use crate::github::{
-    Error,
+    Error, Result,
     cache::{CacheKey, CachedAnswer},
+    error::OrAbsent as _,
     transport::{Accept, Outgoing},
 };
 use loopgate_core::Sha;
@@ -19,7 +20,7 @@ use loopgate_core::Sha;
 impl Client {
     /// One document, or page of a list, with its paging links; conditionally when it was read before. Only what could be
     /// read is kept.
-    pub(in crate::github) async fn get_page<T>(&self, path: &str, parse: Parse<T>) -> Result<Page<T>, Error> {
+    pub(in crate::github) async fn get_page<T>(&self, path: &str, parse: Parse<T>) -> Result<Page<T>> {
         let key = self.key(path, Accept::Json)?;
         let known = self.shared.hub.setup.cache.get(&key);
         let (etag, known) = match known.as_deref() {
@@ -49,16 +50,12 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`] but not found; [`Error::TooLarge`] above `limit` bytes.
-    pub(crate) async fn get_file(&self, path: &str, limit: usize) -> Result<Option<Bytes>, Error> {
+    pub(crate) async fn get_file(&self, path: &str, limit: usize) -> Result<Option<Bytes>> {
         self.file(path, limit, false).await
     }
 
-    /// [`get_file`](Self::get_file) of a document that we write: where it is absent it was not written yet.
-    pub(crate) async fn get_own_file(&self, path: &str, limit: usize) -> Result<Option<Bytes>, Error> {
-        self.file(path, limit, true).await
-    }
-
-    async fn file(&self, path: &str, limit: usize, may_be_absent: bool) -> Result<Option<Bytes>, Error> {
+    /// [`get_file`](Self::get_file). Where a document that we write is absent, it was not written yet.
+    pub(crate) async fn file(&self, path: &str, limit: usize, may_be_absent: bool) -> Result<Option<Bytes>> {
         self.once_or_absent(path, Accept::Raw, async || {
             // Base64, broken into lines, and the other fields.
             let limit_of_json = limit / 2 * 3 + (64 << 10);
@@ -93,7 +90,7 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`] but not found; [`Error::TooLarge`] above `limit` bytes.
-    pub(crate) async fn get_blob(&self, repository: &str, blob: Sha, limit: usize) -> Result<Option<Bytes>, Error> {
+    pub(crate) async fn get_blob(&self, repository: &str, blob: Sha, limit: usize) -> Result<Option<Bytes>> {
         let path = format!("{repository}/git/blobs/{blob}");
         self.once_or_absent(&path, Accept::Raw, async || {
             let body = self.read(&Outgoing::read(&path, Accept::Raw, limit)).await?.or_redirected(&path)?.body;
@@ -110,7 +107,7 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`] but not found.
-    pub(crate) async fn get_immutable_json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>, Error> {
+    pub(crate) async fn get_immutable_json<T: DeserializeOwned>(&self, path: &str) -> Result<Option<T>> {
         let read = async || {
             let body = self.read(&Outgoing::read(path, Accept::Json, JSON_LIMIT)).await?.or_redirected(path)?.body;
             parse::<T>(path, &body).map(|_| Some(body))
@@ -124,18 +121,14 @@ impl Client {
         &self,
         path: &str,
         accept: Accept,
-        read: impl AsyncFnOnce() -> Result<Option<Bytes>, Error>,
-    ) -> Result<Option<Bytes>, Error> {
-        let key = self.key(path, accept)?;
-        if let Some(CachedAnswer::Immutable(body)) = self.shared.hub.setup.cache.get(&key).as_deref() {
-            return Ok(Some(body.clone()));
+        read: impl AsyncFnOnce() -> Result<Option<Bytes>>,
+    ) -> Result<Option<Bytes>> {
+        if let Some(known) = self.recall(path, accept) {
+            return Ok(Some(known));
         }
-        let body = match read().await {
-            Err(Error::NotFound { .. }) => None,
-            read => read?,
-        };
+        let body = read().await.or_absent()?.flatten();
         if let Some(body) = &body {
-            self.shared.hub.setup.cache.put(key, CachedAnswer::Immutable(body.clone()));
+            self.remember(path, accept, body.clone());
         }
         Ok(body)
     }
@@ -164,8 +157,8 @@ impl Client {
         &self,
         key: &str,
         is_kept: impl Fn(&T) -> bool,
-        read: impl AsyncFnOnce() -> Result<T, Error>,
-    ) -> Result<T, Error> {
+        read: impl AsyncFnOnce() -> Result<T>,
+    ) -> Result<T> {
         if let Some(known) = self.recall(key, Accept::Json).and_then(|known| serde_json::from_slice(&known).ok()) {
             return Ok(known);
         }
@@ -180,7 +173,7 @@ impl Client {
         Ok(found)
     }
 
-    pub(super) fn key(&self, path: &str, accept: Accept) -> Result<CacheKey, Error> {
+    pub(super) fn key(&self, path: &str, accept: Accept) -> Result<CacheKey> {
         let url = self.shared.hub.transport.address(path)?;
         Ok(CacheKey { installation: self.shared.installation, url, accept: accept.as_str() })
     }

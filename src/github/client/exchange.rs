@@ -14,7 +14,7 @@ use super::{
     unreadable,
 };
 use crate::github::{
-    Credentials, Error, Secret,
+    Credentials, Error, Result, Secret,
     auth::InstallationToken,
     fence,
     retry::{Repeat, RetryDecision, judge},
@@ -32,14 +32,14 @@ pub(in crate::github) const LONGEST_LOG: u64 = 256 << 20;
 const MOST_ADDRESSES: usize = 2;
 
 impl Client {
-    pub(super) async fn exchange(&self, request: &Outgoing<'_>, repeat: Repeat) -> Result<Incoming, Error> {
+    pub(super) async fn exchange(&self, request: &Outgoing<'_>, repeat: Repeat) -> Result<Incoming> {
         let answer = self.asked(request, repeat).await;
         self.note(request, answer.as_ref().map(drop));
         answer
     }
 
     /// Sends a request until it is answered for good.
-    pub(super) async fn asked(&self, request: &Outgoing<'_>, repeat: Repeat) -> Result<Incoming, Error> {
+    pub(super) async fn asked(&self, request: &Outgoing<'_>, repeat: Repeat) -> Result<Incoming> {
         let (hub, path) = (&self.shared.hub, request.target);
         let mut address = hub.transport.address(path)?;
         let (mut refused, mut retries, mut hops, mut keys_refused) = (None, 0, 0, 0);
@@ -133,7 +133,7 @@ impl Client {
             (Credentials::App(app), None) if app.turn() > *refused)
     }
 
-    pub(super) async fn token(&self, refused: Option<&Secret>) -> Result<Option<Secret>, Error> {
+    pub(super) async fn token(&self, refused: Option<&Secret>) -> Result<Option<Secret>> {
         let now = self.now();
         match (&self.shared.hub.credentials, &self.shared.app) {
             (Credentials::Nobody(_), _) => Ok(None),
@@ -146,7 +146,7 @@ impl Client {
     }
 
     /// A token for the installation, asked for by the App itself.
-    async fn ask_for_token(&self, app: &Self) -> Result<InstallationToken, Error> {
+    async fn ask_for_token(&self, app: &Self) -> Result<InstallationToken> {
         let path =
             format!("/app/installations/{}/access_tokens", self.shared.installation.map_or(0, InstallationId::get));
         let request = Outgoing {
@@ -173,7 +173,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::NotFound`] while GitHub has none, and when it is gone; every other kind of [`Error`].
-    pub(crate) async fn read_log(&self, path: &str, kept: &mut Kept) -> Result<bool, Error> {
+    pub(crate) async fn read_log(&self, path: &str, kept: &mut Kept) -> Result<bool> {
         let mut read = 0_u64;
         let each = |bytes: &[u8]| {
             read += bytes.len() as u64;
@@ -188,7 +188,7 @@ impl Client {
     ///
     /// # Errors
     /// Every kind of [`Error`]; [`Error::TooLarge`] above `limit` bytes.
-    pub(crate) async fn download(&self, path: &str, limit: usize) -> Result<Bytes, Error> {
+    pub(crate) async fn download(&self, path: &str, limit: usize) -> Result<Bytes> {
         let mut archive = Vec::new();
         let each = |bytes: &[u8]| {
             archive.extend_from_slice(bytes);
@@ -203,7 +203,7 @@ impl Client {
 
     /// Reads what a path redirects to piece by piece, until its end or until `each` wants no more. What the API answers
     /// itself has at most `limit` bytes.
-    async fn stream(&self, path: &str, limit: usize, mut each: impl FnMut(&[u8]) -> bool) -> Result<(), Error> {
+    async fn stream(&self, path: &str, limit: usize, mut each: impl FnMut(&[u8]) -> bool) -> Result<()> {
         let answer = self.read(&Outgoing::read(path, Accept::Json, limit)).await?;
         if !answer.is_redirect() {
             each(&answer.body);
@@ -235,7 +235,7 @@ impl Incoming {
     }
 
     /// An answer that sends elsewhere is none, but for downloads.
-    pub(super) fn or_redirected(self, path: &str) -> Result<Self, Error> {
+    pub(super) fn or_redirected(self, path: &str) -> Result<Self> {
         if self.is_redirect() { Err(unreadable(path, "a redirect away from the API")) } else { Ok(self) }
     }
 }

@@ -7,7 +7,7 @@ use http::Method;
 
 use super::{Client, Shared};
 use crate::github::{
-    Error,
+    Error, Result,
     budget::{BudgetClaim, BudgetUse, Held, Need, Place, READ, WRITE, Want, points_of},
     transport::{GRAPHQL, Outgoing},
     work_class::{WorkClass, served},
@@ -36,7 +36,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Paced`] when it may not go yet.
-    pub(crate) async fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>, Error> {
+    pub(crate) async fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>> {
         let served = served();
         let behind = served.behind.load(Ordering::Relaxed);
         self.booked(Some(Want { head, need, behind })).await.map_err(|until| {
@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// Waits until the budget has room for a request.
-    pub(super) async fn admit(&self, request: &Outgoing<'_>) -> Result<Booked<'_>, Error> {
+    pub(super) async fn admit(&self, request: &Outgoing<'_>) -> Result<Booked<'_>> {
         let served = served();
         let points = points(request);
         let mut waiting: Option<Waiting<'_>> = None;
@@ -92,7 +92,8 @@ impl Client {
                 Err(Held::Points) => POINTS_PAUSE,
             };
             if place.is_none_or(|place| place.class != class) {
-                waiting = Some(Waiting::begin(&self.shared, class));
+                let place = self.shared.budget.lock().waits(class, self.now());
+                waiting = Some(Waiting { shared: &self.shared, place });
             }
             tokio::select! {
                 () = tokio::time::sleep(pause) => {}
@@ -101,7 +102,7 @@ impl Client {
         }
     }
 
-    pub(super) fn respect_limit(&self) -> Result<(), Error> {
+    pub(super) fn respect_limit(&self) -> Result<()> {
         let limit = self.shared.limit.lock();
         match limit.until {
             Some(until) if self.now() < until => Err(Error::RateLimited { until }),
@@ -117,12 +118,12 @@ pub(crate) struct Booked<'c> {
 }
 
 enum Booking {
+    /// Of a request.
     Points(u32),
+    /// In this process alone.
     Creation,
     /// Counted with what other processes take.
-    WithOthers {
-        until: Timestamp,
-    },
+    WithOthers { until: Timestamp },
     /// Not used after all.
     Unused(u32),
 }
@@ -155,13 +156,6 @@ pub(super) fn points(request: &Outgoing<'_>) -> u32 {
 struct Waiting<'c> {
     shared: &'c Shared,
     place: Place,
-}
-
-impl<'c> Waiting<'c> {
-    fn begin(shared: &'c Shared, class: WorkClass) -> Self {
-        let place = shared.budget.lock().waits(class, shared.hub.setup.clock.now());
-        Self { shared, place }
-    }
 }
 
 impl Drop for Waiting<'_> {

@@ -8,7 +8,7 @@ use serde::de::DeserializeOwned;
 use serde_json::Value;
 
 use super::Client;
-use crate::github::{Error, transport::Outgoing};
+use crate::github::{Error, Result, transport::Outgoing};
 use loopgate_core::Timestamp;
 
 /// What is in doubt is looked at again so long after it was first read so, whatever other looks there are in between.
@@ -180,7 +180,7 @@ impl Client {
         missing.filter_map(|item| serde_json::from_value(item.item.clone()).ok()).collect()
     }
 
-    pub(super) fn respect_silence(&self) -> Result<(), Error> {
+    pub(super) fn respect_silence(&self) -> Result<()> {
         let stale = self.shared.stale.lock();
         let Some((message, absence)) = &stale.silence else { return Ok(()) };
         let until = (!absence.is_confirmed()).then(|| absence.since + LOOK_AGAIN_AFTER);

@@ -147,11 +147,11 @@ async fn a_creation_is_never_sent_twice_and_an_absolute_update_is() {
     let bench = Bench::with_token().await;
     let posted = bench.answers("POST", vec![status(502), ok(json!({}))]).await;
     let client = bench.client();
-    let error = client.write::<Value>(Method::POST, "/x", &json!({}), Repeat::Never).await.unwrap_err();
+    let error = client.post::<Value>("/x", &json!({}), Repeat::Never).await.unwrap_err();
     assert!(matches!(error, Error::Unavailable { .. }));
     assert_eq!(posted.load(Ordering::Relaxed), 1);
     let patched = bench.answers("PATCH", vec![status(502), ok(json!({}))]).await;
-    client.write::<Value>(Method::PATCH, "/x", &json!({}), Repeat::Safe).await.unwrap();
+    client.tell(Method::PATCH, "/x", Some(&json!({})), Repeat::Safe).await.unwrap();
     assert_eq!(patched.load(Ordering::Relaxed), 2);
     assert_eq!(bench.github.counts().usage, Usage { total: 3, not_modified: 0, writes: 3 });
 }
@@ -386,7 +386,7 @@ async fn a_renamed_repository_is_followed_and_nothing_else() {
         .mount(&bench.server)
         .await;
     let client = bench.client();
-    let answer: u32 = client.write(Method::POST, "/x", &json!({ "a": 1 }), Repeat::Safe).await.unwrap();
+    let answer: u32 = client.post("/x", &json!({ "a": 1 }), Repeat::Safe).await.unwrap();
     assert_eq!(answer, 5);
     bench.answers("GET", vec![status(302).insert_header("location", "http://127.0.0.1:9/evil")]).await;
     assert!(matches!(client.get::<u32>("/x").await.unwrap_err(), Error::Unreadable { .. }));

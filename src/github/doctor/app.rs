@@ -8,9 +8,9 @@ use std::{
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Expected, Finding, Found, Outcome, asked};
+use super::{Expected, Finding, Found, Lookup, Outcome, asked};
 use crate::github::{
-    Client, DeliveryAttempt, Error, Github,
+    Client, DeliveryAttempt, Error, Github, Result,
     error::OrAbsent as _,
     registration::{self, Access, Arrival, NEEDS, Need},
     wire::User,
@@ -18,6 +18,8 @@ use crate::github::{
 use loopgate_core::AppId;
 
 type Permissions = BTreeMap<String, Access>;
+
+type Attempts = Lookup<Vec<DeliveryAttempt>>;
 
 /// `GET /app` (<https://docs.github.com/en/rest/apps/apps#get-the-authenticated-app>).
 #[derive(Deserialize)]
@@ -61,7 +63,7 @@ pub(super) fn clock(github: &Github) -> Found {
     github.clock_is_right().map(|()| Vec::new()).map_err(wrong)
 }
 
-pub(super) fn reached(github: &Github, app: &Result<AppSettings, Error>) -> Found {
+pub(super) fn reached(github: &Github, app: &Result<AppSettings>) -> Found {
     let Err(error) = app else { return Ok(Vec::new()) };
     let is_away = error.is_outage() || error.is_wait();
     let remedy = match error {
@@ -125,7 +127,7 @@ pub(super) fn events(app: &AppSettings) -> Found {
     Err(Finding::fault(message, remedy).at(app.settings("/permissions")))
 }
 
-pub(super) fn installations(app: &AppSettings, installations: &Result<Vec<AppInstallation>, Finding>) -> Found {
+pub(super) fn installations(app: &AppSettings, installations: &Lookup<Vec<AppInstallation>>) -> Found {
     let installations = installations.as_ref().map_err(Clone::clone)?;
     if installations.is_empty() {
         let finding = Finding::fault("the App is installed nowhere", "install it on your repositories");
@@ -140,7 +142,7 @@ pub(super) fn installations(app: &AppSettings, installations: &Result<Vec<AppIns
 }
 
 /// Permissions that the App asks for and an account has not accepted yet.
-pub(super) fn accepted(app: &AppSettings, installations: &Result<Vec<AppInstallation>, Finding>) -> Found {
+pub(super) fn accepted(app: &AppSettings, installations: &Lookup<Vec<AppInstallation>>) -> Found {
     let pending = installations.iter().flatten().filter_map(|it| {
         let asked = lacking(&it.permissions).filter(|need| app.permissions.contains_key(need.permission));
         // A person has no members.
@@ -237,11 +239,7 @@ fn answered(status: u16) -> String {
     if status == 0 { "not answered at all".to_owned() } else { format!("answered with {status}") }
 }
 
-pub(super) fn deliveries(
-    attempts: &Result<Vec<DeliveryAttempt>, Finding>,
-    expected: &Expected,
-    app: &AppSettings,
-) -> Found {
+pub(super) fn deliveries(attempts: &Attempts, expected: &Expected, app: &AppSettings) -> Found {
     let attempts = attempts.as_ref().map_err(Clone::clone)?;
     let Some(newest) = attempts.first() else {
         let remedy = "open a pull request, or deliver the ping again on the App's settings page, Advanced";
@@ -280,12 +278,7 @@ fn read_from_log() -> Finding {
 }
 
 /// Asks for the newest delivery again, which changes nothing where it had arrived, and looks how that is answered.
-pub(super) async fn redelivery(
-    client: &Client,
-    attempts: &Result<Vec<DeliveryAttempt>, Finding>,
-    expected: &Expected,
-    app: &AppSettings,
-) -> Found {
+pub(super) async fn redelivery(client: &Client, attempts: &Attempts, expected: &Expected, app: &AppSettings) -> Found {
     let unknown = |message, remedy| Err(Finding::new(Outcome::Unknown, message, remedy));
     if expected.arrival == Some(Arrival::Poll) {
         return Err(read_from_log());

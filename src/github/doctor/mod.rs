@@ -7,7 +7,7 @@ mod app;
 mod repository;
 
 pub use super::registration::Arrival;
-use super::{DeliveryAttempt, Error, Github};
+use super::{DeliveryAttempt, Github, Result};
 use crate::proof::Signer;
 pub use crate::render::{DoctorLine as Line, DoctorOutcome as Outcome};
 use loopgate_core::RepoName;
@@ -47,7 +47,10 @@ impl Line {
 }
 
 /// GitHub's answer, or the finding that it is unknown.
-fn asked<T>(what: &str, answer: Result<T, Error>) -> Result<T, Finding> {
+type Lookup<T> = Result<T, Finding>;
+
+/// GitHub's answer; without one the finding says `what` it does not say.
+fn asked<T>(what: &str, answer: Result<T>) -> Lookup<T> {
     let unknown = |error| format!("GitHub does not say {what}: {error}");
     answer.map_err(|error| Finding::new(Outcome::Unknown, unknown(error), "ask again later"))
 }

@@ -3,9 +3,9 @@
 use serde::Deserialize as _;
 use serde_json::Value;
 
-use super::{Finding, Found, Line, Outcome, app::AppSettings, asked, lines_of};
+use super::{Finding, Found, Line, Lookup, Outcome, app::AppSettings, asked, lines_of};
 use crate::github::{
-    CheckedConfiguration, Error, Github, Observer, Repo,
+    CheckedConfiguration, Github, Observer, Repo, Result,
     error::OrAbsent as _,
     path,
     wire::{BranchRule, Repository, RequiredCheck},
@@ -54,7 +54,7 @@ type Requirements = (Repository, Vec<RequiredCheck>);
 
 /// By rulesets, and by classic protection, which the branch itself
 /// contains (<https://docs.github.com/en/rest/branches/branches#get-a-branch>).
-async fn requirements(repo: Repo<'_>) -> Result<Requirements, Error> {
+async fn requirements(repo: Repo<'_>) -> Result<Requirements> {
     let repository = repo.get::<Repository>(&repo.root()).await?;
     let escaped = path::escape_path(&repository.default_branch);
     let rules = repo.fetch::<Vec<BranchRule>>(&repo.path(format!("rules/branches/{escaped}?per_page=100"))).await?;
@@ -66,7 +66,7 @@ async fn requirements(repo: Repo<'_>) -> Result<Requirements, Error> {
     Ok((repository, required))
 }
 
-fn configuration_errors(repository: &RepoName, configuration: &Result<CheckedConfiguration, Finding>) -> Found {
+fn configuration_errors(repository: &RepoName, configuration: &Lookup<CheckedConfiguration>) -> Found {
     let told = |outcome: Outcome| {
         move |error: &ConfigError| {
             let message = format!("{}:{}:{}: {}", error.file, error.line, error.column, error.message);
@@ -82,7 +82,7 @@ fn configuration_errors(repository: &RepoName, configuration: &Result<CheckedCon
     Ok(errors.chain(found.warnings.iter().map(told(Outcome::Warning))).collect())
 }
 
-fn required(requirements: &Result<Requirements, Finding>, app: &AppSettings) -> Found {
+fn required(requirements: &Lookup<Requirements>, app: &AppSettings) -> Found {
     let (known, required) = requirements.as_ref().map_err(Clone::clone)?;
     let ours = i64::try_from(app.id.get()).ok();
     let names = OwnCheck::ALL.map(|check| check.name(&CheckScope::DefaultBranch));
@@ -120,11 +120,7 @@ fn required(requirements: &Result<Requirements, Finding>, app: &AppSettings) -> 
 
 /// What may refuse our refs, or delete them: rules for branches and tags leave them alone, rules for all pushes do not,
 /// and `git push --mirror` deletes what the other side does not have.
-fn hidden_refs(
-    repository: &RepoName,
-    requirements: &Result<Requirements, Finding>,
-    rulesets: Result<Vec<Value>, Finding>,
-) -> Found {
+fn hidden_refs(repository: &RepoName, requirements: &Lookup<Requirements>, rulesets: Lookup<Vec<Value>>) -> Found {
     let mirrored = requirements.iter().filter_map(|(known, _)| known.mirror_url.as_ref()).map(|source| {
         let message = format!("{repository} is a mirror of {source}: a push with --mirror deletes refs/loopgate/*");
         Finding::warning(
@@ -144,7 +140,7 @@ fn hidden_refs(
     Ok(mirrored.chain(ruled).chain(rulesets.as_ref().err().cloned()).collect())
 }
 
-fn agent(configuration: &Result<CheckedConfiguration, Finding>) -> Found {
+fn agent(configuration: &Lookup<CheckedConfiguration>) -> Found {
     let policy = configuration.iter().filter_map(|configuration| configuration.policy.as_ref());
     let fixers = policy.flat_map(|policy| std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior));
     let deaf = fixers.filter_map(Fixer::mentioned).filter(|login| HearsApps::of(login) == HearsApps::Never);

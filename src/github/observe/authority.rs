@@ -10,7 +10,7 @@ use serde::Deserialize as _;
 use serde_json::Value;
 
 use crate::github::{
-    Client, Error, Repo,
+    Client, Error, Repo, Result,
     error::OrAbsent as _,
     path,
     ttl_cache::TtlCache,
@@ -47,7 +47,7 @@ impl Registry {
         self.organisations.clear();
     }
 
-    pub(super) async fn look_up(&self, repo: Repo<'_>, questions: &AuthorityQuestions) -> Result<Authority, Error> {
+    pub(super) async fn look_up(&self, repo: Repo<'_>, questions: &AuthorityQuestions) -> Result<Authority> {
         // Most presets name teams that most organisations do not have: one list of an organisation answers for all of them.
         let unknown = |team: &&TeamSlug| self.teams.get(&(repo.name.clone(), (*team).clone()), repo.now()).is_none();
         let names: BTreeSet<&str> = questions.teams.iter().filter(unknown).map(TeamSlug::org).collect();
@@ -82,7 +82,7 @@ impl Registry {
     }
 
     /// One person's rights, teams aside.
-    pub(super) async fn person(&self, repo: Repo<'_>, id: UserId, login: &Login) -> Result<Standing, Error> {
+    pub(super) async fn person(&self, repo: Repo<'_>, id: UserId, login: &Login) -> Result<Standing> {
         // `[bot]` must be escaped. Bots have no authority, but they get an answer.
         let path = repo.path(format!("collaborators/{}/permission", path::escape(login.as_str())));
         let ask = async || match repo.get::<Value>(&path).await {
@@ -95,7 +95,7 @@ impl Registry {
         self.people.recall_or_ask((repo.name.clone(), id), &repo, is_answer, ask).await
     }
 
-    async fn login(&self, client: &Client, login: &Login) -> Result<Result<Account, Unusable>, Error> {
+    async fn login(&self, client: &Client, login: &Login) -> Result<Result<Account, Unusable>> {
         let doubts = client.doubts();
         let path = format!("/users/{}", path::escape(login.as_str()));
         let ask = async || match client.get::<User>(&path).await.or_absent() {
@@ -115,7 +115,7 @@ impl Registry {
         repo: Repo<'_>,
         team: &TeamSlug,
         organisation: Option<&Organisation>,
-    ) -> Result<Result<Members, Unusable>, Error> {
+    ) -> Result<Result<Members, Unusable>> {
         let why = match organisation {
             Some(Err(why)) => Some(why.clone()),
             Some(Ok(teams)) => (!teams.contains(team)).then_some(Unusable::NoTeam),
@@ -130,7 +130,7 @@ impl Registry {
         self.teams.recall_or_ask((repo.name.clone(), team.clone()), &repo, is_answer, ask).await
     }
 
-    async fn organisation(&self, client: &Client, name: &str) -> Result<Organisation, Error> {
+    async fn organisation(&self, client: &Client, name: &str) -> Result<Organisation> {
         let slug = |team: Team| format!("{name}/{}", team.slug).parse().ok();
         let path = format!("/orgs/{name}/teams");
         // A person's account has no teams (404).
@@ -148,7 +148,7 @@ impl Registry {
 }
 
 /// Everybody with write access, if they are needed and GitHub lists them.
-async fn writers(repo: Repo<'_>, are_needed: bool) -> Result<Option<BTreeSet<UserId>>, Error> {
+async fn writers(repo: Repo<'_>, are_needed: bool) -> Result<Option<BTreeSet<UserId>>> {
     if !are_needed {
         return Ok(None);
     }
@@ -158,14 +158,14 @@ async fn writers(repo: Repo<'_>, are_needed: bool) -> Result<Option<BTreeSet<Use
 }
 
 /// Who may do what in the repository, where GitHub lists them.
-pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account, Permission)>>, Error> {
+pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account, Permission)>>> {
     let path = repo.path("collaborators");
     let listed = repo.list::<Value>(&path, MOST_PAGES).await;
     let known = |one: Value| Some((User::deserialize(&one).ok()?.into(), of_flags(&one["permissions"])));
     listed.map(|listing| listing.items.into_iter().filter_map(known).collect()).or_said()
 }
 
-async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members, Unusable>, Error> {
+async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members, Unusable>> {
     let base = format!("/orgs/{}/teams/{}", team.org(), team.slug());
     let (access, members) = (format!("{base}/repos/{}", repo.name), format!("{base}/members"));
     // Members include those of child teams
@@ -179,12 +179,12 @@ async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members,
 }
 
 /// Why there is no answer, for people.
-fn reason(error: Error) -> Result<String, Error> {
+fn reason(error: Error) -> Result<String> {
     if error.is_wait() { Err(error) } else { Ok(error.to_string()) }
 }
 
 /// What an error makes of a team: closed to us for good, or unanswered for now.
-fn unread(error: Error) -> Result<Unusable, Error> {
+fn unread(error: Error) -> Result<Unusable> {
     let is_refused = error.is_refusal();
     Ok(if is_refused { Unusable::Unreadable(reason(error)?) } else { Unusable::Unknown(reason(error)?) })
 }

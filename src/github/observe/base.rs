@@ -11,7 +11,7 @@ use super::{
     evidence::{self, accepted},
     pull::{self, Pull},
 };
-use crate::github::{Client, Error, Repo, error::OrAbsent as _};
+use crate::github::{Error, Repo, Result, error::OrAbsent as _};
 use loopgate_core::{
     Sha,
     escalation::disputes,
@@ -28,20 +28,20 @@ const MOST_DISPUTED: usize = 5;
 
 /// Where somebody disputes a failure: whose test it is.
 pub(super) async fn owners_in_question(
-    client: &Client,
+    repo: Repo<'_>,
     snapshot: &mut Snapshot,
     tip: Sha,
     policy: &Policy,
     previous: Option<&LoopState>,
-) -> Result<(), Error> {
-    let files = disputes::files_in_question(Look { snapshot, policy, now: client.now() }, previous);
+) -> Result<()> {
+    let files = disputes::files_in_question(Look { snapshot, policy, now: repo.now() }, previous);
     for file in files.iter().take(MOST_DISPUTED) {
-        let newest = pull::newest_commit(client.repo(&snapshot.repository), tip, file).await?;
+        let newest = pull::newest_commit(repo, tip, file).await?;
         let author = newest.and_then(|commit| commit.author).map(|author| (file.clone(), author));
         snapshot.test_authors.extend(author);
     }
     if !files.is_empty() && snapshot.codeowners.is_none() {
-        snapshot.codeowners = config::codeowners(client.repo(&snapshot.repository), tip).await?;
+        snapshot.codeowners = config::codeowners(repo, tip).await?;
     }
     Ok(())
 }
@@ -52,7 +52,7 @@ pub(super) async fn folders(
     tip: Sha,
     files: &ChangedFiles,
     policy: &Policy,
-) -> Result<Option<BTreeSet<String>>, Error> {
+) -> Result<Option<BTreeSet<String>>> {
     let asks = policy.gates.values().flat_map(|gate| gate.trigger.conditions()).any(
         |condition| matches!(condition, GateTrigger::Rules(rules) if rules.iter().any(|(_, rule, _)| rule.new_folder)),
     );
@@ -64,7 +64,7 @@ pub(super) async fn folders(
 
 impl Reading<'_> {
     /// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.
-    pub(super) async fn codeowners(&self) -> Result<Option<String>, Error> {
+    pub(super) async fn codeowners(&self) -> Result<Option<String>> {
         let Self { repo, facts, policy, previous, .. } = *self;
         let approve = policy.gates.values().any(|gate| gate.approvers.codeowners);
         let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.failures.total > 0);
@@ -77,7 +77,7 @@ impl Reading<'_> {
         &self,
         evidence: &[ReceivedEvidence],
         checks: Option<BaseEvidence>,
-    ) -> Result<Option<BaseEvidence>, Error> {
+    ) -> Result<Option<BaseEvidence>> {
         let Self { repo, facts, policy, .. } = *self;
         let files = &facts.changes.files;
         let code_type = coverage::change_type(&facts.pull.pull_request, files, &policy.coverage);
@@ -103,10 +103,7 @@ impl Reading<'_> {
 
     /// The checks of the commit the head is compared with, where one of the head's fails: the facts for blame, and the check
     /// runs themselves.
-    pub(super) async fn base_checks(
-        &self,
-        checks: &Checks,
-    ) -> Result<(Option<BaseEvidence>, Vec<ExternalCheck>), Error> {
+    pub(super) async fn base_checks(&self, checks: &Checks) -> Result<(Option<BaseEvidence>, Vec<ExternalCheck>)> {
         let Self { repo, facts, policy, .. } = *self;
         let (base, us) = (facts.pull.compared_base, &facts.us);
         if !checks.has_mapped(&policy.verify, checks::has_failed) {
@@ -142,7 +139,7 @@ const MERGE_COMMIT: &str = "query($owner: String!, $name: String!, $number: Int!
 
 /// The commit that a pull request was merged as; none where GitHub does not return it. From version 2026-03-10 on the REST
 /// API does not (<https://docs.github.com/en/rest/about-the-rest-api/breaking-changes>), but GraphQL does.
-pub(super) async fn merged_as(repo: Repo<'_>, pull: &Pull) -> Result<Option<Sha>, Error> {
+pub(super) async fn merged_as(repo: Repo<'_>, pull: &Pull) -> Result<Option<Sha>> {
     if pull.merged_as.is_some() {
         return Ok(pull.merged_as);
     }
@@ -151,7 +148,7 @@ pub(super) async fn merged_as(repo: Repo<'_>, pull: &Pull) -> Result<Option<Sha>
 }
 
 /// The base's last commit before the merge; none where the merge cannot be followed.
-pub(super) async fn before_merge(repo: Repo<'_>, pull: &Pull, merged_as: Sha) -> Result<Option<Sha>, Error> {
+pub(super) async fn before_merge(repo: Repo<'_>, pull: &Pull, merged_as: Sha) -> Result<Option<Sha>> {
     let commit = async |sha| Ok::<_, Error>(repo.git_commit(sha).await.or_refused()?.flatten());
     let Some(landed) = commit(merged_as).await? else { return Ok(None) };
     let head = commit(pull.pull_request.head.sha).await?;

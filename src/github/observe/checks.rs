@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::surface::OwnCheckRun;
 use crate::github::{
-    Client, Error, Repo,
+    Client, Error, Repo, Result,
     client::LONGEST_LOG,
     error::OrAbsent as _,
     marker::is_signed,
@@ -56,7 +56,7 @@ pub(super) struct Checks {
 }
 
 /// Reads both kinds of check of a commit.
-pub(super) async fn read(repo: Repo<'_>, commit: Sha, us: &AppIdentity) -> Result<Checks, Error> {
+pub(super) async fn read(repo: Repo<'_>, commit: Sha, us: &AppIdentity) -> Result<Checks> {
     let base = repo.path(format!("commits/{commit}"));
     let (runs_path, status_path) = (format!("{base}/check-runs"), format!("{base}/status"));
     let runs = repo.list_with_created::<CheckRun>(&runs_path, MOST_PAGES, |run| run.id.get());
@@ -73,7 +73,7 @@ pub(super) async fn read(repo: Repo<'_>, commit: Sha, us: &AppIdentity) -> Resul
 }
 
 /// Reads the check runs of a commit, without its statuses.
-pub(super) async fn read_runs(repo: Repo<'_>, commit: Sha, us: &AppIdentity) -> Result<Checks, Error> {
+pub(super) async fn read_runs(repo: Repo<'_>, commit: Sha, us: &AppIdentity) -> Result<Checks> {
     let path = repo.path(format!("commits/{commit}/check-runs"));
     let mut checks = Checks::default();
     for run in repo.list_with_created::<CheckRun>(&path, MOST_PAGES, |run| run.id.get()).await?.items {
@@ -84,7 +84,7 @@ pub(super) async fn read_runs(repo: Repo<'_>, commit: Sha, us: &AppIdentity) -> 
 
 impl Checks {
     /// A list, or nothing and the reason where it may not be read.
-    fn tolerated<T>(&mut self, what: &str, listing: Result<Listing<T>, Error>) -> Result<Vec<T>, Error> {
+    fn tolerated<T>(&mut self, what: &str, listing: Result<Listing<T>>) -> Result<Vec<T>> {
         let Some(listing) = listing.or_noted(what, &mut self.problems)? else { return Ok(Vec::new()) };
         if listing.completeness == Completeness::Incomplete {
             self.problems.push(too_many(what));
@@ -95,8 +95,10 @@ impl Checks {
     fn add_run(&mut self, run: CheckRun, us: &AppIdentity) {
         let progress = progress(&run.status, run.conclusion.as_deref(), run.completed_at);
         let annotations = run.output.as_ref().and_then(|output| output.annotations_count);
+        let is_of_our_app = run.app.as_ref().is_some_and(|app| app.id == us.id);
+        let is_ours = is_of_our_app && (!us.is_actions() || is_signed(run.external_id.as_deref()));
         match OwnCheck::named(&run.name) {
-            Some(_) if is_ours(&run, us) => self.own.push(OwnCheckRun {
+            Some(_) if is_ours => self.own.push(OwnCheckRun {
                 id: run.id,
                 name: run.name,
                 progress,
@@ -170,7 +172,7 @@ impl Checks {
 
     /// Reads the annotations of failing checks that the policy maps to a kind: they are its failures, unless a job's log
     /// names them.
-    pub(super) async fn annotate(&mut self, repo: Repo<'_>, verify: &VerifyPolicy, most: usize) -> Result<(), Error> {
+    pub(super) async fn annotate(&mut self, repo: Repo<'_>, verify: &VerifyPolicy, most: usize) -> Result<()> {
         let wanted = |check: &ExternalCheck| {
             let is_explained = check.output.as_ref().is_some_and(|output| !output.failures.is_empty());
             has_failed(check) && is_mapped(check, verify) && !is_explained
@@ -187,10 +189,6 @@ impl Checks {
         }
         Ok(())
     }
-}
-
-fn is_ours(run: &CheckRun, us: &AppIdentity) -> bool {
-    run.app.as_ref().is_some_and(|app| app.id == us.id) && (!us.is_actions() || is_signed(run.external_id.as_deref()))
 }
 
 pub(super) const fn has_failed(check: &ExternalCheck) -> bool {
@@ -213,7 +211,7 @@ pub(super) fn is_mapped(check: &ExternalCheck, verify: &VerifyPolicy) -> bool {
 }
 
 /// The annotations of a check run that has ended: kept for as long as it ended then, with so many.
-async fn annotations(repo: Repo<'_>, check: &ExternalCheck, count: u64) -> Result<Vec<Annotation>, Error> {
+async fn annotations(repo: Repo<'_>, check: &ExternalCheck, count: u64) -> Result<Vec<Annotation>> {
     let Some(id) = check.id else { return Ok(Vec::new()) };
     let ended = match check.progress {
         CheckProgress::Completed { at: Some(at), .. } => at.timestamp(),
@@ -270,7 +268,7 @@ impl Checks {
         verify: &VerifyPolicy,
         is_private: bool,
         others: &[ExternalCheck],
-    ) -> Result<bool, Error> {
+    ) -> Result<bool> {
         let is_read = match verify.logs {
             ReadLogs::On => true,
             ReadLogs::Private => is_private,
@@ -322,18 +320,20 @@ async fn output(
     repo: Repo<'_>,
     check: &ExternalCheck,
     green: Option<CheckRunId>,
-) -> Result<Result<Option<JobOutput>, String>, Error> {
+) -> Result<Result<Option<JobOutput>, String>> {
     let Some(id) = check.id else { return Ok(Err("it is no job".to_owned())) };
     let jobs = repo.path("actions/jobs");
     let path = format!("{jobs}/{id}");
     let key = format!("{path}/output{}", green.map(|green| format!("-since-{green}")).unwrap_or_default());
     let read = async || {
         let job = repo.get(&path).await?;
-        let green = match green {
-            Some(green) => green_log(&repo, &format!("{jobs}/{green}/logs")).await,
-            None => None,
+        // What it printed when it passed; none if that cannot be read.
+        let passed = async {
+            let mut kept = Kept::default();
+            repo.read_log(&format!("{jobs}/{}/logs", green?), &mut kept).await.ok()?;
+            tokio::task::spawn_blocking(move || GreenLog::of(&kept.into_text())).await.ok()
         };
-        read_job(&repo, &path, check, job, green).await
+        read_job(&repo, &path, check, job, passed.await).await
     };
     match repo.once(&key, |_| true, read).await {
         Ok(output) => Ok(Ok(Some(output))),
@@ -347,20 +347,13 @@ async fn output(
     }
 }
 
-/// What a job printed when it passed; none if that cannot be read.
-async fn green_log(client: &Client, path: &str) -> Option<GreenLog> {
-    let mut kept = Kept::default();
-    client.read_log(path, &mut kept).await.ok()?;
-    tokio::task::spawn_blocking(move || GreenLog::of(&kept.into_text())).await.ok()
-}
-
 async fn read_job(
     client: &Client,
     path: &str,
     check: &ExternalCheck,
     wire: CheckRun,
     green: Option<GreenLog>,
-) -> Result<JobOutput, Error> {
+) -> Result<JobOutput> {
     let steps: Vec<JobStep> = wire.steps.into_iter().take(MOST_STEPS).map(step).collect();
     let name = check.name.clone();
     let mut kept = Kept::within(Job { steps: &steps, ..Job::default() }.bounds());

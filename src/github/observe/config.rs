@@ -9,7 +9,7 @@ use super::contents;
 use crate::{
     config::{self, Source},
     github::{
-        Client, Error, Repo,
+        Client, Error, Repo, Result,
         client::Contents,
         error::OrAbsent as _,
         path,
@@ -40,13 +40,13 @@ const CODEOWNERS: [&str; 3] = [".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWN
 const CODEOWNERS_LIMIT: usize = 3 << 20;
 
 /// The base branch; none when it was deleted.
-pub(super) async fn branch(repo: Repo<'_>, name: &str) -> Result<Option<Branch>, Error> {
+pub(super) async fn branch(repo: Repo<'_>, name: &str) -> Result<Option<Branch>> {
     repo.get(&repo.path(format!("branches/{}", path::escape_path(name)))).await.or_absent()
 }
 
 /// The policy in force at a commit of the base branch, on top of the organisation's defaults; none where neither
 /// switches Loopgate on: then nothing is observed and nothing written.
-pub(super) async fn policy(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>) -> Result<Option<Policy>, Error> {
+pub(super) async fn policy(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>) -> Result<Option<Policy>> {
     let text = file(repo, FILE, tip).await?;
     if text.is_none() && defaults.is_none() {
         return Ok(None);
@@ -60,7 +60,7 @@ pub(super) async fn policy(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>
 
 /// The policy, with the remembered commit as its origin if that holds the same file. Most commits on a base branch do
 /// not touch the file, and each would look like a change of the configuration.
-pub(super) async fn settled(repo: Repo<'_>, policy: Policy, remembered: Option<Sha>) -> Result<Policy, Error> {
+pub(super) async fn settled(repo: Repo<'_>, policy: Policy, remembered: Option<Sha>) -> Result<Policy> {
     let (PolicyOrigin::Base { commit }, Some(earlier)) = (&policy.origin, remembered) else { return Ok(policy) };
     if *commit == earlier {
         return Ok(policy);
@@ -74,7 +74,7 @@ pub(super) async fn settled(repo: Repo<'_>, policy: Policy, remembered: Option<S
 type FileText = Result<String, ConfigError>;
 
 /// The text of the file in a commit; too large a file is one that does not validate.
-async fn file(repo: Repo<'_>, name: &str, commit: Sha) -> Result<Option<FileText>, Error> {
+async fn file(repo: Repo<'_>, name: &str, commit: Sha) -> Result<Option<FileText>> {
     match repo.get_file(&repo.path(format!("contents/{name}?ref={commit}")), FILE_LIMIT).await {
         Ok(bytes) => Ok(bytes.map(|bytes| file_text(name, Some(&bytes)))),
         Err(Error::TooLarge { .. }) => Ok(Some(file_text(name, None))),
@@ -102,7 +102,7 @@ fn parse(defaults: Option<&Defaults>, text: Option<&FileText>) -> Result<Policy,
 
 /// The policy where the newest version does not validate: of the newest older one that does, else of the presets under the
 /// organisation's defaults. The commits of a file up to a commit never change.
-async fn fallback(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>, error: ConfigError) -> Result<Policy, Error> {
+async fn fallback(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>, error: ConfigError) -> Result<Policy> {
     let path = repo.path(format!("commits?sha={tip}&path={}&per_page={}", path::escape(FILE), MOST_VERSIONS + 1));
     let versions = repo.get_immutable_json::<Vec<ObjectRef>>(&path).await?.unwrap_or_default();
     let good = |text: FileText| parse(defaults, Some(&text)).ok();
@@ -119,7 +119,7 @@ async fn last_good<T>(
     name: &str,
     versions: &[ObjectRef],
     good: impl Fn(FileText) -> Option<T>,
-) -> Result<Option<(Sha, T)>, Error> {
+) -> Result<Option<(Sha, T)>> {
     for ObjectRef { sha } in versions.iter().skip(1) {
         if let Some(good) = file(repo, name, *sha).await?.and_then(&good) {
             return Ok(Some((*sha, good)));
@@ -129,12 +129,12 @@ async fn last_good<T>(
 }
 
 /// The code owners' file in a commit: the first that exists counts.
-pub(super) async fn codeowners(repo: Repo<'_>, tip: Sha) -> Result<Option<String>, Error> {
+pub(super) async fn codeowners(repo: Repo<'_>, tip: Sha) -> Result<Option<String>> {
     Ok(owners_file(repo, tip).await?.map(|(_, text)| text))
 }
 
 /// Its text and path. The trees of the commit show which of the places exist, and do not change with every commit.
-pub(super) async fn owners_file(repo: Repo<'_>, tip: Sha) -> Result<Option<(&'static str, String)>, Error> {
+pub(super) async fn owners_file(repo: Repo<'_>, tip: Sha) -> Result<Option<(&'static str, String)>> {
     let places = contents::of_commit(repo, tip, &CODEOWNERS).await?;
     for place in CODEOWNERS {
         match places.get(tip, place) {
@@ -170,14 +170,14 @@ pub(super) struct Defaults {
 
 impl Organisations {
     /// The defaults of a repository's owner; none where they have no such file, or we may not see it.
-    pub(super) async fn of(&self, client: &Client, owner: &str) -> Result<Option<Arc<Defaults>>, Error> {
+    pub(super) async fn of(&self, client: &Client, owner: &str) -> Result<Option<Arc<Defaults>>> {
         let ask = async || Ok(defaults(client, owner).await?.map(Arc::new));
         self.recall_or_ask(owner.to_ascii_lowercase(), client, |_| true, ask).await
     }
 }
 
 /// Reads the file on the default branch's head, conditionally rather than by commit.
-async fn defaults(client: &Client, owner: &str) -> Result<Option<Defaults>, Error> {
+async fn defaults(client: &Client, owner: &str) -> Result<Option<Defaults>> {
     let Ok(repository) = format!("{owner}/.github").parse::<RepoName>() else { return Ok(None) };
     let (repo, file) = (client.repo(&repository), format!("{repository}/{DEFAULTS}"));
     let contents = repo.get::<Contents>(&repo.path(format!("contents/{DEFAULTS}"))).await.or_refused()?;
@@ -204,7 +204,7 @@ fn right(file: &str, text: String) -> Result<String, ConfigError> {
 }
 
 /// The folders at the top of a commit's tree.
-pub(super) async fn folders(repo: Repo<'_>, tip: Sha) -> Result<Option<BTreeSet<String>>, Error> {
+pub(super) async fn folders(repo: Repo<'_>, tip: Sha) -> Result<Option<BTreeSet<String>>> {
     let folder = |entry: TreeEntry| matches!(entry.kind.as_str(), "tree" | "commit").then_some(entry.path);
     let tree = contents::tree(repo, tip).await?;
     Ok(tree.map(|entries| entries.into_iter().filter_map(folder).collect()))
@@ -224,7 +224,7 @@ pub(super) struct Rules {
 }
 
 impl BranchRules {
-    pub(super) async fn of(&self, repo: Repo<'_>, name: &str, branch: Branch) -> Result<Rules, Error> {
+    pub(super) async fn of(&self, repo: Repo<'_>, name: &str, branch: Branch) -> Result<Rules> {
         let key = (repo.name.clone(), name.to_owned());
         self.recall_or_ask(key, &repo, |_| true, async || rules(repo, name, branch).await).await
     }
@@ -232,7 +232,7 @@ impl BranchRules {
 
 /// Rulesets first, then classic protection where we may read it (that takes administration rights we do not ask for; a 403
 /// or 404 counts as none).
-async fn rules(repo: Repo<'_>, name: &str, branch: Branch) -> Result<Rules, Error> {
+async fn rules(repo: Repo<'_>, name: &str, branch: Branch) -> Result<Rules> {
     let name = path::escape_path(name);
     let path = repo.path(format!("rules/branches/{name}"));
     let rules = repo.list::<BranchRule>(&path, 3).await.or_refused()?.map(|rules| rules.items).unwrap_or_default();

@@ -9,7 +9,7 @@ use std::{
 use futures::{TryFutureExt as _, future::try_join_all};
 
 use crate::github::{
-    Client, Error, Repo,
+    Repo, Result,
     error::OrAbsent as _,
     wire::{Tree, TreeEntry},
 };
@@ -31,12 +31,11 @@ const TEXTS_AT_ONCE: usize = 4;
 
 /// Fills the snapshot's contents with what is wanted beside them. What cannot be read is left unreadable.
 pub(super) async fn read(
-    client: &Client,
+    repo: Repo<'_>,
     snapshot: &mut Snapshot,
     wanted_beside: impl Fn(&Snapshot) -> FilesToRead,
-) -> Result<(), Error> {
-    let repository = snapshot.repository.clone();
-    let mut reader = Reader { repo: client.repo(&repository), folders: 0, texts: 0, bytes: 0, left_out: 0 };
+) -> Result<()> {
+    let mut reader = Reader { repo, folders: 0, texts: 0, bytes: 0, left_out: 0 };
     let mut asked = FilesToRead::default();
     for _ in 0..MOST_ROUNDS {
         let wanted = wanted_beside(snapshot);
@@ -54,7 +53,7 @@ pub(super) async fn read(
 }
 
 /// Reads these files of one commit. An absence is certain where the commit's trees were read.
-pub(super) async fn of_commit(repo: Repo<'_>, commit: Sha, paths: &[&str]) -> Result<Contents, Error> {
+pub(super) async fn of_commit(repo: Repo<'_>, commit: Sha, paths: &[&str]) -> Result<Contents> {
     let mut reader = Reader { repo, folders: 0, texts: 0, bytes: 0, left_out: 0 };
     let texts = paths.iter().map(|path| (commit, (*path).to_owned())).collect();
     let mut contents = Contents::default();
@@ -75,7 +74,7 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    async fn fill(&mut self, contents: &mut Contents, wanted: &FilesToRead) -> Result<(), Error> {
+    async fn fill(&mut self, contents: &mut Contents, wanted: &FilesToRead) -> Result<()> {
         let mut by_commit: BTreeMap<Sha, BTreeSet<&str>> = BTreeMap::new();
         for (commit, path) in wanted.entries.iter().chain(&wanted.texts) {
             if contents.entry(*commit, path).is_none() {
@@ -108,7 +107,7 @@ impl Reader<'_> {
     }
 
     /// Finds files of one commit in its folders, level by level: a file is found by its folder, a folder by its parent.
-    async fn entries(&mut self, contents: &mut Contents, commit: Sha, paths: &BTreeSet<&str>) -> Result<(), Error> {
+    async fn entries(&mut self, contents: &mut Contents, commit: Sha, paths: &BTreeSet<&str>) -> Result<()> {
         let mut levels: BTreeMap<usize, BTreeSet<&str>> = BTreeMap::new();
         for path in paths {
             for (depth, (end, _)) in path.match_indices('/').enumerate() {
@@ -136,7 +135,7 @@ impl Reader<'_> {
     }
 
     /// What a folder holds; `None` if not all of it can be read.
-    async fn folder(&self, found: Option<Option<FileEntry>>) -> Result<Option<Vec<TreeEntry>>, Error> {
+    async fn folder(&self, found: Option<Option<FileEntry>>) -> Result<Option<Vec<TreeEntry>>> {
         match found {
             Some(Some(entry)) if entry.mode == FOLDER && self.folders <= MOST_FOLDERS => {
                 Ok(tree(self.repo, entry.id).await.or_refused()?.flatten())
@@ -146,7 +145,7 @@ impl Reader<'_> {
         }
     }
 
-    async fn text(&self, entry: Option<Option<FileEntry>>) -> Result<Content, Error> {
+    async fn text(&self, entry: Option<Option<FileEntry>>) -> Result<Content> {
         let Some(entry) = entry else { return Ok(Content::Unreadable) };
         let Some(entry) = entry else { return Ok(Content::Absent) };
         if !entry.is_file() || self.texts >= MOST_TEXTS || self.bytes >= MOST_BYTES {
@@ -168,7 +167,7 @@ fn find(folders: &BTreeMap<&str, Option<Vec<TreeEntry>>>, path: &str) -> Option<
 }
 
 /// A tree by its id or its commit's; none if GitHub does not list all of it.
-pub(super) async fn tree(repo: Repo<'_>, of: impl fmt::Display) -> Result<Option<Vec<TreeEntry>>, Error> {
+pub(super) async fn tree(repo: Repo<'_>, of: impl fmt::Display) -> Result<Option<Vec<TreeEntry>>> {
     let path = repo.path(format!("git/trees/{of}"));
     let tree = repo.get_immutable_json::<Tree>(&path).await?;
     Ok(tree.filter(|tree| !tree.truncated).map(|tree| tree.tree))
@@ -180,7 +179,7 @@ mod tests {
     use wiremock::{Mock, MockServer, ResponseTemplate, matchers::path};
 
     use super::*;
-    use crate::github::{ApiUrl, Credentials, Github, Secret, Setup, client::blob_id};
+    use crate::github::{ApiUrl, Client, Credentials, Github, Secret, Setup, client::blob_id};
     use loopgate_core::{fixtures, observed::Head};
 
     /// A commit with `src/a.rs`, a picture and a link, beside a folder that GitHub lists in part.
@@ -229,9 +228,12 @@ mod tests {
         let at = |path: &str| (commit, path.to_owned());
         let texts = ["src/a.rs", "src/p.png", "src/link", "src/none.rs", "new/b.rs", "large/c.rs", "src"].map(at);
         let wanted = FilesToRead { texts: texts.into(), entries: [at("src/p.png")].into() };
+        let (client, repository) = (&client, snapshot.repository.clone());
         for _ in 0..2 {
             snapshot.contents = Contents::default();
-            read(&client, &mut snapshot, |seen| wanted.clone().missing_in(&seen.contents)).await.unwrap();
+            read(client.repo(&repository), &mut snapshot, |seen| wanted.clone().missing_in(&seen.contents))
+                .await
+                .unwrap();
             let contents = &snapshot.contents;
             assert_eq!(contents.text(commit, "src/a.rs"), Some("fn a() {}\n"));
             for unreadable in ["src/p.png", "src/link", "large/c.rs", "src"] {

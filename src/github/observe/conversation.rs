@@ -6,7 +6,7 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use crate::github::{
-    Client, Error, Repo,
+    Client, Repo, Result,
     wire::{App, User, account},
 };
 use loopgate_core::{
@@ -55,19 +55,19 @@ pub(in crate::github) struct Comments {
     pub nodes: BTreeMap<CommentId, String>,
 }
 
-pub(in crate::github) async fn comments(repo: Repo<'_>, number: PrNumber) -> Result<Comments, Error> {
+pub(in crate::github) async fn comments(repo: Repo<'_>, number: PrNumber) -> Result<Comments> {
     read(&repo, &repo.path(format!("issues/{number}/comments")), Reacted::Comment).await
 }
 
 /// Comments on lines of the diff, where the pull request has any.
-pub(super) async fn inline(repo: Repo<'_>, number: PrNumber, has_any: bool) -> Result<Comments, Error> {
+pub(super) async fn inline(repo: Repo<'_>, number: PrNumber, has_any: bool) -> Result<Comments> {
     if !has_any {
         return Ok(Comments::default());
     }
     read(&repo, &repo.path(format!("pulls/{number}/comments")), Reacted::Inline).await
 }
 
-async fn read(client: &Client, path: &str, place: fn(CommentId) -> Reacted) -> Result<Comments, Error> {
+async fn read(client: &Client, path: &str, place: fn(CommentId) -> Reacted) -> Result<Comments> {
     let listing = client.list_with_created::<WireComment>(path, MOST_PAGES, |comment| comment.id.get()).await?;
     let (mut reactions, mut nodes) = (BTreeMap::new(), BTreeMap::new());
     let mut items = Vec::with_capacity(listing.items.len());
@@ -97,7 +97,7 @@ fn comment(wire: WireComment) -> Comment {
     }
 }
 
-pub(super) async fn reviews(repo: Repo<'_>, number: PrNumber) -> Result<Listing<Review>, Error> {
+pub(super) async fn reviews(repo: Repo<'_>, number: PrNumber) -> Result<Listing<Review>> {
     let path = repo.path(format!("pulls/{number}/reviews"));
     let listing = repo.list::<WireReview>(&path, MOST_PAGES).await?;
     let items = listing.items.into_iter().filter_map(review).collect();

@@ -33,7 +33,7 @@ struct Known {
     awakened: BTreeSet<RepoName>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct MissingConfiguration {
     since: Timestamp,
     asked_at: Timestamp,
@@ -132,13 +132,7 @@ impl Dormant {
         if known.absent.len() >= MOST {
             known.absent.clear();
         }
-        let new = || MissingConfiguration {
-            since: now,
-            asked_at: now,
-            one_comes_back: false,
-            is_told: false,
-            open: BTreeSet::new(),
-        };
+        let new = || MissingConfiguration { since: now, asked_at: now, ..MissingConfiguration::default() };
         let absence = known.absent.entry((repository.clone(), branch.to_owned())).or_insert_with(new);
         (absence.asked_at, absence.one_comes_back) = (now, false);
         if is_open {

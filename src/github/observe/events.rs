@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::Reading;
 use crate::github::{
-    Error, Repo,
+    Repo, Result,
     error::OrAbsent as _,
     wire::{GraphqlAccount, account_at, nodes},
 };
@@ -56,7 +56,7 @@ const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $be
 impl Reading<'_> {
     /// The types that labels from people with write declare, the strictest of them. Asks nothing where no label declares
     /// one.
-    pub(super) async fn declared_type(&self) -> Result<Option<CodeType>, Error> {
+    pub(super) async fn declared_type(&self) -> Result<Option<CodeType>> {
         let labels = &self.facts.pull.pull_request.labels;
         let declaring: Vec<_> = labels.iter().filter_map(|label| Some((label, type_of_label(label)?))).collect();
         if declaring.is_empty() {
@@ -81,7 +81,7 @@ impl Reading<'_> {
 
     /// Who dismissed the reviews whose rejection is remembered: everybody with write can dismiss a review, and not everybody
     /// may end a rejection by it. Asks nothing where none of them was dismissed.
-    pub(super) async fn dismissed_by(&self) -> Result<BTreeMap<ReviewId, Account>, Error> {
+    pub(super) async fn dismissed_by(&self) -> Result<BTreeMap<ReviewId, Account>> {
         let objections =
             self.previous.into_iter().flat_map(|state| state.gates.values()).flat_map(|gate| &gate.objections);
         let rejecting: BTreeSet<ReviewId> = objections
@@ -101,7 +101,7 @@ impl Reading<'_> {
     }
 
     /// Who was assigned, where a coding agent opened it.
-    pub(super) async fn assignments(&self) -> Result<Assignments, Error> {
+    pub(super) async fn assignments(&self) -> Result<Assignments> {
         let agents = &self.policy.coding_agents;
         if !agents.contains(&self.facts.pull.pull_request.author.login) {
             return Ok(Assignments::NotAnAgents);
@@ -126,7 +126,7 @@ impl Reading<'_> {
     }
 
     /// The coding agents among those who were ever assigned. Asks nothing where no gate asks for agents.
-    pub(super) async fn assigned_agents(&self) -> Result<Vec<Account>, Error> {
+    pub(super) async fn assigned_agents(&self) -> Result<Vec<Account>> {
         let mut conditions = self.policy.gates.values().flat_map(|gate| gate.trigger.conditions());
         if !conditions.any(|condition| matches!(condition, GateTrigger::Agent(_))) {
             return Ok(Vec::new());
@@ -138,7 +138,7 @@ impl Reading<'_> {
 
     /// Finds the edits of comments with commands that no event brought. Each comment is asked about once. Where GitHub
     /// names no editor, no edit is known, and a comment that closes a gate counts.
-    pub(super) async fn unheard_edits(&self) -> Result<Vec<Hint>, Error> {
+    pub(super) async fn unheard_edits(&self) -> Result<Vec<Hint>> {
         let Self { repo, facts, hints, previous, .. } = *self;
         let comments = &facts.comments;
         let is_told =
@@ -174,7 +174,7 @@ impl Reading<'_> {
 
     /// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event is
     /// about the queue, or a group with it is newer than its last departure.
-    pub(super) async fn queue(&self) -> Result<Option<QueueStanding>, Error> {
+    pub(super) async fn queue(&self) -> Result<Option<QueueStanding>> {
         let Self { repo, facts, hints, previous, .. } = *self;
         let pull_request = &facts.pull.pull_request;
         let has_news = hints.iter().any(|hint| matches!(hint, Hint::Dequeued { .. } | Hint::QueueGroup(_)));
@@ -196,7 +196,7 @@ impl Reading<'_> {
     }
 
     /// The threads of the reviewers that the policy names; where GitHub refuses, what was read is not all.
-    pub(super) async fn review_threads(&self) -> Result<Listing<ReviewThread>, Error> {
+    pub(super) async fn review_threads(&self) -> Result<Listing<ReviewThread>> {
         let (repo, number) = (self.repo, self.facts.pull.pull_request.number);
         let apps: Vec<&str> = self.policy.verify.reviewers().map(|(_, reviewer)| reviewer.app.as_str()).collect();
         let mut found = Listing::complete(Vec::new());
@@ -219,14 +219,14 @@ impl Reading<'_> {
         Ok(found)
     }
 
-    async fn events(&self, kind: &str) -> Result<Option<Vec<Value>>, Error> {
+    async fn events(&self, kind: &str) -> Result<Option<Vec<Value>>> {
         of_kind(self.repo, self.facts.pull.pull_request.number, kind).await
     }
 }
 
 /// The events of one kind, oldest first; none where not all events of the pull request can be read
 /// (<https://docs.github.com/en/rest/issues/events#list-issue-events>).
-pub(super) async fn of_kind(repo: Repo<'_>, number: PrNumber, kind: &str) -> Result<Option<Vec<Value>>, Error> {
+pub(super) async fn of_kind(repo: Repo<'_>, number: PrNumber, kind: &str) -> Result<Option<Vec<Value>>> {
     let path = repo.path(format!("issues/{number}/events"));
     let events = repo.list::<Value>(&path, MOST_PAGES).await.or_refused()?;
     let events = events.filter(|events| events.completeness == Completeness::Complete);

@@ -4,7 +4,7 @@ use bytes::Bytes;
 
 use super::checks::progress;
 use crate::github::{
-    Error, Repo, artifacts,
+    Error, Repo, Result, artifacts,
     error::OrAbsent as _,
     evidence_memory,
     transport::Accept,
@@ -50,7 +50,7 @@ pub(super) fn accepted(received: &[ReceivedEvidence]) -> impl Iterator<Item = &E
 }
 
 /// The workflow runs on a commit, of all workflows.
-pub(super) async fn runs(repo: Repo<'_>, head: Sha) -> Result<Vec<HeadRun>, Error> {
+pub(super) async fn runs(repo: Repo<'_>, head: Sha) -> Result<Vec<HeadRun>> {
     let path = repo.path(format!("actions/runs?head_sha={head}"));
     let listing = repo.list::<WireRun>(&path, MOST_PAGES).await?;
     let run = |wire: WireRun| {
@@ -94,11 +94,7 @@ const EVENTS_OF_BRANCHES: [&str; 4] = ["push", "schedule", "workflow_dispatch", 
 
 /// The newest evidence on the first of these commits that has any: the merge base, else the base's head.
 /// Only runs for the branch itself count: a fork's pull request can have the same commit as its head.
-pub(super) async fn of_base(
-    repo: Repo<'_>,
-    commits: &[Sha],
-    verify: &VerifyPolicy,
-) -> Result<Option<BaseEvidence>, Error> {
+pub(super) async fn of_base(repo: Repo<'_>, commits: &[Sha], verify: &VerifyPolicy) -> Result<Option<BaseEvidence>> {
     for &commit in commits {
         let mut found = runs(repo, commit).await.or_refused()?.unwrap_or_default();
         found.retain(|run| run.event.as_deref().is_some_and(|event| EVENTS_OF_BRANCHES.contains(&event)));
@@ -113,7 +109,7 @@ pub(super) async fn of_base(
 
 /// Reads the evidence of listed runs. Artifacts never change, and those of a run that has ended are all there are: both
 /// are asked for once.
-pub(super) async fn read(repo: Repo<'_>, head: Sha, runs: &[&HeadRun]) -> Result<Vec<ReceivedEvidence>, Error> {
+pub(super) async fn read(repo: Repo<'_>, head: Sha, runs: &[&HeadRun]) -> Result<Vec<ReceivedEvidence>> {
     let mut found = uploaded(repo, runs).await?;
     // The newest first, so that a flood of artifacts cannot hide them.
     found.sort_by_key(|(run, artifact)| std::cmp::Reverse((run.run.id, artifact.id)));
@@ -126,7 +122,7 @@ pub(super) async fn read(repo: Repo<'_>, head: Sha, runs: &[&HeadRun]) -> Result
         // One after the other: each may take as much memory as all that were read before it.
         for ((run, artifact), archive) in some.iter().zip(archives) {
             let read = match archive {
-                Ok(archive) => read_archive(&archive, repo.name, head, run).await,
+                Ok(archive) => read_archive(&archive, repo, head, run).await,
                 Err(reason) => Err(reason),
             };
             match read {
@@ -162,7 +158,7 @@ pub(super) async fn with_jobs(
     repo: Repo<'_>,
     runs: &[&HeadRun],
     received: &[ReceivedEvidence],
-) -> Result<Vec<WorkflowRun>, Error> {
+) -> Result<Vec<WorkflowRun>> {
     let documents: Vec<&Evidence> = accepted(received).collect();
     let is_asked = |run: &WorkflowRun| {
         let of_file = runs.iter().filter(|other| other.run.path == run.path);
@@ -180,7 +176,7 @@ pub(super) async fn with_jobs(
 }
 
 /// The executions of a run's jobs, of all its attempts; none where they may not be listed.
-async fn jobs_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<WorkflowJob>, Error> {
+async fn jobs_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<WorkflowJob>> {
     let path = repo.path(format!("actions/runs/{}/jobs?filter=all", run.id));
     let list = async || Ok(repo.list::<CheckRun>(&path, MOST_JOB_PAGES).await?.items);
     let jobs = repo.once(&format!("{path}@{}", run.attempt), |_| has_ended(run), list).await;
@@ -204,7 +200,7 @@ fn job(wire: CheckRun) -> WorkflowJob {
 
 /// Evidence that workflows uploaded which are not listed: refused, and reported. Only where no listed workflow runs at
 /// all, since people need the reason then.
-pub(super) async fn refuse_unlisted(repo: Repo<'_>, unlisted: &[&HeadRun]) -> Result<Vec<ReceivedEvidence>, Error> {
+pub(super) async fn refuse_unlisted(repo: Repo<'_>, unlisted: &[&HeadRun]) -> Result<Vec<ReceivedEvidence>> {
     let ended = |run: &&&HeadRun| matches!(run.run.progress, CheckProgress::Completed { .. });
     let ended: Vec<_> = unlisted.iter().filter(ended).copied().take(MOST_UNLISTED).collect();
     let found = uploaded(repo, &ended).await?;
@@ -214,10 +210,15 @@ pub(super) async fn refuse_unlisted(repo: Repo<'_>, unlisted: &[&HeadRun]) -> Re
 }
 
 /// The evidence artifacts of runs; none of a run whose artifacts may not be listed.
-async fn uploaded<'r>(repo: Repo<'_>, runs: &[&'r HeadRun]) -> Result<Vec<(&'r HeadRun, Artifact)>, Error> {
+async fn uploaded<'r>(repo: Repo<'_>, runs: &[&'r HeadRun]) -> Result<Vec<(&'r HeadRun, Artifact)>> {
     let lists = runs.iter().map(|run| async move {
-        let artifacts = artifacts_of(repo, &run.run).await.or_refused()?;
-        Ok(artifacts.into_iter().flatten().map(|artifact| (*run, artifact)).collect())
+        let path = repo.path(format!("actions/runs/{}/artifacts", run.run.id));
+        let list = async || -> Result<Vec<Artifact>> {
+            let listing = repo.list::<Artifact>(&path, MOST_PAGES).await?;
+            Ok(listing.items.into_iter().filter(|artifact| artifact.name.starts_with(artifacts::PREFIX)).collect())
+        };
+        let artifacts = repo.once(&format!("{path}@{}", run.run.attempt), |_| has_ended(&run.run), list).await;
+        Ok(artifacts.or_refused()?.into_iter().flatten().map(|artifact| (*run, artifact)).collect())
     });
     let lists: Vec<Vec<_>> = futures::future::try_join_all(lists).await?;
     Ok(lists.into_iter().flatten().collect())
@@ -233,15 +234,6 @@ fn refused(artifact: &str, run: Option<&WorkflowRun>, reason: String) -> Receive
     }
 }
 
-async fn artifacts_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<Artifact>, Error> {
-    let path = repo.path(format!("actions/runs/{}/artifacts", run.id));
-    let list = async || -> Result<Vec<Artifact>, Error> {
-        let listing = repo.list::<Artifact>(&path, MOST_PAGES).await?;
-        Ok(listing.items.into_iter().filter(|artifact| artifact.name.starts_with(artifacts::PREFIX)).collect())
-    };
-    repo.once(&format!("{path}@{}", run.attempt), |_| has_ended(run), list).await
-}
-
 /// Whether this attempt brings nothing more. A run that waits for approval is shown as completed, and goes on as the
 /// same attempt once a person approves it.
 fn has_ended(run: &WorkflowRun) -> bool {
@@ -249,7 +241,7 @@ fn has_ended(run: &WorkflowRun) -> bool {
 }
 
 /// An artifact's archive, or a sentence why it is not read.
-async fn download(repo: Repo<'_>, artifact: &Artifact) -> Result<Result<Bytes, String>, Error> {
+async fn download(repo: Repo<'_>, artifact: &Artifact) -> Result<Result<Bytes, String>> {
     if artifact.expired {
         return Ok(Err("it has expired".into()));
     }
@@ -270,17 +262,12 @@ async fn download(repo: Repo<'_>, artifact: &Artifact) -> Result<Result<Bytes, S
 }
 
 /// An archive's evidence and the bytes that it takes, or a sentence why it is refused.
-async fn read_archive(
-    archive: &[u8],
-    repository: &RepoName,
-    head: Sha,
-    run: &HeadRun,
-) -> Result<(Evidence, usize), String> {
+async fn read_archive(archive: &[u8], repo: Repo<'_>, head: Sha, run: &HeadRun) -> Result<(Evidence, usize), String> {
     let packed = artifacts::Packed::of(archive)?;
     evidence_memory::room_for(packed.size).await;
-    let document = packed.unpack()?;
-    evidence_memory::room_for(document.cost).await;
+    let (document, cost) = packed.unpack()?;
+    evidence_memory::room_for(cost).await;
     // Only runs of listed workflows come this far.
-    let evidence = artifacts::read(&document, (repository, head), (&run.run, run.head))?;
-    Ok((evidence, document.cost))
+    let evidence = artifacts::read(&document, (repo.name, head), (&run.run, run.head))?;
+    Ok((evidence, cost))
 }

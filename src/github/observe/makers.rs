@@ -16,10 +16,10 @@ use super::{
     pull::{Changes, Pull, comparison},
 };
 use crate::github::{
-    Client, Error, Repo,
+    Client, Error, Repo, Result,
     error::OrAbsent as _,
     path,
-    wire::{CommitFile, CommitFiles, GraphqlAccount, TreeEntry, User, account_at, nodes},
+    wire::{CommitFiles, GraphqlAccount, TreeEntry, User, WireFile, account_at, nodes},
 };
 use loopgate_core::{
     Sha,
@@ -70,15 +70,14 @@ struct Move {
 
 /// Enters the pushes into the snapshot. GitHub is asked for pushes without events only if `asks`. `tip` is the base's.
 pub(super) async fn pushes(
-    client: &Client,
+    repo: Repo<'_>,
     snapshot: &mut Snapshot,
     pull: &Pull,
     tip: Sha,
     previous: Option<&LoopState>,
     asks: bool,
-) -> Result<(), Error> {
-    let repository = snapshot.repository.clone();
-    let mut moves = if asks { activity(client, pull).await? } else { Vec::new() };
+) -> Result<()> {
+    let mut moves = if asks { activity(&repo, pull).await? } else { Vec::new() };
     add_events(&mut moves, previous, &snapshot.hints);
     let in_head: BTreeSet<Sha> = snapshot.commits.items.iter().map(|commit| commit.sha).collect();
     let lineage = lineage(&moves, snapshot.pull_request.head.sha, &in_head);
@@ -87,8 +86,8 @@ pub(super) async fn pushes(
     let counted = lineage.unwrap_or(moves);
     if !is_whole && asks {
         // <https://docs.github.com/en/rest/using-the-rest-api/issue-event-types#head_ref_force_pushed>
-        let (repo, number) = (client.repo(&repository), pull.pull_request.number);
-        let forced = events::of_kind(repo, number, "head_ref_force_pushed").await?.unwrap_or_default();
+        let forced =
+            events::of_kind(repo, pull.pull_request.number, "head_ref_force_pushed").await?.unwrap_or_default();
         let by = forced.iter().map(|event| account_at(&event["actor"]));
         snapshot.makers.pushes.extend(by.map(|by| Push { by, content: PushContent::Own }));
     }
@@ -102,7 +101,7 @@ pub(super) async fn pushes(
             && looked_into < MOST_PUSHES
         {
             looked_into += 1;
-            if is_only_merged(client.repo(&repository), (before, push.after), tip).await? {
+            if is_only_merged(repo, (before, push.after), tip).await? {
                 content = PushContent::Merged;
             }
         }
@@ -146,7 +145,7 @@ fn lineage(moves: &[Move], head: Sha, in_head: &BTreeSet<Sha>) -> Option<Vec<Mov
 }
 
 /// The moves of the head branch, oldest first; none where GitHub does not show them.
-async fn activity(client: &Client, pull: &Pull) -> Result<Vec<Move>, Error> {
+async fn activity(client: &Client, pull: &Pull) -> Result<Vec<Move>> {
     let head = &pull.pull_request.head;
     let Some(repository) = &head.repository else { return Ok(Vec::new()) };
     let branch = path::escape(&format!("refs/heads/{}", head.branch));
@@ -163,7 +162,7 @@ async fn activity(client: &Client, pull: &Pull) -> Result<Vec<Move>, Error> {
 }
 
 /// Enters both into what is known of the makers.
-pub(super) async fn authors(repo: Repo<'_>, Changes { commits, nodes, .. }: &Changes) -> Result<Makers, Error> {
+pub(super) async fn authors(repo: Repo<'_>, Changes { commits, nodes, .. }: &Changes) -> Result<Makers> {
     let co_authored: Vec<&Commit> =
         commits.items.iter().rev().filter(|commit| co_authors(&commit.message).next().is_some()).collect();
     if co_authored.is_empty() {
@@ -179,7 +178,7 @@ pub(super) async fn authors(repo: Repo<'_>, Changes { commits, nodes, .. }: &Cha
 }
 
 /// The accounts of authors, by their addresses in lower case. Asked once: a commit's trailers do not change.
-async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Account>, Error> {
+async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Account>> {
     let key = format!("/graphql#authors-of-{}", ids.join(","));
     let asked = async || {
         let commits = client.graphql_nodes(QUERY, ids).await?;
@@ -195,12 +194,12 @@ async fn addresses(client: &Client, ids: &[&str]) -> Result<BTreeMap<String, Acc
 }
 
 /// The files that a commit changes, by either name; `None` if they are not all shown.
-async fn files(repo: Repo<'_>, commit: Sha) -> Result<Option<(Sha, BTreeSet<String>)>, Error> {
+async fn files(repo: Repo<'_>, commit: Sha) -> Result<Option<(Sha, BTreeSet<String>)>> {
     const PAGE: usize = 100;
     let path = repo.path(format!("commits/{commit}?per_page={PAGE}"));
     let details = repo.get_immutable_json::<CommitFiles>(&path).await.or_refused()?.flatten();
     let details = details.filter(|details| details.files.len() < PAGE);
-    let names = |file: CommitFile| [Some(file.filename), file.previous_filename].into_iter().flatten();
+    let names = |file: WireFile| [Some(file.filename), file.previous_filename].into_iter().flatten();
     Ok(details.map(|details| (commit, details.files.into_iter().flat_map(names).collect())))
 }
 
@@ -212,7 +211,7 @@ const MOST_TEXTS: usize = 20;
 const LARGEST_TEXT: usize = 512 << 10;
 
 /// Marks the commits that merge the base and hold nothing that neither side has. Merges in doubt are not marked.
-pub(super) async fn mark_update_merges(repo: Repo<'_>, changes: &mut Changes, policy: &Policy) -> Result<(), Error> {
+pub(super) async fn mark_update_merges(repo: Repo<'_>, changes: &mut Changes, policy: &Policy) -> Result<()> {
     let Changes { commits, merges, .. } = changes;
     let matters =
         policy.gates.values().any(|gate| !gate.exclusions.allow_contributors && !gate.exclusions.count_update_merges);
@@ -235,7 +234,7 @@ pub(super) async fn mark_update_merges(repo: Repo<'_>, changes: &mut Changes, po
 
 /// Whether a push brought nothing of its pusher's: each file of the head after it is what the three-way merge of the
 /// head before it with the base gives. So it is of a merge of the base and of a rebase. `tip` is the base's.
-async fn is_only_merged(repo: Repo<'_>, (before, after): (Sha, Sha), tip: Sha) -> Result<bool, Error> {
+async fn is_only_merged(repo: Repo<'_>, (before, after): (Sha, Sha), tip: Sha) -> Result<bool> {
     let bases = futures::try_join!(merge_base(repo, tip, before), merge_base(repo, tip, after))?;
     match bases {
         (Some(base), Some(theirs)) => is_mechanical(repo, [after, before, theirs, base]).await,
@@ -247,7 +246,7 @@ async fn is_only_merged(repo: Repo<'_>, (before, after): (Sha, Sha), tip: Sha) -
 /// conflict. Where they conflict, somebody has decided.
 ///
 /// `commits` are the merge, our side, theirs, and their base.
-async fn is_mechanical(repo: Repo<'_>, commits: [Sha; 4]) -> Result<bool, Error> {
+async fn is_mechanical(repo: Repo<'_>, commits: [Sha; 4]) -> Result<bool> {
     let mut folders = vec![commits.map(Some)];
     let (mut read, mut texts) = (0, 0);
     while let Some(sides) = folders.pop() {
@@ -295,7 +294,7 @@ async fn is_mechanical(repo: Repo<'_>, commits: [Sha; 4]) -> Result<bool, Error>
 }
 
 /// Whether a file is what the three-way merge of its lines gives.
-async fn merges_by_line(repo: Repo<'_>, [merged, ours, theirs, base]: [&TreeEntry; 4]) -> Result<bool, Error> {
+async fn merges_by_line(repo: Repo<'_>, [merged, ours, theirs, base]: [&TreeEntry; 4]) -> Result<bool> {
     if merge_whole(&base.mode, &ours.mode, &theirs.mode) != Some(&merged.mode) {
         return Ok(false);
     }
@@ -313,12 +312,12 @@ async fn merges_by_line(repo: Repo<'_>, [merged, ours, theirs, base]: [&TreeEntr
 }
 
 /// The entries of a tree, or of a commit's tree; none where GitHub does not return them all.
-async fn tree(repo: Repo<'_>, of: Option<Sha>) -> Result<Option<Vec<TreeEntry>>, Error> {
+async fn tree(repo: Repo<'_>, of: Option<Sha>) -> Result<Option<Vec<TreeEntry>>> {
     let Some(of) = of else { return Ok(Some(Vec::new())) };
     Ok(contents::tree(repo, of).await.or_refused()?.flatten())
 }
 
-async fn merge_base(repo: Repo<'_>, ours: Sha, theirs: Sha) -> Result<Option<Sha>, Error> {
+async fn merge_base(repo: Repo<'_>, ours: Sha, theirs: Sha) -> Result<Option<Sha>> {
     let compared = comparison(repo, ours, theirs).await?;
     Ok(compared.and_then(|compared| compared.merge_base_commit).map(|base| base.sha))
 }

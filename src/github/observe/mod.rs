@@ -53,7 +53,7 @@ pub use self::{
     survey::CheckedConfiguration,
 };
 use super::{
-    Error, Github, Repo,
+    Error, Github, Repo, Result,
     error::OrAbsent as _,
     wire::{Branch, ObjectRef},
 };
@@ -112,6 +112,8 @@ pub struct Observation {
     pub is_head_shared: bool,
     /// Whether the log of a failed job is not there yet.
     pub awaits_logs: bool,
+    /// What the snapshot does not have of the pull request.
+    pub(in crate::github) pull: Pull,
 }
 
 impl Observer {
@@ -136,7 +138,7 @@ impl Observer {
     ///
     /// # Errors
     /// Every kind of [`Error`]; not found when there is no such pull request.
-    pub async fn facts(&self, Target { repo, number }: Target<'_>) -> Result<Option<PullRequestFacts>, Error> {
+    pub async fn facts(&self, Target { repo, number }: Target<'_>) -> Result<Option<PullRequestFacts>> {
         let us = self.github.identity(&repo).await?;
         let mut pull = pull::read(repo, number).await?;
         let mut problems = Vec::new();
@@ -174,7 +176,7 @@ impl Observer {
         repo: Repo<'_>,
         pull: &mut Pull,
         problems: &mut Vec<ObservationProblem>,
-    ) -> Result<Option<(BaseSide, Policy)>, Error> {
+    ) -> Result<Option<(BaseSide, Policy)>> {
         let base = &pull.pull_request.base.branch;
         let (branch, doubts) = (config::branch(repo, base), repo.doubts());
         let layers = scope::layers(repo, pull);
@@ -239,7 +241,7 @@ pub(in crate::github) struct BaseSide {
 
 /// The commit that the files are compared with, and whether that is the base of the stack, since not all layers beneath
 /// could be read: then what those change counts as the pull request's own.
-async fn compared_with(repo: Repo<'_>, pull: &Pull, base: &BaseSide) -> Result<(Sha, bool), Error> {
+async fn compared_with(repo: Repo<'_>, pull: &Pull, base: &BaseSide) -> Result<(Sha, bool)> {
     Ok(match &base.layers {
         Some(Layers { problem: Some(_), .. }) => (base.tip, true),
         Some(_) if pull.pull_request.lifecycle == Lifecycle::Open && pull.target != pull.pull_request.base.branch => {

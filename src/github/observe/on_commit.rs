@@ -10,15 +10,15 @@ use super::{
     surface,
 };
 use crate::github::{
-    Error, Repo,
+    Repo, Result,
     error::OrAbsent as _,
     path,
     resolve::ListedPull,
-    wire::{CommitFile, CommitFiles},
+    wire::{CommitFiles, WireFile},
 };
 use loopgate_core::{
     Sha, Timestamp,
-    observed::{CheckScope, Hint, Lifecycle, PullRequest, Snapshot},
+    observed::{CheckScope, FileStatus, Hint, Lifecycle, PullRequest, Snapshot},
     policy::Policy,
 };
 
@@ -30,14 +30,14 @@ impl Observer {
     /// None where it has none that the policy asks about.
     ///
     /// # Errors
-    /// Every kind of [`Error`].
+    /// Every kind of [`Error`](crate::github::Error).
     pub async fn on_commit(
         &self,
         repo: Repo<'_>,
         commit: Sha,
         snapshot: &Snapshot,
         policy: &Policy,
-    ) -> Result<Option<Snapshot>, Error> {
+    ) -> Result<Option<Snapshot>> {
         let (checks, runs) = futures::join!(checks::read(repo, commit, &snapshot.app), evidence::runs(repo, commit),);
         let mut checks = checks?;
         let runs = runs.or_refused()?.unwrap_or_default();
@@ -59,8 +59,8 @@ impl Observer {
     /// Our check runs on a commit.
     ///
     /// # Errors
-    /// Every kind of [`Error`].
-    pub async fn own_check_runs(&self, repo: Repo<'_>, commit: Sha) -> Result<Vec<OwnCheckRun>, Error> {
+    /// Every kind of [`Error`](crate::github::Error).
+    pub async fn own_check_runs(&self, repo: Repo<'_>, commit: Sha) -> Result<Vec<OwnCheckRun>> {
         let us = self.github.identity(&repo).await?;
         Ok(checks::read_runs(repo, commit, &us).await?.own)
     }
@@ -69,8 +69,8 @@ impl Observer {
     /// whose result does not hold here. None where nothing is carried.
     ///
     /// # Errors
-    /// Every kind of [`Error`].
-    pub async fn left_for_nothing(&self, target: Target<'_>) -> Result<Option<ObservedSurface>, Error> {
+    /// Every kind of [`Error`](crate::github::Error).
+    pub async fn left_for_nothing(&self, target: Target<'_>) -> Result<Option<ObservedSurface>> {
         let Target { repo, number } = target;
         let Pull { mut pull_request, default_branch, .. } = pull::read(repo, number).await?;
         let PullRequest { head, base, lifecycle, .. } = &mut pull_request;
@@ -95,8 +95,8 @@ impl Observer {
     /// took it away. None where that is not so: then the file may only be hidden for a while.
     ///
     /// # Errors
-    /// Every kind of [`Error`].
-    pub(in crate::github) async fn switched_off(&self, target: Target<'_>) -> Result<Option<SwitchedOff>, Error> {
+    /// Every kind of [`Error`](crate::github::Error).
+    pub(in crate::github) async fn switched_off(&self, target: Target<'_>) -> Result<Option<SwitchedOff>> {
         let Target { repo, number } = target;
         let pull = pull::read(repo, number).await?.pull_request;
         if pull.lifecycle != Lifecycle::Open {
@@ -110,8 +110,8 @@ impl Observer {
         let Some(CommitFiles { sha: commit, parents, files }) = repo.get_immutable_json(&path).await? else {
             return Ok(None);
         };
-        let is_gone = |file: &CommitFile| {
-            file.status == "removed" && file.filename == config::FILE
+        let is_gone = |file: &WireFile| {
+            file.status == FileStatus::Removed && file.filename == config::FILE
                 || file.previous_filename.as_deref() == Some(config::FILE)
         };
         let (true, Some(parent)) = (files.iter().any(is_gone), parents.first()) else {
@@ -136,7 +136,7 @@ const MOST_LEFT_HEADS: usize = 5;
 
 impl Reading<'_> {
     /// Other open pull requests with the same head. A list that may not be read names none.
-    pub(super) async fn others(&self, may_be_shared: bool) -> Result<Vec<ListedPull>, Error> {
+    pub(super) async fn others(&self, may_be_shared: bool) -> Result<Vec<ListedPull>> {
         let (repo, pull) = (self.repo, &self.facts.pull);
         if !may_be_shared || pull.pull_request.lifecycle != Lifecycle::Open {
             return Ok(Vec::new());
@@ -146,7 +146,7 @@ impl Reading<'_> {
 
     /// Our check runs on earlier heads whose result no longer holds, and the heads that are to be looked at again:
     /// until nothing is left there, since a turn may end before it acts.
-    pub(super) async fn left_behind(&self) -> Result<(Vec<LeftCheckRun>, BTreeSet<Sha>), Error> {
+    pub(super) async fn left_behind(&self) -> Result<(Vec<LeftCheckRun>, BTreeSet<Sha>)> {
         let Self { repo, facts, previous, .. } = *self;
         let head = facts.pull.pull_request.head.sha;
         let (mut left, mut left_heads) = (Vec::new(), BTreeSet::new());
@@ -178,7 +178,7 @@ impl Reading<'_> {
     /// It is used only where no other head is known. A commit may be pushed to another branch, and its suite created, long
     /// before a pull request's branch is moved to it. So where the head has changed unseen, its time is unknown, and it
     /// counts as seen now.
-    pub(super) async fn known_since(&self) -> Result<Option<Timestamp>, Error> {
+    pub(super) async fn known_since(&self) -> Result<Option<Timestamp>> {
         let Self { repo, facts, hints, previous, .. } = *self;
         let pull_request = &facts.pull.pull_request;
         let head = pull_request.head.sha;

@@ -1,9 +1,9 @@
 //! What GitHub and the state refs still show of pull requests, for deciding them once more. Nothing is written.
 
-use super::{Observer, base, checks, config, conversation, pull, rest::whose_rights_matter};
+use super::{Observer, base, checks, config, conversation, pull, rest::needed_rights};
 use crate::{
     config::presets,
-    github::{Error, ListedPull, Repo, error::OrAbsent as _, marker::Marker},
+    github::{Error, ListedPull, Repo, Result, error::OrAbsent as _, marker::Marker},
     refs::{RefName, StateStore},
 };
 use loopgate_core::{
@@ -23,7 +23,7 @@ impl Observer {
     ///
     /// # Errors
     /// Those of the API.
-    pub async fn changed_last(&self, repo: Repo<'_>, state: &str, most: usize) -> Result<Vec<ListedPull>, Error> {
+    pub async fn changed_last(&self, repo: Repo<'_>, state: &str, most: usize) -> Result<Vec<ListedPull>> {
         let path =
             repo.path(format!("pulls?state={state}&sort=updated&direction=desc&per_page={}", most.clamp(1, 100)));
         repo.get::<Vec<ListedPull>>(&path).await
@@ -41,7 +41,7 @@ impl Observer {
         listed: &ListedPull,
         other: &Policy,
         mut so_far: WhatIf,
-    ) -> Result<WhatIf, Error> {
+    ) -> Result<WhatIf> {
         let objects = repo.objects();
         let store = StateStore::new(&objects, RefName::pull_request(listed.number));
         let (own, recorded) =
@@ -76,7 +76,7 @@ impl Observer {
         mut recorded: Vec<RecordedAttempt>,
         reads_logs: bool,
         policy: impl Fn(&[ExternalCheck]) -> Policy,
-    ) -> Result<PastPullRequest, Error> {
+    ) -> Result<PastPullRequest> {
         let pull = pull::read(repo, number).await?;
         // An account that does not exist: no comment and no check of that time is ours.
         let us = AppIdentity {
@@ -134,7 +134,7 @@ impl Observer {
         last.inline = inline.listing;
         last.problems = problems;
         // The rights people have now; those of then are not kept by GitHub.
-        let rights = self.registry.look_up(repo, &whose_rights_matter(&last, None, &preset)).await;
+        let rights = self.registry.look_up(repo, &needed_rights(&last, None, &preset)).await;
         last.authority = rights.or_noted("who may approve", &mut last.problems)?.unwrap_or_default();
         Ok(PastPullRequest { last, heads, read_at: repo.now() })
     }

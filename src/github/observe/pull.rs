@@ -5,10 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
 use crate::github::{
-    Error, Repo,
+    Error, Repo, Result,
     error::OrAbsent as _,
     path,
-    wire::{InStack, ListedCommit, MaybeUser, Named, ObjectRef, Side, Signature, Team, User, account},
+    wire::{InStack, ListedCommit, MaybeUser, Named, ObjectRef, Side, Signature, Team, User, WireFile, account},
 };
 use loopgate_core::{
     PrNumber, Sha, TeamSlug, Timestamp,
@@ -86,7 +86,7 @@ pub(in crate::github) struct Pull {
     pub merged_as: Option<Sha>,
 }
 
-pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<Pull, Error> {
+pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<Pull> {
     let wire: WirePull = repo.get(&repo.path(format!("pulls/{number}"))).await?;
     let team = |team: Team| format!("{}/{}", repo.name.owner(), team.slug).parse::<TeamSlug>().ok();
     let lifecycle = match (wire.merged || wire.merged_at.is_some(), wire.state.as_str()) {
@@ -138,20 +138,6 @@ pub(in crate::github) async fn read(repo: Repo<'_>, number: PrNumber) -> Result<
     })
 }
 
-/// A file as listed, and as kept: the cache holds no more than what is used.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-struct WireFile {
-    filename: String,
-    previous_filename: Option<String>,
-    status: FileStatus,
-    additions: u32,
-    deletions: u32,
-    sha: Option<Sha>,
-    patch: Option<String>,
-    #[serde(skip_serializing)]
-    contents_url: Option<String>,
-}
-
 /// What a head changes.
 #[derive(Debug)]
 pub(super) struct Changes {
@@ -172,7 +158,7 @@ pub(super) struct Changes {
 ///
 /// A comparison by commit ids answers for most pull requests. One that is too large for it (or that GitHub does not
 /// make, between some forks) is read from the lists of the pull request, which are bound to no commit.
-pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, (tip, is_stack_base): (Sha, bool)) -> Result<Changes, Error> {
+pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, (tip, is_stack_base): (Sha, bool)) -> Result<Changes> {
     let compared = comparison(repo, tip, pull.pull_request.head.sha).await?;
     let merge_base = compared.as_ref().and_then(|compared| Some(compared.merge_base_commit.as_ref()?.sha));
     if let Some(ComparedCommits { files, commits, .. }) = compared.filter(|compared| compared.is_whole(pull, tip)) {
@@ -217,7 +203,7 @@ impl ComparedCommits {
 const COMPARED_FILES: usize = 300;
 
 /// The comparison, if GitHub makes it.
-pub(super) async fn comparison(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Option<ComparedCommits>, Error> {
+pub(super) async fn comparison(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Option<ComparedCommits>> {
     let path = repo.path(format!("compare/{from}...{to}"));
     let compare = async || repo.fetch::<ComparedCommits>(&path).await.or_refused();
     repo.once::<Option<ComparedCommits>>(&path, |_| true, compare).await
@@ -225,11 +211,7 @@ pub(super) async fn comparison(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Opt
 
 /// What was pushed on top of `from` up to `to`: the files, and the subjects of the commits. None where `to` does not hold
 /// `from` (it was rewritten), or GitHub does not show all of it.
-pub(in crate::github) async fn pushed_between(
-    repo: Repo<'_>,
-    from: Sha,
-    to: Sha,
-) -> Result<Option<(Vec<ChangedFile>, Vec<String>)>, Error> {
+pub async fn pushed_between(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Option<(Vec<ChangedFile>, Vec<String>)>> {
     let whole = comparison(repo, from, to)
         .await?
         .filter(|compared| compared.status.as_deref() == Some("ahead") && compared.files.len() < COMPARED_FILES);
@@ -245,7 +227,7 @@ pub(in crate::github) async fn pushed_between(
 /// The list is asked for by number, so it may be of a newer head than the one just seen. What is kept must be of the
 /// head it is kept for, or a quick push back and forth could show the gates another diff than the one that is merged:
 /// every entry names the commit it was listed for.
-async fn listed_files(repo: Repo<'_>, pull: &Pull) -> Result<ChangedFiles, Error> {
+async fn listed_files(repo: Repo<'_>, pull: &Pull) -> Result<ChangedFiles> {
     let head = pull.pull_request.head.sha;
     let is_moved = |listing: &mut Listing<WireFile>| {
         listing.items.iter().filter(|file| file.status != FileStatus::Removed).any(|file| {
@@ -271,7 +253,7 @@ async fn listed<T: Serialize + DeserializeOwned>(
     pull: &Pull,
     (what, most): (&str, usize),
     is_moved: impl Fn(&mut Listing<T>) -> bool,
-) -> Result<Listing<T>, Error> {
+) -> Result<Listing<T>> {
     let PullRequest { number, head, .. } = &pull.pull_request;
     let path = repo.path(format!("pulls/{number}/{what}"));
     let key = format!("{path}@{}...{}", pull.compared_base, head.sha);
@@ -300,14 +282,14 @@ fn changed_file(file: WireFile) -> ChangedFile {
 }
 
 /// The newest commit of a file, up to the base's head. None where GitHub shows none.
-pub(super) async fn newest_commit(repo: Repo<'_>, tip: Sha, file: &str) -> Result<Option<Commit>, Error> {
+pub(super) async fn newest_commit(repo: Repo<'_>, tip: Sha, file: &str) -> Result<Option<Commit>> {
     let path = repo.path(format!("commits?sha={tip}&path={}&per_page=1", path::escape(file)));
     let commits = repo.get_immutable_json::<Vec<ListedCommit>>(&path).await.or_refused()?;
     Ok(commits.flatten().into_iter().flatten().next().map(commit))
 }
 
 /// The commits as listed for the pull request.
-async fn listed_commits(repo: Repo<'_>, pull: &Pull) -> Result<Listing<ListedCommit>, Error> {
+async fn listed_commits(repo: Repo<'_>, pull: &Pull) -> Result<Listing<ListedCommit>> {
     let head = pull.pull_request.head.sha;
     let is_moved = |listing: &mut Listing<ListedCommit>| {
         // At most 250 are listed, the newest last: beyond that the head is not among them.
@@ -326,7 +308,7 @@ async fn with_tree(
     pull: &Pull,
     (files, merge_base): (ChangedFiles, Option<Sha>),
     Listing { items: commits, completeness }: Listing<ListedCommit>,
-) -> Result<Changes, Error> {
+) -> Result<Changes> {
     let head = pull.pull_request.head.sha;
     let head_tree = match commits.iter().find(|commit| commit.sha == head) {
         Some(commit) => commit.commit.tree.sha,

@@ -7,7 +7,7 @@ use super::{
     conversation::{self, Comments},
     evidence, makers, scope, surface,
 };
-use crate::github::{Error, Repo, resolve::ListedPull};
+use crate::github::{Repo, Result, resolve::ListedPull};
 use loopgate_core::{
     deciding::files_to_read,
     gate::{AuthorityQuestions, may_approve, questions},
@@ -23,7 +23,7 @@ use loopgate_core::{
 const MOST_REVIEWERS: usize = 50;
 
 /// Puts what is read into its place.
-async fn put<T>(place: &mut T, read: impl Future<Output = Result<T, Error>>) -> Result<(), Error> {
+async fn put<T>(place: &mut T, read: impl Future<Output = Result<T>>) -> Result<()> {
     *place = read.await?;
     Ok(())
 }
@@ -32,14 +32,14 @@ impl Observer {
     /// Reads the rest. `previous` is the state as it was saved, if there is one.
     ///
     /// # Errors
-    /// Every kind of [`Error`].
+    /// Every kind of [`Error`](crate::github::Error).
     pub async fn complete(
         &self,
         target: Target<'_>,
         mut facts: PullRequestFacts,
         mut hints: Vec<Hint>,
         previous: Option<&LoopState>,
-    ) -> Result<Observation, Error> {
+    ) -> Result<Observation> {
         let Target { repo, number } = target;
         let saved_policy = previous.and_then(|state| state.policy_sha);
         let policy = config::settled(repo, facts.policy.clone(), saved_policy).await?;
@@ -101,15 +101,15 @@ impl Observer {
             problems: facts.problems,
             ..read
         };
-        Box::pin(base::owners_in_question(repo.client, &mut snapshot, tip, &policy, previous)).await?;
+        Box::pin(base::owners_in_question(repo, &mut snapshot, tip, &policy, previous)).await?;
         let asks = may_approve(&snapshot, previous, &policy);
-        makers::pushes(repo.client, &mut snapshot, &facts.pull, tip, previous, asks).await?;
-        let asked = whose_rights_matter(&snapshot, previous, &policy);
+        makers::pushes(repo, &mut snapshot, &facts.pull, tip, previous, asks).await?;
+        let asked = needed_rights(&snapshot, previous, &policy);
         snapshot.authority = self.registry.look_up(repo, &asked).await?;
-        contents::read(repo.client, &mut snapshot, |seen| files_to_read(seen, previous, &policy, repo.now())).await?;
+        contents::read(repo, &mut snapshot, |seen| files_to_read(seen, previous, &policy, repo.now())).await?;
         let is_head_shared = others.iter().any(|other| other.number != number);
-        let merged_as = facts.base.merged_as;
-        Ok(Observation { snapshot, base_head: tip, policy, surface, merged_as, is_head_shared, awaits_logs })
+        let (merged_as, pull) = (facts.base.merged_as, facts.pull);
+        Ok(Observation { snapshot, base_head: tip, policy, surface, merged_as, is_head_shared, awaits_logs, pull })
     }
 }
 
@@ -117,7 +117,7 @@ impl Observer {
 type Results = (Vec<ReceivedEvidence>, Vec<WorkflowRun>, Option<BaseEvidence>, bool);
 
 impl Reading<'_> {
-    async fn results(&self, checks: &mut Checks) -> Result<Results, Error> {
+    async fn results(&self, checks: &mut Checks) -> Result<Results> {
         let Self { repo, facts, policy, .. } = *self;
         let head = facts.pull.pull_request.head.sha;
         let (listed, unlisted) = evidence::listed(&facts.runs, repo.name, &policy.verify);
@@ -136,7 +136,7 @@ impl Reading<'_> {
     }
 
     /// Annotations and logs of failed checks, the base's checks, and whether a log is not there yet.
-    async fn check_details(&self, checks: &mut Checks) -> Result<(Option<BaseEvidence>, bool), Error> {
+    async fn check_details(&self, checks: &mut Checks) -> Result<(Option<BaseEvidence>, bool)> {
         let Self { repo, facts, policy, .. } = *self;
         let (base, on_base) = self.base_checks(checks).await?;
         // The log of a green job is compared only once the head has a verdict, so that no verdict waits for it.
@@ -148,7 +148,7 @@ impl Reading<'_> {
         Ok((base, awaits_logs))
     }
 
-    async fn required_approvals(&self) -> Result<u32, Error> {
+    async fn required_approvals(&self) -> Result<u32> {
         let (repo, name) = (self.repo, &self.facts.pull.pull_request.base.branch);
         match self.facts.base.branch {
             Some(branch) => Ok(self.observer.rules.of(repo, name, branch).await?.approvals),
@@ -198,11 +198,7 @@ impl PullRequestFacts {
 }
 
 /// What gates ask about, who reviewed (a required review counts by people with write only), and who pressed a button.
-pub(super) fn whose_rights_matter(
-    snapshot: &Snapshot,
-    previous: Option<&LoopState>,
-    policy: &Policy,
-) -> AuthorityQuestions {
+pub(super) fn needed_rights(snapshot: &Snapshot, previous: Option<&LoopState>, policy: &Policy) -> AuthorityQuestions {
     let checks = evidence::accepted(&snapshot.evidence).flat_map(|evidence| &evidence.checks);
     let findings: Vec<_> = checks.flat_map(|check| &check.findings).cloned().collect();
     let mut asked = questions(snapshot, previous, policy, &findings);

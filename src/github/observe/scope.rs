@@ -13,7 +13,7 @@ use super::{
     pull::Pull,
 };
 use crate::github::{
-    Error, Repo,
+    Error, Repo, Result,
     error::OrAbsent as _,
     resolve::ListedPull,
     wire::{Branch, InStack, Side, account},
@@ -33,7 +33,7 @@ pub(super) async fn of_base(
     default_branch: Option<&str>,
     defaults: Option<&Defaults>,
     rules: &BranchRules,
-) -> Result<(CheckScope, Option<String>), Error> {
+) -> Result<(CheckScope, Option<String>)> {
     let plain = (CheckScope::Branch(base.to_owned()), None);
     // Where GitHub names no default branch, no name is plain.
     let Some(default_branch) = default_branch else { return Ok(plain) };
@@ -65,7 +65,7 @@ pub(super) async fn judge(
     pull: &Pull,
     others: &[ListedPull],
     registry: &Registry,
-) -> Result<Option<PrNumber>, Error> {
+) -> Result<Option<PrNumber>> {
     let pull_request = &pull.pull_request;
     let same_base = others
         .iter()
@@ -119,7 +119,7 @@ pub(super) struct Layers {
 }
 
 /// The layers of the pull request's stack, where it is in one.
-pub(super) async fn layers(repo: Repo<'_>, pull: &Pull) -> Result<Option<Layers>, Error> {
+pub(super) async fn layers(repo: Repo<'_>, pull: &Pull) -> Result<Option<Layers>> {
     let Some(stack) = &pull.stack else { return Ok(None) };
     let at = repo.path(format!("stacks?pull_request={}", pull.pull_request.number));
     let read = repo.get::<Vec<ListedStack>>(&at).await.or_said()?.and_then(|stacks| order(&stacks, pull, stack));
@@ -160,7 +160,7 @@ fn order(stacks: &[ListedStack], pull: &Pull, stack: &InStack) -> Result<Layers,
 
 impl Reading<'_> {
     /// How our checks stand on the heads of the layers beneath. What may not be read has not begun.
-    pub(super) async fn stack(&self) -> Result<Option<Stack>, Error> {
+    pub(super) async fn stack(&self) -> Result<Option<Stack>> {
         let Self { repo, facts, .. } = *self;
         let Some(&Layers { ref beneath, above, position, size, .. }) = facts.base.layers.as_ref() else {
             return Ok(None);

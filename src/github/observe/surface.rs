@@ -2,10 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use serde::Deserialize;
+
 use super::conversation;
 use crate::{
     github::{
-        Error, Repo,
+        Repo, Result,
         marker::{Digest, Marker, short_hash},
     },
     render::Traces,
@@ -39,10 +41,11 @@ pub struct ObservedSurface {
     pub us: Option<UserId>,
 }
 
-/// A comment of ours.
-#[derive(Debug, Clone, PartialEq, Eq)]
+/// A comment of ours, as GitHub answers it.
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
 pub struct OwnComment {
     pub id: CommentId,
+    #[serde(default)]
     pub body: String,
 }
 
@@ -153,12 +156,8 @@ pub(super) fn own_comments(comments: &[Comment], us: &AppIdentity) -> (Vec<OwnCo
 /// Our status comments as GitHub shows them now, the oldest first.
 ///
 /// # Errors
-/// Every kind of [`Error`].
-pub(in crate::github) async fn status_comments(
-    repo: Repo<'_>,
-    number: PrNumber,
-    us: &AppIdentity,
-) -> Result<Vec<OwnComment>, Error> {
+/// Every kind of [`Error`](crate::github::Error).
+pub async fn status_comments(repo: Repo<'_>, number: PrNumber, us: &AppIdentity) -> Result<Vec<OwnComment>> {
     Ok(own_comments(&conversation::comments(repo, number).await?.listing.items, us).0)
 }
 

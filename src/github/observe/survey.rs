@@ -9,7 +9,7 @@ use super::{Observer, authority, config, contents, workflow_file};
 use crate::{
     config::{OnlineFindings, Source, load, online},
     github::{
-        Error, Repo,
+        Error, Repo, Result,
         error::OrAbsent as _,
         wire::{Named, Repository, TreeEntry},
     },
@@ -48,13 +48,14 @@ impl Observer {
     ///
     /// # Errors
     /// Every kind of [`Error`]; not found where there is no such repository.
-    pub async fn check_configuration(
-        &self,
-        repo: Repo<'_>,
-        own: Option<NamedText>,
-    ) -> Result<CheckedConfiguration, Error> {
-        let (there, organisation) = self.governing(repo).await?;
-        let own = own.or(there);
+    pub async fn check_configuration(&self, repo: Repo<'_>, own: Option<NamedText>) -> Result<CheckedConfiguration> {
+        let known: Repository = repo.get(&repo.root()).await?;
+        let branch = config::branch(repo, &known.default_branch).await?;
+        let tip = branch.ok_or_else(|| Error::NotFound { path: known.default_branch.clone() })?.commit.sha;
+        let there = repo.text(config::FILE, tip, config::FILE_LIMIT);
+        let (there, defaults) = futures::try_join!(there, self.organisations.of(&repo, repo.name.owner()))?;
+        let organisation = defaults.map(|defaults| (defaults.file.clone(), defaults.text.clone()));
+        let own = own.or(there.map(|text| (config::FILE.to_owned(), text)));
         let (file, sources) = (own.as_ref().map(|(name, _)| name.clone()), (source(&organisation), source(&own)));
         let loaded = match load(sources.0, sources.1) {
             Ok(loaded) => loaded,
@@ -63,27 +64,17 @@ impl Observer {
                 return Ok(CheckedConfiguration { file, policy: None, found });
             }
         };
-        let survey = self.survey(repo, &loaded.policy).await?;
+        let survey = self.survey(repo, (&known, tip), &loaded.policy).await?;
         let mut found = online(sources.0, sources.1, &loaded.policy, &survey);
         found.warnings.splice(..0, loaded.warnings);
         Ok(CheckedConfiguration { file, policy: Some(loaded.policy), found })
-    }
-
-    /// The repository's own file, where there is one that is text, and the organisation's.
-    async fn governing(&self, repo: Repo<'_>) -> Result<(Option<NamedText>, Option<NamedText>), Error> {
-        let (_, tip) = tip(repo).await?;
-        let own = repo.text(config::FILE, tip, config::FILE_LIMIT);
-        let (own, defaults) = futures::try_join!(own, self.organisations.of(&repo, repo.name.owner()))?;
-        let organisation = defaults.map(|defaults| (defaults.file.clone(), defaults.text.clone()));
-        Ok((own.map(|text| (config::FILE.to_owned(), text)), organisation))
     }
 
     /// Looks up on GitHub the names in a policy.
     ///
     /// # Errors
     /// Faults, and rate limits. A refusal is an answer.
-    async fn survey(&self, repo: Repo<'_>, policy: &Policy) -> Result<Survey, Error> {
-        let (known, tip) = tip(repo).await?;
+    async fn survey(&self, repo: Repo<'_>, (known, tip): (&Repository, Sha), policy: &Policy) -> Result<Survey> {
         let base = repo.root();
         let codeowners = config::owners_file(repo, tip).await?;
         let codeowners = codeowners.map(|(path, text)| OwnersFile { path: path.to_owned(), text });
@@ -127,16 +118,7 @@ fn source(file: &Option<NamedText>) -> Option<Source<'_>> {
     file.as_ref().map(|(name, text)| Source::new(name, text))
 }
 
-async fn tip(repo: Repo<'_>) -> Result<(Repository, Sha), Error> {
-    let known: Repository = repo.get(&repo.root()).await?;
-    let branch = config::branch(repo, &known.default_branch).await?;
-    match branch {
-        Some(branch) => Ok((known, branch.commit.sha)),
-        None => Err(Error::NotFound { path: known.default_branch }),
-    }
-}
-
-async fn files(repo: Repo<'_>, tip: Sha) -> Result<Fetched<Vec<String>>, Error> {
+async fn files(repo: Repo<'_>, tip: Sha) -> Result<Fetched<Vec<String>>> {
     let tree = contents::tree(repo, format!("{tip}?recursive=1")).await.or_said()?;
     let files = |entries: Vec<TreeEntry>| {
         entries.into_iter().filter(|entry| entry.kind != "tree").map(|entry| entry.path).collect()
@@ -145,7 +127,7 @@ async fn files(repo: Repo<'_>, tip: Sha) -> Result<Fetched<Vec<String>>, Error> 
 }
 
 /// The jobs of a commit's workflows that use Loopgate's Action.
-async fn uses(repo: Repo<'_>, tip: Sha, files: &[String]) -> Result<Vec<ActionUse>, Error> {
+async fn uses(repo: Repo<'_>, tip: Sha, files: &[String]) -> Result<Vec<ActionUse>> {
     let is_workflow = |path: &&String| {
         let file = path.strip_prefix(".github/workflows/");
         file.is_some_and(|file| !file.contains('/') && (file.ends_with(".yml") || file.ends_with(".yaml")))
@@ -160,10 +142,10 @@ async fn uses(repo: Repo<'_>, tip: Sha, files: &[String]) -> Result<Vec<ActionUs
 
 /// By `GET …/actions/permissions` and what is below it (<https://docs.github.com/en/rest/actions/permissions>). It takes
 /// administration: read, which Loopgate itself does not need.
-async fn actions(repo: Repo<'_>) -> Result<Option<ActionsPolicy>, Error> {
+async fn actions(repo: Repo<'_>) -> Result<Option<ActionsPolicy>> {
     let base = repo.path("actions/permissions");
     let Some(permissions) = repo.get::<Value>(&base).await.or_refused()? else { return Ok(None) };
-    let below = async |part: &str| -> Result<Value, Error> {
+    let below = async |part: &str| -> Result<Value> {
         Ok(repo.get(&format!("{base}/{part}")).await.or_refused()?.unwrap_or_default())
     };
     let is_selected = permissions["allowed_actions"] == "selected";

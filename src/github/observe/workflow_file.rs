@@ -42,6 +42,12 @@ pub(super) fn uses(path: &str, text: &[u8]) -> Vec<ActionUse> {
         Value::Mapping(events) => events.keys().all(|event| event == "pull_request_target") && !events.is_empty(),
         _ => false,
     };
+    // Named by a whole commit, or of the repository itself.
+    let is_pinned = |uses: &str| {
+        let commit = uses.rsplit_once('@').map(|(_, version)| version);
+        uses.starts_with("./")
+            || commit.is_some_and(|commit| commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()))
+    };
     let of_job = |(job, found): (&String, &Job)| {
         let ours = |step: &&Step| step.uses.as_ref().is_some_and(|uses| uses.contains("/loopgate/action@"));
         let writes = |step: &Step| {
@@ -60,13 +66,6 @@ pub(super) fn uses(path: &str, text: &[u8]) -> Vec<ActionUse> {
         })
     };
     file.jobs.iter().filter_map(of_job).collect()
-}
-
-/// Named by a whole commit, or of the repository itself.
-fn is_pinned(uses: &str) -> bool {
-    let commit = uses.rsplit_once('@').map(|(_, version)| version);
-    uses.starts_with("./")
-        || commit.is_some_and(|commit| commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()))
 }
 
 #[cfg(test)]

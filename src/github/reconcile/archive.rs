@@ -9,15 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 
-use super::{Failed, ReconcileRequest};
+use super::{Failed, RunStore, Turn};
 use crate::{
-    github::{
-        Client, GithubObjects, PullRequestFacts, Repo,
-        storage::{KEPT_AFTER_THE_END, Storage},
-    },
+    github::{GithubObjects, PullRequestFacts, Repo, storage::KEPT_AFTER_THE_END},
     refs::{
-        ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, Retry, RunLines, StateStore, archive_entry,
-        archived,
+        ARCHIVE, GitObjects as _, LoadedRun, NewCommit, RefName, RefsError, Result, Retry, RunLines, StateStore,
+        archive_entry, archived,
     },
 };
 use loopgate_core::{PrNumber, Sha, Timestamp, metrics::RunLine, observed::Lifecycle};
@@ -30,57 +27,6 @@ const READ_AT_ONCE: usize = 8;
 const MOST_TRIES: usize = 3;
 /// What a batch costs: three reads, and as many writes.
 const REQUESTS_OF_A_BATCH: usize = 6;
-
-/// Looks in the archive where a pull request has no state although it could have had one: a run comes back when its
-/// pull request is reopened, and what ended before Loopgate came, or is archived, is left alone.
-pub(super) async fn find(
-    client: &Client,
-    job: &ReconcileRequest,
-    facts: &PullRequestFacts,
-    loaded: LoadedRun,
-    store: &StateStore<'_, Storage>,
-    now: Timestamp,
-) -> Result<Option<LoadedRun>, Failed> {
-    let pull_request = &facts.pull.pull_request;
-    let open = pull_request.lifecycle == Lifecycle::Open;
-    if loaded.tip.is_some() || (open && now < pull_request.created_at + KEPT_AFTER_THE_END) {
-        return Ok(Some(loaded));
-    }
-    let merged_lately = match &pull_request.lifecycle {
-        Lifecycle::Merged { at: Some(at), .. } => now < *at + KEPT_AFTER_THE_END,
-        _ => false,
-    };
-    let hidden_refs = client.repo(&job.repository).objects();
-    let name = RefName::pull_request(job.number);
-    // A server that lags behind may have answered before.
-    let own = hidden_refs.read_ref(&name).await?;
-    if own.is_some() && store.objects.is_ref() {
-        return Ok(Some(store.load_at(own).await?));
-    }
-    let archived_tip = match own {
-        Some(tip) => Some(tip),
-        None => archived(&hidden_refs, job.number).await?,
-    };
-    let Some(tip) = archived_tip else {
-        let is_begun = open || merged_lately;
-        if !is_begun {
-            hidden_refs.relies_on_absence(&name);
-        }
-        return Ok(is_begun.then_some(loaded));
-    };
-    if !open {
-        return Ok(None);
-    }
-    let archived = StateStore::new(&hidden_refs, name);
-    if store.objects.is_ref() {
-        return Ok(Some(store.unfold(tip).await?));
-    }
-    match archived.load_at(Some(tip)).await?.intact() {
-        Some(state) => store.adopt(&archived, tip, state).await?,
-        None => drop(archived.unfold(tip).await?),
-    }
-    Ok(Some(store.load().await?))
-}
 
 /// The outcome of one pass that folds a repository's ended runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -102,7 +48,7 @@ pub async fn fold_ended_runs(
     open: &BTreeSet<PrNumber>,
     most_requests: usize,
     now: Timestamp,
-) -> Result<Folded, RefsError> {
+) -> Result<Folded> {
     let objects = repo.objects();
     // Earlier versions moved each run to a ref of its own, which is not looked at again.
     let mut due = objects.refs(ARCHIVE).await?;
@@ -136,11 +82,7 @@ pub async fn fold_ended_runs(
 }
 
 /// Folds these runs, as far as they stay where they are. Returns how many.
-async fn fold_batch(
-    objects: &GithubObjects,
-    mut runs: Vec<(RefName, Sha)>,
-    now: Timestamp,
-) -> Result<usize, RefsError> {
+async fn fold_batch(objects: &GithubObjects, mut runs: Vec<(RefName, Sha)>, now: Timestamp) -> Result<usize> {
     let archive = RefName::quarter(now);
     for _ in 0..MOST_TRIES {
         let before = objects.read_ref(&archive).await?;
@@ -183,7 +125,7 @@ async fn fold_one_by_one(
     archive: &RefName,
     (before, commit): (Option<Sha>, Sha),
     runs: &[(RefName, Sha)],
-) -> Result<usize, RefsError> {
+) -> Result<usize> {
     match objects.compare_and_swap(archive, before, commit).await {
         Err(RefsError::RefMoved { .. }) => return Ok(0),
         moved => moved?,
@@ -198,33 +140,81 @@ async fn fold_one_by_one(
     Ok(folded)
 }
 
-/// Writes the line of a run whose pull request was closed then, unless it is there. Each look at an ended pull request
-/// does so: a process may die between its save and this. A repository that lets no ref be written keeps no lines. What was
-/// written now comes back.
-pub(super) async fn keep_line(
-    repo: Repo<'_>,
-    store: &StateStore<'_, Storage>,
-    closed_at: Timestamp,
-) -> Result<Option<RunLine>, Failed> {
-    let objects = repo.objects();
-    let lines = RunLines::of_pull_requests(&objects);
-    let append = async {
-        let loaded = store.load().await?;
-        let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(None) };
-        if lines.holds(&state.run_id, closed_at).await? {
+impl Turn<'_> {
+    /// Looks in the archive where a pull request has no state although it could have had one: a run comes back when its
+    /// pull request is reopened, and what ended before Loopgate came, or is archived, is left alone.
+    pub async fn find_archived(
+        &self,
+        facts: &PullRequestFacts,
+        loaded: LoadedRun,
+        store: &RunStore<'_>,
+    ) -> Result<Option<LoadedRun>, Failed> {
+        let (job, now) = (self.job, self.now);
+        let pull_request = &facts.pull.pull_request;
+        let open = pull_request.lifecycle == Lifecycle::Open;
+        if loaded.tip.is_some() || (open && now < pull_request.created_at + KEPT_AFTER_THE_END) {
+            return Ok(Some(loaded));
+        }
+        let merged_lately = match &pull_request.lifecycle {
+            Lifecycle::Merged { at: Some(at), .. } => now < *at + KEPT_AFTER_THE_END,
+            _ => false,
+        };
+        let hidden_refs = self.target().repo.objects();
+        let name = RefName::pull_request(job.number);
+        // A server that lags behind may have answered before.
+        let own = hidden_refs.read_ref(&name).await?;
+        if own.is_some() && store.objects.is_ref() {
+            return Ok(Some(store.load_at(own).await?));
+        }
+        let archived_tip = match own {
+            Some(tip) => Some(tip),
+            None => archived(&hidden_refs, job.number).await?,
+        };
+        let Some(tip) = archived_tip else {
+            let is_begun = open || merged_lately;
+            if !is_begun {
+                hidden_refs.relies_on_absence(&name);
+            }
+            return Ok(is_begun.then_some(loaded));
+        };
+        if !open {
             return Ok(None);
         }
-        let line = store.line(tip, closed_at).await?;
-        if let Some(line) = &line {
-            lines.append(line).await?;
+        let archived = StateStore::new(&hidden_refs, name);
+        if store.objects.is_ref() {
+            return Ok(Some(store.unfold(tip).await?));
         }
-        Ok::<_, RefsError>(line)
-    };
-    match append.await {
-        Err(RefsError::Refused(reason) | RefsError::Fault { message: reason, retry: Retry::Later }) => {
-            tracing::warn!(repository = %repo.name, reason, "the line of a run was not written");
-            Ok(None)
+        match archived.load_at(Some(tip)).await?.intact() {
+            Some(state) => store.adopt(&archived, tip, state).await?,
+            None => drop(archived.unfold(tip).await?),
         }
-        written => Ok(written?),
+        Ok(Some(store.load().await?))
+    }
+
+    /// Writes the line of a run whose pull request was closed then, unless it is there. Each look at an ended pull request
+    /// does so: a process may die between its save and this. A repository that lets no ref be written keeps no lines. What was
+    /// written now comes back.
+    pub async fn keep_line(&self, store: &RunStore<'_>, closed_at: Timestamp) -> Result<Option<RunLine>, Failed> {
+        let objects = self.target().repo.objects();
+        let lines = RunLines::of_pull_requests(&objects);
+        let append = async {
+            let loaded = store.load().await?;
+            let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(None) };
+            if lines.holds(&state.run_id, closed_at).await? {
+                return Ok(None);
+            }
+            let line = store.line(tip, closed_at).await?;
+            if let Some(line) = &line {
+                lines.append(line).await?;
+            }
+            Ok::<_, RefsError>(line)
+        };
+        match append.await {
+            Err(RefsError::Refused(reason) | RefsError::Fault { message: reason, retry: Retry::Later }) => {
+                tracing::warn!(repository = %self.job.repository, reason, "the line of a run was not written");
+                Ok(None)
+            }
+            written => Ok(written?),
+        }
     }
 }

@@ -52,7 +52,8 @@ pub struct Reconcile {
     recent: RecentMemory,
     seal: Option<Seal>,
     signer: Option<Signer>,
-    artifact: Option<Arc<StateArtifact>>,
+    /// Keeps states where the configuration chooses it.
+    pub artifact: Option<Arc<StateArtifact>>,
     /// The heads that were looked at a moment ago.
     pub(crate) heads: Arc<LookedHeads>,
     /// Whether this process stays after its turn, which a workflow's step does not.
@@ -111,12 +112,8 @@ pub enum Seen {
     /// Nothing was looked at.
     #[default]
     Nothing,
-    Open {
-        updated_at: Timestamp,
-        head: Sha,
-        /// Whether every check had ended: check results do not change `updated_at`.
-        is_final: bool,
-    },
+    /// An open one. It is final if every check had ended: check results do not change `updated_at`.
+    Open { updated_at: Timestamp, head: Sha, is_final: bool },
     /// It has ended, or there is none.
     Ended,
 }
@@ -195,6 +192,12 @@ impl From<RefsError> for Failed {
     }
 }
 
+/// How a turn ends, or a part of it.
+pub(crate) type Result<T, E = Failed> = std::result::Result<T, E>;
+
+/// The states of one pull request, wherever they are kept.
+type RunStore<'g> = StateStore<'g, Storage>;
+
 /// Saves tried before the turn is left to the process that keeps saving first.
 const MOST_SAVES: usize = 5;
 
@@ -231,11 +234,6 @@ impl Reconcile {
         self
     }
 
-    /// Keeps states in this artifact where the configuration chooses it.
-    pub fn keeping(self, artifact: Option<Arc<StateArtifact>>) -> Self {
-        Self { artifact, ..self }
-    }
-
     /// Calls humans on these channels too, as the policy configures.
     pub fn calling(mut self, channels: Channels) -> Self {
         self.executor.channels = channels;
@@ -248,12 +246,12 @@ impl Reconcile {
     ///
     /// # Errors
     /// [`Failed`] when GitHub does not answer, asks to wait, or shows too little to decide.
-    pub async fn run(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome, Failed> {
+    pub async fn run(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome> {
         let outcome = evidence_memory::shared(Box::pin(self.look_and_tell(job, now))).await?;
         Ok(ReconcileOutcome { awakened: self.observer.dormant.has_awakened(&job.repository), ..outcome })
     }
 
-    async fn look_and_tell(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome, Failed> {
+    async fn look_and_tell(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome> {
         let known = self.recent.change(job, |recent| recent.problems.clone());
         let outcome = Box::pin(self.look(job, &known, now)).await?;
         let Settled::Decided(Summary { problems, .. }) = &outcome.result else { return Ok(outcome) };
@@ -273,7 +271,7 @@ impl Reconcile {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub async fn peek(&self, job: &ReconcileRequest, now: Timestamp) -> Result<Option<Looked>, Failed> {
+    pub async fn peek(&self, job: &ReconcileRequest, now: Timestamp) -> Result<Option<Looked>> {
         let turn = self.turn(job, now);
         let Some(Entered { facts, loaded, elsewhere, .. }) = Box::pin(turn.begin()).await? else {
             return Ok(None);
@@ -286,12 +284,7 @@ impl Reconcile {
     }
 
     /// One turn, begun anew when somebody else saved what they saw of another head meanwhile.
-    async fn look(
-        &self,
-        job: &ReconcileRequest,
-        problems: &[Problem],
-        now: Timestamp,
-    ) -> Result<ReconcileOutcome, Failed> {
+    async fn look(&self, job: &ReconcileRequest, problems: &[Problem], now: Timestamp) -> Result<ReconcileOutcome> {
         for _ in 0..MOST_SAVES {
             let turn = Turn { facts: self.recent.facts(job, now), ..self.turn(job, now) };
             if let Some(outcome) = Box::pin(turn.run(problems)).await? {
@@ -306,7 +299,7 @@ impl Reconcile {
         Turn { doubts: client.doubts(), client, reconcile: self, job, now, facts: Vec::new() }
     }
 
-    fn store<'g>(&self, job: &ReconcileRequest, storage: &'g Storage) -> StateStore<'g, Storage> {
+    fn store<'g>(&self, job: &ReconcileRequest, storage: &'g Storage) -> RunStore<'g> {
         let seal = self.seal.as_ref().map(|seal| seal.of(&job.repository, job.number));
         StateStore::new(storage, RefName::pull_request(job.number)).sealed(seal)
     }
@@ -314,11 +307,11 @@ impl Reconcile {
 
 impl Turn<'_> {
     /// The facts, and the state from where the configuration has it kept. None where Loopgate is not switched on.
-    async fn begin(&self) -> Result<Option<Entered>, Failed> {
+    async fn begin(&self) -> Result<Option<Entered>> {
         let (target, job) = (self.target(), self.job);
         let hidden_ref = Storage::Ref(target.repo.objects());
         let Some((facts, in_ref)) = self.facts(&self.store(job, &hidden_ref)).await? else { return Ok(None) };
-        let storage = Storage::of(facts.policy.state, target, &facts, self.artifact.as_ref());
+        let storage = Storage::of(target, &facts, self.artifact.as_ref());
         let (loaded, other, held) = if storage.is_ref() {
             let comment = Storage::status_comment(target, &facts);
             let held = self.store(job, &comment).load().await?;
@@ -333,7 +326,7 @@ impl Turn<'_> {
 
     /// Moves a run that is still kept where the configuration had it before. If that is refused it stays, and the pull
     /// request shows it.
-    async fn settle_in(&self, entered: &mut Entered) -> Result<(), Failed> {
+    async fn settle_in(&self, entered: &mut Entered) -> Result<()> {
         let job = self.job;
         let Some((old, held)) = entered.elsewhere.take() else { return Ok(()) };
         if entered.facts.pull.pull_request.lifecycle != Lifecycle::Open {
@@ -366,7 +359,7 @@ impl Turn<'_> {
     }
 
     /// The facts and the saved state, side by side where Loopgate may be switched on.
-    async fn facts(&self, store: &StateStore<'_, Storage>) -> Result<Option<(PullRequestFacts, LoadedRun)>, Failed> {
+    async fn facts(&self, store: &RunStore<'_>) -> Result<Option<(PullRequestFacts, LoadedRun)>> {
         let job = self.job;
         let facts = async { Ok::<_, Failed>(self.observer.facts(self.target()).await.or_absent()?.flatten()) };
         let load = async { store.load().await.map_err(Failed::from) };
@@ -383,7 +376,7 @@ impl Turn<'_> {
 
     /// The rest of the observation, while a head that has no verdict of ours is given a check run for it: the first thing
     /// people see of us.
-    async fn observe(&self, facts: PullRequestFacts, loaded: &LoadedRun) -> Result<Observation, Failed> {
+    async fn observe(&self, facts: PullRequestFacts, loaded: &LoadedRun) -> Result<Observation> {
         let target = self.target();
         let pull_request = &facts.pull.pull_request;
         let open = pull_request.lifecycle == Lifecycle::Open;

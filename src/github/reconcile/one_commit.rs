@@ -1,7 +1,7 @@
 //! What is done beside a turn's own surface: one commit may be the head of several pull requests, whose check runs must not
 //! speak for one another; a base may have no configuration any more; and work may be given up.
 
-use super::{Failed, Looked, Observation, Reconcile, ReconcileRequest, Turn};
+use super::{Failed, Looked, Observation, Reconcile, ReconcileRequest, Result, Turn};
 use crate::{
     github::{
         Error, LeftCheckRun, ObservedSurface,
@@ -24,12 +24,7 @@ const MOST_OTHERS: usize = 10;
 
 impl Turn<'_> {
     /// Where pull requests of different branches share the names of their checks, each shows the worst of all pull requests that have this commit.
-    pub(super) async fn share(
-        &self,
-        observation: &Observation,
-        surface: &mut Surface,
-        texts: &mut Rendered,
-    ) -> Result<(), Failed> {
+    pub async fn share(&self, observation: &Observation, surface: &mut Surface, texts: &mut Rendered) -> Result<()> {
         let base = &observation.snapshot.pull_request.base;
         let mut others = Vec::new();
         for number in observation.surface.sharing.iter().take(MOST_OTHERS) {
@@ -54,7 +49,7 @@ impl Turn<'_> {
     }
 
     /// Leaves alone the runs on what was left that another open pull request is judged green by.
-    pub(super) async fn keep_judged_elsewhere(&self, surface: &mut ObservedSurface) -> Result<(), Failed> {
+    pub(super) async fn keep_judged_elsewhere(&self, surface: &mut ObservedSurface) -> Result<()> {
         let job = self.job;
         let heads: Vec<Sha> = surface.left.iter().map(|run| run.head).collect();
         for head in heads {
@@ -71,7 +66,7 @@ impl Turn<'_> {
     }
 
     /// Where a commit took the configuration away, takes back what was requested, and shows that in the status comment.
-    async fn take_back(&self) -> Result<(), Failed> {
+    async fn take_back(&self) -> Result<()> {
         let target = self.target();
         let hidden_ref = Storage::Ref(target.repo.objects());
         let store = self.store(self.job, &hidden_ref);
@@ -102,7 +97,7 @@ impl Turn<'_> {
 
     /// A pull request whose base has no configuration is left alone, but for what it carries from another base: a green
     /// check of the commit would open that one again, whatever was decided since.
-    pub(super) async fn leave(&self) -> Result<(), Failed> {
+    pub(super) async fn leave(&self) -> Result<()> {
         let target = self.target();
         if !self.observer.dormant.is_dormant(&self.job.repository) {
             self.take_back().await?;
@@ -122,7 +117,7 @@ impl Reconcile {
     ///
     /// # Errors
     /// [`Failed`] when GitHub does not answer or asks to wait.
-    pub async fn tell_given_up(&self, job: &ReconcileRequest, times: u32) -> Result<(), Failed> {
+    pub async fn tell_given_up(&self, job: &ReconcileRequest, times: u32) -> Result<()> {
         let client = self.github.client(job.installation);
         let repo = client.repo(&job.repository);
         let Some(Pull { mut pull_request, stack, default_branch, .. }) = read_pull(repo, job.number)

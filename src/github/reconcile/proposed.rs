@@ -13,7 +13,7 @@ use super::Turn;
 use crate::{
     config,
     github::{
-        Client, Error, Observation, Observer, WorkClass,
+        Client, Observation, Observer, Result, WorkClass,
         observe::{CONFIGURATION, CONFIGURATION_LIMIT},
         serving,
     },
@@ -103,7 +103,7 @@ async fn what_if(
     (repository, blob): &Version,
     (number, head): (PrNumber, Sha),
     now: Timestamp,
-) -> Result<Comparison, Error> {
+) -> Result<Comparison> {
     // A file that does not validate is explained where it governs.
     let repo = client.repo(repository);
     let text = repo.text(CONFIGURATION, head, CONFIGURATION_LIMIT).await?;

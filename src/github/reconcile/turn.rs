@@ -4,13 +4,15 @@ use std::ops::ControlFlow;
 
 use chrono::TimeDelta;
 
-use super::{Entered, Failed, LoopEntry, MOST_SAVES, ReconcileOutcome, Seen, Settled, Summary, Turn, archive, recent};
+use super::{
+    Entered, Failed, LoopEntry, MOST_SAVES, ReconcileOutcome, Result, RunStore, Seen, Settled, Summary, Turn, recent,
+};
 use crate::{
     github::{
         Client, Executed, Observation, Problem, client::next_look, error::OrAbsent as _, observe::CONFIGURATION_LIMIT,
         path, plan, storage::Storage,
     },
-    refs::{self, LoadedRun, RefsError, Retry, Save, StateStore},
+    refs::{self, LoadedRun, RefsError, Retry, Save},
     render::{self, OpenLoop, Rendered, Subject},
 };
 use loopgate_core::{
@@ -41,7 +43,7 @@ struct Decided {
 
 impl Turn<'_> {
     /// `None` if another process saved what it saw of another head meanwhile: the turn begins anew.
-    pub(super) async fn run(&self, problems: &[Problem]) -> Result<Option<ReconcileOutcome>, Failed> {
+    pub(super) async fn run(&self, problems: &[Problem]) -> Result<Option<ReconcileOutcome>> {
         let Self { client, job, now, .. } = self;
         let entered = match Box::pin(self.enter()).await? {
             ControlFlow::Continue(entered) => entered,
@@ -49,15 +51,14 @@ impl Turn<'_> {
         };
         let Entered { facts, storage, loaded, not_moved, .. } = entered;
         let store = self.store(job, &storage);
-        let (updated_at, is_private) = (facts.pull.updated_at, facts.pull.is_private);
         let mut observation = Box::pin(self.observe(facts, &loaded)).await?;
-        Box::pin(self.groups_of_companions(&storage, &mut observation, &loaded)).await?;
+        Box::pin(self.add_companions(&storage, &mut observation, &loaded)).await?;
         if self.is_in_doubt()
             && let Some(reason) = too_doubtful(&observation.snapshot, *now)
         {
             return Err(Failed { reason: reason.to_owned(), retry: Retry::WhenAnswered });
         }
-        self.executor.recall_marks(&mut observation, updated_at, *now);
+        self.executor.recall_marks(&mut observation, *now);
         observation.snapshot.problems.extend(problems.iter().cloned().chain(not_moved));
         observation.policy.state = storage.backend();
 
@@ -75,21 +76,25 @@ impl Turn<'_> {
         }
         let (executed, is_current, show_at) = Box::pin(self.show(&mut observation, &mut decided, &storage)).await?;
         let days = observation.policy.memory.retention_days;
-        let memory_at = Box::pin(self.debug_memory.write(client, (&job.repository, job.number), days, *now)).await;
+        let memory_at = Box::pin(self.debug_memory.write(client, job, days, *now)).await;
 
         let is_open = observation.snapshot.pull_request.lifecycle == Lifecycle::Open;
         let mut ended = None;
         if !is_open {
             let closed_at = observation.snapshot.pull_request.closed_at.unwrap_or(decided.decision.next.updated_at);
-            ended = Box::pin(archive::keep_line(client.repo(&job.repository), &store, closed_at)).await?.map(Box::new);
+            ended = Box::pin(self.keep_line(&store, closed_at)).await?.map(Box::new);
         }
         let times = [decided.decision.revisit_at, decided.compared_at, show_at, self.doubted_again_at(), memory_at];
         Ok(Some(ReconcileOutcome {
             revisit_at: times.into_iter().flatten().min(),
-            seen: self.seen(&observation, &decided.decision, updated_at, is_current),
-            above: above(&observation, &decided.decision, above_before, executed.done > 0),
+            seen: self.seen(&observation, &decided.decision, is_current),
+            above: above(&observation.snapshot, &decided.decision, above_before, executed.done > 0),
             entry: match is_open {
-                true => LoopEntry::Open(Box::new(open_loop(&observation, &decided.decision, is_private))),
+                true => {
+                    let Observation { snapshot, policy, pull, .. } = &observation;
+                    let subject = Subject { decision: &decided.decision, snapshot, policy };
+                    LoopEntry::Open(Box::new(OpenLoop { private: pull.is_private, ..OpenLoop::of(&subject) }))
+                }
                 false => LoopEntry::Over,
             },
             result: Settled::Decided(summary(&observation, decided, executed)),
@@ -98,13 +103,9 @@ impl Turn<'_> {
         }))
     }
 
-    /// Once it has left its merge queue, results of groups with pull requests that were in a group with it: they keep them.
-    async fn groups_of_companions(
-        &self,
-        storage: &Storage,
-        observation: &mut Observation,
-        loaded: &LoadedRun,
-    ) -> Result<(), Failed> {
+    /// Once it has left its merge queue, adds the results of groups that its companions keep: pull requests that were in a
+    /// group with it.
+    async fn add_companions(&self, storage: &Storage, observation: &mut Observation, loaded: &LoadedRun) -> Result<()> {
         let has_left = observation.snapshot.queue.as_ref().is_some_and(|queue| !queue.is_queued);
         let Some(state) = loaded.intact().filter(|_| has_left) else { return Ok(()) };
         let job = self.job;
@@ -119,7 +120,7 @@ impl Turn<'_> {
 
     /// What comes before the observation: news of events is kept, and a pull request that there is nothing to do about
     /// ends the turn.
-    async fn enter(&self) -> Result<ControlFlow<ReconcileOutcome, Entered>, Failed> {
+    async fn enter(&self) -> Result<ControlFlow<ReconcileOutcome, Entered>> {
         let Self { client, job, now, .. } = self;
         if !job.hints.is_empty() {
             client.ask_once_more();
@@ -148,7 +149,7 @@ impl Turn<'_> {
         self.settle_in(&mut entered).await?;
         let store = self.store(job, &entered.storage);
         let facts = &entered.facts;
-        let Some(loaded) = archive::find(client, job, facts, entered.loaded, &store, *now).await? else {
+        let Some(loaded) = self.find_archived(facts, entered.loaded, &store).await? else {
             let (revisit_at, seen, entry) = (self.doubted_again_at(), Seen::Ended, LoopEntry::Over);
             return end(ReconcileOutcome { revisit_at, seen, entry, ..ReconcileOutcome::default() });
         };
@@ -174,8 +175,8 @@ impl Turn<'_> {
         &self,
         observation: &Observation,
         mut loaded: LoadedRun,
-        store: &StateStore<'_, Storage>,
-    ) -> Result<Option<Decided>, Failed> {
+        store: &RunStore<'_>,
+    ) -> Result<Option<Decided>> {
         let (client, now) = (&self.client, self.now);
         let mut concurrent_save = None;
         for _ in 0..MOST_SAVES {
@@ -198,7 +199,7 @@ impl Turn<'_> {
             let subject = refs::subject(&decision);
             let report = store.objects.report(decision.surface.status_comment, &texts);
             let lines = render::history_lines(&decision);
-            let statement = self.signed_statement(observation, &decision, store.objects)?;
+            let statement = self.statement(observation, &decision, store.objects)?;
             let statement = statement.as_deref();
             let save =
                 Save { state: &decision.next, lines: &lines, attempt, artifact: &report, subject: &subject, statement };
@@ -252,12 +253,7 @@ impl Turn<'_> {
 
     /// The signed statement about a merge, to be kept beside the state; none where nothing signs, or where GitHub does
     /// not return the commit that the pull request was merged as.
-    fn signed_statement(
-        &self,
-        observation: &Observation,
-        decision: &Decision,
-        storage: &Storage,
-    ) -> Result<Option<String>, Failed> {
+    fn statement(&self, observation: &Observation, decision: &Decision, storage: &Storage) -> Result<Option<String>> {
         let Observation { snapshot, policy, base_head, merged_as, .. } = observation;
         let (Some(signer), Some(commit), true) = (&self.signer, *merged_as, storage.is_ref()) else { return Ok(None) };
         let page = &snapshot.pull_request.url;
@@ -276,7 +272,7 @@ impl Turn<'_> {
         observation: &mut Observation,
         decided: &mut Decided,
         storage: &Storage,
-    ) -> Result<(Executed, bool, Option<Timestamp>), Failed> {
+    ) -> Result<(Executed, bool, Option<Timestamp>)> {
         let now = self.now;
         let Decided { decision, texts, concurrent_save, is_in_doubt, .. } = decided;
         Box::pin(self.share(observation, &mut decision.surface, texts)).await?;
@@ -296,13 +292,7 @@ impl Turn<'_> {
     }
 
     /// What later lists of pull requests are compared with.
-    fn seen(
-        &self,
-        observation: &Observation,
-        decision: &Decision,
-        updated_at: Option<Timestamp>,
-        is_current: bool,
-    ) -> Seen {
+    fn seen(&self, observation: &Observation, decision: &Decision, is_current: bool) -> Seen {
         let Observation { snapshot, policy, .. } = observation;
         let (head, is_open) = (snapshot.pull_request.head.sha, snapshot.pull_request.lifecycle == Lifecycle::Open);
         if is_open && !observation.is_head_shared {
@@ -311,7 +301,7 @@ impl Turn<'_> {
             self.heads.forget(&snapshot.repository, head);
         }
         let is_final = decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && is_current;
-        match updated_at {
+        match observation.pull.updated_at {
             Some(updated_at) if is_open => Seen::Open { updated_at, head, is_final },
             _ if is_open => Seen::Nothing,
             _ => Seen::Ended,
@@ -337,20 +327,11 @@ fn too_doubtful(snapshot: &Snapshot, now: Timestamp) -> Option<&'static str> {
 
 /// The next layer of the stack, where what changed may concern it. A layer may look as before and pass on what changed
 /// beneath it all the same.
-fn above(
-    observation: &Observation,
-    decision: &Decision,
-    before: Option<PrNumber>,
-    has_changed: bool,
-) -> Option<PrNumber> {
-    let is_open = observation.snapshot.pull_request.lifecycle == Lifecycle::Open;
-    let stands_on = observation.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
+fn above(snapshot: &Snapshot, decision: &Decision, before: Option<PrNumber>, has_changed: bool) -> Option<PrNumber> {
+    let is_open = snapshot.pull_request.lifecycle == Lifecycle::Open;
+    let stands_on = snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
     let may_concern = !is_open || has_changed || stands_on || decision.next.above != before;
     decision.next.above.or(before).filter(|_| may_concern)
-}
-
-fn open_loop(Observation { snapshot, policy, .. }: &Observation, decision: &Decision, is_private: bool) -> OpenLoop {
-    OpenLoop { private: is_private, ..OpenLoop::of(&Subject { decision, snapshot, policy }) }
 }
 
 fn summary(observation: &Observation, decided: Decided, executed: Executed) -> Summary {
@@ -397,7 +378,7 @@ pub(super) fn decide(observation: &Observation, loaded: &LoadedRun, now: Timesta
 const ESCALATION_TEMPLATE: &str = ".github/loopgate/escalation.md";
 
 /// The texts of a decision; a repository's own escalation report is read only when one is about to be posted.
-async fn texts(client: &Client, observation: &Observation, decision: &Decision) -> Result<Rendered, Failed> {
+async fn texts(client: &Client, observation: &Observation, decision: &Decision) -> Result<Rendered> {
     let Observation { snapshot, base_head, policy, surface, .. } = observation;
     let is_new = |post: &Post| matches!(post, Post::Escalation { .. }) && !surface.posts.contains(&post.key());
     let own = if decision.surface.posts.iter().any(is_new) {

@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use url::Url;
 
 use super::needs::NEEDS;
-use crate::github::{ApiUrl, Error};
+use crate::github::{ApiUrl, Result};
 use loopgate_core::Login;
 
 /// GitHub takes no longer names of Apps.
@@ -95,8 +95,8 @@ impl AppWish {
     /// (<https://docs.github.com/en/enterprise-cloud@latest/rest/using-the-rest-api/getting-started-with-the-rest-api>).
     ///
     /// # Errors
-    /// [`Error::Setup`] where the address has no host.
-    pub fn api_url(&self) -> Result<ApiUrl, Error> {
+    /// [`Error::Setup`](crate::github::Error::Setup) where the address has no host.
+    pub fn api_url(&self) -> Result<ApiUrl> {
         let web = self.web_url.as_str().trim_end_matches('/');
         match self.web_url.host_str() {
             Some("github.com") => Ok(ApiUrl::default()),

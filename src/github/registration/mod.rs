@@ -16,9 +16,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use http::Method;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Value, json};
 use tempfile::NamedTempFile;
 use tokio::sync::Mutex;
 
@@ -27,7 +26,7 @@ pub use needs::{Access, NEEDS, Need};
 pub use stored::{StoredApp, make_folder};
 
 use super::{
-    AppCredentials, AppName, Client, Credentials, Error, Github, Secret, Setup, error::OrAbsent as _, path,
+    AppCredentials, AppName, Client, Credentials, Error, Github, Result, Secret, Setup, error::OrAbsent as _, path,
     retry::Repeat,
 };
 use loopgate_core::{AppId, Login};
@@ -162,11 +161,7 @@ impl Registration {
         let api = pending.wish.api_url()?;
         let github = Github::new(api.clone(), Credentials::Nobody(None), Setup::default())?;
         let path = format!("/app-manifests/{}/conversions", path::escape(code));
-        let app: Option<Conversion> = github
-            .client(None)
-            .write(Method::POST, &path, &Value::Object(Default::default()), Repeat::Never)
-            .await
-            .or_absent()?;
+        let app = github.client(None).post::<Conversion>(&path, &json!({}), Repeat::Never).await.or_absent()?;
         let app = app.ok_or(NotRegistered::SpentCode)?;
         let id = app.id.to_string();
         let hook = pending.wish.arrival.variable();
@@ -232,7 +227,7 @@ impl InstallationProgress {
     ///
     /// # Errors
     /// Every kind of [`Error`].
-    pub async fn of(client: &Client) -> Result<Self, Error> {
+    pub async fn of(client: &Client) -> Result<Self> {
         let installed = client.fetch::<Vec<Value>>("/app/installations?per_page=100").await?;
         let asked_by = requests(client).await?;
         let attempts = client.fetch::<Vec<super::DeliveryAttempt>>("/app/hook/deliveries?per_page=1").await?;
@@ -246,7 +241,7 @@ impl InstallationProgress {
 
 /// Who asked for an installation, and on which account
 /// (<https://docs.github.com/en/rest/apps/apps#list-installation-requests-for-the-authenticated-app>).
-pub(super) async fn requests(client: &Client) -> Result<Vec<(Login, Login)>, Error> {
+pub(super) async fn requests(client: &Client) -> Result<Vec<(Login, Login)>> {
     let asked = client.fetch::<Vec<Value>>("/app/installation-requests?per_page=100").await?;
     Ok(asked.iter().filter_map(|it| Some((login(&it["requester"])?, login(&it["account"])?))).collect())
 }
@@ -255,7 +250,7 @@ pub(super) async fn requests(client: &Client) -> Result<Vec<(Login, Login)>, Err
 ///
 /// # Errors
 /// What is wrong with them.
-pub fn stored_github(folder: &Path) -> Result<Option<Github>, Error> {
+pub fn stored_github(folder: &Path) -> Result<Option<Github>> {
     let unreadable = |error: io::Error| Error::Setup(error.to_string());
     let stored = StoredApp::read(folder).map_err(unreadable)?;
     let (Some(id), Some(key)) = (stored.get("LOOPGATE_APP_ID"), stored.get("LOOPGATE_PRIVATE_KEY")) else {

@@ -23,7 +23,7 @@ use tokio::sync::{Mutex, MutexGuard};
 use super::{KEPT_AFTER_THE_END, told};
 use crate::{
     github::{
-        Client, Error, Repo,
+        Client, Repo, Result,
         artifacts::{self, Limits},
         error::OrAbsent as _,
         wire::{Artifact, WireRun},
@@ -63,11 +63,13 @@ pub struct StateArtifact {
     shelf: Mutex<Shelf>,
 }
 
+type PackedStates = BTreeMap<PrNumber, String>;
+
 #[derive(Debug, Default)]
 struct Shelf {
     /// The artifact the states were read from last.
     found: Option<u64>,
-    states: BTreeMap<PrNumber, String>,
+    states: PackedStates,
     /// Whether the folder is to be uploaded.
     changed: bool,
 }
@@ -135,11 +137,7 @@ impl StateArtifact {
     }
 
     /// The states in an artifact, or why they cannot be read.
-    async fn download(
-        &self,
-        repo: Repo<'_>,
-        artifact: &Artifact,
-    ) -> Result<Result<BTreeMap<PrNumber, String>, String>, RefsError> {
+    async fn download(&self, repo: Repo<'_>, artifact: &Artifact) -> Result<Result<PackedStates, String>, RefsError> {
         let path = repo.path(format!("actions/artifacts/{}/zip", artifact.id));
         let archive = repo.download(&path, ARCHIVE_LIMIT).await.or_said().map_err(told)?;
         let files = archive.and_then(|archive| artifacts::unpack_each(&archive, FILES));
@@ -151,7 +149,7 @@ impl StateArtifact {
         Ok(files.map(|files| files.into_iter().filter_map(state).collect()))
     }
 
-    async fn is_ours(&self, repo: Repo<'_>, run: u64) -> Result<bool, Error> {
+    async fn is_ours(&self, repo: Repo<'_>, run: u64) -> Result<bool> {
         let path = repo.path(format!("actions/runs/{run}"));
         // These fields of a run never change.
         let Some(run) = repo.get_immutable_json::<WireRun>(&path).await? else { return Ok(false) };

@@ -19,13 +19,12 @@ use std::sync::Arc;
 use chrono::TimeDelta;
 use http::Method;
 use parking_lot::Mutex;
-use serde::Deserialize;
 use serde_json::json;
 
 use self::artifact::ArtifactSlot;
 pub use self::artifact::StateArtifact;
 use super::{
-    Client, Error, GithubObjects, OwnComment, PullRequestFacts, Repo, Target,
+    Client, GithubObjects, OwnComment, PullRequestFacts, Repo, Result, Target,
     error::OrAbsent as _,
     marker::{Marker, state_apart, with_state},
     objects::told,
@@ -74,13 +73,8 @@ impl Storage {
     }
 
     /// The configured place. Artifacts are uploaded by workflows: without one the comment takes their place.
-    pub fn of(
-        backend: StateBackend,
-        target: Target<'_>,
-        facts: &PullRequestFacts,
-        artifact: Option<&Arc<StateArtifact>>,
-    ) -> Self {
-        match (backend, artifact) {
+    pub fn of(target: Target<'_>, facts: &PullRequestFacts, artifact: Option<&Arc<StateArtifact>>) -> Self {
+        match (facts.policy.state, artifact) {
             (StateBackend::Ref, _) => Self::Ref(target.repo.objects()),
             (StateBackend::Artifact, Some(artifact)) => {
                 let Target { repo: Repo { client, name }, number } = target;
@@ -171,12 +165,6 @@ pub(super) struct CommentSlot {
     comment: Mutex<Option<OwnComment>>,
 }
 
-#[derive(Deserialize)]
-struct Written {
-    id: CommentId,
-    body: Option<String>,
-}
-
 impl CommentSlot {
     fn comment(&self) -> Option<OwnComment> {
         self.comment.lock().clone()
@@ -187,7 +175,7 @@ impl CommentSlot {
     }
 
     /// The comment as it stands on GitHub.
-    async fn look_again(&self) -> Result<Option<OwnComment>, Error> {
+    async fn look_again(&self) -> Result<Option<OwnComment>> {
         let Some(OwnComment { id, .. }) = self.comment() else {
             return Ok(status_comments(self.client.repo(&self.repository), self.number, &self.us)
                 .await?
@@ -195,11 +183,10 @@ impl CommentSlot {
                 .next());
         };
         let path = format!("{}/issues/comments/{id}", path::repo(&self.repository));
-        let found = self.client.get::<Written>(&path).await.or_absent()?;
-        Ok(found.map(|Written { id, body }| OwnComment { id, body: body.unwrap_or_default() }))
+        self.client.get::<OwnComment>(&path).await.or_absent()
     }
 
-    async fn write(&self, over: Option<CommentId>, body: String) -> Result<OwnComment, Error> {
+    async fn write(&self, over: Option<CommentId>, body: String) -> Result<OwnComment> {
         let repository = path::repo(&self.repository);
         let json = json!({ "body": body });
         let id = match over {
@@ -211,7 +198,7 @@ impl CommentSlot {
             None => {
                 let path = format!("{repository}/issues/{}/comments", self.number);
                 let _booked = self.client.booked(None).await;
-                self.client.write::<Written>(Method::POST, &path, &json, Repeat::Never).await?.id
+                self.client.post::<OwnComment>(&path, &json, Repeat::Never).await?.id
             }
         };
         Ok(OwnComment { id, body })

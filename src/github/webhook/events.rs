@@ -10,7 +10,7 @@ use serde::{Deserialize as _, de::IgnoredAny};
 
 use super::{
     CheckNews, Irrelevant, Misread, Reader, Routed, Target, Work,
-    payload::{Payload, PayloadPull, PushedCommit, Run},
+    payload::{Payload, PayloadGroup, PayloadPull, PushedCommit, Run},
 };
 use crate::github::marker::Marker;
 
@@ -108,7 +108,7 @@ fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
         ("workflow_run", "requested" | "completed") => {
             let run = reader.of(event.workflow_run.as_ref(), "workflow_run")?;
             match queued(run) {
-                Some((commits, base_ref, head_ref)) => reader.group(event, commits, base_ref, Some(head_ref)),
+                Some(group) => reader.group(event, group),
                 None => reader.head(event, run.head_sha, named(run.pull_requests.as_deref())),
             }
         }
@@ -202,8 +202,7 @@ fn check_run(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult 
             let completed = (!is_named_as_ours).then_some(Hint::CheckRunCompleted { check_run, head: run.head_sha });
             let hints = named(run.pull_requests.as_deref()).into_iter().chain(completed);
             let app = run.app.as_ref().and_then(|app| app.slug.clone());
-            let news = run.name.clone().zip(run.check_suite.as_ref());
-            let news = news.map(|(name, suite)| CheckNews::Run { id: check_run, suite: suite.id, name, app });
+            let news = run.name.clone().map(|name| CheckNews::Run { name, app });
             return Ok(reader.head(event, run.head_sha, hints)?.with(news));
         }
         "rerequested" | "requested_action" if !ours => return irrelevant(Irrelevant::NotOurs),
@@ -225,9 +224,9 @@ fn check_suite(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResul
     let hint = match action {
         "completed" if ours => return irrelevant(Irrelevant::OwnEvent),
         "completed" => {
-            let news = suite.id.zip(suite.latest_check_runs_count).map(|(id, runs)| CheckNews::Suite { id, runs });
+            let app = suite.app.as_ref().and_then(|app| app.slug.clone());
             let named = named(suite.pull_requests.as_deref());
-            return Ok(reader.head(event, suite.head_sha, named)?.with(news));
+            return Ok(reader.head(event, suite.head_sha, named)?.with(app.map(|app| CheckNews::Suite { app })));
         }
         "rerequested" if !ours => return irrelevant(Irrelevant::NotOurs),
         "rerequested" => event.sender.clone().map(|by| Hint::CheckSuiteRerequested { sha: suite.head_sha, by }),
@@ -236,16 +235,17 @@ fn check_suite(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResul
     reader.head(event, suite.head_sha, hint)
 }
 
-/// The group that a run was started for: its head and base, and the refs of the base and of the queue. A queue names its
+/// The group that a run was started for. A queue names its
 /// branches `gh-readonly-queue/main/pr-12-<base commit>`; only the queue itself causes the event `merge_group`.
-fn queued(run: &Run) -> Option<((Sha, Sha), String, String)> {
+fn queued(run: &Run) -> Option<PayloadGroup> {
     if run.event.as_deref() != Some("merge_group") {
         return None;
     }
     let branch: &str = run.head_branch.as_deref()?;
     let (base_branch, rest) = branch.strip_prefix("gh-readonly-queue/")?.rsplit_once("/pr-")?;
     let (_, base) = rest.split_once('-')?;
-    Some(((run.head_sha, base.parse().ok()?), format!("refs/heads/{base_branch}"), format!("refs/heads/{branch}")))
+    let (base_ref, head_ref) = (format!("refs/heads/{base_branch}"), Some(format!("refs/heads/{branch}")));
+    Some(PayloadGroup { head_sha: run.head_sha, base_sha: base.parse().ok()?, base_ref, head_ref })
 }
 
 fn push(reader: &Reader<'_>, event: &Payload) -> RouteResult {
@@ -265,6 +265,9 @@ fn push(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     if holds_defaults && touches(|path| path == "loopgate.yml") {
         return reader.installation(event, None);
     }
+    // The files of a base branch that decide over its pull requests; GitHub reads CODEOWNERS in these three places.
+    let governs =
+        |path: &str| matches!(path, ".github/loopgate.yml" | ".github/CODEOWNERS" | "CODEOWNERS" | "docs/CODEOWNERS");
     require(touches(governs), Irrelevant::NothingThatGoverns)?;
     let moved = event.before.map(|from| Hint::BaseMoved { from });
     reader.work(event, |repository| Target::Base { repository, branch: branch.to_owned() }, moved)
@@ -276,14 +279,8 @@ fn touches(commit: &PushedCommit, what: fn(&str) -> bool) -> bool {
     lists.iter().all(|list| list.is_none()) || lists.into_iter().flatten().flatten().any(|path| what(path))
 }
 
-/// The files of a base branch that decide over its pull requests; GitHub reads CODEOWNERS in these three places.
-fn governs(path: &str) -> bool {
-    matches!(path, ".github/loopgate.yml" | ".github/CODEOWNERS" | "CODEOWNERS" | "docs/CODEOWNERS")
-}
-
 fn merge_group(reader: &Reader<'_>, event: &Payload) -> RouteResult {
-    let group = reader.of(event.merge_group.as_ref(), "merge_group")?;
-    reader.group(event, (group.head_sha, group.base_sha), group.base_ref.clone(), group.head_ref.clone())
+    reader.group(event, reader.of(event.merge_group.clone(), "merge_group")?)
 }
 
 fn repositories_added(reader: &Reader<'_>, event: &Payload) -> RouteResult {
@@ -313,13 +310,8 @@ impl Reader<'_> {
         self.work(event, |repository| Target::Head { repository, sha }, hints)
     }
 
-    fn group(
-        &self,
-        event: &Payload,
-        (head, base): (Sha, Sha),
-        base_ref: String,
-        head_ref: Option<String>,
-    ) -> RouteResult {
+    fn group(&self, event: &Payload, group: PayloadGroup) -> RouteResult {
+        let PayloadGroup { head_sha: head, base_sha: base, base_ref, head_ref } = group;
         let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone(), head_ref };
         self.work(event, |repository| Target::MergeGroup { repository, head, base, base_ref }, Some(hint))
     }

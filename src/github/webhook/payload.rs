@@ -99,10 +99,7 @@ pub(super) struct Run {
     pub name: Option<String>,
     pub head_sha: Sha,
     pub app: Option<App>,
-    pub check_suite: Option<Id<u64>>,
     pub pull_requests: Option<Vec<PayloadPull>>,
-    /// How many check runs a suite has, the newest of each name.
-    pub latest_check_runs_count: Option<u64>,
     /// What started a workflow run.
     pub event: Option<String>,
     pub head_branch: Option<String>,
@@ -115,7 +112,7 @@ pub(super) struct PushedCommit {
     pub removed: Option<Vec<String>>,
 }
 
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct PayloadGroup {
     pub head_sha: Sha,
     pub base_sha: Sha,

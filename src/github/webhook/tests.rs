@@ -201,7 +201,9 @@ fn checks_lead_to_their_head() {
     assert_eq!(routed("check_run", run("completed", 42)), nothing(Irrelevant::OwnEvent));
     let mut namesake = run("completed", 1);
     namesake["check_run"]["name"] = "loopgate / verify".into();
-    assert_eq!(routed("check_run", namesake), work(head(), vec![named.clone()]), "what is read does not count it");
+    let Ok(Routed::Check(seen, news)) = routed("check_run", namesake) else { panic!("it is news of a check") };
+    assert_eq!(Ok(Routed::Work(seen)), work(head(), vec![named.clone()]), "what is read does not count it");
+    assert_eq!(news, CheckNews::Run { name: "loopgate / verify".to_owned(), app: None });
     assert_eq!(routed("check_run", run("created", 1)), nothing(Irrelevant::UnknownAction));
     let again = Hint::CheckRunRerequested { check_run, by: alice() };
     assert_eq!(routed("check_run", run("rerequested", 42)), work(head(), vec![again]));
@@ -212,6 +214,11 @@ fn checks_lead_to_their_head() {
     let suite = |action: &str, app: u64| json!({ "action": action, "check_suite": { "head_sha": SHA, "app": { "id": app }, "pull_requests": null } });
     assert_eq!(routed("check_suite", suite("completed", 1)), work(head(), vec![]));
     assert_eq!(routed("check_suite", suite("completed", 42)), nothing(Irrelevant::OwnEvent));
+    let mut of_ci = suite("completed", 1);
+    of_ci["check_suite"]["app"]["slug"] = "ci".into();
+    let Ok(Routed::Check(seen, news)) = routed("check_suite", of_ci) else { panic!("it is news of a suite") };
+    assert_eq!(Ok(Routed::Work(seen)), work(head(), vec![]));
+    assert_eq!(news, CheckNews::Suite { app: "ci".to_owned() });
     let again = Hint::CheckSuiteRerequested { sha: SHA.parse().unwrap(), by: alice() };
     assert_eq!(routed("check_suite", suite("rerequested", 42)), work(head(), vec![again]));
 

@@ -9,11 +9,8 @@ use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hin
 /// What a workflow was started for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum InWorkflow {
-    Look {
-        /// Never empty.
-        targets: Vec<Target>,
-        hints: Vec<Hint>,
-    },
+    /// The targets are never none.
+    Look { targets: Vec<Target>, hints: Vec<Hint> },
     /// Nothing to look at: no request is made.
     Irrelevant(Irrelevant),
     /// The workflow listens to an event that it must not listen to.

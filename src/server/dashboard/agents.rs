@@ -33,8 +33,8 @@ use crate::{
     refs::MemoryStore,
     render::{Until, dispute_to_say, explanation, memory_found},
     server::{
+        Admin,
         limiter::Limiter,
-        pages::Admin,
         storage::{AccessToken, Change, TokenChange, TokenDigest},
     },
 };

@@ -33,7 +33,7 @@ use loopgate_core::UserId;
 use crate::{
     render::{Filter, Notice},
     server::{
-        pages::Admin,
+        Admin,
         storage::{IndexFilter, IndexVersion, Store},
     },
 };

@@ -28,7 +28,7 @@ use serde::Deserialize;
 use self::reply::{Reader, Reply, without_suffix};
 pub(super) use self::{live::Live, visitors::Visitors};
 use super::{
-    pages::Admin,
+    Admin,
     storage::{IndexFilter, Sees},
 };
 use crate::{
@@ -281,7 +281,7 @@ fn seen(reader: &Reader, name: &str) -> Result<RepoName, Refused> {
 /// Who reads of a repository, if Loopgate is installed there.
 async fn whose<'a>(admin: &'a Admin, repository: &RepoName) -> Result<(&'a LoopReader, InstallationId), Refused> {
     let loops = admin.loops.as_ref().ok_or_else(|| Refused::NotNow("this server reads no GitHub".to_owned()))?;
-    let installation = loops.installation(repository).await?;
+    let installation = loops.github.client(None).installation_of(repository).await?;
     Ok((loops, installation.ok_or(Refused::Absent("repository of that name where Loopgate is installed"))?))
 }
 

@@ -18,8 +18,8 @@ use crate::{
         plain_line, work_class,
     },
     server::{
+        Admin,
         operating::{Refusal, Replay, replayed},
-        pages::Admin,
     },
 };
 use loopgate_core::Timestamp;

@@ -62,7 +62,11 @@ impl Pages {
                 let outcome = ReconcileOutcome { entry, ..ReconcileOutcome::default() };
                 let trouble =
                     Trouble { failures: 10, failing_since: at(0), reason: "<b>no</b>".into(), retry_at: at(0) };
-                let how = if *number == loops { WorkEnd::Dead { trouble, at: at(9) } } else { WorkEnd::Done(outcome) };
+                let how = if *number == loops {
+                    WorkEnd::Dead(Trouble { retry_at: at(9), ..trouble })
+                } else {
+                    WorkEnd::Done(outcome)
+                };
                 let key = work(*number);
                 let covered = store.load(&key).await.unwrap().unwrap().covered;
                 ends.push(Change::Settle { key, covered, how: Box::new(how), now: at(0) });

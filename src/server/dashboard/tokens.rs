@@ -22,7 +22,7 @@ use crate::{
     github::registration::nonce,
     render::{Frame, Notice, TokenRow, TokensPage, moment, plain_line},
     server::{
-        pages::Admin,
+        Admin,
         storage::{AccessToken, Applied, Change, MOST_TOKENS, TokenChange, TokenDigest},
     },
 };

@@ -137,7 +137,13 @@ impl Lane {
         let is_the_oldests = line != PEOPLE && self.turns % TURNS == TURNS - 1;
         let class = if is_the_oldests { may_start.min_by_key(|class| first(*class)) } else { may_start.next() }?;
         let is_first = is_the_oldests || line == PEOPLE;
-        let place = if is_first { first(class) } else { self.newest_in_turn(class) }?;
+        let place = if is_first {
+            first(class)?
+        } else {
+            // The newest, of the repository that has had no turn for longest.
+            let newest = self.classes[class as usize].queue.iter().rev().take(LOOKED_THROUGH);
+            *newest.min_by_key(|(_, target)| self.served.get(&target.repository().cloned()))?.0
+        };
         let target = self.classes[class as usize].queue.remove(&place)?;
         if line != PEOPLE {
             self.turns = self.turns.wrapping_add(1);
@@ -152,13 +158,6 @@ impl Lane {
         entry.class = WorkClass::Spread;
         self.classes[class as usize].running += 1;
         Some((target, entry.newest, served))
-    }
-
-    /// Where the newest entry of a class stands in line, of the repository that has had no turn for longest.
-    fn newest_in_turn(&self, class: WorkClass) -> Option<u64> {
-        let newest = self.classes[class as usize].queue.iter().rev().take(LOOKED_THROUGH);
-        let (place, _) = newest.min_by_key(|(_, target)| self.served.get(&target.repository().cloned()))?;
-        Some(*place)
     }
 
     pub fn is_in_memory(&self) -> bool {
@@ -191,8 +190,9 @@ impl Lane {
         if let Some(target) = of_class.queue.remove(&place) {
             self.entries.remove(&target);
             of_class.held -= 1;
-            // Its row has the best class of all that arrived.
-            self.misses(&WorkClass::ALL[..=class as usize]);
+            // Its row may be of any class: of a better one that arrived since, or, where the entry is of a page that was read
+            // before its row was done, of a worse one.
+            self.misses(&WorkClass::ALL);
         }
         true
     }

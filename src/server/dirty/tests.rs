@@ -329,6 +329,25 @@ proptest! {
 }
 
 #[test]
+fn a_row_less_urgent_than_the_stale_page_that_admitted_its_target_is_met_by_a_walk() {
+    let mut dirty = with(1, 1, 4);
+    let installation = InstallationId::new(1);
+    dirty.found(installation);
+    dirty.wants_pages();
+    let stale =
+        Page { pending: vec![Pending { target: key(1, 1).target, newest: Seq(1), retry_at: None }], next: None };
+    dirty.paged(installation, WorkClass::Author, Some(stale), at(0));
+    dirty.arrived(of(WorkClass::Progress, 1, 2));
+    for class in WorkClass::ALL {
+        dirty.paged(installation, class, Some(Page { pending: Vec::new(), next: None }), at(0));
+    }
+    for number in 2..=5 {
+        dirty.arrived(of(WorkClass::Author, number, 3));
+    }
+    assert!(dirty.wants_pages().iter().any(|(_, class, ..)| *class == WorkClass::Progress));
+}
+
+#[test]
 fn a_page_that_cannot_be_read_is_asked_for_again() {
     let mut dirty = with(1, 1, 4);
     dirty.found(InstallationId::new(1));

@@ -15,7 +15,7 @@ use crate::{
     github::{Github, fold_ended_runs},
     server::{
         Services,
-        storage::{Applied, Change},
+        storage::{Applied, Change, PullList},
     },
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Completeness};
@@ -151,7 +151,10 @@ async fn share(
                 Err(error) => tracing::warn!(%repository, reason = %error, "refs of ended runs are not folded"),
             }
         }
-        services.inbox.apply(Change::Listed { installation, repository, pulls: list.items, is_complete, now }).await?;
+        services
+            .inbox
+            .apply(Change::Listed(PullList { installation, repository, pulls: list.items, is_complete, now }))
+            .await?;
     }
     let most = left / REQUESTS_OF_A_LOOK;
     if let Applied::New(asked) = services.inbox.apply(Change::Resync { installation, most, now }).await?

@@ -52,22 +52,17 @@ pub(in crate::server) enum TokenChange {
 
 impl Store {
     /// The token of that digest, unless it has ended.
-    pub async fn token(&self, digest: &TokenDigest, now: Timestamp) -> Result<Option<AccessToken>, StoreError> {
+    pub async fn token(&self, digest: &TokenDigest, now: Timestamp) -> Result<Option<AccessToken>> {
         Ok(self.tokens("digest = $1 AND ends_at > $2", digest.0.as_str(), now).await?.pop())
     }
 
     /// Somebody's tokens, the newest first.
-    pub async fn tokens_of(&self, owner: UserId, now: Timestamp) -> Result<Vec<AccessToken>, StoreError> {
+    pub async fn tokens_of(&self, owner: UserId, now: Timestamp) -> Result<Vec<AccessToken>> {
         let condition = "owner = $1 AND ends_at > $2 ORDER BY made_at DESC, digest";
         self.tokens(condition, owner, now).await
     }
 
-    async fn tokens(
-        &self,
-        condition: &str,
-        of: impl Into<Value>,
-        now: Timestamp,
-    ) -> Result<Vec<AccessToken>, StoreError> {
+    async fn tokens(&self, condition: &str, of: impl Into<Value>, now: Timestamp) -> Result<Vec<AccessToken>> {
         let columns = "digest, owner, login, name, made_at, used_at, ends_at";
         let query = Query::new(format!("SELECT {columns} FROM access_token WHERE {condition}")).bind(of).bind(now);
         Ok(self.database.read(query).await?.into_iter().filter_map(token).collect())
@@ -90,7 +85,7 @@ fn token((digest, owner, login, name, made_at, used_at, ends_at): Columns) -> Op
 }
 
 impl Batch<'_> {
-    pub(super) async fn change_tokens(&mut self, change: &TokenChange) -> Result<Applied, StoreError> {
+    pub(super) async fn change_tokens(&mut self, change: &TokenChange) -> Result<Applied> {
         let query = match change {
             TokenChange::Make(AccessToken { digest, owner, login, name, made_at, ends_at, .. }) => {
                 let made =
@@ -107,6 +102,6 @@ impl Batch<'_> {
             }
             TokenChange::RevokeAll(owner) => Query::new("DELETE FROM access_token WHERE owner = $1").bind(*owner),
         };
-        Ok(Applied::Rows(query.execute(self.on()).await?))
+        self.run(query).await
     }
 }

@@ -7,9 +7,6 @@ use super::{write::Batch, *};
 use crate::github::{BudgetClaim, BudgetUse, COUNTS_FOR, LATE, Ledger, MOST_PROMISED, Need, Promise, Want};
 use loopgate_core::Sha;
 
-/// How long what was taken counts at most.
-pub(super) const LONGEST: TimeDelta = COUNTS_FOR;
-
 /// Of a clock that was set back, rows further ahead are of no use.
 const AHEAD: TimeDelta = TimeDelta::minutes(1);
 
@@ -19,9 +16,9 @@ const POINTS: i64 = 1;
 const USED: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4";
 
 impl Batch<'_> {
-    pub(super) async fn book(&mut self, claim: BudgetClaim) -> Result<Applied, StoreError> {
+    pub(super) async fn book(&mut self, claim: BudgetClaim) -> Result<Applied> {
         let BudgetClaim { installation, now, what } = claim;
-        match what {
+        let (kind, at, amount) = match what {
             BudgetUse::Points { points, most, takes } => {
                 self.lock_budget().await?;
                 let rows = Query::new(USED).bind(installation).bind(POINTS);
@@ -30,47 +27,46 @@ impl Batch<'_> {
                 if used + i64::from(points) > i64::from(most) {
                     return Ok(Applied::Booked(Err(now)));
                 }
-                self.insert_taken(installation, POINTS, now + takes, points).await
+                (POINTS, now + takes, points)
             }
             BudgetUse::Creation { want, takes } => {
                 self.lock_budget().await?;
-                self.create(installation, want, now, takes).await
+                match self.create(installation, want, now).await? {
+                    Ok(not_before) => (CREATION, not_before.max(now + takes), 1),
+                    Err(later) => return Ok(Applied::Booked(Err(later))),
+                }
             }
             BudgetUse::CreationEnd { booked_until } => {
                 let row = Query::new("UPDATE taken SET at = $1 WHERE installation = $2 AND kind = 0 AND at = $3");
-                self.run(row.bind(now).bind(installation).bind(booked_until)).await
+                return self.run(row.bind(now).bind(installation).bind(booked_until)).await;
             }
-        }
+        };
+        let row = Query::new("INSERT INTO taken (installation, kind, at, amount) VALUES ($1, $2, $3, $4)");
+        self.run(row.bind(installation).bind(kind).bind(at).bind(i64::from(amount))).await?;
+        Ok(Applied::Booked(Ok(at)))
     }
 
-    async fn create(
-        &mut self,
-        installation: InstallationId,
-        want: Option<Want>,
-        now: Timestamp,
-        takes: TimeDelta,
-    ) -> Result<Applied, StoreError> {
-        let ledger = self.ledger(installation, now).await?;
+    /// Before when a booking may not end, if something may be created now; else when to ask again.
+    async fn create(&mut self, of: InstallationId, want: Option<Want>, now: Timestamp) -> Result<BookingAnswer> {
+        let ledger = self.ledger(of, now).await?;
         if let Some(want) = want {
             let asked = ledger.ask(&want, now);
             let head = want.head.to_string();
             let row = Query::new("DELETE FROM turn WHERE installation = $1 AND head = $2");
-            self.run(row.bind(installation).bind(head.as_str())).await?;
+            self.run(row.bind(of).bind(head.as_str())).await?;
             if let Err(promise) = asked {
                 if ledger.promised.len() < MOST_PROMISED {
                     let row = Query::new("INSERT INTO turn (installation, head, need, at) VALUES ($1, $2, $3, $4)");
-                    let row = row.bind(installation).bind(head).bind(promise.need as i64);
-                    self.run(row.bind(promise.at)).await?;
+                    self.run(row.bind(of).bind(head).bind(promise.need as i64).bind(promise.at)).await?;
                 }
-                return Ok(Applied::Booked(Err(promise.at)));
+                return Ok(Err(promise.at));
             }
         }
         // No two end at the same time, so that each can be named by its end.
-        let latest = ledger.created.iter().max().map_or(now, |at| *at + TimeDelta::milliseconds(1));
-        self.insert_taken(installation, CREATION, latest.max(now + takes), 1).await
+        Ok(Ok(ledger.created.iter().max().map_or(now, |at| *at + TimeDelta::milliseconds(1))))
     }
 
-    async fn lock_budget(&mut self) -> Result<(), StoreError> {
+    async fn lock_budget(&mut self) -> Result<()> {
         if self.is_shared {
             // Any number: nothing else of this database takes such a lock.
             Query::new("SELECT pg_advisory_xact_lock(1)").execute(self.on()).await?;
@@ -79,9 +75,9 @@ impl Batch<'_> {
     }
 
     /// What was created within the last hour, and the turns that are kept.
-    async fn ledger(&mut self, installation: InstallationId, now: Timestamp) -> Result<Ledger, StoreError> {
+    async fn ledger(&mut self, installation: InstallationId, now: Timestamp) -> Result<Ledger> {
         let rows = Query::new("SELECT at FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4");
-        let rows = rows.bind(installation).bind(CREATION).bind(now - LONGEST).bind(now + AHEAD);
+        let rows = rows.bind(installation).bind(CREATION).bind(now - COUNTS_FOR).bind(now + AHEAD);
         let created: Vec<(i64,)> = rows.fetch(self.on()).await?;
         let rows = Query::new("SELECT at, head, need FROM turn WHERE installation = $1 AND at > $2");
         let promised: Vec<(i64, String, i64)> = rows.bind(installation).bind(now - LATE).fetch(self.on()).await?;
@@ -93,17 +89,5 @@ impl Batch<'_> {
             created: created.into_iter().map(|(at,)| time(at)).collect(),
             promised: promised.into_iter().filter_map(promise).collect(),
         })
-    }
-
-    async fn insert_taken(
-        &mut self,
-        installation: InstallationId,
-        kind: i64,
-        at: Timestamp,
-        amount: u32,
-    ) -> Result<Applied, StoreError> {
-        let row = Query::new("INSERT INTO taken (installation, kind, at, amount) VALUES ($1, $2, $3, $4)");
-        self.run(row.bind(installation).bind(kind).bind(at).bind(i64::from(amount))).await?;
-        Ok(Applied::Booked(Ok(at)))
     }
 }

@@ -97,7 +97,7 @@ impl IndexFilter {
 }
 
 impl Store {
-    pub async fn count_loops(&self, filter: &IndexFilter) -> Result<IndexCounts, StoreError> {
+    pub async fn count_loops(&self, filter: &IndexFilter) -> Result<IndexCounts> {
         let sql = "SELECT part, COUNT(*), MIN(since) FROM open_loop WHERE {filter} GROUP BY part";
         let rows: Vec<(String, i64, i64)> = self.database.read(filter.bound(sql)).await?;
         let counted = |(part, count, oldest): (String, i64, i64)| {
@@ -108,18 +108,13 @@ impl Store {
         Ok(counts)
     }
 
-    pub async fn index_version(&self, filter: &IndexFilter) -> Result<IndexVersion, StoreError> {
+    pub async fn index_version(&self, filter: &IndexFilter) -> Result<IndexVersion> {
         Ok(self.database.read(filter.bound(VERSION)).await?.pop().unwrap_or_default())
     }
 
     /// Those that have waited longest come first.
-    pub async fn loops(
-        &self,
-        (filter, part): (&IndexFilter, Part),
-        offset: u32,
-        limit: u32,
-    ) -> Result<Vec<IndexedLoop>, StoreError> {
-        let query = filter.bound(LOOPS).bind(part.as_str()).bind(i64::from(limit)).bind(i64::from(offset));
+    pub async fn loops(&self, (filter, part): (&IndexFilter, Part), from: u32, most: u32) -> Result<Vec<IndexedLoop>> {
+        let query = filter.bound(LOOPS).bind(part.as_str()).bind(i64::from(most)).bind(i64::from(from));
         let rows: Vec<(i64, String, String, String)> = self.database.read(query).await?;
         // A row of another version may be one that this cannot read.
         let read = |(installation, repository, what, open): (i64, String, String, String)| {
@@ -132,7 +127,7 @@ impl Store {
     }
 
     /// What is wrong with the configuration of which repository, and since when: a hundred at most, the oldest first.
-    pub async fn problems(&self) -> Result<Vec<(String, String, Timestamp)>, StoreError> {
+    pub async fn problems(&self) -> Result<Vec<(String, String, Timestamp)>> {
         let sql = "SELECT repository, problem, MIN(problem_since) FROM open_loop WHERE problem <> ''
                    GROUP BY repository, problem ORDER BY MIN(problem_since), repository LIMIT 100";
         let rows: Vec<(String, String, i64)> = self.database.read(Query::new(sql)).await?;
@@ -140,7 +135,7 @@ impl Store {
     }
 
     /// The repositories that have open loops, with their number; those with most of them first, 500 at most.
-    pub async fn repositories(&self, sees: Sees) -> Result<Vec<(RepoName, u64)>, StoreError> {
+    pub async fn repositories(&self, sees: Sees) -> Result<Vec<(RepoName, u64)>> {
         let filter = IndexFilter { sees, ..IndexFilter::default() };
         let rows: Vec<(String, i64)> = self.database.read(filter.bound(REPOSITORIES)).await?;
         let read = |(name, loops): (String, i64)| Some((name.parse().ok()?, loops.cast_unsigned()));
@@ -153,7 +148,7 @@ impl Batch<'_> {
     ///
     /// # Errors
     /// Only where the connection is broken, so that the whole batch is tried again.
-    pub(super) async fn index(&mut self, key: &Key, entry: &LoopEntry, now: Timestamp) -> Result<Applied, StoreError> {
+    pub(super) async fn index(&mut self, key: &Key, entry: &LoopEntry, now: Timestamp) -> Result<Applied> {
         match entry {
             LoopEntry::Open(open) => {
                 let who: Vec<String> = open.who.iter().map(|name| name.to_lowercase()).collect();
@@ -164,11 +159,11 @@ impl Batch<'_> {
                 self.or_without(found.bind(open.problem.as_deref().unwrap_or_default())).await
             }
             LoopEntry::Over => self.or_without(Query::by_key("DELETE FROM open_loop WHERE {key}", key)).await,
-            LoopEntry::Unchanged => Ok(Applied::Recorded),
+            LoopEntry::Unchanged => Ok(Applied::Rows(0)),
         }
     }
 
-    pub(super) async fn or_without(&mut self, query: Query) -> Result<Applied, StoreError> {
+    pub(super) async fn or_without(&mut self, query: Query) -> Result<Applied> {
         self.run(Query::new("SAVEPOINT indexing")).await?;
         if let Err(error) = self.run(query).await {
             tracing::warn!(%error, "the index of open loops is not up to date");

@@ -50,6 +50,9 @@ use crate::github::{
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
 
+/// What the storage answers.
+pub type Result<T, E = StoreError> = std::result::Result<T, E>;
+
 /// Storage that does not do what it must.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
@@ -112,11 +115,14 @@ fn words_of_step(error: &MigrateError) -> String {
     }
 }
 
+/// The row of `progress` that holds up to when the delivery log is known.
+const LOG: &str = "delivery log";
+
 /// Steps that a database may have and this version does not know: those of the next two versions, which only add.
 const STEPS_AHEAD: i64 = 2;
 
 /// Refuses a database that a version wrote which is too new.
-async fn check_steps(connection: On<'_>, steps: usize) -> Result<(), StoreError> {
+async fn check_steps(connection: On<'_>, steps: usize) -> Result<()> {
     let newest = Query::new("SELECT MAX(version) FROM _sqlx_migrations").fetch::<(Option<i64>,)>(connection).await;
     // Before the first step there is no such table.
     let found = newest.ok().and_then(|rows| rows.first()?.0).unwrap_or_default();
@@ -184,14 +190,10 @@ pub(super) struct WorkOrigin {
 /// One write.
 #[derive(Debug, Clone)]
 pub(super) enum Change {
+    /// A delivery is kept, and what it asks for becomes work.
     Accept(Delivery),
     /// What was covered was worked on, and this is how it went.
-    Settle {
-        key: Key,
-        covered: Covered,
-        how: Box<WorkEnd>,
-        now: Timestamp,
-    },
+    Settle { key: Key, covered: Covered, how: Box<WorkEnd>, now: Timestamp },
     /// Work on a target begins, unless another process works on it. What begins and is never settled was under way when
     /// the process died.
     Begin(Key, Timestamp),
@@ -199,34 +201,16 @@ pub(super) enum Change {
     Replay(Key),
     /// A person wants a look.
     Look(Key, Timestamp),
-    /// Deliveries in GitHub's log that ended since the last time.
-    Log {
-        /// Of each event the attempt that counts.
-        attempts: Vec<DeliveryAttempt>,
-        /// Up to when the log is known.
-        until: Timestamp,
-    },
+    /// Deliveries in GitHub's log that ended since the last time, of each event the attempt that counts; and up to when
+    /// the log is known.
+    Log { attempts: Vec<DeliveryAttempt>, until: Timestamp },
     /// When another attempt is to be asked for in place of this one; `None`: it has been asked for.
-    Redelivery {
-        attempt: u64,
-        due_at: Option<Timestamp>,
-    },
+    Redelivery { attempt: u64, due_at: Option<Timestamp> },
     /// These pull requests of a repository are open.
-    Listed {
-        installation: InstallationId,
-        repository: RepoName,
-        pulls: Vec<ListedPull>,
-        /// Whether these are all of them.
-        is_complete: bool,
-        /// When the list was asked for.
-        now: Timestamp,
-    },
+    Listed(PullList),
     /// So many of an installation's pull requests of which a look is wanted become work, those that changed last first.
-    Resync {
-        installation: InstallationId,
-        most: usize,
-        now: Timestamp,
-    },
+    Resync { installation: InstallationId, most: usize, now: Timestamp },
+    /// Somebody's tokens change.
     Tokens(TokenChange),
     /// A process books something of an installation's limits.
     Book(BudgetClaim),
@@ -248,6 +232,18 @@ impl Change {
     }
 }
 
+/// The open pull requests of a repository.
+#[derive(Debug, Clone)]
+pub(super) struct PullList {
+    pub installation: InstallationId,
+    pub repository: RepoName,
+    pub pulls: Vec<ListedPull>,
+    /// Whether these are all of them.
+    pub is_complete: bool,
+    /// When the list was asked for.
+    pub now: Timestamp,
+}
+
 /// What a job read of its target's row. Whatever came later is the next job's.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Covered {
@@ -261,20 +257,14 @@ pub(super) struct Covered {
 /// How work on a target ended.
 #[derive(Debug, Clone)]
 pub(super) enum WorkEnd {
+    /// A look ended well.
     Done(ReconcileOutcome),
     /// Not a pull request itself: these are, and each becomes work with these hints.
-    Resolved {
-        into: Vec<Key>,
-        origin: WorkOrigin,
-        hints: Vec<Hint>,
-        class: WorkClass,
-    },
+    Resolved { into: Vec<Key>, origin: WorkOrigin, hints: Vec<Hint>, class: WorkClass },
+    /// It is tried again.
     Failed(Trouble),
-    /// Given up until somebody replays it or something new happens there.
-    Dead {
-        trouble: Trouble,
-        at: Timestamp,
-    },
+    /// Given up, at the time of its retry, until somebody replays it or something new happens there.
+    Dead(Trouble),
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -297,9 +287,8 @@ pub(super) enum Applied {
     /// What there is to do on the target, which no other job or process may work on now; `None` if there is nothing, or
     /// another does.
     Begun(Option<Box<TargetWork>>),
-    Recorded,
     Booked(BookingAnswer),
-    /// So many rows are new, changed or gone. Of ids to forget: call again while there are any.
+    /// So many rows of the last statement are new, changed or gone. Of ids to forget: call again while there are any.
     Rows(u64),
 }
 
@@ -362,7 +351,7 @@ pub struct DeadLetter {
 ///
 /// # Errors
 /// [`StoreError`] if it cannot be used.
-pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(Store, Writer), StoreError> {
+pub(super) async fn open(address: Option<&Secret>, directory: &Path) -> Result<(Store, Writer)> {
     let database = match address {
         Some(address) => Database::Postgres(Box::new(PostgresServer::at(address.expose())?)),
         None => Database::Sqlite(SqliteFile::in_directory(directory)?),
@@ -394,7 +383,7 @@ enum Database {
 
 impl Database {
     /// A connection for the writer.
-    async fn connect(&self) -> Result<Box<dyn AnyConnectionBackend>, StoreError> {
+    async fn connect(&self) -> Result<Box<dyn AnyConnectionBackend>> {
         Ok(match self {
             Self::Sqlite(file) => Box::new(file.connect().await?),
             Self::Postgres(server) => Box::new(server.connect().await?),
@@ -402,7 +391,7 @@ impl Database {
     }
 
     /// The answer to a question.
-    async fn read<T: for<'r> FromRow<'r, AnyRow>>(&self, query: Query) -> Result<Vec<T>, StoreError> {
+    async fn read<T: for<'r> FromRow<'r, AnyRow>>(&self, query: Query) -> Result<Vec<T>> {
         match self {
             Self::Sqlite(file) => {
                 let readers = file.readers.read().clone();

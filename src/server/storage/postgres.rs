@@ -29,7 +29,7 @@ use tokio::{
     time::{interval, sleep, timeout},
 };
 
-use super::{Query, StoreError, check_steps, migrator};
+use super::{Query, Result, StoreError, check_steps, migrator};
 
 /// As in sqlite.rs. A step only adds what versions before it do without; what they use goes with a step of the release
 /// after the one that stopped using it. So two versions work on one database while one replaces the other.
@@ -71,7 +71,7 @@ pub(super) struct PostgresServer {
 
 impl PostgresServer {
     /// Sends no query yet.
-    pub fn at(address: &str) -> Result<Self, StoreError> {
+    pub fn at(address: &str) -> Result<Self> {
         // Without plans that read whole tables: what the planner knows of a queue is always old.
         let settings = [("enable_seqscan", "off"), ("idle_in_transaction_session_timeout", "5s"), ("jit", "off")];
         let options = PgConnectOptions::from_str(address.trim())?
@@ -86,20 +86,20 @@ impl PostgresServer {
         Ok(Self { options, readers, tell: Arc::default(), told: Arc::default() })
     }
 
-    pub async fn connect(&self) -> Result<PgConnection, StoreError> {
+    pub async fn connect(&self) -> Result<PgConnection> {
         let connecting = timeout(ANSWER_WITHIN, PgConnection::connect_with(&self.options));
         Ok(connecting.await.map_err(|_| StoreError::Silent)??)
     }
 
     /// Brings the tables up to date; one process at a time.
-    pub async fn migrate(&self) -> Result<(), StoreError> {
+    pub async fn migrate(&self) -> Result<()> {
         let mut connection = self.connect().await?;
         check_steps(&mut connection, MIGRATIONS.len()).await?;
         migrator(MIGRATIONS).run_direct(None, &mut connection, false).await?;
         Ok(connection.close().await?)
     }
 
-    pub async fn read<T: for<'r> FromRow<'r, AnyRow>>(&self, query: Query) -> Result<Vec<T>, StoreError> {
+    pub async fn read<T: for<'r> FromRow<'r, AnyRow>>(&self, query: Query) -> Result<Vec<T>> {
         let mut connection = self.readers.acquire().await?;
         match timeout(ANSWER_WITHIN, query.fetch(&mut *connection)).await {
             Ok(rows) => Ok(rows?),
@@ -151,7 +151,7 @@ impl PostgresServer {
         tasks
     }
 
-    async fn listen(&self, process: i64) -> Result<(), StoreError> {
+    async fn listen(&self, process: i64) -> Result<()> {
         // A connection of its own: it waits for ever.
         let mut listener = PgListener::connect_with(&self.readers).await?;
         listener.listen(CHANNEL).await?;

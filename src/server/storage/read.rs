@@ -2,7 +2,7 @@
 
 use std::{future::Future, pin::Pin, sync::Arc};
 
-use super::{recovery::LOG, *};
+use super::*;
 use crate::github::Fence;
 
 /// A thousand dead letters are more than anybody reads.
@@ -57,7 +57,7 @@ impl Store {
     }
 
     /// Installations with work that was not given up, is due by then, and is held by no other process.
-    pub async fn installations(&self, due_by: Timestamp) -> Result<Vec<InstallationId>, StoreError> {
+    pub async fn installations(&self, due_by: Timestamp) -> Result<Vec<InstallationId>> {
         let query = Query::new(INSTALLATIONS).bind(due_by).bind(self.process);
         let found: Vec<(i64,)> = self.database.read(query).await?;
         Ok(found.into_iter().map(|(id,)| InstallationId::new(id.cast_unsigned())).collect())
@@ -69,7 +69,7 @@ impl Store {
         (installation, class): (InstallationId, WorkClass),
         after: Option<&Cursor>,
         limit: usize,
-    ) -> Result<Page, StoreError> {
+    ) -> Result<Page> {
         let query = Query::new(PAGE)
             .bind(installation)
             .bind(after.map_or("", |(repository, _)| repository))
@@ -87,31 +87,31 @@ impl Store {
     }
 
     /// What a job on this target would cover; `None` if there is nothing to do.
-    pub async fn load(&self, key: &Key) -> Result<Option<TargetWork>, StoreError> {
+    pub async fn load(&self, key: &Key) -> Result<Option<TargetWork>> {
         Ok(self.database.read(Query::by_key(WORK, key)).await?.pop().map(target_work))
     }
 
-    pub async fn next_wakeup(&self) -> Result<Option<Timestamp>, StoreError> {
+    pub async fn next_wakeup(&self) -> Result<Option<Timestamp>> {
         let rows: Vec<(Option<i64>,)> = self.database.read(Query::new("SELECT MIN(due_at) FROM wakeup")).await?;
         Ok(rows.first().and_then(|(due_at,)| *due_at).map(time))
     }
 
     /// Up to when GitHub's delivery log is known.
-    pub async fn log_known_until(&self) -> Result<Option<Timestamp>, StoreError> {
+    pub async fn log_known_until(&self) -> Result<Option<Timestamp>> {
         let query = Query::new("SELECT at FROM progress WHERE what = $1").bind(LOG);
         let rows: Vec<(i64,)> = self.database.read(query).await?;
         Ok(rows.first().map(|(at,)| time(*at)))
     }
 
     /// Failed attempts in whose place another is to be asked for, the oldest first, `limit` at most.
-    pub async fn redeliveries(&self, now: Timestamp, limit: usize) -> Result<Vec<u64>, StoreError> {
+    pub async fn redeliveries(&self, now: Timestamp, limit: usize) -> Result<Vec<u64>> {
         let sql = "SELECT attempt FROM failed_delivery WHERE due_at <= $1 ORDER BY failed_at LIMIT $2";
         let rows: Vec<(i64,)> = self.database.read(Query::new(sql).bind(now).bind(limit)).await?;
         Ok(rows.into_iter().map(|(attempt,)| attempt.cast_unsigned()).collect())
     }
 
     /// The newest thousand.
-    pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>, StoreError> {
+    pub async fn dead_letters(&self) -> Result<Vec<DeadLetter>> {
         let sql = "SELECT installation, repository, what, failures, reason, dead_at FROM work
                    WHERE dead_at IS NOT NULL ORDER BY dead_at DESC LIMIT $1";
         type Columns = (i64, String, String, i64, String, i64);
@@ -123,7 +123,7 @@ impl Store {
         Ok(rows.into_iter().filter_map(letter).collect())
     }
 
-    pub async fn counts(&self) -> Result<Counts, StoreError> {
+    pub async fn counts(&self) -> Result<Counts> {
         let sql = "SELECT class, COUNT(*), COUNT(dead_at),
                        MIN(CASE WHEN dead_at IS NULL THEN coalesce(waiting_since, received_at) END)
                    FROM work GROUP BY class";
@@ -146,7 +146,7 @@ pub(in crate::server) struct WorkFence {
 }
 
 impl WorkFence {
-    pub async fn holds(&self) -> Result<bool, StoreError> {
+    pub async fn holds(&self) -> Result<bool> {
         let Database::Postgres(server) = &*self.store.database else { return Ok(true) };
         let query = match &self.claim {
             Some((key, fence)) => Query::by_key(

@@ -9,21 +9,12 @@ use loopgate_core::PrNumber;
 /// the days that GitHub keeps a delivery.
 const REDELIVERY_PAUSE: TimeDelta = TimeDelta::minutes(5);
 
-/// GitHub keeps its log for three days, GitHub Enterprise Server for seven.
-pub(super) const KEEP_FAILED: TimeDelta = TimeDelta::days(7);
-
-/// A pull request that was not seen open for so long has ended, or is somewhere else.
-pub(super) const KEEP_PULLS: TimeDelta = TimeDelta::days(7);
-
 /// A pull request is reconciled again this long after its last success, whatever a list says. Lists are read every six
 /// hours, so this makes one a day.
 const LOOK_ANYWAY_AFTER: TimeDelta = TimeDelta::hours(18);
 
 /// So long after a look was asked for it is asked for again, if none has ended well.
 const ASK_AGAIN_AFTER: TimeDelta = TimeDelta::hours(5);
-
-/// The row of `progress` that holds up to when the delivery log is known.
-pub(super) const LOG: &str = "delivery log";
 
 /// The first failure is answered at once. What is known of an attempt already is not counted twice.
 const FAILED: &str =
@@ -59,7 +50,7 @@ const WANTED: &str = "UPDATE open_pull SET asked_at = $2 WHERE (installation, re
      RETURNING installation, repository, what, updated_at";
 
 impl Batch<'_> {
-    pub(super) async fn log(&mut self, attempts: &[DeliveryAttempt], until: Timestamp) -> Result<Applied, StoreError> {
+    pub(super) async fn log(&mut self, attempts: &[DeliveryAttempt], until: Timestamp) -> Result<Applied> {
         for attempt in attempts {
             let guid = attempt.guid.as_str();
             if attempt.is_accepted() {
@@ -72,13 +63,13 @@ impl Batch<'_> {
         self.run(Query::new(KNOWN).bind(LOG).bind(until)).await
     }
 
-    pub(super) async fn redelivery(&mut self, attempt: u64, due_at: Option<Timestamp>) -> Result<Applied, StoreError> {
+    pub(super) async fn redelivery(&mut self, attempt: u64, due_at: Option<Timestamp>) -> Result<Applied> {
         let sql = "UPDATE failed_delivery SET due_at = $2 WHERE attempt = $1";
         self.run(Query::new(sql).bind(attempt.cast_signed()).bind(due_at)).await
     }
 
     /// Stores what a look saw. A newer entry of a list stays.
-    pub(super) async fn looked(&mut self, key: &Key, seen: Seen, now: Timestamp) -> Result<Applied, StoreError> {
+    pub(super) async fn looked(&mut self, key: &Key, seen: Seen, now: Timestamp) -> Result<Applied> {
         let query = match seen {
             Seen::Open { updated_at, head, is_final } => {
                 let looked = Query::by_key(LOOKED, key).bind(updated_at).bind(head.to_string());
@@ -95,13 +86,8 @@ impl Batch<'_> {
     }
 
     /// Compares a list with what is known, and notes of which pull requests a look is wanted.
-    pub(super) async fn listed(
-        &mut self,
-        (installation, repository): (InstallationId, &RepoName),
-        pulls: &[ListedPull],
-        is_complete: bool,
-        now: Timestamp,
-    ) -> Result<Applied, StoreError> {
+    pub(super) async fn listed(&mut self, list: &PullList) -> Result<Applied> {
+        let &PullList { installation, ref repository, ref pulls, is_complete, now } = list;
         let key = |number: PrNumber| Key {
             installation,
             target: Target::PullRequest { repository: repository.clone(), number },
@@ -115,16 +101,11 @@ impl Batch<'_> {
             let ended = Query::new(NOT_LISTED).bind(installation).bind(repository.to_string());
             self.run(ended.bind(now)).await?;
         }
-        Ok(Applied::Recorded)
+        Ok(Applied::Rows(0))
     }
 
     /// What was given up stays so: it would only fail again.
-    pub(super) async fn resync(
-        &mut self,
-        installation: InstallationId,
-        most: usize,
-        now: Timestamp,
-    ) -> Result<Applied, StoreError> {
+    pub async fn resync(&mut self, installation: InstallationId, most: usize, now: Timestamp) -> Result<Applied> {
         let wanted = Query::new(WANTED).bind(installation).bind(now).bind(now - ASK_AGAIN_AFTER).bind(most);
         let mut wanted: Vec<(i64, String, String, i64)> = wanted.fetch(self.on()).await?;
         wanted.sort_by_key(|(.., updated_at)| std::cmp::Reverse(*updated_at));

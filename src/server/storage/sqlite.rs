@@ -27,7 +27,7 @@ use sqlx::{
     sqlite::{SqliteConnectOptions, SqliteJournalMode, SqlitePoolOptions, SqliteSynchronous},
 };
 
-use super::{On, Query, StoreError, check_steps, migrator};
+use super::{On, Query, Result, StoreError, check_steps, migrator};
 
 /// The steps to the tables of today, oldest first. The database keeps the digest of each that it took, so a released one
 /// stays as it is.
@@ -66,7 +66,7 @@ type FileId = (u64, u64);
 impl SqliteFile {
     /// Takes the right to use `directory`. Readers connect when they are first used, after the writer has created the
     /// file.
-    pub fn in_directory(directory: &Path) -> Result<Self, StoreError> {
+    pub fn in_directory(directory: &Path) -> Result<Self> {
         let (lock, readers) = (Mutex::new(lock(directory)?), RwLock::new(readers(directory)));
         Ok(Self { directory: directory.to_owned(), readers, lock, files: Mutex::default() })
     }
@@ -76,7 +76,7 @@ impl SqliteFile {
     }
 
     /// A connection for the writer to the file, created or brought to today's tables first.
-    pub async fn connect(&self) -> Result<SqliteConnection, StoreError> {
+    pub async fn connect(&self) -> Result<SqliteConnection> {
         self.lock_again()?;
         let connection = match self.try_connect().await {
             Err(error) if is_damage(&error) => {
@@ -94,7 +94,7 @@ impl SqliteFile {
     }
 
     /// A connection to a file that is sound, and of this version's form.
-    async fn try_connect(&self) -> Result<SqliteConnection, StoreError> {
+    async fn try_connect(&self) -> Result<SqliteConnection> {
         let mut connection = SqliteConnection::connect_with(&options(&self.directory)).await?;
         let prepared = async {
             let check: Vec<(String,)> = Query::new("PRAGMA quick_check(1)").fetch(&mut connection).await?;
@@ -113,7 +113,7 @@ impl SqliteFile {
     }
 
     /// Moves a damaged database out of the way, where it can be looked at.
-    fn set_aside(&self, error: &StoreError) -> Result<(), StoreError> {
+    fn set_aside(&self, error: &StoreError) -> Result<()> {
         let suffix = format!("damaged-{}", chrono::Utc::now().format("%Y%m%dT%H%M%SZ"));
         for part in PARTS {
             let aside = self.directory.join(format!("{FILE}.{suffix}{part}"));
@@ -140,7 +140,7 @@ impl SqliteFile {
 
     /// Writes what an open connection still sees to where the file was: beside it first, since half a file would be taken
     /// for somebody else's.
-    pub async fn restore(&self, connection: On<'_>) -> Result<(), StoreError> {
+    pub async fn restore(&self, connection: On<'_>) -> Result<()> {
         self.lock_again()?;
         let there = file_id(fs::metadata(self.path("")));
         let is_ours = there == self.files.lock()[0];
@@ -162,7 +162,7 @@ impl SqliteFile {
     }
 
     /// Takes the right to use the directory anew, where the lock was removed too.
-    fn lock_again(&self) -> Result<(), StoreError> {
+    fn lock_again(&self) -> Result<()> {
         let mut held = self.lock.lock();
         if file_id(fs::metadata(self.directory.join(LOCK))) != file_id(held.metadata()) {
             *held = lock(&self.directory)?;
@@ -210,7 +210,7 @@ fn file_id(_: io::Result<fs::Metadata>) -> Option<FileId> {
     Some((0, 0))
 }
 
-fn lock(directory: &Path) -> Result<File, StoreError> {
+fn lock(directory: &Path) -> Result<File> {
     let path = || directory.display().to_string();
     let attempt = || {
         let mut builder = fs::DirBuilder::new();

@@ -11,7 +11,7 @@ use tokio::time::{sleep, timeout};
 use uuid::Uuid;
 
 use super::*;
-use crate::github::webhook::class_of;
+use crate::github::{COUNTS_FOR, webhook::class_of};
 use loopgate_core::deciding::Part;
 
 /// GitHub's delivery log reaches back 3 days, that of GitHub Enterprise Server 7
@@ -21,6 +21,12 @@ const REMEMBER_IDS: TimeDelta = TimeDelta::days(9);
 
 /// How long a dead letter is kept that is not replayed.
 const KEEP_DEAD_LETTERS: TimeDelta = TimeDelta::days(30);
+
+/// GitHub keeps its log for three days, GitHub Enterprise Server for seven.
+const KEEP_FAILED: TimeDelta = TimeDelta::days(7);
+
+/// A pull request that was not seen open for so long has ended, or is somewhere else.
+const KEEP_PULLS: TimeDelta = TimeDelta::days(7);
 
 /// So many ids, or wake-ups, per change: a few milliseconds of the writer's time.
 const SLICE: i64 = 1000;
@@ -115,7 +121,7 @@ pub(in crate::server) struct Writer {
 impl Writer {
     /// Applies all changes, durable when this returns. One answer per change, in order. Nothing of a batch is kept if
     /// this fails, or, with several processes, at most its deliveries.
-    pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+    pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>> {
         let database = self.store.database.clone();
         let applied = match &*database {
             Database::Sqlite(file) => {
@@ -134,12 +140,12 @@ impl Writer {
 
     /// A connection that broke is replaced. Whether what it was sent became durable need not be known: none of it does
     /// more the second time, and work that was not announced is found by polling.
-    async fn apply_beside_others(&mut self, changes: &[Change]) -> Result<Vec<Applied>, StoreError> {
+    async fn apply_beside_others(&mut self, changes: &[Change]) -> Result<Vec<Applied>> {
         let mut order: Vec<(usize, &Change)> = changes.iter().enumerate().collect();
         let is_other = |change: &Change| !matches!(change, Change::Accept(_));
         order.sort_by_key(|(_, change)| (is_other(change), change.key()));
         let (deliveries, others) = order.split_at(order.partition_point(|(_, change)| !is_other(change)));
-        let mut applied = vec![Applied::Recorded; changes.len()];
+        let mut applied = vec![Applied::Rows(0); changes.len()];
         for part in [deliveries, others] {
             let mut attempt = 1;
             let answers = loop {
@@ -159,7 +165,7 @@ impl Writer {
     }
 
     /// Looks whether the files are still there, between batches.
-    pub async fn tend(&mut self) -> Result<(), StoreError> {
+    pub async fn tend(&mut self) -> Result<()> {
         let database = self.store.database.clone();
         match &*database {
             Database::Sqlite(file) => self.put_back(file).await,
@@ -168,7 +174,7 @@ impl Writer {
     }
 
     /// Heals a file that somebody removed or replaced. What we hold open still has everything, and is held until then.
-    async fn put_back(&mut self, file: &SqliteFile) -> Result<(), StoreError> {
+    async fn put_back(&mut self, file: &SqliteFile) -> Result<()> {
         if let Some(connection) = self.connection.as_mut().filter(|_| !file.is_in_place()) {
             file.restore(&mut **connection).await?;
             // Closed before another is opened: its end removes the log by its name.
@@ -183,7 +189,7 @@ impl Writer {
     async fn try_apply<'a>(
         &mut self,
         changes: impl ExactSizeIterator<Item = &'a Change> + Clone,
-    ) -> Result<Vec<Applied>, StoreError> {
+    ) -> Result<Vec<Applied>> {
         if changes.len() == 0 {
             return Ok(Vec::new());
         }
@@ -209,7 +215,7 @@ impl Writer {
     }
 
     /// Gives back what this process holds, and closes.
-    pub async fn close(mut self) -> Result<(), StoreError> {
+    pub async fn close(mut self) -> Result<()> {
         self.tasks.shutdown().await;
         let Some(mut connection) = self.connection else { return Ok(()) };
         let gone = Query::new("DELETE FROM process WHERE id = $1").bind(self.store.process);
@@ -240,15 +246,11 @@ impl Batch<'_> {
     }
 
     /// Carries out a statement of which nothing is asked but that it is.
-    pub(super) async fn run(&mut self, query: Query) -> Result<Applied, StoreError> {
-        query.execute(self.on()).await?;
-        Ok(Applied::Recorded)
+    pub(super) async fn run(&mut self, query: Query) -> Result<Applied> {
+        Ok(Applied::Rows(query.execute(self.on()).await?))
     }
 
-    async fn apply<'a>(
-        &mut self,
-        changes: impl ExactSizeIterator<Item = &'a Change> + Clone,
-    ) -> Result<Vec<Applied>, StoreError> {
+    async fn apply<'a>(&mut self, changes: impl ExactSizeIterator<Item = &'a Change> + Clone) -> Result<Vec<Applied>> {
         let mut accepted = self.accept(changes.clone()).await?.into_iter();
         let mut applied = Vec::with_capacity(changes.len());
         for change in changes {
@@ -266,9 +268,7 @@ impl Batch<'_> {
                 Change::Look(key, now) => self.ask([key.clone()], "request", WorkClass::Author, *now).await?,
                 Change::Log { attempts, until } => self.log(attempts, *until).await?,
                 Change::Redelivery { attempt, due_at } => self.redelivery(*attempt, *due_at).await?,
-                Change::Listed { installation, repository, pulls, is_complete, now } => {
-                    self.listed((*installation, repository), pulls, *is_complete, *now).await?
-                }
+                Change::Listed(list) => self.listed(list).await?,
                 Change::Resync { installation, most, now } => self.resync(*installation, *most, *now).await?,
                 Change::Book(claim) => self.book(*claim).await?,
                 Change::Tokens(change) => self.change_tokens(change).await?,
@@ -284,7 +284,7 @@ impl Batch<'_> {
     }
 
     /// All deliveries of the batch together: a few statements however many they are.
-    async fn accept<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<Vec<Applied>, StoreError> {
+    async fn accept<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<Vec<Applied>> {
         let deliveries = changes.filter_map(|change| if let Change::Accept(it) = change { Some(it) } else { None });
         let deliveries: Vec<(Seq, &Delivery)> = deliveries.map(|delivery| (self.take_seq(), delivery)).collect();
         let fresh = self.remember(&deliveries).await?;
@@ -311,7 +311,7 @@ impl Batch<'_> {
 
     /// Notes the ids, in one order for all processes. Returns for each whether it is new; of copies in one batch, the first
     /// is.
-    async fn remember(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>, StoreError> {
+    async fn remember(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>> {
         let ids: Vec<Vec<u8>> = deliveries.iter().map(|(_, delivery)| ordered(&delivery.id)).collect();
         let mut known = HashSet::new();
         if self.is_shared {
@@ -342,7 +342,7 @@ impl Batch<'_> {
 
     /// A delivery that was accepted before changes nothing, unless what it asked for was given up: then it is accepted
     /// again.
-    async fn repeated(&mut self, delivery: &Delivery) -> Result<Applied, StoreError> {
+    async fn repeated(&mut self, delivery: &Delivery) -> Result<Applied> {
         let mut revived = Vec::new();
         for target in &delivery.work.targets {
             let key = Key { installation: delivery.work.installation, target: target.clone() };
@@ -353,7 +353,7 @@ impl Batch<'_> {
         Ok(if revived.is_empty() { Applied::Duplicate } else { Applied::New(revived) })
     }
 
-    async fn add(&mut self, additions: Vec<Addition>) -> Result<Vec<Arrival>, StoreError> {
+    async fn add(&mut self, additions: Vec<Addition>) -> Result<Vec<Arrival>> {
         let mut sorted: Vec<&Addition> = additions.iter().collect();
         sorted.sort_by_key(|addition| &addition.arrival.key);
         for chunk in sorted.chunks(ROWS) {
@@ -374,17 +374,11 @@ impl Batch<'_> {
         seq
     }
 
-    async fn settle(
-        &mut self,
-        key: &Key,
-        covered: Covered,
-        how: &WorkEnd,
-        now: Timestamp,
-    ) -> Result<Applied, StoreError> {
+    async fn settle(&mut self, key: &Key, covered: Covered, how: &WorkEnd, now: Timestamp) -> Result<Applied> {
         let held = Query::by_key("SELECT 1 FROM work WHERE {key} AND fence = $4 {lock}", key).bind(covered.fence.0);
         if held.fetch::<()>(self.on()).await?.is_empty() {
             tracing::warn!(%key, "another process has taken this work over; how it ended here is not noted");
-            return Ok(Applied::Recorded);
+            return Ok(Applied::Rows(0));
         }
         match how {
             WorkEnd::Done(ReconcileOutcome { revisit_at, seen, entry, .. }) => {
@@ -412,9 +406,9 @@ impl Batch<'_> {
                 Ok(Applied::New(left))
             }
             WorkEnd::Failed(trouble) => self.note(key, trouble).await,
-            WorkEnd::Dead { trouble, at } => {
+            WorkEnd::Dead(trouble) => {
                 self.note(key, trouble).await?;
-                self.run(Query::by_key(GIVE_UP, key).bind(covered.up_to.0).bind(*at)).await?;
+                self.run(Query::by_key(GIVE_UP, key).bind(covered.up_to.0).bind(trouble.retry_at)).await?;
                 // What was given up waits for no one.
                 let sql = "UPDATE open_loop SET part = $4 WHERE {key}";
                 self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str())).await
@@ -423,7 +417,7 @@ impl Batch<'_> {
     }
 
     /// What was covered is done; what came meanwhile stays, with its own hints, and has arrived.
-    async fn finish(&mut self, key: &Key, covered: Covered) -> Result<Vec<Arrival>, StoreError> {
+    async fn finish(&mut self, key: &Key, covered: Covered) -> Result<Vec<Arrival>> {
         let done = Query::by_key("DELETE FROM work WHERE {key} AND newest <= $4", key).bind(covered.up_to.0);
         if done.execute(self.on()).await? > 0 {
             return Ok(Vec::new());
@@ -433,13 +427,13 @@ impl Batch<'_> {
         Ok(left.into_iter().map(arrival).collect())
     }
 
-    async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<Applied, StoreError> {
+    async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<Applied> {
         let Trouble { failures, failing_since, reason, retry_at } = trouble;
         let noted = Query::by_key(NOTE, key).bind(i64::from(*failures)).bind(reason.as_str());
         self.run(noted.bind(*retry_at).bind(*failing_since)).await
     }
 
-    async fn replay(&mut self, key: &Key) -> Result<Applied, StoreError> {
+    async fn replay(&mut self, key: &Key) -> Result<Applied> {
         let seq = self.take_seq();
         let revived = Query::by_key(REVIVE, key).bind(seq.0).execute(self.on()).await?;
         let arrival = Arrival { key: key.clone(), seq, class: WorkClass::Author };
@@ -453,7 +447,7 @@ impl Batch<'_> {
         event: &str,
         class: WorkClass,
         now: Timestamp,
-    ) -> Result<Applied, StoreError> {
+    ) -> Result<Applied> {
         let origin = WorkOrigin { delivery: String::new(), event: event.to_owned(), received_at: now };
         let addition = |key| {
             let arrival = Arrival { key, seq: self.take_seq(), class };
@@ -463,7 +457,7 @@ impl Batch<'_> {
         Ok(Applied::New(self.add(additions).await?))
     }
 
-    async fn prune(&mut self, now: Timestamp) -> Result<Applied, StoreError> {
+    async fn prune(&mut self, now: Timestamp) -> Result<Applied> {
         let ids = if self.is_shared {
             Query::new("DELETE FROM process WHERE alive_until < clock_millis() - 86400000").execute(self.on()).await?;
             let tomorrow = part_of(now + TimeDelta::days(1));
@@ -474,11 +468,11 @@ impl Batch<'_> {
         };
         for (old, before) in [
             ("DELETE FROM work WHERE dead_at < $1", now - KEEP_DEAD_LETTERS),
-            ("DELETE FROM failed_delivery WHERE failed_at < $1", now - recovery::KEEP_FAILED),
-            ("DELETE FROM open_pull WHERE listed_at < $1", now - recovery::KEEP_PULLS),
+            ("DELETE FROM failed_delivery WHERE failed_at < $1", now - KEEP_FAILED),
+            ("DELETE FROM open_pull WHERE listed_at < $1", now - KEEP_PULLS),
             ("DELETE FROM access_token WHERE ends_at <= $1", now),
-            ("DELETE FROM taken WHERE at < $1", now - budget::LONGEST),
-            ("DELETE FROM turn WHERE at < $1", now - budget::LONGEST),
+            ("DELETE FROM taken WHERE at < $1", now - COUNTS_FOR),
+            ("DELETE FROM turn WHERE at < $1", now - COUNTS_FOR),
         ] {
             self.run(Query::new(old).bind(before)).await?;
         }

@@ -43,7 +43,7 @@ impl Bench {
             .await;
     }
 
-    async fn execute(&self, effects: &[Effect]) -> Result<Executed, Error> {
+    async fn execute(&self, effects: &[Effect]) -> Result<Executed> {
         self.executor.execute(&self.client, &untouched(), effects).await
     }
 
@@ -74,7 +74,9 @@ fn write(annotations: u32) -> CheckRunWrite {
 #[tokio::test]
 async fn annotations_go_out_in_batches_of_fifty() {
     let bench = Bench::new().await;
-    bench.answer("POST", "check-runs", ok(201, json!({ "id": 9 }))).await;
+    bench
+        .answer("POST", "check-runs", ok(201, json!({ "id": 9, "name": "loopgate / verify", "status": "queued" })))
+        .await;
     bench.answer("PATCH", "check-runs/9", ok(200, json!({ "id": 9 }))).await;
     let executed = bench.execute(&[Effect::CreateCheckRun(write(120))]).await.unwrap();
     assert_eq!((executed.done, executed.problems.len()), (1, 0));
@@ -90,7 +92,9 @@ async fn annotations_go_out_in_batches_of_fifty() {
 #[tokio::test]
 async fn a_check_run_carries_its_state_text_and_digest() {
     let bench = Bench::new().await;
-    bench.answer("POST", "check-runs", ok(201, json!({ "id": 9 }))).await;
+    bench
+        .answer("POST", "check-runs", ok(201, json!({ "id": 9, "name": "loopgate / verify", "status": "queued" })))
+        .await;
     bench.execute(&[Effect::CreateCheckRun(write(0))]).await.unwrap();
     let (_, _, body) = bench.requests().await.remove(0);
     assert_eq!(body["name"], "loopgate / verify");

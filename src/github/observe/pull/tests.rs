@@ -36,7 +36,7 @@ impl Bench {
         self.answer(&format!("compare/{BASE}...{HEAD}"), body).await;
     }
 
-    async fn changes(&self) -> Result<Changes, Error> {
+    async fn changes(&self) -> Result<Changes> {
         let pull = read(self.client.repo(&self.repository), PrNumber::new(12)).await.unwrap();
         changes(self.client.repo(&self.repository), &pull, (pull.compared_base, false)).await
     }

@@ -54,7 +54,7 @@ async fn a_creation_counts_from_its_answer_where_that_comes_late(mut kept: Kept)
         let until = at(2) + TimeDelta::milliseconds(nth);
         assert_eq!(kept.one(creation(1, Need::Verify, 0)).await, Applied::Booked(Ok(until)), "each has its own end");
     }
-    assert_eq!(kept.one(book(BudgetUse::CreationEnd { booked_until: at(2) }, 9)).await, Applied::Recorded);
+    assert_eq!(kept.one(book(BudgetUse::CreationEnd { booked_until: at(2) }, 9)).await, Applied::Rows(1));
     let moved = at(62) + TimeDelta::milliseconds(1);
     assert_eq!(kept.one(creation(1, Need::Verify, 61)).await, Applied::Booked(Err(moved)));
 }

@@ -63,7 +63,7 @@ async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
     looked(&mut kept, 1, LoopEntry::Unchanged).await;
     looked(&mut kept, 2, LoopEntry::Over).await;
     kept.one(delivery("dead", 3, vec![])).await;
-    kept.settle(3, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
+    kept.settle(3, WorkEnd::Dead(Trouble { retry_at: at(0), ..trouble(10) })).await;
     assert_eq!(listed(&kept, all()).await, "three one four", "what was given up comes first");
 }
 

@@ -40,7 +40,7 @@ async fn work_is_one_processs_until_it_ends_or_that_is_gone(mut kept: Kept) {
         assert!(!former.store.fence(None).holds().await.unwrap() || !next.store.fence(None).holds().await.unwrap());
     }
     let late = former.as_mut().unwrap_or(&mut next);
-    assert_eq!(late.one(settle(&again)).await, Applied::Recorded);
+    assert_eq!(late.one(settle(&again)).await, Applied::Rows(0));
     assert!(next.loaded(1).await.is_some(), "an end that comes too late changes nothing");
     assert_eq!(next.store.next_wakeup().await.unwrap(), None);
     next.one(settle(&second)).await;

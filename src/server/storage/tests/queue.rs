@@ -69,7 +69,7 @@ async fn failures_add_up_until_something_ends_well(mut kept: Kept) {
 }
 
 async fn the_dead_are_listed_apart_and_live_again_with_anything_new(mut kept: Kept) {
-    let dead = || WorkEnd::Dead { trouble: trouble(10), at: at(9) };
+    let dead = || WorkEnd::Dead(Trouble { retry_at: at(9), ..trouble(10) });
     let revivals: [fn() -> Change; 3] =
         [|| delivery("a", 1, vec![]), || delivery("new", 1, vec![]), || Change::Replay(key(1))];
     for revival in revivals {
@@ -138,7 +138,7 @@ async fn pages_walk_over_everything_once(mut kept: Kept) {
     for number in 1..=25 {
         kept.one(delivery(&number.to_string(), number, vec![])).await;
     }
-    kept.settle(7, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
+    kept.settle(7, WorkEnd::Dead(Trouble { retry_at: at(0), ..trouble(10) })).await;
     let (mut after, mut met) = (None, Vec::new());
     loop {
         let page =
@@ -158,7 +158,7 @@ async fn pages_walk_over_everything_once(mut kept: Kept) {
 async fn ids_are_remembered_for_nine_days_and_the_dead_for_thirty(mut kept: Kept) {
     kept.one(delivery("a", 1, vec![])).await;
     kept.one(delivery("b", 2, vec![])).await;
-    kept.settle(2, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
+    kept.settle(2, WorkEnd::Dead(Trouble { retry_at: at(0), ..trouble(10) })).await;
     let after = |days: i64| Change::Prune(at(0) + TimeDelta::days(days));
     for days in 0..=9 {
         kept.one(after(days)).await;
@@ -222,7 +222,7 @@ async fn the_oldest_work_is_as_old_as_the_first_delivery_not_dealt_with(mut kept
     let how = WorkEnd::Done(ReconcileOutcome::default());
     kept.one(Change::Settle { key: key(1), covered, how: Box::new(how), now: at(4) }).await;
     assert_eq!(oldest(&kept).await, Some(at(3)), "what came meanwhile waits since then");
-    kept.settle(1, WorkEnd::Dead { trouble: trouble(10), at: at(5) }).await;
+    kept.settle(1, WorkEnd::Dead(Trouble { retry_at: at(5), ..trouble(10) })).await;
     assert_eq!(oldest(&kept).await, None, "a dead letter waits for nothing");
     kept.one(delivery("d", 6)).await;
     assert_eq!(oldest(&kept).await, Some(at(6)));

@@ -40,22 +40,24 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of(mut kept: Kep
     let installation = InstallationId::new(u64::MAX);
     let sha = |digit: char| digit.to_string().repeat(40).parse().unwrap();
     // Each is `(number, minute of the last change, digit of the head)`.
-    let listed = |hours: i64, pulls: &[(u64, i64, char)], is_complete| Change::Listed {
-        installation,
-        repository: "acme/widgets".parse().unwrap(),
-        pulls: pulls
-            .iter()
-            .map(|&(number, minute, head)| {
-                let (number, updated_at) = (PrNumber::new(number), at(60 * minute));
-                let head = serde_json::json!({ "sha": Sha::to_string(&sha(head)) });
-                serde_json::from_value(serde_json::json!({
-                    "number": number, "updated_at": updated_at, "state": "open", "head": head, "base": head,
-                }))
-                .unwrap()
-            })
-            .collect(),
-        is_complete,
-        now: at(3_600 * hours),
+    let listed = |hours: i64, pulls: &[(u64, i64, char)], is_complete| {
+        Change::Listed(PullList {
+            installation,
+            repository: "acme/widgets".parse().unwrap(),
+            pulls: pulls
+                .iter()
+                .map(|&(number, minute, head)| {
+                    let (number, updated_at) = (PrNumber::new(number), at(60 * minute));
+                    let head = serde_json::json!({ "sha": Sha::to_string(&sha(head)) });
+                    serde_json::from_value(serde_json::json!({
+                        "number": number, "updated_at": updated_at, "state": "open", "head": head, "base": head,
+                    }))
+                    .unwrap()
+                })
+                .collect(),
+            is_complete,
+            now: at(3_600 * hours),
+        })
     };
     let asked = async |kept: &mut Kept, hours: i64, most| {
         let change = Change::Resync { installation, most, now: at(3_600 * hours) };
@@ -79,7 +81,7 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of(mut kept: Kep
     looked(&mut kept, 1, 1, open(1, 'a', true)).await;
     looked(&mut kept, 2, 1, Seen::Nothing).await;
     looked(&mut kept, 3, 1, open(3, 'a', false)).await;
-    kept.settle(4, WorkEnd::Dead { trouble: trouble(10), at: at(0) }).await;
+    kept.settle(4, WorkEnd::Dead(Trouble { retry_at: at(0), ..trouble(10) })).await;
     kept.one(listed(6, &all, true)).await;
     assert_eq!(asked(&mut kept, 6, 9).await, [3], "its verdict was not final; what was given up stays so");
     looked(&mut kept, 3, 6, open(3, 'a', true)).await;
