@@ -6,8 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    layer,
-    load::{ConfigErrors, Layers, load},
+    load::{ConfigErrors, Layers, load, merged},
     node::{Kind, Node},
     presets::{ENABLED, Presets, defaults},
     problem::Layer,
@@ -59,7 +58,7 @@ pub fn effective(
     repository: Option<Source<'_>>,
 ) -> Result<Vec<Setting>, ConfigErrors> {
     let policy = load(organisation, repository)?.policy;
-    let builtin = layer::merged(defaults().clone(), Presets::builtin().tree.clone(), &mut Vec::new());
+    let builtin = merged(defaults().clone(), Presets::builtin().tree.clone(), &mut Vec::new());
     let tree = Layers::read(&builtin, organisation, repository)?.tree;
 
     let mut settings = Vec::new();

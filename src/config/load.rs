@@ -4,13 +4,11 @@ use std::collections::HashSet;
 
 use super::{
     de::{self, MAX_PATTERNS, Matchers},
-    layer,
-    lower::Lowering,
-    node::{Kind, Node},
+    node::{Entry, Kind, Map, Node},
     presets::Presets,
-    problem::{Hint, Layer, Place, Problem, What},
+    problem::{Hint, Layer, Place, Problem, What, shorten},
     schema,
-    sections::{file::File, gates::KnownGates},
+    sections::{Lowering, file::File, gates::KnownGates},
     source::Source,
     suggest, yaml,
 };
@@ -116,22 +114,24 @@ impl<'a> Layers<'a> {
         let (organisation, mut repository) =
             (read(organisation, Layer::Organisation)?, read(repository, Layer::Repository)?);
         if let Some(tree) = &organisation {
-            let problems = typed(tree).err().unwrap_or_else(|| layer::unknown_locks(tree));
+            let problems = typed(tree).err().unwrap_or_else(|| unknown_locks(tree));
             if !problems.is_empty() {
                 layers.tree = tree.clone();
                 return Err(layers.errors(problems));
             }
-            layers.overruled = repository.as_mut().map(|own| layer::take_locked(tree, own)).unwrap_or_default();
+            layers.overruled = repository.as_mut().map(|own| take_locked(tree, own)).unwrap_or_default();
         }
         // From the top down, so that a gate that is `off` for the organisation and written by the repository stands on
         // the preset, not on the word.
         let written = match (organisation, repository) {
-            (Some(organisation), Some(repository)) => Some(layer::merged(organisation, repository, &mut Vec::new())),
+            (Some(organisation), Some(repository)) => Some(merged(organisation, repository, &mut Vec::new())),
             (one, other) => one.or(other),
         };
         if let Some(written) = written {
-            layers.configured_gates = layer::configured_gates(&written);
-            layers.tree = layer::merged(layers.tree, written, &mut Vec::new());
+            let gates = written.get("gates").and_then(|gates| gates.node.as_map()).into_iter().flatten();
+            let gates = gates.filter(|(_, entry)| !matches!(entry.node.kind, Kind::Null));
+            layers.configured_gates = gates.filter_map(|(name, _)| name.parse().ok()).collect();
+            layers.tree = merged(layers.tree, written, &mut Vec::new());
         }
         Ok(layers)
     }
@@ -234,4 +234,72 @@ impl Node {
         }
         found
     }
+}
+
+/// One tree on another. `path` leads from the root to both, and is as before when this returns.
+pub(super) fn merged(below: Node, above: Node, path: &mut Vec<String>) -> Node {
+    match (below, above) {
+        (below, Node { kind: Kind::Null, .. }) => below,
+        (Node { kind: Kind::Map(mut map), .. }, Node { kind: Kind::Map(upper), place })
+            if !is_one_thing(path, &upper) =>
+        {
+            for (key, entry) in upper {
+                let Some(known) = map.get_mut(&key) else {
+                    map.insert(key, entry);
+                    continue;
+                };
+                let below = std::mem::replace(&mut known.node, Node { place, kind: Kind::Null });
+                path.push(key);
+                *known = Entry { key: entry.key, node: merged(below, entry.node, path) };
+                path.pop();
+            }
+            Node { place, kind: Kind::Map(map) }
+        }
+        (_, above) => above,
+    }
+}
+
+/// Maps that say one thing as a whole: a gate's condition, and a fixer of a new kind.
+fn is_one_thing(path: &[String], above: &Map) -> bool {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    one_thing(&path) == Some(path.len()) && (path.ends_with(&["when"]) || above.contains_key("kind"))
+}
+
+/// The length of the path's beginning that leads to what is replaced, and so locked, as one thing.
+fn one_thing(path: &[&str]) -> Option<usize> {
+    match path {
+        ["fixer", ..] => Some(1),
+        ["escalation", "senior", ..] => Some(2),
+        ["gates", _, "when", ..] => Some(3),
+        _ => None,
+    }
+}
+
+/// Locks of keys that do not exist would protect nothing.
+fn unknown_locks(organisation: &Node) -> Vec<Problem> {
+    let unknown = locks(organisation).iter().filter_map(|lock| {
+        let path = lock.as_text()?;
+        let known_there = schema::unknown_part(path)?;
+        let problem = Problem::wrong(lock.place, format!("there is no key `{}` to lock", shorten(path)));
+        Some(problem.hint(known_there))
+    });
+    unknown.collect()
+}
+
+fn locks(organisation: &Node) -> &[Node] {
+    match organisation.get("policy").and_then(|policy| policy.node.get("locked")) {
+        Some(Entry { node: Node { kind: Kind::List(paths), .. }, .. }) => paths,
+        _ => &[],
+    }
+}
+
+/// Takes out of the repository's tree what the organisation has locked.
+fn take_locked(organisation: &Node, repository: &mut Node) -> Vec<Problem> {
+    let taken = locks(organisation).iter().filter_map(Node::as_text).filter_map(|lock| {
+        let path: Vec<&str> = lock.split('.').collect();
+        let entry = repository.take(&path[..one_thing(&path).unwrap_or(path.len())].join("."))?;
+        let problem = Problem::unreadable(entry.key, format!("`{}` is locked by the organisation", shorten(lock)));
+        Some(problem.hint("what is written here has no effect; remove it"))
+    });
+    taken.collect()
 }

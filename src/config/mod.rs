@@ -10,10 +10,8 @@
 
 mod de;
 mod effective;
-mod layer;
 mod leaf;
 mod load;
-mod lower;
 mod node;
 mod online;
 mod presets;

@@ -43,7 +43,6 @@ mod templates;
 mod terminal;
 #[cfg(test)]
 mod tests;
-mod tests_of_base;
 mod tried;
 mod verdict;
 mod warning;

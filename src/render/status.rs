@@ -6,7 +6,7 @@ use minijinja::{Value, context, value::Serde};
 use super::{
     Brevity, Document, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table,
     code, escalation, excerpts, failure_card, fence, memory, messages, refusal, sanitize::text, short_text, steps,
-    summary, templates::fitted, tests_of_base, tried, verdict, warning, words,
+    summary, templates::fitted, tried, verdict, warning, words,
 };
 use loopgate_core::{
     deciding::{CheckView, Decision, NextAction},
@@ -82,7 +82,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     let steps = steps::next_steps(subject);
     let is_retry = matches!(decision.action, NextAction::Retry { .. });
     let (due, later) = if is_retry { (Vec::new(), steps) } else { (steps, Vec::new()) };
-    let (base_tests_head, base_tests) = tests_of_base::shown(snapshot).unzip();
+    let (base_tests_head, base_tests) = check_table::base_tests(snapshot).unzip();
     let (passed, checks): (Vec<_>, Vec<_>) = view.checks.iter().partition(|check| check_table::passes(check));
     let cards = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
     let cards = cards.map(|gate| GateCard::new(gate, subject, &links));
@@ -108,7 +108,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         escalation => view.escalation.as_ref().map(escalation::card),
         // Causes that stop nothing, each with what was recognised.
         flags => flags.collect::<Vec<_>>(),
-        tampering => Shown::first(some(20), &view.tampering, |one| tests_of_base::weakened(one, snapshot)),
+        tampering => Shown::first(some(20), &view.tampering, |one| check_table::weakened(one, snapshot)),
         accepted => accepted.take(20).collect::<Vec<_>>(),
         base_tests_head,
         base_tests => base_tests.unwrap_or_default().keep(some(10)),

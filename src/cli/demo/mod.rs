@@ -7,7 +7,6 @@ mod ci;
 mod narrator;
 #[cfg(test)]
 mod picture_tests;
-mod playing;
 mod story;
 
 use std::{
@@ -73,7 +72,7 @@ pub async fn run(arguments: &DemoArguments) -> CommandResult {
         Err(_) => None,
     };
     if let (Some(pages), Ok(_)) = (pages, &ending) {
-        playing::until_stopped(&demo_world, pages).await?;
+        ci::until_stopped(&demo_world, pages).await?;
     }
     demo_world.close().await;
     let played = ending?;

@@ -10,7 +10,6 @@ mod evaluate;
 mod local_workspace;
 mod manage;
 mod new;
-mod programs;
 mod refine;
 mod report;
 

@@ -4,9 +4,8 @@
 //! An error stands in somebody's way for sure; a warning may be meant.
 
 mod actions;
-mod approval;
+mod approvers;
 mod conditions;
-mod names;
 
 use super::{
     load::Layers,

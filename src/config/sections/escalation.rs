@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::fixer::FixerSection;
-use crate::config::{lower::Lowering, node::Node, problem::Problem};
+use crate::config::{node::Node, problem::Problem, sections::Lowering};
 use loopgate_core::policy::{
     Channel, EscalationAction, EscalationPolicy, Recipient, ReportSection, Trigger, TriggerPolicy,
 };

@@ -5,7 +5,7 @@ use std::collections::HashMap;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::{lower::Lowering, node::Node, problem::Problem, suggest};
+use crate::config::{node::Node, problem::Problem, sections::Lowering, suggest};
 use loopgate_core::{
     CheckName, RuleId,
     policy::{EvaluatePolicy, Phase, PhaseThresholds, Rule, RuleCheck, Severity, UpTo, VerifyPolicy},

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use super::trigger::When;
 use crate::config::{
     leaf::{Handle, OffOr, ShortOr, Transition},
-    lower::Lowering,
     node::Node,
     problem::Problem,
+    sections::Lowering,
     suggest,
 };
 use loopgate_core::{

@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use crate::config::{lower::Lowering, node::Node};
+use crate::config::{node::Node, sections::Lowering};
 use loopgate_core::policy::{Colour, LabelPolicy, LoopLabel, LoopLabels};
 
 /// The labels of the loop's state. Labels of gates belong to their gates.

@@ -16,7 +16,7 @@ use super::{
     sanitize::text,
     short_text,
     steps::resume_steps,
-    summary, templates, tests_of_base, word, words,
+    summary, templates, word, words,
 };
 use loopgate_core::{
     Sha,
@@ -156,7 +156,7 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, detail: Detail)
     let causes = failure_card::causes(&view.failures);
     let shown = causes.get(..detail.failures).unwrap_or(&causes);
     let (first, further) = shown.split_at(shown.len().min(ANALYSED));
-    let weakened = Shown::first(10, &view.tampering, |one| tests_of_base::weakened(one, snapshot));
+    let weakened = Shown::first(10, &view.tampering, |one| check_table::weakened(one, snapshot));
     let rows = Shown::first(40, &view.checks, |check| check_table::row(check, &links));
     let hidden = escalation.history.len().saturating_sub(15);
     let attempts: Vec<_> = escalation.history.iter().skip(hidden).map(|attempt| attempt_row(attempt, &links)).collect();
