@@ -19,12 +19,12 @@ use super::{
     feedback, output,
     output::Format,
     progress,
-    working_tree::{self, CONFIGURATION, ShownCommits},
+    working_tree::{self, CONFIGURATION},
 };
 use crate::{
     refs::LocalRepository,
-    render::{self, Feedback},
-    runner::{self, Changes, Checkout, Interrupt, Plan, Ran, TestTrial},
+    render::{self, Feedback, Subject},
+    runner::{self, Changes, Checkout, Head, Interrupt, Plan, Ran, TestTrial},
 };
 use loopgate_core::{
     CheckName, Sha, Timestamp,
@@ -174,9 +174,10 @@ pub(super) async fn verify(
     let summary = render::job_summary(&decision, &snapshot, &policy);
     output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
     output::write(&path.with_file_name(REPORT), &summary)?;
-    let feedback = render::feedback_document(&decision, &snapshot, &policy);
-    let tree = if actions::is_here() { None } else { working_tree::tree(&checkout.root, &arguments.evidence) };
-    let feedback = tree.into_iter().fold(feedback, Feedback::of_tree);
+    let mut feedback = Feedback::of(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy });
+    if !actions::is_here() {
+        feedback.working_tree = working_tree::tree(&checkout.root, &arguments.evidence);
+    }
     output::write(&directory.join(feedback::FILE), &feedback.written())?;
     Ok(Some(Verified { snapshot, policy, evidence, decision, path, feedback }))
 }
@@ -278,10 +279,10 @@ fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, CliError> {
 
 /// The pull request there is or may be: in the Action with its title and text, elsewhere named after the branch.
 fn pull_request(checkout: &Checkout, base: Option<&str>, base_sha: Sha, at: Timestamp) -> PullRequest {
-    let shown = ShownCommits { head: checkout.head, tree: checkout.tree, base: base_sha };
+    let head = Head { commit: checkout.head, tree: checkout.tree };
     let words = ActionsRun::current().and_then(|run| run.words);
     let (title, body) = words.unwrap_or_else(|| (working_tree::branch(checkout), String::new()));
-    PullRequest { body, ..working_tree::pull_request(checkout, shown, base, title, at) }
+    PullRequest { body, ..working_tree::pull_request(checkout, head, base_sha, base, title, at) }
 }
 
 /// The working tree with its evidence.

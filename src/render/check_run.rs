@@ -125,7 +125,7 @@ fn verify_title(subject: &Subject<'_>) -> String {
         (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
             format!("Blocked: {}", words::trigger(*cause))
         }
-        (NextAction::Stopped, _) => verdict::verdict(subject).words,
+        (NextAction::Stopped, _) => verdict::verdict(subject).1,
         (NextAction::Complete, Some(Blocker::MissingEvidence(missing))) => {
             format!("Merged without {}", words::checks(missing))
         }

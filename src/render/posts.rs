@@ -6,7 +6,7 @@ use minijinja::{Value, context, value::Serde};
 use serde_json::json;
 
 use super::{
-    Brevity, Document, LIMIT, Links, Markdown, Subject, causes, code, escalation, gate_card, markdown, marker,
+    Brevity, Feedback, LIMIT, Links, Markdown, Subject, causes, code, escalation, gate_card, markdown, marker,
     messages, sanitize::text, short_text, templates, words,
 };
 use loopgate_core::{
@@ -213,7 +213,7 @@ pub(super) fn dispatch(subject: &Subject<'_>, fix: FixTurn) -> Option<Dispatch> 
         "head_sha": pull.head.sha,
         "attempt": fix.attempt,
         "max_attempts": most,
-        "feedback": Document::of(subject),
+        "feedback": Feedback::of(subject),
     });
     Some(Dispatch { to: to.clone(), branch: pull.head.branch.clone(), payload })
 }

@@ -4,7 +4,7 @@
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    Brevity, Document, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table,
+    Brevity, Feedback, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table,
     code, escalation, excerpts, failure_card, fence, memory, messages, refusal, sanitize::text, short_text, steps,
     summary, templates::fitted, tried, verdict, warning, words,
 };
@@ -25,8 +25,8 @@ pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
 pub(super) fn comment(subject: &Subject<'_>) -> String {
     let limit = LIMIT - subject.policy.state.taken_of_comment();
     with_document(subject, "status.md", limit, 0).unwrap_or_else(|| {
-        let stands = verdict::verdict(subject);
-        format!("{STATUS_MARKER}\n### {} {}\n", stands.icon, text(&stands.words))
+        let (icon, words) = verdict::verdict(subject);
+        format!("{STATUS_MARKER}\n### {icon} {}\n", text(&words))
     })
 }
 
@@ -34,7 +34,7 @@ pub(super) fn comment(subject: &Subject<'_>) -> String {
 /// annotation.
 pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not_annotated: usize) -> Option<String> {
     // Both take time to make, and are the same at every length.
-    let (whole, answers) = (Document::of(subject), Vec::from_iter(answers::answers(subject)));
+    let (whole, answers) = (Feedback::of(subject), Vec::from_iter(answers::answers(subject)));
     fitted(name, limit, |brevity| {
         let mut document = whole.clone();
         // It repeats what people read, so it is the first to be shortened.
@@ -49,7 +49,7 @@ pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not
 pub fn job_summary(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
     let subject = Subject { decision, snapshot, policy };
     let summary = fitted("job_summary.md", LIMIT, |brevity| model(&subject, brevity));
-    summary.unwrap_or_else(|| verdict::verdict(&subject).words)
+    summary.unwrap_or_else(|| verdict::verdict(&subject).1)
 }
 
 /// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file.
@@ -67,7 +67,7 @@ pub(super) fn artifact(subject: &Subject<'_>) -> String {
             ..model(subject, brevity)
         }
     };
-    fitted("artifact.md", ARTIFACT_LIMIT, model).unwrap_or_else(|| verdict::verdict(subject).words)
+    fitted("artifact.md", ARTIFACT_LIMIT, model).unwrap_or_else(|| verdict::verdict(subject).1)
 }
 
 /// What all of these texts show. Open gates and checks are shortened last, since people wait for them.
@@ -75,7 +75,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     let Subject { decision, snapshot, .. } = *subject;
     let (view, next, links) = (&decision.view, &decision.next, Links::of(snapshot));
     let (some, most) = (|most| brevity.of(most, 2), |most| brevity.of(most, 8));
-    let stands = verdict::verdict(subject);
+    let (icon, verdict) = verdict::verdict(subject);
     let stage = if subject.is_single() { view.evidence_stage } else { view.stage };
     let is_over = decision.action == NextAction::Complete;
     // Of a retry, what is to be done stands with the failures, and the steps say what follows.
@@ -99,8 +99,8 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     let accepted = next.accepted_by();
     let accepted = accepted.map(|(by, what)| context! { by => by.as_str(), is_author => by == author, what });
     context! {
-        icon => stands.icon,
-        verdict => stands.words,
+        icon,
+        verdict,
         stage_line => Markdown::ours(verdict::stage_line(stage)),
         configuration => warning::configuration_note(&view.origin),
         next => due,

@@ -17,13 +17,6 @@ use loopgate_core::{
     verdict::CheckStanding,
 };
 
-/// How it stands, in plain words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    pub icon: &'static str,
-    pub words: String,
-}
-
 /// What the texts of one reconcile are made from.
 #[derive(Clone, Copy)]
 pub struct Subject<'a> {
@@ -102,8 +95,8 @@ impl Subject<'_> {
     }
 }
 
-/// One line: how it stands and who acts.
-pub fn verdict(subject: &Subject<'_>) -> Verdict {
+/// A sign, and one line in plain words: how it stands and who acts.
+pub fn verdict(subject: &Subject<'_>) -> (&'static str, String) {
     let view = &subject.decision.view;
     let did_not_judge =
         |it: &CheckView| matches!(it.standing, CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. });
@@ -131,7 +124,7 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
             None => ("✅", say("ready", context! { is_whole => !view.checks.iter().any(did_not_judge) })),
         },
     };
-    Verdict { icon, words: short_line(&words, 300) }
+    (icon, short_line(&words, 300))
 }
 
 fn single(subject: &Subject<'_>) -> (&'static str, String) {
@@ -311,7 +304,7 @@ mod tests {
 
     fn said_under(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
         let subject = Subject { decision, snapshot, policy };
-        let Verdict { icon, words } = verdict(&subject);
+        let (icon, words) = verdict(&subject);
         let steps: Vec<String> =
             super::super::steps::next_steps(&subject).into_iter().map(|step| format!("\n   {step}")).collect();
         format!("{icon} {words}{}", steps.concat())

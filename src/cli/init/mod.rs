@@ -10,7 +10,6 @@ use std::{
     collections::BTreeSet,
     io::{self, IsTerminal as _},
     path::Path,
-    str::FromStr,
 };
 
 use clap::Args;
@@ -59,8 +58,8 @@ pub struct InitArguments {
     #[arg(long, value_name = "TOOL", value_parser = ["agent-approval-check"], conflicts_with_all = ["agents", "fixes"])]
     from: Option<String>,
     /// The Action to use, as OWNER/REPO/action@REF; a commit as REF cannot be exchanged under you
-    #[arg(long, value_name = "ACTION")]
-    action: Option<ActionReference>,
+    #[arg(long, value_name = "ACTION", value_parser = action_reference)]
+    action: Option<String>,
     /// Show what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -76,28 +75,11 @@ enum StopHooks {
 }
 
 /// `OWNER/REPO/path@REF`, as a step names it; read from an address on GitHub too.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct ActionReference(String);
-
-impl FromStr for ActionReference {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let text = text.strip_prefix("https://github.com/").unwrap_or(text);
-        let form = Regex::new("^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+@[A-Za-z0-9._/-]+$");
-        if form.is_ok_and(|form| form.is_match(text)) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err("is not of the form OWNER/REPO/action@REF".to_owned())
-        }
-    }
-}
-
-impl ActionReference {
-    /// Where it is published, as OWNER/REPO.
-    fn repository(&self) -> &str {
-        let path = self.0.split('@').next().unwrap_or_default();
-        path.match_indices('/').nth(1).map_or(path, |(at, _)| &path[..at])
-    }
+fn action_reference(text: &str) -> Result<String, String> {
+    let text = text.strip_prefix("https://github.com/").unwrap_or(text);
+    let form = Regex::new("^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+@[A-Za-z0-9._/-]+$");
+    let is_one = form.is_ok_and(|form| form.is_match(text));
+    is_one.then(|| text.to_owned()).ok_or_else(|| "is not of the form OWNER/REPO/action@REF".to_owned())
 }
 
 /// A file to write.
@@ -211,12 +193,12 @@ impl<'a> Ci<'a> {
 
 impl InitArguments {
     /// The Action to name in a workflow.
-    fn action(&self) -> Option<ActionReference> {
-        let published = || PUBLISHED.parse().ok().filter(|_| !crate::published().starts_with("OWNER/"));
+    fn action(&self) -> Option<String> {
+        let published = || action_reference(PUBLISHED).ok().filter(|_| !crate::published().starts_with("OWNER/"));
         self.action.clone().or_else(published)
     }
 
-    fn needed_action(&self) -> Result<ActionReference, CliError> {
+    fn needed_action(&self) -> Result<String, CliError> {
         self.action().ok_or_else(|| {
             CliError::usage(
                 "a workflow has to name Loopgate's Action, and it is not published yet: give the one of your fork, as \
@@ -241,10 +223,10 @@ fn files(
     if arguments.adds() {
         let mut files = Vec::new();
         if arguments.agents {
-            files.extend(agents::files(root, repository, arguments.action().as_ref())?);
+            files.extend(agents::files(root, repository, arguments.action().as_deref())?);
         }
         if arguments.fixes {
-            files.push(NewFile { path: FIX, text: workflows::fix(root, detected, &arguments.needed_action()?.0) });
+            files.push(NewFile { path: FIX, text: workflows::fix(root, detected, &arguments.needed_action()?) });
         }
         return Ok(files);
     }
@@ -267,11 +249,11 @@ fn files(
     let wants_workflow = ci.followed.is_empty() && (arguments.own_workflow || is_first);
     if wants_workflow || ci.followed.is_empty() && arguments.action_only {
         followed.push("Loopgate verify");
-        files.push(NewFile { path: VERIFY, text: workflows::verify(root, detected, &arguments.needed_action()?.0) });
+        files.push(NewFile { path: VERIFY, text: workflows::verify(root, detected, &arguments.needed_action()?) });
     }
     if arguments.action_only {
         followed.push("Loopgate relay");
-        let text = workflows::reconcile(&arguments.needed_action()?.0, &followed);
+        let text = workflows::reconcile(&arguments.needed_action()?, &followed);
         files.push(NewFile { path: RECONCILE, text });
         files.push(NewFile { path: RELAY, text: workflows::relay() });
     }
@@ -352,18 +334,18 @@ fn next_steps(
     files: &[(NewFile, Deed)],
 ) -> Vec<String> {
     let action = arguments.action();
-    let is_named = |action: &&ActionReference| files.iter().any(|(file, _)| file.text.contains(&action.0));
+    let is_named = |action: &&String| files.iter().any(|(file, _)| file.text.contains(*action));
     // A commit never changes. The owner of a tag or a branch can move it.
-    let moves = |action: &&ActionReference| {
-        let reference = action.0.rsplit('@').next().unwrap_or_default();
+    let moves = |action: &&String| {
+        let reference = action.rsplit('@').next().unwrap_or_default();
         reference.len() != 40 || !reference.chars().all(|c| c.is_ascii_hexdigit())
     };
     let tests = |kind: CheckKind| kind.is_of_tests() || kind == CheckKind::Coverage;
     let is_tested = ci.followed.iter().any(|job| tests(job.kind));
     let model = context! {
-        tag => action.as_ref().filter(is_named).filter(moves).map(|action| &action.0),
+        tag => action.as_ref().filter(is_named).filter(moves),
         agents => arguments.agents,
-        install => agents::install(action.as_ref()),
+        install => agents::install(action.as_deref()),
         copilot => agents::COPILOT,
         sets_up_copilot => action.is_some() && agents::sets_up_copilot(root),
         fixes => arguments.fixes,

@@ -11,7 +11,7 @@ use crate::{
         CommandResult, actions, exit,
         output::{self, Format},
     },
-    render::{self, Colour},
+    render,
 };
 use loopgate_core::{
     deciding::DecisionWord,
@@ -59,8 +59,7 @@ pub(super) fn document(state: &LoopState) -> Value {
 
 /// The whole report, and below it the document that a loop is about.
 pub(super) fn whole(state: &LoopState, artifact: &str) -> String {
-    let colour = if output::format() == Format::Json { Colour::Off } else { output::colour() };
-    let report = render::loop_report(state, colour);
+    let report = render::loop_report(state, output::format() != Format::Json && output::colour());
     match state.reflex.as_ref().and_then(|reflex| reflex.settings.document.as_deref()) {
         Some(path) if !artifact.is_empty() => {
             format!("{report}\n{}:\n\n{}\n", render::plain_line(path), render::plain_block(artifact).trim_end())

@@ -134,7 +134,7 @@ impl Check<'_> {
 
 /// "did you mean `main`?", if something known is much like the word.
 fn meant<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    suggest::nearest(word, known).first().map(|nearest| format!("did you mean `{}`?", shorten(nearest)))
+    suggest::nearest(word, known).map(|nearest| format!("did you mean `{}`?", shorten(nearest)))
 }
 
 /// "alice, bob and 3 more".

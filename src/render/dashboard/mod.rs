@@ -14,7 +14,7 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Colour, address, block, json_text, line, memory_stats, messages::happened, metrics, metrics_svg, short_line,
+    address, block, json_text, line, memory_stats, messages::happened, metrics, metrics_svg, short_line,
     templates::EMBEDDED, word, words,
 };
 pub use loop_page::{LoopPage, RecordedLoop, SavedState};
@@ -191,7 +191,7 @@ impl MetricsPage {
             schema: "loopgate.metrics-page/v1",
             report: serde_json::to_value(report).unwrap_or_default(),
             chart: metrics_svg(&repository, report),
-            text: metrics(&repository, report, Colour::Off),
+            text: metrics(&repository, report, false),
             repository,
         }
     }

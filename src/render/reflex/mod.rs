@@ -10,7 +10,7 @@ use minijinja::{context, value::Serde};
 pub use self::fix_message::loop_fix_message;
 
 use super::{
-    Colour, Iteration, causes, line, memory_lines,
+    Iteration, causes, line, memory_lines,
     messages::{self, reason},
     place,
     summary::failed,
@@ -184,13 +184,13 @@ pub fn loop_history(lines: &[HistoryLine]) -> String {
 }
 
 /// The whole report: every iteration, what is left, and what only a person can decide.
-pub fn loop_report(state: &LoopState, colour: Colour) -> String {
+pub fn loop_report(state: &LoopState, colour: bool) -> String {
     let reflex = state.reflex.as_ref();
     let distance = reflex.and_then(|reflex| reflex.distance_to_success.as_ref());
     let also = state.blocked.iter().flat_map(|blocked| &blocked.also).map(|trigger| words::trigger(*trigger));
     let remembered = state.attempts.last().and_then(|last| last.memory_matches.as_ref());
     let model = context! {
-        colour => colour == Colour::On,
+        colour,
         verdict => loop_verdict(state),
         is_commit => state.branch.len() >= 7 && state.branch.chars().all(|c| c.is_ascii_hexdigit()),
         reflex => Serde(reflex),
