@@ -112,11 +112,11 @@ impl Session {
 
     async fn dispute(&self, Dispute { failure, kind, reason, pull_request }: Dispute) -> Result<Value, CliError> {
         let dispute = FixerDispute { failure, kind, reason };
-        let handed_in = match pull_request {
+        let (document, _) = match pull_request {
             Some(of) => dispute::on_pull_request(self.online().await?, &of, &dispute).await?,
             None => dispute::here(&dispute).await?,
         };
-        serde_json::to_value(handed_in).map_err(CliError::bad_data)
+        Ok(document)
     }
 }
 

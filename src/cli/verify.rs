@@ -24,7 +24,7 @@ use super::{
 use crate::{
     refs::LocalRepository,
     render::{self, Feedback, Subject},
-    runner::{self, Changes, Checkout, Head, Interrupt, Plan, Ran, TestTrial},
+    runner::{self, Changes, Checkout, Head, Plan, TestTrial},
 };
 use loopgate_core::{
     CheckName, Sha, Timestamp,
@@ -182,25 +182,6 @@ pub(super) async fn verify(
     Ok(Some(Verified { snapshot, policy, evidence, decision, path, feedback }))
 }
 
-/// Whether the type of this change asks for the proof that a fix's tests tell the fix from its absence.
-fn asks_for_proof(checkout: &Checkout, changes: &Changes, base: Option<&str>, policy: &Policy) -> bool {
-    let pull_request = pull_request(checkout, base, changes.merge_base, Utc::now());
-    let code_type = coverage::change_type(&pull_request, &changes.files, &policy.coverage);
-    let wanted = [RequiredTest::RegressionTest, RequiredTest::OriginalBugReproduction];
-    policy.coverage.prove_regression && policy.coverage.judged_tests(code_type).any(|sort| wanted.contains(&sort))
-}
-
-/// Asks the analyzer command about what failed. The answer does not change the outcome of the verification.
-async fn ask_analyzer(command: &str, root: &Path, files: &ChangedFiles, ran: &mut Ran, interrupt: Interrupt) {
-    match runner::ask_analyzer(command, root, &mut ran.checks, &failure::Changes::of(files), interrupt).await {
-        Ok(0) => {}
-        Ok(count) => output::note_line(format_args!("the analyzer explained {count} of the failures")),
-        Err(why) => {
-            output::note_line(format_args!("the analyzer was of no use: {why}. Loopgate's own analysis stands."))
-        }
-    }
-}
-
 /// Runs the checks, and the tests of the change beside them, into their evidence, which is whole unless it was stopped.
 async fn execute(
     arguments: &VerifyArguments,
@@ -218,7 +199,15 @@ async fn execute(
     let nothing = ChangedFiles::Complete(Vec::new());
     let files = changes.as_ref().map_or(&nothing, |changes| &changes.files);
     if let Some(command) = policy.verify.analyzer.as_deref().filter(|_| !interrupt.is_cancelled()) {
-        ask_analyzer(command, &plan.root, files, &mut ran, interrupt.clone()).await;
+        // The answer does not change the outcome of the verification.
+        let of = failure::Changes::of(files);
+        match runner::ask_analyzer(command, &plan.root, &mut ran.checks, &of, interrupt.clone()).await {
+            Ok(0) => {}
+            Ok(count) => output::note_line(format_args!("the analyzer explained {count} of the failures")),
+            Err(why) => {
+                output::note_line(format_args!("the analyzer was of no use: {why}. Loopgate's own analysis stands."))
+            }
+        }
     }
     if let Some(changes) = changes.as_ref().filter(|_| !interrupt.is_cancelled()) {
         let checks = policy.verify.checks.iter().filter_map(|(name, check)| match &check.source {
@@ -226,7 +215,12 @@ async fn execute(
             CheckSource::Command(_) | CheckSource::External(_) | CheckSource::Reviewer(_) => None,
         });
         let trial = TestTrial { root: &checkout.root, base: changes.merge_base, files, checks: checks.collect() };
-        if asks_for_proof(checkout, changes, base.as_deref(), policy) {
+        // Whether the type of this change asks for the proof that a fix's tests tell the fix from its absence.
+        let pull_request = pull_request(checkout, base.as_deref(), changes.merge_base, Utc::now());
+        let code_type = coverage::change_type(&pull_request, files, &policy.coverage);
+        let wanted = [RequiredTest::RegressionTest, RequiredTest::OriginalBugReproduction];
+        let mut judged = policy.coverage.judged_tests(code_type);
+        if policy.coverage.prove_regression && judged.any(|sort| wanted.contains(&sort)) {
             output::note_line("running the tests of this change on the base and on the head");
             evidence.regression_proof = Some(runner::prove(&trial, interrupt.clone()).await);
         }

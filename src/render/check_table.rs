@@ -10,10 +10,7 @@ use super::{
 };
 use loopgate_core::{
     deciding::{CheckView, View},
-    evidence::{
-        Against, BaseTestRun, ChangedCoverage, CheckEvidence, CheckResults, Compare, Outcome, ProofEnd, ReportQuality,
-        TestId,
-    },
+    evidence::{Against, BaseTestRun, CheckEvidence, CheckResults, Compare, Outcome, ProofEnd, ReportQuality, TestId},
     observed::{ReceivedEvidence, Snapshot},
     verdict::{CheckStanding, FeedbackFact, evaluate::COVERAGE_RULE, gather::OnBase, tamper::Tampering},
 };
@@ -127,10 +124,6 @@ const MOST: usize = 5;
 pub fn coverage_line(view: &View, links: &Links) -> Option<Markdown> {
     let is_to_do = |fact: &FeedbackFact| matches!(fact, FeedbackFact::Rule { id, .. } if id.as_str() == COVERAGE_RULE);
     let coverage = view.coverage.as_ref().filter(|_| !view.feedback.iter().any(is_to_do))?;
-    Some(measured(coverage, links))
-}
-
-fn measured(coverage: &ChangedCoverage, links: &Links) -> Markdown {
     // `file:first-last`, linked.
     let uncovered = coverage.uncovered.iter().map(|range| match parse_range(range) {
         Some((file, first, last)) => links.lines(file, first, last),
@@ -144,7 +137,7 @@ fn measured(coverage: &ChangedCoverage, links: &Links) -> Markdown {
         uncovered => uncovered.collect::<Vec<_>>(),
         unmeasured => coverage.unmeasured.clone(),
     };
-    messages::markdown("coverage", &"line", beside)
+    Some(messages::markdown("coverage", &"line", beside))
 }
 
 /// The sentence, without its stop; none when nothing changed.
@@ -235,6 +228,7 @@ fn short(text: &str) -> Markdown {
 mod tests {
     use super::*;
     use crate::render::fixtures;
+    use loopgate_core::evidence::ChangedCoverage;
 
     #[test]
     fn what_is_said_of_coverage() {

@@ -34,7 +34,7 @@ pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
     let model = |brevity: Brevity| {
         context! { gates => Shown::first(brevity.of(100, 4), &cards, |card| card.clone().shortened(brevity)) }
     };
-    templates::fitted("check_run/gates_explained.md", LIMIT, model)
+    Some(templates::fitted("check_run/gates_explained.md", LIMIT, model))
 }
 
 /// Gates with all that is known of them; what stands in the way comes first. `members` names those of the teams, if the

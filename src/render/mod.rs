@@ -95,7 +95,7 @@ pub use status::{STATUS_MARKER, job_summary};
 pub use summary::Iteration;
 pub use templates::LIMIT;
 pub use terminal::report as terminal_report;
-pub use tried::{Trial, Tried, trial, trial_page, tried, what_if};
+pub use tried::{Tried, trial, trial_page, trial_text, tried, what_if};
 pub use verdict::Subject;
 pub use warning::{not_repeated, notes};
 pub use words::{few, moment};

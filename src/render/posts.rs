@@ -70,8 +70,9 @@ fn bypassed(subject: &Subject<'_>, post: &Post) -> String {
 
 /// The request of one gate.
 fn gate_request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
-    let shortest = || format!("{}\n### 🔒 The {gate} gate needs a decision\n", marker(post));
-    let Some(report) = subject.gate(gate) else { return shortest() };
+    let Some(report) = subject.gate(gate) else {
+        return format!("{}\n### 🔒 The {gate} gate needs a decision\n", marker(post));
+    };
     let policy = subject.policy.gates.get(gate);
     let links = Links::of(subject.snapshot);
     let model = |brevity: Brevity| {
@@ -86,7 +87,7 @@ fn gate_request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
     // The template of a gate's own, or what is asked of any gate.
     let preset = policy.and_then(|gate| gate.preset.as_ref());
     let template = preset.map_or_else(|| "custom".to_owned(), |preset| preset.template.to_string());
-    templates::fitted(&format!("gates/{template}.md"), LIMIT, model).unwrap_or_else(shortest)
+    templates::fitted(&format!("gates/{template}.md"), LIMIT, model)
 }
 
 /// The reminder of one gate: how long it has waited, and what happens next.
@@ -142,16 +143,10 @@ fn mentions(subject: &Subject<'_>, report: &GateReport) -> Markdown {
     if pull.is_draft {
         return Markdown::default();
     }
-    let asked = &subject.decision.surface.request;
-    let eligible = &report.eligible;
-    let teams = eligible
-        .teams
-        .keys()
-        .filter(|team| !asked.contains(&Reviewer::Team((*team).clone())) && !pull.requested_teams.contains(team));
-    let people = eligible
-        .people
-        .iter()
-        .filter(|login| !asked.contains(&Reviewer::User((*login).clone())) && !pull.requested_users.contains(login));
+    let is_asked = |reviewer: &Reviewer| subject.decision.surface.request.contains(reviewer);
+    let (teams, people) = (report.eligible.teams.keys(), report.eligible.people.iter());
+    let teams = teams.filter(|it| !is_asked(&Reviewer::Team((*it).clone())) && !pull.requested_teams.contains(*it));
+    let people = people.filter(|it| !is_asked(&Reviewer::User((*it).clone())) && !pull.requested_users.contains(*it));
     mention(teams, people)
 }
 

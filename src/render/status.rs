@@ -5,13 +5,12 @@ use minijinja::{Value, context, value::Serde};
 
 use super::{
     Brevity, Feedback, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table,
-    code, escalation, excerpts, failure_card, fence, memory, messages, refusal, sanitize::text, short_text, steps,
-    summary, templates::fitted, tried, verdict, warning, words,
+    code, escalation, excerpts, failure_card, fence, memory, messages, refusal, short_text, steps, summary,
+    templates::fitted, tried, verdict, warning, words,
 };
 use loopgate_core::{
     deciding::{CheckView, Decision, NextAction},
     evidence::MOST_EXCERPTS,
-    memory::ToldFix,
     observed::Snapshot,
     policy::{Policy, Severity},
     state::{AttemptDigest, Skip},
@@ -24,15 +23,11 @@ pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
 /// The whole comment, within GitHub's limit.
 pub(super) fn comment(subject: &Subject<'_>) -> String {
     let limit = LIMIT - subject.policy.state.taken_of_comment();
-    with_document(subject, "status.md", limit, 0).unwrap_or_else(|| {
-        let (icon, words) = verdict::verdict(subject);
-        format!("{STATUS_MARKER}\n### {icon} {}\n", text(&words))
-    })
+    with_document(subject, "status.md", limit, 0)
 }
 
-/// A text with the document for programs; `None` if even the shortest is too long. `not_annotated` places have no
-/// annotation.
-pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not_annotated: usize) -> Option<String> {
+/// A text with the document for programs. `not_annotated` places have no annotation.
+pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not_annotated: usize) -> String {
     // Both take time to make, and are the same at every length.
     let (whole, answers) = (Feedback::of(subject), Vec::from_iter(answers::answers(subject)));
     fitted(name, limit, |brevity| {
@@ -48,8 +43,7 @@ pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not
 /// [`LIMIT`] bytes, as the platform takes 1 MiB for all steps of a job together.
 pub fn job_summary(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
     let subject = Subject { decision, snapshot, policy };
-    let summary = fitted("job_summary.md", LIMIT, |brevity| model(&subject, brevity));
-    summary.unwrap_or_else(|| verdict::verdict(&subject).1)
+    fitted("job_summary.md", LIMIT, |brevity| model(&subject, brevity))
 }
 
 /// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file.
@@ -67,7 +61,7 @@ pub(super) fn artifact(subject: &Subject<'_>) -> String {
             ..model(subject, brevity)
         }
     };
-    fitted("artifact.md", ARTIFACT_LIMIT, model).unwrap_or_else(|| verdict::verdict(subject).1)
+    fitted("artifact.md", ARTIFACT_LIMIT, model)
 }
 
 /// What all of these texts show. Open gates and checks are shortened last, since people wait for them.
@@ -95,6 +89,8 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     };
     let is_apart = |skip: &&Skip| !view.checks.iter().any(|check| shows(check, skip));
     let flags = view.flags.iter().map(|(trigger, cause)| (words::trigger(*trigger), messages::reason("cause", cause)));
+    // Until something failed: then each failure has what is known of it.
+    let known_here = next.known_here.iter().flatten().filter(|_| next.attempts.iter().all(AttemptDigest::passes));
     let author = &snapshot.pull_request.author.login;
     let accepted = next.accepted_by();
     let accepted = accepted.map(|(by, what)| context! { by => by.as_str(), is_author => by == author, what });
@@ -113,7 +109,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         base_tests_head,
         base_tests => base_tests.unwrap_or_default().keep(some(10)),
         // What fixed errors in the edited files before.
-        known_here => Shown::first(3, known_here(subject), memory::known_here),
+        known_here => Shown::first(3, known_here, memory::known_here),
         // What earlier runs would have come to under the configuration that it proposes.
         proposed => next.proposed.as_ref().filter(|tried| tried.runs > 0).map(tried::proposed),
         passed => Shown::first(most(100), passed, |check| check_table::row(check, &links)),
@@ -134,13 +130,6 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         state_place => summary::state_place(subject).in_markdown(),
         head => links.commit(snapshot.pull_request.head.sha),
     }
-}
-
-/// Told until something failed: then each failure has what is known of it.
-fn known_here<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a ToldFix> {
-    let next = &subject.decision.next;
-    let is_told = next.attempts.iter().all(AttemptDigest::passes);
-    next.known_here.iter().flatten().filter(move |_| is_told)
 }
 
 /// Words about approving that name no gate are explained by the gate that waits for one.

@@ -2,7 +2,7 @@
 
 use minijinja::{Value, context, value::Serde};
 
-use super::{causes, failure_card::feedback, messages, short_line, steps::silences, words};
+use super::{causes, failure_card::feedback, messages, short_line, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction, View},
@@ -10,11 +10,11 @@ use loopgate_core::{
     failure::{Blame, FeedbackLine},
     gate::{GateReport, GateStanding},
     observed::{Lifecycle, Snapshot},
-    policy::{GateRole, Policy, Recipient, Trigger},
+    policy::{CheckSource, GateRole, Policy, Recipient, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{RunStatus, StopReason},
-    verdict::CheckStanding,
+    verdict::{CheckStanding, external},
 };
 
 /// What the texts of one reconcile are made from.
@@ -193,6 +193,17 @@ fn retry(subject: &Subject<'_>) -> String {
         Some(turn) => format!("{} is asked to fix it", words::fixer(turn.whom, subject.policy)),
     };
     format!("{} failed: {}{} — {who}", subject.attempt(), failing(subject), subject.tries_left())
+}
+
+/// Whether a check that is missing was to come of workflows, one of which has ended and brought nothing.
+pub(super) fn silences(subject: &Subject<'_>, missing: &[CheckName]) -> bool {
+    let waits = |name: &CheckName| {
+        let standing = subject.check(name).map(|check| &check.standing);
+        let check = subject.policy.verify.checks.get(name);
+        matches!(standing, None | Some(CheckStanding::Missing | CheckStanding::TimedOutWaiting))
+            && check.is_some_and(|check| matches!(check.source, CheckSource::Command(_)))
+    };
+    missing.iter().any(waits) && external::silent_runs(subject.snapshot).next().is_some()
 }
 
 /// What fails: checks, else rules that must pass, else the score.

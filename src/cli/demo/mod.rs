@@ -163,11 +163,6 @@ impl DemoWorld {
         Ok(Self { github, repo, server, data })
     }
 
-    /// Where the dashboard is.
-    pub fn dashboard(&self) -> String {
-        format!("http://{}", self.server.admin_address())
-    }
-
     /// Waits until every webhook was delivered, all its work was done, and that work sent no new webhook.
     pub async fn settle(&self) {
         settle_simulated(&self.github, &self.server).await;

@@ -149,15 +149,15 @@ fn first_words(body: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::render::wrapped;
 
     #[test]
     fn long_texts_are_wrapped_below_their_first_words() {
-        let lines = |text: &str| wrapped(text, 12);
-        assert_eq!(lines("- one two three"), ["- one two", "  three"]);
-        assert_eq!(lines("  1. one two three"), ["  1. one two", "     three"]);
-        assert_eq!(lines("one two"), ["one two"]);
-        assert_eq!(lines(&"x".repeat(20)), ["x".repeat(12)]);
-        assert_eq!(lines("  a  b"), ["  a  b"], "code keeps its blanks");
+        let lines = |text: &str, hang| wrapped(text, 12, hang);
+        assert_eq!(lines("- one two three", 2), ["- one two", "  three"]);
+        assert_eq!(lines("  1. one two three", 5), ["  1. one two", "     three"]);
+        assert_eq!(lines("one two", 0), ["one two"]);
+        assert_eq!(lines(&"x".repeat(20), 0), ["x".repeat(20)]);
+        assert_eq!(lines("  a  b", 2), ["  a  b"], "code keeps its blanks");
     }
 }

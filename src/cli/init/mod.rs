@@ -88,27 +88,13 @@ struct NewFile {
     text: String,
 }
 
-loopgate_core::words! {
-    /// What is to be done to a file, by what is there.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-    enum Deed {
-        Create = "create",
-        /// The same text is there.
-        Unchanged = "unchanged",
-        Replace = "replace",
-        /// Our block is not in it as it should be.
-        Update = "update",
-    }
-}
-
-impl Deed {
-    fn to(file: &NewFile, root: &Path) -> Self {
-        match std::fs::read(root.join(file.path)) {
-            Ok(there) if there == file.text.as_bytes() => Self::Unchanged,
-            Ok(_) if file.text.contains(agents::BEGIN) => Self::Update,
-            Ok(_) => Self::Replace,
-            Err(_) => Self::Create,
-        }
+/// What is to be done to a file, by what is there: our block may not be in it as it should be.
+fn deed(file: &NewFile, root: &Path) -> &'static str {
+    match std::fs::read(root.join(file.path)) {
+        Ok(there) if there == file.text.as_bytes() => "unchanged",
+        Ok(_) if file.text.contains(agents::BEGIN) => "update",
+        Ok(_) => "replace",
+        Err(_) => "create",
     }
 }
 
@@ -122,9 +108,9 @@ pub fn run(arguments: &InitArguments) -> CommandResult {
     let detected = runner::detect(&root, Purpose::WriteDown);
     let ci = Ci::of(arguments, &detected.ci)?;
     let files = files(arguments, &root, repository.as_ref(), &detected, &ci)?;
-    let deeds: Vec<Deed> = files.iter().map(|file| Deed::to(file, &root)).collect();
-    let files: Vec<(NewFile, Deed)> = files.into_iter().zip(deeds).collect();
-    let in_the_way = files.iter().filter(|(_, deed)| *deed == Deed::Replace).map(|(file, _)| file.path);
+    let deeds: Vec<_> = files.iter().map(|file| deed(file, &root)).collect();
+    let files: Vec<(NewFile, &str)> = files.into_iter().zip(deeds).collect();
+    let in_the_way = files.iter().filter(|(_, deed)| *deed == "replace").map(|(file, _)| file.path);
     let in_the_way: Vec<&str> = in_the_way.collect();
     if !in_the_way.is_empty() && !arguments.force && !arguments.dry_run {
         return Err(CliError::bad_data(format!(
@@ -173,7 +159,7 @@ impl<'a> Ci<'a> {
     /// Which workflows are not followed, and why.
     fn notes(&self, arguments: &InitArguments) -> Vec<String> {
         let mut notes: Vec<String> = Vec::new();
-        if arguments.adds() {
+        if arguments.agents || arguments.fixes {
             return notes;
         }
         for job in &self.left {
@@ -206,11 +192,6 @@ impl InitArguments {
             )
         })
     }
-
-    /// Whether only something is added to what `init` writes otherwise.
-    const fn adds(&self) -> bool {
-        self.agents || self.fixes
-    }
 }
 
 fn files(
@@ -220,7 +201,7 @@ fn files(
     detected: &Detected,
     ci: &Ci<'_>,
 ) -> Result<Vec<NewFile>, CliError> {
-    if arguments.adds() {
+    if arguments.agents || arguments.fixes {
         let mut files = Vec::new();
         if arguments.agents {
             files.extend(agents::files(root, repository, arguments.action().as_deref())?);
@@ -299,7 +280,7 @@ fn report(
     arguments: &InitArguments,
     notes: Vec<String>,
     next: Vec<String>,
-    files: &[(NewFile, Deed)],
+    files: &[(NewFile, &str)],
 ) -> CommandResult {
     let limits = if arguments.action_only { paragraphs("init/limits.txt", context! {}) } else { Vec::new() };
     let document = json!({
@@ -310,10 +291,10 @@ fn report(
         "limits": limits,
         "next": next,
     });
-    let shown = |(file, deed): &(NewFile, Deed)| {
+    let shown = |(file, deed): &(NewFile, &str)| {
         let text = file.text.lines().filter(|_| arguments.dry_run);
         let lines = text.map(|line| format!("  | {line}").trim_end().to_owned()).collect::<Vec<_>>();
-        context! { deed => format!("{:9}", deed.as_str()), path => file.path, lines }
+        context! { deed => format!("{deed:9}"), path => file.path, lines }
     };
     let files: Vec<Value> = files.iter().map(shown).collect();
     output::show(&document, || render::text("init/report.txt", context! { files, notes, limits, next }))
@@ -331,7 +312,7 @@ fn next_steps(
     root: &Path,
     detected: &Detected,
     ci: &Ci<'_>,
-    files: &[(NewFile, Deed)],
+    files: &[(NewFile, &str)],
 ) -> Vec<String> {
     let action = arguments.action();
     let is_named = |action: &&String| files.iter().any(|(file, _)| file.text.contains(*action));

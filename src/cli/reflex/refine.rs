@@ -452,15 +452,6 @@ impl Session<'_> {
         self.workspace.worktree.put_aside(edits, &aside_ref(&self.alias), message).map_err(CliError::unavailable)
     }
 
-    /// The edits that were refused as tampering, if they are those of the current iteration.
-    pub(super) fn refused_edits(&self) -> Result<Option<Sha>, CliError> {
-        let aside = self.workspace.worktree.resolve(&aside_ref(&self.alias));
-        Ok(match aside {
-            Some(aside) if self.is_our_commit(aside)? => Some(aside),
-            _ => None,
-        })
-    }
-
     /// How the loop's branch, up to this commit, weakens what checks it.
     pub(super) fn weakening(&self, commit: Sha) -> Result<Vec<Tampering>, CliError> {
         let (files, before) = (&self.change(commit)?, self.state.base_sha);

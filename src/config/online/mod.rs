@@ -36,7 +36,7 @@ pub fn online(
 ) -> OnlineFindings {
     let layers = match Layers::read(&Presets::builtin().tree, organisation, repository) {
         Ok(layers) => layers,
-        Err(errors) => return OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() },
+        Err(errors) => return OnlineFindings { errors, warnings: Vec::new() },
     };
     let mut check = Check { layers, policy, survey, found: OnlineFindings::default() };
     for (name, gate) in &policy.gates {

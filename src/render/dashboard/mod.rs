@@ -115,7 +115,7 @@ pub struct Notice {
 }
 
 impl Notice {
-    fn new(title: &'static str, error: impl Into<String>) -> Self {
+    pub fn new(title: &'static str, error: impl Into<String>) -> Self {
         Self { schema: "loopgate.notice/v1", title, error: error.into() }
     }
 
@@ -129,19 +129,9 @@ impl Notice {
 
     /// Only people who signed in see the pages (`sign_in`); a page was asked for by a name that a stranger may have
     /// registered (`foreign_name`); a form was sent from elsewhere, or from a page older than this server's start
-    /// (`foreign_form`).
+    /// (`foreign_form`); a person has as many tokens as one may have (`too_many_tokens`).
     pub fn refused(why: &str) -> Self {
         Self::new(word("notice_title", why), word("notice", why))
-    }
-
-    /// GitHub answered who it is, and that they may see nothing here; or it did not answer.
-    pub fn not_signed_in(error: &str) -> Self {
-        Self::new("Not signed in", error)
-    }
-
-    /// A person has as many tokens as one may have.
-    pub fn too_many_tokens(most: u32) -> Self {
-        Self::new("Not done", format!("You have {most} tokens already. Revoke one that is no longer used."))
     }
 }
 

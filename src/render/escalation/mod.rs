@@ -82,9 +82,7 @@ pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &
         None => String::new(),
     };
     let model = |brevity| variables(subject, escalation, brevity);
-    let report = templates::fitted("escalation.md", budget.saturating_sub(note.len()), model).unwrap_or_else(|| {
-        format!("## Execution Feedback Escalation\n\n{}\n", short_text(&causes::recognised(escalation), 400))
-    });
+    let report = templates::fitted("escalation.md", budget.saturating_sub(note.len()), model);
     format!("{marker}\n{report}{note}")
 }
 
