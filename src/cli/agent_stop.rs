@@ -128,7 +128,7 @@ async fn failing(checkout: &Checkout) -> Option<String> {
         Some((of, reading))
     };
     let (of, reading) = tokio::time::timeout(WAITS.to_std().ok()?, read).await.ok().flatten()?;
-    if reading.feedback.head() != checkout.head {
+    if reading.feedback.head_sha != checkout.head {
         return None;
     }
     reason(&reading, &format!("the checks of {of} fail on the pushed head"), &format!("loopgate feedback {of}"))
@@ -140,8 +140,8 @@ fn reason(reading: &Reading, what: &str, read_more: &str) -> Option<String> {
         return None;
     }
     let document = reading.document();
-    let failures = document.get("failures").and_then(Value::as_array).map(Vec::as_slice).unwrap_or_default();
-    let mut text = format!("Not finished: {what} ({}).", reading.feedback.head());
+    let failures = document["failures"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let mut text = format!("Not finished: {what} ({}).", reading.feedback.head_sha);
     for failure in failures.iter().take(MOST_NAMED) {
         let word = |at: &str| failure.pointer(at).and_then(Value::as_str).unwrap_or_default();
         let named = format!("{} {} {}", word("/check"), word("/test"), word("/place/file"));

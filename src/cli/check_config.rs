@@ -48,7 +48,7 @@ pub async fn run(arguments: &CheckConfigArguments) -> CommandResult {
                 }
                 OnlineFindings { errors: Vec::new(), warnings: loaded.warnings }
             }
-            Err(errors) => OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() },
+            Err(errors) => OnlineFindings { errors, warnings: Vec::new() },
         };
         (name, None, found)
     };
@@ -70,7 +70,7 @@ async fn online(arguments: &CheckConfigArguments, repository: &RepoName) -> Resu
     if let Some((name, text)) = &own
         && let Err(errors) = config::load(None, Some(Source::new(name, text)))
     {
-        return Ok((name.clone(), OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() }));
+        return Ok((name.clone(), OnlineFindings { errors, warnings: Vec::new() }));
     }
     let online = Online::from_environment()?;
     if online.rights == Rights::Nobodys {

@@ -4,7 +4,7 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use clap::Args;
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
     CliError, CommandResult, feedback,
@@ -51,47 +51,16 @@ fn kind(word: &str) -> Result<DisputeKind, String> {
     DisputeKind::of_word(&word.replace('-', "_")).ok_or_else(|| "there is no such kind".to_owned())
 }
 
-/// Where a dispute was handed in.
-#[derive(Debug, Serialize)]
-#[serde(tag = "said_in", rename_all = "snake_case")]
-pub(super) enum HandedIn {
-    Comment {
-        url: String,
-        answer: CommentAnswer,
-    },
-    /// The loop here, which waits now.
-    Loop {
-        alias: String,
-    },
-    /// Nowhere yet: this line belongs into the message of the next commit.
-    Trailer {
-        line: String,
-    },
-}
+/// What programs are told of where words were handed in, and what people are.
+type HandedIn = Result<(Value, String), CliError>;
 
-pub async fn run(arguments: &DisputeArguments) -> CommandResult {
-    let DisputeArguments { failure, kind, reason, .. } = arguments;
+pub async fn run(DisputeArguments { failure, pull_request, kind, reason }: &DisputeArguments) -> CommandResult {
     let dispute = FixerDispute { failure: *failure, kind: *kind, reason: reason.clone() };
-    let handed_in = match &arguments.pull_request {
+    let (document, words) = match pull_request {
         Some(of) => on_pull_request(&Online::from_environment()?, of, &dispute).await?,
         None => here(&dispute).await?,
     };
-    output::show(&handed_in, || match &handed_in {
-        HandedIn::Comment { url, answer: CommentAnswer::CarriedOut } => {
-            format!("{} is disputed: {}", dispute.failure, render::plain_line(url))
-        }
-        HandedIn::Comment { url, answer: CommentAnswer::NoneYet } => {
-            format!("Posted, and not answered yet: {}", render::plain_line(url))
-        }
-        HandedIn::Loop { alias } => format!(
-            "{} is disputed, and the loop {alias} waits until a person settles it: loopgate loop resume --settle \
-             test|code|\"neither …\"",
-            dispute.failure
-        ),
-        HandedIn::Trailer { line } => format!(
-            "No loop is active here. In the message of the commit that you push, this line disputes it:\n\n{line}"
-        ),
-    })
+    output::show(&document, || words)
 }
 
 pub async fn settle(SettleArguments { pull_request, words, failure }: &SettleArguments) -> CommandResult {
@@ -101,33 +70,16 @@ pub async fn settle(SettleArguments { pull_request, words, failure }: &SettleArg
         return Err(CliError::usage("say `test`, `code`, or `neither` and what should happen instead"));
     }
     let online = Online::from_environment()?;
-    let (url, answer) = say(&online, pull_request, &command, "comment on the pull request").await?;
-    let outcome = match answer {
-        CommentAnswer::CarriedOut => "Settled",
-        CommentAnswer::NoneYet => "Posted, and not answered yet",
-    };
-    let words = format!("{outcome}: {}", render::plain_line(&url));
-    output::show(&HandedIn::Comment { url, answer }, || words)
-}
-
-/// Whether Loopgate has answered a comment.
-#[derive(Clone, Copy, Debug, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub(super) enum CommentAnswer {
-    CarriedOut,
-    NoneYet,
+    let (document, words) = say(&online, pull_request, &command, "comment on the pull request", "Settled").await?;
+    output::show(&document, || words)
 }
 
 /// Seconds before each look for the answer to a comment.
 const LOOKS_FOR_ANSWER: [u64; 3] = [1, 2, 3];
 
-/// A command in a comment: its address, and how it is answered. What would not be read as this command is not posted.
-async fn say(
-    online: &Online,
-    of: &PullRequest,
-    command: &str,
-    otherwise: &str,
-) -> Result<(String, CommentAnswer), CliError> {
+/// A command in a comment, and what people are told where it was carried out. What would not be read as this command is
+/// not posted.
+async fn say(online: &Online, of: &PullRequest, command: &str, otherwise: &str, done: &str) -> HandedIn {
     if online.rights != Rights::Token {
         let without = format!("a comment takes a token of your own in GITHUB_TOKEN. Without one, {otherwise}");
         return Err(CliError::bad_data(without));
@@ -143,38 +95,48 @@ async fn say(
     }
     let pull_request = online.feedback_on(of.clone()).await?;
     let comment = pull_request.say(&body).await.map_err(|error| feedback::told(of, error))?;
+    let url = render::plain_line(&comment.url);
+    let told = |answer: &str, outcome: &str| {
+        let document = json!({ "said_in": "comment", "url": comment.url, "answer": answer });
+        Ok((document, format!("{outcome}: {url}")))
+    };
     for seconds in LOOKS_FOR_ANSWER {
         tokio::time::sleep(Duration::from_secs(seconds)).await;
         match pull_request.answer_to(&comment).await {
             Ok(Some(ReactionKind::NotAccepted)) => {
-                let url = render::plain_line(&comment.url);
                 return Err(CliError::bad_data(format!("it does not count; the pull request says why: {url}")));
             }
-            Ok(Some(_)) => return Ok((comment.url, CommentAnswer::CarriedOut)),
+            Ok(Some(_)) => return told("carried_out", done),
             Ok(None) | Err(_) => {}
         }
     }
-    Ok((comment.url, CommentAnswer::NoneYet))
+    told("none_yet", "Posted, and not answered yet")
 }
 
 /// As a comment by the owner of the credentials. The pull request's loop decides whether they may.
-pub(super) async fn on_pull_request(
-    online: &Online,
-    of: &PullRequest,
-    dispute: &FixerDispute,
-) -> Result<HandedIn, CliError> {
+pub(super) async fn on_pull_request(online: &Online, of: &PullRequest, dispute: &FixerDispute) -> HandedIn {
     let words = words(dispute)?;
     let otherwise = format!("push a commit whose message has the line Loopgate-Dispute: {words}");
-    let (url, answer) = say(online, of, &format!("dispute {words}"), &otherwise).await?;
-    Ok(HandedIn::Comment { url, answer })
+    say(online, of, &format!("dispute {words}"), &otherwise, &format!("{} is disputed", dispute.failure)).await
 }
 
-/// In the loop that is active here, else nowhere yet.
-pub(super) async fn here(dispute: &FixerDispute) -> Result<HandedIn, CliError> {
-    let words = words(dispute)?;
+/// In the loop that is active here, which waits then. Else nowhere yet: the line belongs into the next commit's message.
+pub(super) async fn here(dispute: &FixerDispute) -> HandedIn {
+    let line = format!("Loopgate-Dispute: {}", words(dispute)?);
     Ok(match reflex::dispute_here(dispute).await? {
-        Some(alias) => HandedIn::Loop { alias: alias.to_string() },
-        None => HandedIn::Trailer { line: format!("Loopgate-Dispute: {words}") },
+        Some(alias) => {
+            let words = format!(
+                "{} is disputed, and the loop {alias} waits until a person settles it: loopgate loop resume --settle \
+                 test|code|\"neither …\"",
+                dispute.failure
+            );
+            (json!({ "said_in": "loop", "alias": alias.as_str() }), words)
+        }
+        None => {
+            let document = json!({ "said_in": "trailer", "line": line });
+            let words = "No loop is active here. In the message of the commit that you push, this line disputes it:";
+            (document, format!("{words}\n\n{line}"))
+        }
     })
 }
 

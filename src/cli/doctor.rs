@@ -10,16 +10,13 @@ use crate::{
 use loopgate_core::RepoName;
 
 pub async fn run(repository: Option<&RepoName>) -> CommandResult {
-    let lines = examine(&online::as_app()?, &expected(), repository).await;
-    let diagnosis = Diagnosis::new(Some(chrono::Utc::now()), &lines);
-    output::show(&diagnosis, || defused(&render::text("doctor.txt", Value::from(Serde(&diagnosis)))))?;
-    Ok(if diagnosis.healthy { exit::OK } else { exit::BAD_DATA })
-}
-
-/// How webhooks are meant to come, as the environment or the stored App says.
-fn expected() -> Expected {
+    // How webhooks are meant to come, as the environment or the stored App says.
     let url = |name: &str| online::variable(name).and_then(|text| text.trim().parse().ok());
     let polls = online::variable("LOOPGATE_POLL").is_some_and(|word| word.trim() == "on");
     let arrival = Arrival::of(url("LOOPGATE_PUBLIC_URL"), url("LOOPGATE_WEBHOOK_PROXY"), polls);
-    Expected { arrival, signer: online::signer() }
+    let expected = Expected { arrival, signer: online::signer() };
+    let lines = examine(&online::as_app()?, &expected, repository).await;
+    let diagnosis = Diagnosis::new(Some(chrono::Utc::now()), &lines);
+    output::show(&diagnosis, || defused(&render::text("doctor.txt", Value::from(Serde(&diagnosis)))))?;
+    Ok(if diagnosis.healthy { exit::OK } else { exit::BAD_DATA })
 }

@@ -123,9 +123,9 @@ pub(super) fn here(directory: &Path, evidence: &Path) -> Result<Reading, CliErro
     }
     let feedback = Feedback::parse(&output::read_text(&path)?)
         .ok_or_else(|| CliError::bad_data(format!("{} is no feedback of Loopgate", path.display())))?;
-    let is_same = match feedback.working_tree() {
+    let is_same = match feedback.working_tree {
         Some(tree) => working_tree::tree(&checkout.root, evidence) == Some(tree),
-        None => feedback.head() == checkout.head,
+        None => feedback.head_sha == checkout.head,
     };
     let currency = if is_same { Currency::Current } else { Currency::TreeChanged };
     Ok(Reading { feedback, from: ReadFrom::Verification, currency })

@@ -4,24 +4,19 @@ use std::collections::BTreeMap;
 
 use clap::Command;
 
-/// A command line whose every command has its text.
-pub fn with_texts(command: Command) -> Command {
-    add(command, "", &sections())
-}
-
 fn sections() -> BTreeMap<&'static str, &'static str> {
     let sections = include_str!("help.txt").split("\n== ").skip(1);
     sections.filter_map(|section| section.split_once('\n')).collect()
 }
 
 /// Adds the text of a command, by its words, and those of the commands below it.
-fn add(command: Command, words: &str, texts: &BTreeMap<&str, &str>) -> Command {
-    let of = if words.is_empty() { command.get_name() } else { words };
+pub fn with_texts(command: Command, words: &str) -> Command {
+    let (texts, of) = (sections(), if words.is_empty() { command.get_name() } else { words });
     let [text, environment] = [of, "environment"].map(|of| texts.get(of).copied().unwrap_or_default().trim_end());
     let text = text.replace("{environment}", environment);
     command.after_help(text).mut_subcommands(|below| {
         let words = format!("{words} {}", below.get_name());
-        add(below, words.trim_start(), texts)
+        with_texts(below, words.trim_start())
     })
 }
 
@@ -33,7 +28,7 @@ mod tests {
 
     #[test]
     fn every_text_is_that_of_a_command() {
-        let command = with_texts(super::super::Cli::command());
+        let command = with_texts(super::super::Cli::command(), "");
         for words in sections().into_keys().filter(|words| !matches!(*words, "environment" | "loopgate" | "demo")) {
             let find = |command: &Command, word| command.find_subcommand(word).cloned();
             let found = words.split(' ').try_fold(command.clone(), |command, word| find(&command, word));

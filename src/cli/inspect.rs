@@ -96,7 +96,7 @@ fn settings(file: &Path, organisation: Option<&Path>) -> CommandResult {
         repository.as_ref().map(|(name, text)| Source::new(name, text)),
     );
     let settings = settings.map_err(|errors| {
-        let told: Vec<String> = errors.as_slice().iter().map(ToString::to_string).collect();
+        let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
         CliError::bad_data(told.join("\n\n"))
     })?;
     let document = json!({

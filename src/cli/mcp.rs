@@ -84,17 +84,15 @@ impl Session {
         let verified = verified.await??;
         let feedback =
             verified.ok_or_else(|| CliError::unavailable("stopped: what was running has been ended"))?.feedback;
-        Ok(document(&Reading { feedback, from: ReadFrom::Verification, currency: Currency::Current }))
+        Ok(Reading { feedback, from: ReadFrom::Verification, currency: Currency::Current }.document())
     }
 
     async fn feedback(&self, input: Feedback) -> Result<Value, CliError> {
-        Ok(document(&match input.pull_request {
+        let reading = match input.pull_request {
             Some(of) => feedback::look(self.online().await?, &of, None).await?,
-            None => {
-                let here = std::env::current_dir()?;
-                feedback::here(&here, Path::new(working_tree::EVIDENCE))?
-            }
-        }))
+            None => feedback::here(&std::env::current_dir()?, Path::new(working_tree::EVIDENCE))?,
+        };
+        Ok(reading.document())
     }
 
     async fn answered(&self, call: Call, stop: Stop) -> Result<Value, CliError> {
@@ -103,10 +101,8 @@ impl Session {
             Call::Feedback(input) => self.feedback(input).await,
             Call::Wait(input) => {
                 let time = input.time().map_err(|Refused(why)| CliError::usage(why))?;
-                Ok(document(
-                    &feedback::wait(self.online().await?, &input.pull_request, (input.since, Until::Final), time)
-                        .await?,
-                ))
+                let what = (input.since, Until::Final);
+                Ok(feedback::wait(self.online().await?, &input.pull_request, what, time).await?.document())
             }
             Call::Explain(input) => Ok(render::explanation(&explain::look(&input.pull_request).await?.subject())),
             Call::Memory(input) => memory::search(input.repository.as_ref(), &input.words).await,
@@ -116,11 +112,11 @@ impl Session {
 
     async fn dispute(&self, Dispute { failure, kind, reason, pull_request }: Dispute) -> Result<Value, CliError> {
         let dispute = FixerDispute { failure, kind, reason };
-        let handed_in = match pull_request {
+        let (document, _) = match pull_request {
             Some(of) => dispute::on_pull_request(self.online().await?, &of, &dispute).await?,
             None => dispute::here(&dispute).await?,
         };
-        serde_json::to_value(handed_in).map_err(CliError::bad_data)
+        Ok(document)
     }
 }
 
@@ -130,8 +126,4 @@ impl Toolbox for Session {
     fn answer(self: Arc<Self>, call: Call, _: Extensions, stop: Stop) -> Answer {
         Box::pin(async move { self.answered(call, stop).await.map_err(|error| Refused(error.message)) })
     }
-}
-
-fn document(reading: &Reading) -> Value {
-    Value::Object(reading.document())
 }

@@ -178,7 +178,7 @@ type CommandResult = Result<u8, CliError>;
 
 /// Parses the command line, runs the subcommand, and returns the exit code.
 pub fn main() -> ExitCode {
-    let mut command = help::with_texts(Cli::command());
+    let mut command = help::with_texts(Cli::command(), "");
     let parsed = command.try_get_matches_from_mut(std::env::args_os());
     let parsed = parsed.and_then(|matches| Cli::from_arg_matches(&matches).map_err(|error| error.format(&mut command)));
     let cli = match parsed {

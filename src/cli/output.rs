@@ -15,7 +15,6 @@ use serde::Serialize;
 use tracing_subscriber::EnvFilter;
 
 use super::{CliError, CommandResult, exit};
-use crate::render::Colour;
 
 /// How results are printed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
@@ -171,15 +170,14 @@ pub fn document(json: &str) {
 }
 
 /// Whether results are coloured. Where nothing was said: on a terminal, and never against `NO_COLOR` (no-color.org).
-pub fn colour() -> Colour {
-    let is_on = match options().colour {
+pub fn colour() -> bool {
+    match options().colour {
         ColourChoice::Always => true,
         ColourChoice::Never => false,
         ColourChoice::Auto => {
             io::stdout().is_terminal() && std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty())
         }
-    };
-    if is_on { Colour::On } else { Colour::Off }
+    }
 }
 
 /// Most bytes read of a document given on the command line.

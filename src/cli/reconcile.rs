@@ -88,7 +88,7 @@ pub async fn run(arguments: &ReconcileArguments) -> CommandResult {
     let github = Github::new(api, credentials, Setup::default())?;
     let report = Run { arguments, github, app }.go().await?;
     report.print()?;
-    Ok(if report.failed() { exit::UNAVAILABLE } else { exit::OK })
+    Ok(if report.has_failed() { exit::UNAVAILABLE } else { exit::OK })
 }
 
 /// One run of the job.
@@ -101,7 +101,8 @@ struct Run<'a> {
 impl Run<'_> {
     async fn go(self) -> Result<ReconcileReport, CliError> {
         let client = self.github.client(None);
-        let mut report = ReconcileReport::new(&self.arguments.event);
+        let (schema, event) = ("loopgate.reconcile/v1", self.arguments.event.clone());
+        let mut report = ReconcileReport { schema, event, ..ReconcileReport::default() };
         let (targets, mut hints) = match self.routed(&client).await? {
             InWorkflow::Look { targets, hints } => (targets, hints),
             InWorkflow::Irrelevant(why) => {
@@ -137,7 +138,11 @@ impl Run<'_> {
                 report.left = found.len() - place;
                 break;
             }
-            let hints = hints_for(number, &hints);
+            // If the event names some pull requests, a head was seen on those only: on another one it may have come later.
+            let other = |hint: &Hint| matches!(hint, Hint::NamedPulls { pulls } if !pulls.contains(&number));
+            let is_another = hints.iter().any(other);
+            let tells = |hint: &&Hint| !(is_another && matches!(hint, Hint::HeadSeen { .. }));
+            let hints = hints.iter().filter(tells).cloned().collect();
             let job = ReconcileRequest { installation: None, repository: repository.clone(), number, hints };
             let (ended, above) = self.look(&reconcile, &job).await;
             // What changed in one layer of a stack concerns the next.
@@ -253,13 +258,6 @@ async fn trying<T>(
     }
 }
 
-/// The event's hints for this pull request. If the event names some pull requests, a head was seen on those only: on
-/// another one it may have come later.
-fn hints_for(number: PrNumber, hints: &[Hint]) -> Vec<Hint> {
-    let is_another = hints.iter().any(|hint| matches!(hint, Hint::NamedPulls { pulls } if !pulls.contains(&number)));
-    hints.iter().filter(|hint| !(is_another && matches!(hint, Hint::HeadSeen { .. }))).cloned().collect()
-}
-
 /// Whether the pull request at this place may be begun after so many requests. The first always may. A run has its share of
 /// the 1,000 an hour that a repository's `GITHUB_TOKEN` has
 /// (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>).
@@ -337,11 +335,7 @@ fn looked(repository: &RepoName, number: PrNumber, ended: Ended) -> Value {
 }
 
 impl ReconcileReport {
-    fn new(event: &str) -> Self {
-        Self { schema: "loopgate.reconcile/v1", event: event.to_owned(), ..Self::default() }
-    }
-
-    fn failed(&self) -> bool {
+    fn has_failed(&self) -> bool {
         self.merge_groups.iter().chain(&self.pull_requests).any(|row| row["result"] == "failed")
     }
 
@@ -430,6 +424,10 @@ mod report_tests {
         super::looked(&"acme/widgets".parse().unwrap(), PrNumber::new(number), ended)
     }
 
+    fn report_of(event: &str) -> ReconcileReport {
+        ReconcileReport { schema: "loopgate.reconcile/v1", event: event.to_owned(), ..ReconcileReport::default() }
+    }
+
     fn lines(report: &ReconcileReport) -> String {
         render::text("reconcile.txt", Model::from(Serde(report)))
     }
@@ -460,7 +458,7 @@ mod report_tests {
             ],
             left: 7,
             usage: Usage { total: 61, not_modified: 4, writes: 9 },
-            ..ReconcileReport::new("schedule")
+            ..report_of("schedule")
         }
     }
 
@@ -474,7 +472,7 @@ mod report_tests {
         7 more are left for the next run
         61 requests to GitHub, 9 of them writes, 4 answered 304
         ");
-        let chat = ReconcileReport { irrelevant: Some(Irrelevant::Chat), ..ReconcileReport::new("issue_comment") };
+        let chat = ReconcileReport { irrelevant: Some(Irrelevant::Chat), ..report_of("issue_comment") };
         insta::assert_snapshot!(lines(&chat), @r"
         issue_comment: nothing to look at (chat)
         0 requests to GitHub, 0 of them writes, 0 answered 304
@@ -484,7 +482,7 @@ mod report_tests {
     #[test]
     fn a_document_says_the_same_and_one_failure_fails_the_run() {
         let report = report();
-        assert!(report.failed() && !ReconcileReport::new("push").failed());
+        assert!(report.has_failed() && !report_of("push").has_failed());
         let document = serde_json::to_value(&report).unwrap();
         assert_eq!(document["schema"], "loopgate.reconcile/v1");
         assert_eq!(document["pull_requests"][0]["decision"], "retry");

@@ -11,7 +11,7 @@ use super::{CliError, CommandResult, exit, online::Online, output};
 use crate::{
     config,
     github::{Client, Error, ListedPull, Observer},
-    render::{self, Trial, Tried},
+    render::{self, Tried},
 };
 use loopgate_core::{RepoName, Timestamp, observed::ExternalCheck, policy::Policy};
 
@@ -50,15 +50,15 @@ pub async fn run(arguments: &TryArguments) -> CommandResult {
         false => policy.clone(),
     };
     let (tried, stopped) = read(arguments, policy, &kept).await?;
-    let trial = Trial::new(arguments.repository.to_string(), tried);
+    let trial = render::trial(&arguments.repository, &tried);
     if let Some(file) = &arguments.html {
-        output::write(file, &render::trial_page(&trial))?;
+        output::write(file, &render::trial_page(&trial, &tried))?;
     }
-    output::show(&trial, || render::trial(&trial))?;
+    output::show(&trial, || render::trial_text(&trial))?;
     if let Some(why) = stopped {
-        let read = trial.pull_requests.len();
         return Err(CliError::unavailable(format!(
-            "only {read} of {} pull requests were read: {why}. Run it again to go on from there",
+            "only {} of {} pull requests were read: {why}. Run it again to go on from there",
+            tried.len(),
             arguments.last
         )));
     }

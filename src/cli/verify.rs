@@ -19,12 +19,12 @@ use super::{
     feedback, output,
     output::Format,
     progress,
-    working_tree::{self, CONFIGURATION, ShownCommits},
+    working_tree::{self, CONFIGURATION},
 };
 use crate::{
     refs::LocalRepository,
-    render::{self, Feedback},
-    runner::{self, Changes, Checkout, Interrupt, Plan, Ran, TestTrial},
+    render::{self, Feedback, Subject},
+    runner::{self, Changes, Checkout, Head, Plan, TestTrial},
 };
 use loopgate_core::{
     CheckName, Sha, Timestamp,
@@ -174,30 +174,12 @@ pub(super) async fn verify(
     let summary = render::job_summary(&decision, &snapshot, &policy);
     output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
     output::write(&path.with_file_name(REPORT), &summary)?;
-    let feedback = render::feedback_document(&decision, &snapshot, &policy);
-    let tree = if actions::is_here() { None } else { working_tree::tree(&checkout.root, &arguments.evidence) };
-    let feedback = tree.into_iter().fold(feedback, Feedback::of_tree);
+    let mut feedback = Feedback::of(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy });
+    if !actions::is_here() {
+        feedback.working_tree = working_tree::tree(&checkout.root, &arguments.evidence);
+    }
     output::write(&directory.join(feedback::FILE), &feedback.written())?;
     Ok(Some(Verified { snapshot, policy, evidence, decision, path, feedback }))
-}
-
-/// Whether the type of this change asks for the proof that a fix's tests tell the fix from its absence.
-fn asks_for_proof(checkout: &Checkout, changes: &Changes, base: Option<&str>, policy: &Policy) -> bool {
-    let pull_request = pull_request(checkout, base, changes.merge_base, Utc::now());
-    let code_type = coverage::change_type(&pull_request, &changes.files, &policy.coverage);
-    let wanted = [RequiredTest::RegressionTest, RequiredTest::OriginalBugReproduction];
-    policy.coverage.prove_regression && policy.coverage.judged_tests(code_type).any(|sort| wanted.contains(&sort))
-}
-
-/// Asks the analyzer command about what failed. The answer does not change the outcome of the verification.
-async fn ask_analyzer(command: &str, root: &Path, files: &ChangedFiles, ran: &mut Ran, interrupt: Interrupt) {
-    match runner::ask_analyzer(command, root, &mut ran.checks, &failure::Changes::of(files), interrupt).await {
-        Ok(0) => {}
-        Ok(count) => output::note_line(format_args!("the analyzer explained {count} of the failures")),
-        Err(why) => {
-            output::note_line(format_args!("the analyzer was of no use: {why}. Loopgate's own analysis stands."))
-        }
-    }
 }
 
 /// Runs the checks, and the tests of the change beside them, into their evidence, which is whole unless it was stopped.
@@ -217,7 +199,15 @@ async fn execute(
     let nothing = ChangedFiles::Complete(Vec::new());
     let files = changes.as_ref().map_or(&nothing, |changes| &changes.files);
     if let Some(command) = policy.verify.analyzer.as_deref().filter(|_| !interrupt.is_cancelled()) {
-        ask_analyzer(command, &plan.root, files, &mut ran, interrupt.clone()).await;
+        // The answer does not change the outcome of the verification.
+        let of = failure::Changes::of(files);
+        match runner::ask_analyzer(command, &plan.root, &mut ran.checks, &of, interrupt.clone()).await {
+            Ok(0) => {}
+            Ok(count) => output::note_line(format_args!("the analyzer explained {count} of the failures")),
+            Err(why) => {
+                output::note_line(format_args!("the analyzer was of no use: {why}. Loopgate's own analysis stands."))
+            }
+        }
     }
     if let Some(changes) = changes.as_ref().filter(|_| !interrupt.is_cancelled()) {
         let checks = policy.verify.checks.iter().filter_map(|(name, check)| match &check.source {
@@ -225,7 +215,12 @@ async fn execute(
             CheckSource::Command(_) | CheckSource::External(_) | CheckSource::Reviewer(_) => None,
         });
         let trial = TestTrial { root: &checkout.root, base: changes.merge_base, files, checks: checks.collect() };
-        if asks_for_proof(checkout, changes, base.as_deref(), policy) {
+        // Whether the type of this change asks for the proof that a fix's tests tell the fix from its absence.
+        let pull_request = pull_request(checkout, base.as_deref(), changes.merge_base, Utc::now());
+        let code_type = coverage::change_type(&pull_request, files, &policy.coverage);
+        let wanted = [RequiredTest::RegressionTest, RequiredTest::OriginalBugReproduction];
+        let mut judged = policy.coverage.judged_tests(code_type);
+        if policy.coverage.prove_regression && judged.any(|sort| wanted.contains(&sort)) {
             output::note_line("running the tests of this change on the base and on the head");
             evidence.regression_proof = Some(runner::prove(&trial, interrupt.clone()).await);
         }
@@ -278,10 +273,10 @@ fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, CliError> {
 
 /// The pull request there is or may be: in the Action with its title and text, elsewhere named after the branch.
 fn pull_request(checkout: &Checkout, base: Option<&str>, base_sha: Sha, at: Timestamp) -> PullRequest {
-    let shown = ShownCommits { head: checkout.head, tree: checkout.tree, base: base_sha };
+    let head = Head { commit: checkout.head, tree: checkout.tree };
     let words = ActionsRun::current().and_then(|run| run.words);
     let (title, body) = words.unwrap_or_else(|| (working_tree::branch(checkout), String::new()));
-    PullRequest { body, ..working_tree::pull_request(checkout, shown, base, title, at) }
+    PullRequest { body, ..working_tree::pull_request(checkout, head, base_sha, base, title, at) }
 }
 
 /// The working tree with its evidence.

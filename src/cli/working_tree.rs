@@ -149,18 +149,11 @@ pub(super) fn branch(checkout: &Checkout) -> String {
     checkout.branch.clone().unwrap_or_else(|| checkout.head.short())
 }
 
-/// The commits that are shown.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct ShownCommits {
-    pub head: Sha,
-    pub tree: Sha,
-    pub base: Sha,
-}
-
 /// The pull request there is or may be.
 pub(super) fn pull_request(
     checkout: &Checkout,
-    shown: ShownCommits,
+    head: runner::Head,
+    base: Sha,
     base_branch: Option<&str>,
     title: String,
     created_at: Timestamp,
@@ -173,15 +166,15 @@ pub(super) fn pull_request(
         lifecycle: Lifecycle::Open,
         is_draft: false,
         head: Head {
-            sha: shown.head,
-            tree: shown.tree,
+            sha: head.commit,
+            tree: head.tree,
             branch: branch(checkout),
             repository: Some(repository_name(checkout)),
             known_since: None,
         },
         base: Base {
             branch: base_branch.unwrap_or("main").to_owned(),
-            sha: shown.base,
+            sha: base,
             scope: CheckScope::DefaultBranch,
             open_pattern: None,
         },

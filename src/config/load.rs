@@ -1,16 +1,17 @@
 //! From texts to a policy, or to everything that is wrong with them.
 
-use std::collections::HashSet;
+use std::{collections::HashSet, fmt};
+
+use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::{
     de::{self, MAX_PATTERNS, Matchers},
-    layer,
-    lower::Lowering,
-    node::{Kind, Node},
-    presets::Presets,
-    problem::{Hint, Layer, Place, Problem, What},
+    node::{Entry, Kind, Map, Node},
+    presets::{ENABLED, Presets, defaults},
+    problem::{Hint, Layer, Place, Problem, What, shorten},
     schema,
-    sections::{file::File, gates::KnownGates},
+    sections::{Lowering, file::File, gates::KnownGates},
     source::Source,
     suggest, yaml,
 };
@@ -33,7 +34,7 @@ pub struct LoadedPolicy {
 pub fn parse(file: &str, text: &str) -> Result<Policy, ConfigError> {
     match load(None, Some(Source::new(file, text))) {
         Ok(loaded) => Ok(loaded.policy),
-        Err(errors) => Err(errors.into_first()),
+        Err(mut errors) => Err(errors.remove(0)),
     }
 }
 
@@ -47,8 +48,11 @@ pub fn presets() -> Policy {
 /// not active unless the organisation says `enabled: true`.
 ///
 /// # Errors
-/// Everything that is wrong, in the order of the files.
-pub fn load(organisation: Option<Source<'_>>, repository: Option<Source<'_>>) -> Result<LoadedPolicy, ConfigErrors> {
+/// Everything that is wrong, at least one thing and at most 20, in the order of the files.
+pub fn load(
+    organisation: Option<Source<'_>>,
+    repository: Option<Source<'_>>,
+) -> Result<LoadedPolicy, Vec<ConfigError>> {
     load_on(Presets::builtin(), organisation, repository)
 }
 
@@ -57,7 +61,7 @@ pub(super) fn load_on(
     presets: &Presets,
     organisation: Option<Source<'_>>,
     repository: Option<Source<'_>>,
-) -> Result<LoadedPolicy, ConfigErrors> {
+) -> Result<LoadedPolicy, Vec<ConfigError>> {
     let layers = Layers::read(&presets.tree, organisation, repository)?;
     let file = typed(&layers.tree).map_err(|problems| layers.errors(problems))?;
     let known = KnownGates { presets: &presets.gates, configured: &layers.configured_gates };
@@ -70,21 +74,6 @@ pub(super) fn load_on(
     policy.overruled = told(&layers.overruled);
     let warnings = [policy.overruled.clone(), told(&cx.warnings)].concat();
     Ok(LoadedPolicy { policy, warnings })
-}
-
-/// Errors of a configuration: at least one and at most 20, in the order of the text.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ConfigErrors(Vec<ConfigError>);
-
-impl ConfigErrors {
-    pub fn as_slice(&self) -> &[ConfigError] {
-        &self.0
-    }
-
-    /// The one to name where there is room for one.
-    pub fn into_first(self) -> ConfigError {
-        self.0.into_iter().next().expect("made only from a list with at least one error")
-    }
 }
 
 /// The texts, to quote from, and what they say together.
@@ -108,7 +97,7 @@ impl<'a> Layers<'a> {
         builtin: &Node,
         organisation: Option<Source<'a>>,
         repository: Option<Source<'a>>,
-    ) -> Result<Self, ConfigErrors> {
+    ) -> Result<Self, Vec<ConfigError>> {
         let (configured_gates, overruled) = (Vec::new(), Vec::new());
         let mut layers = Self { organisation, repository, tree: builtin.clone(), configured_gates, overruled };
         let read = |source: Option<Source<'_>>, layer| source.map(|source| yaml::read(source, layer)).transpose();
@@ -116,32 +105,34 @@ impl<'a> Layers<'a> {
         let (organisation, mut repository) =
             (read(organisation, Layer::Organisation)?, read(repository, Layer::Repository)?);
         if let Some(tree) = &organisation {
-            let problems = typed(tree).err().unwrap_or_else(|| layer::unknown_locks(tree));
+            let problems = typed(tree).err().unwrap_or_else(|| unknown_locks(tree));
             if !problems.is_empty() {
                 layers.tree = tree.clone();
                 return Err(layers.errors(problems));
             }
-            layers.overruled = repository.as_mut().map(|own| layer::take_locked(tree, own)).unwrap_or_default();
+            layers.overruled = repository.as_mut().map(|own| take_locked(tree, own)).unwrap_or_default();
         }
         // From the top down, so that a gate that is `off` for the organisation and written by the repository stands on
         // the preset, not on the word.
         let written = match (organisation, repository) {
-            (Some(organisation), Some(repository)) => Some(layer::merged(organisation, repository, &mut Vec::new())),
+            (Some(organisation), Some(repository)) => Some(merged(organisation, repository, &mut Vec::new())),
             (one, other) => one.or(other),
         };
         if let Some(written) = written {
-            layers.configured_gates = layer::configured_gates(&written);
-            layers.tree = layer::merged(layers.tree, written, &mut Vec::new());
+            let gates = written.get("gates").and_then(|gates| gates.node.as_map()).into_iter().flatten();
+            let gates = gates.filter(|(_, entry)| !matches!(entry.node.kind, Kind::Null));
+            layers.configured_gates = gates.filter_map(|(name, _)| name.parse().ok()).collect();
+            layers.tree = merged(layers.tree, written, &mut Vec::new());
         }
         Ok(layers)
     }
 
-    fn errors(&self, mut problems: Vec<Problem>) -> ConfigErrors {
+    fn errors(&self, mut problems: Vec<Problem>) -> Vec<ConfigError> {
         // One sentence for each place: what is wrong with a word is often wrong in several ways.
         problems.sort_by_key(|problem| problem.place);
         problems.dedup_by_key(|problem| problem.place);
         problems.truncate(MOST_ERRORS);
-        ConfigErrors(problems.iter().map(|problem| self.error(problem)).collect())
+        problems.iter().map(|problem| self.error(problem)).collect()
     }
 
     pub fn error(&self, problem: &Problem) -> ConfigError {
@@ -233,5 +224,187 @@ impl Node {
             _ => {}
         }
         found
+    }
+}
+
+/// One tree on another. `path` leads from the root to both, and is as before when this returns.
+pub(super) fn merged(below: Node, above: Node, path: &mut Vec<String>) -> Node {
+    match (below, above) {
+        (below, Node { kind: Kind::Null, .. }) => below,
+        (Node { kind: Kind::Map(mut map), .. }, Node { kind: Kind::Map(upper), place })
+            if !is_one_thing(path, &upper) =>
+        {
+            for (key, entry) in upper {
+                let Some(known) = map.get_mut(&key) else {
+                    map.insert(key, entry);
+                    continue;
+                };
+                let below = std::mem::replace(&mut known.node, Node { place, kind: Kind::Null });
+                path.push(key);
+                *known = Entry { key: entry.key, node: merged(below, entry.node, path) };
+                path.pop();
+            }
+            Node { place, kind: Kind::Map(map) }
+        }
+        (_, above) => above,
+    }
+}
+
+/// Maps that say one thing as a whole: a gate's condition, and a fixer of a new kind.
+fn is_one_thing(path: &[String], above: &Map) -> bool {
+    let path: Vec<&str> = path.iter().map(String::as_str).collect();
+    one_thing(&path) == Some(path.len()) && (path.ends_with(&["when"]) || above.contains_key("kind"))
+}
+
+/// The length of the path's beginning that leads to what is replaced, and so locked, as one thing.
+fn one_thing(path: &[&str]) -> Option<usize> {
+    match path {
+        ["fixer", ..] => Some(1),
+        ["escalation", "senior", ..] => Some(2),
+        ["gates", _, "when", ..] => Some(3),
+        _ => None,
+    }
+}
+
+/// Locks of keys that do not exist would protect nothing.
+fn unknown_locks(organisation: &Node) -> Vec<Problem> {
+    let unknown = locks(organisation).iter().filter_map(|lock| {
+        let path = lock.as_text()?;
+        let known_there = schema::unknown_part(path)?;
+        let problem = Problem::wrong(lock.place, format!("there is no key `{}` to lock", shorten(path)));
+        Some(problem.hint(known_there))
+    });
+    unknown.collect()
+}
+
+fn locks(organisation: &Node) -> &[Node] {
+    match organisation.get("policy").and_then(|policy| policy.node.get("locked")) {
+        Some(Entry { node: Node { kind: Kind::List(paths), .. }, .. }) => paths,
+        _ => &[],
+    }
+}
+
+/// Takes out of the repository's tree what the organisation has locked.
+fn take_locked(organisation: &Node, repository: &mut Node) -> Vec<Problem> {
+    let taken = locks(organisation).iter().filter_map(Node::as_text).filter_map(|lock| {
+        let path: Vec<&str> = lock.split('.').collect();
+        let entry = repository.take(&path[..one_thing(&path).unwrap_or(path.len())].join("."))?;
+        let problem = Problem::unreadable(entry.key, format!("`{}` is locked by the organisation", shorten(lock)));
+        Some(problem.hint("what is written here has no effect; remove it"))
+    });
+    taken.collect()
+}
+
+/// A value in force.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Setting {
+    /// Dotted path of the key: `gates.security.label`.
+    pub key: String,
+    pub value: Value,
+    pub origin: ValueOrigin,
+}
+
+/// Where a value was written: the program's own default, one of the five gates every repository starts with, or a line of
+/// a file, counted from 1.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+pub struct ValueOrigin {
+    from: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    line: Option<u32>,
+}
+
+impl fmt::Display for ValueOrigin {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.from.replace('_', "-"))?;
+        self.line.map_or(Ok(()), |line| write!(f, ", line {line}"))
+    }
+}
+
+/// Every setting in force under a repository's file and its organisation's.
+///
+/// # Errors
+/// As [`load`].
+pub fn effective(
+    organisation: Option<Source<'_>>,
+    repository: Option<Source<'_>>,
+) -> Result<Vec<Setting>, Vec<ConfigError>> {
+    let policy = load(organisation, repository)?.policy;
+    let builtin = merged(defaults().clone(), Presets::builtin().tree.clone(), &mut Vec::new());
+    let tree = Layers::read(&builtin, organisation, repository)?.tree;
+
+    let mut settings = Vec::new();
+    collect(&tree, String::new(), &mut settings);
+    if let Some(enabled) = settings.iter_mut().find(|setting| setting.key == ENABLED) {
+        enabled.value = json!(policy.is_active);
+    }
+    Ok(settings)
+}
+
+fn collect(node: &Node, path: String, settings: &mut Vec<Setting>) {
+    match &node.kind {
+        Kind::Null => {}
+        // A gate's condition is read as a whole.
+        Kind::Map(map) if !(map.is_empty() || path.starts_with("gates.") && path.ends_with(".when")) => {
+            for (key, entry) in map {
+                let path = if path.is_empty() { key.clone() } else { format!("{path}.{key}") };
+                collect(&entry.node, path, settings);
+            }
+        }
+        _ => {
+            let (from, line) = match node.place.layer {
+                Layer::Builtin if path.starts_with("gates.") => ("preset", None),
+                Layer::Builtin => ("built_in", None),
+                Layer::Organisation => ("organisation", Some(node.place.line)),
+                Layer::Repository => ("repository", Some(node.place.line)),
+            };
+            settings.push(Setting { key: path, value: node.to_json(), origin: ValueOrigin { from, line } });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(organisation: Option<&str>, repository: Option<&str>, keys: &[&str]) -> Vec<String> {
+        let organisation = organisation.map(|text| Source::new("organisation", text));
+        let repository = repository.map(|text| Source::new("repository", text));
+        let settings = effective(organisation, repository).unwrap();
+        let chosen = settings.iter().filter(|setting| keys.iter().any(|key| setting.key.starts_with(key)));
+        chosen.map(|setting| format!("{} = {} {}", setting.key, setting.value, setting.origin)).collect()
+    }
+
+    #[test]
+    fn every_value_says_where_it_comes_from() {
+        let organisation =
+            "loop: { max_attempts: 2, same_error: 1 }\ngates:\n  deploy: off\nlabels: { prefix: 'x:' }\n";
+        let repository = "loop:\n  max_attempts: 5\ngates:\n  security: { approvers: { users: [alice] } }\n";
+        insta::assert_debug_snapshot!(shown(
+            Some(organisation),
+            Some(repository),
+            &["enabled", "mode", "loop.max_attempts", "loop.same", "loop.backoff", "gates.deploy", "gates.security.a",
+              "gates.security.l", "labels.prefix", "fixer"],
+        ), @r#"
+        [
+            "enabled = true built-in",
+            "mode = \"hybrid\" built-in",
+            "loop.max_attempts = 5 repository, line 2",
+            "loop.same_error = 1 organisation, line 1",
+            "loop.backoff = \"none\" built-in",
+            "gates.security.label = \"needs:security-review\" preset",
+            "gates.security.approvers.users = [\"alice\"] repository, line 4",
+            "gates.deploy = \"off\" organisation, line 3",
+            "labels.prefix = \"x:\" organisation, line 4",
+            "fixer.kind = \"none\" built-in",
+        ]
+        "#);
+    }
+
+    #[test]
+    fn without_files_nothing_is_enabled_and_everything_default() {
+        let settings = effective(None, None).unwrap();
+        assert!(settings.iter().all(|setting| ["built_in", "preset"].contains(&setting.origin.from)));
+        assert_eq!(settings.iter().find(|setting| setting.key == "enabled").unwrap().value, json!(false));
+        assert!(settings.iter().any(|setting| setting.key == "gates.database.when" && setting.value.is_object()));
     }
 }

@@ -180,7 +180,7 @@ impl de::Error for Problem {
     }
 
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
-        let hint = match suggest::nearest(field, expected.iter().copied()).is_empty() {
+        let hint = match suggest::nearest(field, expected.iter().copied()).is_none() {
             true => Hint::Misplaced { key: field.to_owned(), known: expected },
             false => Hint::Said(suggest::among(field, expected)),
         };

@@ -42,6 +42,10 @@ impl<'a> Source<'a> {
             return Err(Problem::unreadable(Place::start(layer), message));
         }
         for (index, line) in self.lines().enumerate() {
+            // What may stand in a line of YAML.
+            let is_printable = |c: char| {
+                matches!(c, '\t' | '\u{85}') || !(c.is_control() || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}'))
+            };
             if let Some((column, bad)) = line.chars().enumerate().find(|(_, c)| !is_printable(*c)) {
                 let message = format!("a character that YAML does not allow (U+{:04X})", u32::from(bad));
                 return Err(Problem::unreadable(Place::at(layer, index + 1, column + 1), message).hint("remove it"));
@@ -75,11 +79,6 @@ impl<'a> Source<'a> {
         let column = column.min(snippet.chars().count() + 1);
         ConfigError { file: self.file.to_owned(), line, column, snippet: snippet.to_owned(), message, hint }
     }
-}
-
-/// What may stand in a line of YAML.
-fn is_printable(c: char) -> bool {
-    c == '\t' || c == '\u{85}' || !(c.is_control() || matches!(c, '\u{feff}' | '\u{fffe}' | '\u{ffff}'))
 }
 
 #[cfg(test)]

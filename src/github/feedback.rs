@@ -163,7 +163,7 @@ impl FeedbackReader {
 
     /// The document, where it is of this pull request: others may share the head.
     fn of_this(&self, document: Option<Feedback>) -> Option<Feedback> {
-        document.filter(|document| document.pull_request() == Some(self.number))
+        document.filter(|document| document.pull_request == Some(self.number))
     }
 
     /// The newest check run's of an App other than GitHub Actions, if there is one.

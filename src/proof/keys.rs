@@ -14,8 +14,10 @@ use hyper_util::{client::legacy::Client, rt::TokioExecutor};
 use serde::{Deserialize, Serialize};
 use zeroize::Zeroizing;
 
-use super::envelope::{Envelope, Signature, decoded};
-use loopgate_core::{Timestamp, proof::Statement};
+use loopgate_core::{
+    Timestamp,
+    proof::{PAYLOAD_TYPE, Statement},
+};
 
 /// What stands before the 32 bytes of an Ed25519 public key in its DER form (RFC 8410, 4).
 const PUBLIC_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65, 0x70, 0x03, 0x21, 0x00];
@@ -218,6 +220,59 @@ async fn fetch(address: &str, most: usize) -> Result<Bytes, String> {
         body.map(http_body_util::Collected::to_bytes).map_err(|error| format!("{address} cannot be read: {error}"))
     };
     tokio::time::timeout(WITHIN, read).await.unwrap_or_else(|_| Err(format!("{address} does not answer in time")))
+}
+
+/// A signed document.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Envelope {
+    /// The statement, in base64.
+    pub payload: String,
+    pub payload_type: String,
+    pub signatures: Vec<Signature>,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Signature {
+    pub keyid: String,
+    /// In base64.
+    pub sig: String,
+}
+
+impl Envelope {
+    /// An envelope around a statement, without a signature.
+    fn around(statement: &Statement) -> Self {
+        let text = serde_json::to_vec(statement).expect("a statement has only names as keys");
+        Self { payload: STANDARD.encode(text), payload_type: PAYLOAD_TYPE.to_owned(), signatures: Vec::new() }
+    }
+
+    /// The statement inside.
+    ///
+    /// # Errors
+    /// What keeps it from being read.
+    pub fn statement(&self) -> Result<Statement, String> {
+        if self.payload_type != PAYLOAD_TYPE {
+            return Err(format!("the payload is no in-toto statement, but {}", self.payload_type));
+        }
+        serde_json::from_slice(&decoded("the payload", &self.payload)?)
+            .map_err(|error| format!("the payload is no statement about a merge: {error}"))
+    }
+
+    /// What is signed: type and payload, each with its length.
+    ///
+    /// # Errors
+    /// When the payload is not base64.
+    fn signed_bytes(&self) -> Result<Vec<u8>, String> {
+        let body = decoded("the payload", &self.payload)?;
+        let mut bytes =
+            format!("DSSEv1 {} {} {} ", self.payload_type.len(), self.payload_type, body.len()).into_bytes();
+        bytes.extend(body);
+        Ok(bytes)
+    }
+}
+
+fn decoded(what: &str, text: &str) -> Result<Vec<u8>, String> {
+    STANDARD.decode(text).map_err(|_| format!("{what} is not base64"))
 }
 
 #[cfg(test)]

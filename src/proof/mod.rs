@@ -9,8 +9,6 @@
 //! it, so that old merges stay verifiable. No key is ever made here: where the private key is lost, nothing is signed until
 //! the operator gives another.
 
-mod envelope;
 mod keys;
 
-pub use envelope::Envelope;
-pub use keys::{Key, Keys, Signer};
+pub use keys::{Envelope, Key, Keys, Signer};

@@ -2,15 +2,6 @@
 
 use loopgate_core::Timestamp;
 
-/// How long something lasted, for people: `4 min`, `2 h 3 min`; seconds only below a minute.
-pub fn span(ms: u64) -> String {
-    match ms / 60_000 {
-        0 => duration(ms),
-        minutes @ 1..60 => format!("{minutes} min"),
-        minutes => duration(minutes * 60_000),
-    }
-}
-
 /// `850 ms`, `12.3 s`, `4 min 5 s`, `2 h 3 min`.
 pub fn duration(ms: u64) -> String {
     let seconds = ms / 1000;

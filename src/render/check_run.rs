@@ -10,7 +10,7 @@ use super::{
     clip, code, explain, gate_card, line, messages, status, templates, verdict, warning, words,
 };
 use loopgate_core::{
-    CheckName, GateName, PrNumber, Sha,
+    GateName, PrNumber, Sha,
     commands::Verb,
     deciding::{CheckRunPlan, CheckView, Decision, NextAction, View},
     evidence::{CheckKind, CheckResults},
@@ -57,8 +57,7 @@ pub(super) fn verify(subject: &Subject<'_>) -> CheckRunText {
     let (annotations, not_annotated) = annotations(view);
     CheckRunText {
         title: title(layered(subject, OwnCheck::Verify, verify_title(subject))),
-        summary: status::with_document(subject, "check_run/verify.md", LIMIT, not_annotated)
-            .unwrap_or_else(|| title(verify_title(subject))),
+        summary: status::with_document(subject, "check_run/verify.md", LIMIT, not_annotated),
         text: warning::configuration_text(&view.origin),
         annotations,
         actions: actions(subject.decision),
@@ -126,7 +125,7 @@ fn verify_title(subject: &Subject<'_>) -> String {
         (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
             format!("Blocked: {}", words::trigger(*cause))
         }
-        (NextAction::Stopped, _) => verdict::verdict(subject).words,
+        (NextAction::Stopped, _) => verdict::verdict(subject).1,
         (NextAction::Complete, Some(Blocker::MissingEvidence(missing))) => {
             format!("Merged without {}", words::checks(missing))
         }
@@ -166,23 +165,20 @@ fn actions(decision: &Decision) -> Vec<CheckAction> {
     if over || running || failing.is_empty() && !matches!(decision.action, NextAction::WaitForHuman { .. }) {
         return Vec::new();
     }
-    let mut actions = vec![action("Retry", "Run the checks again on this commit", Verb::Retry.as_str())];
-    actions.extend(decision.view.checks.iter().find_map(|check| skip_action(check, &failing)));
-    actions.push(action("Explain", "Say why this stands where it stands", Verb::Explain.as_str()));
-    actions
-}
-
-/// Build and tests cannot be skipped; a name too long for the platform's limits has no button, only its command.
-fn skip_action(check: &CheckView, failing: &[CheckName]) -> Option<CheckAction> {
-    let skippable = !matches!(check.kind, CheckKind::Build | CheckKind::Test) && failing.contains(&check.name);
-    let (label, identifier) = (format!("Skip {}…", check.name), format!("{}:{}", Verb::Skip, check.name));
-    let fits = label.chars().count() <= LABEL && identifier.len() <= IDENTIFIER;
-    (skippable && fits).then(|| action(&label, "Go on without it; asks for a reason", &identifier))
-}
-
-fn action(label: &str, description: &str, identifier: &str) -> CheckAction {
-    debug_assert!(label.chars().count() <= LABEL && description.chars().count() <= DESCRIPTION);
-    CheckAction { label: label.to_owned(), description: description.to_owned(), identifier: identifier.to_owned() }
+    // Build and tests cannot be skipped; a name too long for the platform's limits has no button, only its command.
+    let skip = decision.view.checks.iter().find_map(|check| {
+        let is_skippable = !matches!(check.kind, CheckKind::Build | CheckKind::Test) && failing.contains(&check.name);
+        let (label, button) = (format!("Skip {}…", check.name), format!("{}:{}", Verb::Skip, check.name));
+        let fits = label.chars().count() <= LABEL && button.len() <= IDENTIFIER;
+        (is_skippable && fits).then_some((label, "Go on without it; asks for a reason", button))
+    });
+    let retry = ("Retry".to_owned(), "Run the checks again on this commit", Verb::Retry.to_string());
+    let explain = ("Explain".to_owned(), "Say why this stands where it stands", Verb::Explain.to_string());
+    let action = |(label, description, identifier): (String, &str, String)| {
+        debug_assert!(label.chars().count() <= LABEL && description.chars().count() <= DESCRIPTION);
+        CheckAction { label, description: description.to_owned(), identifier }
+    };
+    [Some(retry), skip, Some(explain)].into_iter().flatten().map(action).collect()
 }
 
 pub(super) fn gates(subject: &Subject<'_>) -> CheckRunText {
@@ -224,7 +220,7 @@ fn gates_summary(subject: &Subject<'_>) -> String {
             quiet => gate_card::quiet(&quiet, &links),
         }
     };
-    templates::fitted("check_run/gates.md", LIMIT, model).unwrap_or_else(|| gates_title(&view.gates))
+    templates::fitted("check_run/gates.md", LIMIT, model)
 }
 
 /// One pull request of a merge group.

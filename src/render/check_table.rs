@@ -1,14 +1,18 @@
-//! Checks, a line each: outcome, tests, duration, link; what tests execute of the change; and what changed among them.
+//! Checks, a line each: outcome, tests, duration, link; what tests execute of the change; what changed among them; and test
+//! files that the change edits, run on the head as they were before it.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use minijinja::{Value, context};
 
-use super::{Links, Markdown, annotations::parse_range, code, messages, short_text, word, words};
+use super::{
+    Links, Markdown, Shown, annotations::parse_range, clip, clip_lines, code, fence, messages, short_text, word, words,
+};
 use loopgate_core::{
     deciding::{CheckView, View},
-    evidence::{Against, ChangedCoverage, CheckEvidence, CheckResults, Compare, Outcome, ReportQuality, TestId},
-    verdict::{CheckStanding, FeedbackFact, evaluate::COVERAGE_RULE, gather::OnBase},
+    evidence::{Against, BaseTestRun, CheckEvidence, CheckResults, Compare, Outcome, ProofEnd, ReportQuality, TestId},
+    observed::{ReceivedEvidence, Snapshot},
+    verdict::{CheckStanding, FeedbackFact, evaluate::COVERAGE_RULE, gather::OnBase, tamper::Tampering},
 };
 
 /// Whether nothing has to be said of it but that it passes.
@@ -120,10 +124,6 @@ const MOST: usize = 5;
 pub fn coverage_line(view: &View, links: &Links) -> Option<Markdown> {
     let is_to_do = |fact: &FeedbackFact| matches!(fact, FeedbackFact::Rule { id, .. } if id.as_str() == COVERAGE_RULE);
     let coverage = view.coverage.as_ref().filter(|_| !view.feedback.iter().any(is_to_do))?;
-    Some(measured(coverage, links))
-}
-
-fn measured(coverage: &ChangedCoverage, links: &Links) -> Markdown {
     // `file:first-last`, linked.
     let uncovered = coverage.uncovered.iter().map(|range| match parse_range(range) {
         Some((file, first, last)) => links.lines(file, first, last),
@@ -137,7 +137,7 @@ fn measured(coverage: &ChangedCoverage, links: &Links) -> Markdown {
         uncovered => uncovered.collect::<Vec<_>>(),
         unmeasured => coverage.unmeasured.clone(),
     };
-    messages::markdown("coverage", &"line", beside)
+    Some(messages::markdown("coverage", &"line", beside))
 }
 
 /// The sentence, without its stop; none when nothing changed.
@@ -169,10 +169,66 @@ fn named(tests: &BTreeSet<String>) -> Option<String> {
     (!shown.is_empty()).then(|| words::and(&shown))
 }
 
+/// Lines of an edited test file's diff that are shown.
+const DIFF_LINES: usize = 24;
+
+/// "2 of the 3 test files that are edited here fail as they were:", and what each of them says.
+pub fn base_tests(snapshot: &Snapshot) -> Option<(String, Shown<Markdown>)> {
+    let runs = base_runs(snapshot);
+    let failing = runs.values().copied().filter(|run| run.on_head == ProofEnd::Failed);
+    let (count, of) = (failing.clone().count(), runs.len());
+    let head = messages::plain("base_test", &"head", context! { count, of });
+    (count > 0).then(|| (head, Shown::first(10, failing, |run| base_test(run, snapshot))))
+}
+
+/// How a change weakens what checks it, and whether the base's version of that file passes on the head. A person who is
+/// asked to accept the change needs both.
+pub fn weakened(found: &Tampering, snapshot: &Snapshot) -> Markdown {
+    let of_file = |run: &&&BaseTestRun| {
+        let file = snapshot.files.known().iter().find(|file| file.paths().any(|path| path == run.file));
+        found.path.as_deref().is_some_and(|path| path == run.file || file.is_some_and(|file| file.path == path))
+    };
+    let as_it_was = match base_runs(snapshot).values().find(of_file).map(|run| run.on_head) {
+        Some(ProofEnd::Failed) => " As it was before, it fails here.",
+        Some(ProofEnd::Passed) => " As it was before, it passes here too.",
+        Some(ProofEnd::Broken) | None => "",
+    };
+    short_text(&format!("{found}.{as_it_was}"), 340)
+}
+
+/// One of each file, where several jobs have run it.
+fn base_runs(snapshot: &Snapshot) -> BTreeMap<&str, &BaseTestRun> {
+    let runs = snapshot.evidence.iter().flat_map(|received| match received {
+        ReceivedEvidence::Accepted(evidence) => evidence.base_tests.as_slice(),
+        ReceivedEvidence::Refused { .. } => &[],
+    });
+    runs.map(|run| (run.file.as_str(), run)).collect()
+}
+
+fn base_test(run: &BaseTestRun, snapshot: &Snapshot) -> Markdown {
+    let edited = snapshot.files.known().iter().find(|file| file.paths().any(|path| path == run.file));
+    let diff = edited.and_then(|file| file.patch.as_deref()).map(|patch| fence("diff", &clip_lines(patch, DIFF_LINES)));
+    let failing = run.failing.iter().map(|name| Value::from(short(name)));
+    let model = context! {
+        file => short(&run.file),
+        command => short(&run.command),
+        failing => failing.collect::<Vec<_>>(),
+        named => MOST,
+        diff,
+    };
+    messages::markdown("base_test", &"run", model)
+}
+
+/// Whoever wrote the evidence wrote these.
+fn short(text: &str) -> Markdown {
+    code(&clip(text, 200))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::render::fixtures;
+    use loopgate_core::evidence::ChangedCoverage;
 
     #[test]
     fn what_is_said_of_coverage() {

@@ -77,7 +77,7 @@ fn a_rule_that_no_check_stands_for_is_named_with_what_to_do() {
         files.retain(|file| file.path == "src/lib.rs");
     }
     story.push(1, &[], &["a"]);
-    let told = terminal_report(story.last.as_ref().unwrap(), &story.snapshot, &story.policy, false, Colour::Off);
+    let told = terminal_report(story.last.as_ref().unwrap(), &story.snapshot, &story.policy, false, false);
     let says = |line: &str| told.lines().any(|told| told == line);
     assert!(says("tests_added: add or change a test that covers the changed code"), "{told}");
     assert!(told.lines().last().is_some_and(|last| last.contains("failed: tests_added")), "{told}");

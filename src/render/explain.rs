@@ -6,7 +6,7 @@ use minijinja::{context, value::Serde};
 use serde_json::{Value, json};
 
 use super::{
-    Brevity, Document, GateCard, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table, code,
+    Brevity, Feedback, GateCard, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table, code,
     gate_card, line, messages, steps, templates, verdict, warning, words,
 };
 use loopgate_core::{
@@ -34,7 +34,7 @@ pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
     let model = |brevity: Brevity| {
         context! { gates => Shown::first(brevity.of(100, 4), &cards, |card| card.clone().shortened(brevity)) }
     };
-    templates::fitted("check_run/gates_explained.md", LIMIT, model)
+    Some(templates::fitted("check_run/gates_explained.md", LIMIT, model))
 }
 
 /// Gates with all that is known of them; what stands in the way comes first. `members` names those of the teams, if the
@@ -61,15 +61,15 @@ pub(super) fn answer(subject: &Subject<'_>) -> String {
 
 fn model(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> minijinja::Value {
     let (view, links) = (&subject.decision.view, Links::of(subject.snapshot));
-    let verdict = verdict::verdict(subject);
+    let (icon, verdict) = verdict::verdict(subject);
     let quiet: Vec<_> = view.gates.iter().filter(|gate| !GateCard::is_worth_showing(gate)).collect();
     let check = |check: &CheckView| {
         let outcome = check_table::outcome(check);
         Markdown::ours(format!("{} ({}): {outcome}", code(check.name.as_str()), check.kind.as_str()))
     };
     context! {
-        icon => verdict.icon,
-        verdict => verdict.words,
+        icon,
+        verdict,
         stage_line => Markdown::ours(verdict::stage_line(view.stage)),
         next => steps::next_steps(subject),
         stage => view.stage.as_str(),
@@ -106,10 +106,11 @@ fn attempts(subject: &Subject<'_>, links: &Links) -> Vec<Markdown> {
 
 /// The page for programs: `loopgate.explain/v1`. Its texts are plain.
 pub fn document(subject: &Subject<'_>) -> Value {
-    let (view, links, verdict) = (&subject.decision.view, Links::of(subject.snapshot), verdict::verdict(subject));
+    let (view, links, (icon, verdict)) =
+        (&subject.decision.view, Links::of(subject.snapshot), verdict::verdict(subject));
     json!({
         "schema": SCHEMA,
-        "verdict": format!("{} {}", verdict.icon, verdict.words),
+        "verdict": format!("{icon} {verdict}"),
         "next": steps::next_steps(subject),
         "stage": view.stage,
         "held_by": answers::hold(view.held_by.as_ref(), subject),
@@ -120,7 +121,7 @@ pub fn document(subject: &Subject<'_>) -> Value {
         "gates": gates(subject, words::members),
         "attempts": attempts(subject, &links),
         "warnings": warnings(subject, &links),
-        "status": Document::of(subject),
+        "status": Feedback::of(subject),
     })
 }
 

@@ -323,7 +323,7 @@ fn check_everything(situation_: usize, pool: Vec<String>, n: usize) -> Result<()
         prop_assert!(text.title.chars().count() <= 60 && !text.title.contains('\n'));
         prop_assert!(text.annotations.len() <= 200);
     }
-    let shown = terminal_report(&decision, &snapshot, &policy, false, Colour::Off);
+    let shown = terminal_report(&decision, &snapshot, &policy, false, false);
     prop_assert!(!shown.chars().any(|c| c.is_control() && c != '\n' && c != '\t'));
     Ok(())
 }
@@ -370,7 +370,7 @@ fn what_a_failure_reports_commands_nobody_and_shows_no_secret() {
     }
     // No bot reads these.
     pages.extend(rendered.verify.annotations.into_iter().map(|annotation| annotation.message));
-    pages.push(terminal_report(&decision, &snapshot, &policy, false, Colour::Off));
+    pages.push(terminal_report(&decision, &snapshot, &policy, false, false));
     for page in &pages {
         assert!(!page.contains("wJalrXUtnFEMI"), "{page}");
     }

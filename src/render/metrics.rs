@@ -2,16 +2,16 @@
 
 use minijinja::{context, value::Serde};
 
-use super::{Colour, line, messages};
+use super::{line, messages};
 use loopgate_core::metrics::{Compared, Report};
 
 /// The report on a window: the five metrics against their targets first.
-pub fn metrics(of: &str, report: &Report, colour: Colour) -> String {
+pub fn metrics(of: &str, report: &Report, colour: bool) -> String {
     // A handful of runs is too few.
     let is_known = |group: &&Compared| group.estimates.iter().any(|estimate| estimate.value.is_some());
     let model = context! {
         name => of,
-        colour => colour == Colour::On,
+        colour,
         compared => Serde(report.compared.iter().filter(is_known).collect::<Vec<_>>()),
         ..Serde(report)
     };

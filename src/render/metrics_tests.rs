@@ -50,7 +50,7 @@ fn report() -> Report {
 
 #[test]
 fn the_table_says_what_is_met_and_what_is_missed() {
-    insta::assert_snapshot!(metrics("acme/widgets", &report(), Colour::Off), @r#"
+    insta::assert_snapshot!(metrics("acme/widgets", &report(), false), @r#"
     acme/widgets: 22 Oct 2026 to 21 Nov 2026, 6 runs, 1 of them open
 
     Metric                   Value   Target          Before  Trend       Of
@@ -98,7 +98,7 @@ fn agents_stand_beside_people_with_what_may_be_chance() {
         }));
     }
     let report = Report::of(&lines, Window::back(now() + TimeDelta::minutes(1), TimeDelta::days(30)));
-    let text = metrics("acme/widgets", &report, Colour::Off);
+    let text = metrics("acme/widgets", &report, false);
     let table: Vec<&str> = text.lines().skip_while(|line| !line.starts_with("Compared")).take(5).collect();
     insta::assert_snapshot!(table.join("\n"));
 }

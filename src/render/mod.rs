@@ -43,7 +43,6 @@ mod templates;
 mod terminal;
 #[cfg(test)]
 mod tests;
-mod tests_of_base;
 mod tried;
 mod verdict;
 mod warning;
@@ -61,7 +60,6 @@ use self::{
     gate_card::{GateCard, approve_by},
     links::{Links, linked, place},
     messages::{markdown, variant_name, word},
-    model::Document,
     sanitize::{Markdown, address, block, clip, clip_lines, code, fence, line, short_line, short_text},
     summary::attempt_row,
     templates::{Brevity, Shown},
@@ -85,10 +83,8 @@ pub use iteration::iteration_answer;
 pub use memory::{memory_cards, memory_found, memory_lines, memory_recurring, memory_stats, memory_stats_document};
 pub use messages::{reason, text};
 pub use metrics::{metrics, metrics_csv, metrics_svg};
-pub use model::{
-    Currency, Ended, Feedback, FixTask, ReadFrom, Reading, Traces, Until, feedback_text, json_text, waiting_text,
-};
-pub use plain::{folded, plain};
+pub use model::{Currency, Ended, Feedback, ReadFrom, Reading, Traces, Until, feedback_text, json_text, waiting_text};
+pub use plain::{folded, plain, wrapped};
 pub use posts::{Announcement, Dispatch};
 pub use reflex::{
     loop_call, loop_call_of, loop_critique, loop_dispute, loop_fix_message, loop_history, loop_iteration, loop_list,
@@ -98,8 +94,8 @@ pub use sanitize::{block as plain_block, line as plain_line, percent_encoded};
 pub use status::{STATUS_MARKER, job_summary};
 pub use summary::Iteration;
 pub use templates::LIMIT;
-pub use terminal::{Colour, report as terminal_report};
-pub use tried::{Trial, Tried, trial, trial_page, tried, what_if};
+pub use terminal::report as terminal_report;
+pub use tried::{Tried, trial, trial_page, trial_text, tried, what_if};
 pub use verdict::Subject;
 pub use warning::{not_repeated, notes};
 pub use words::{few, moment};
@@ -139,16 +135,6 @@ pub fn pull_request(decision: &Decision, snapshot: &Snapshot, policy: &Policy, o
         dispatch: decision.surface.fix.and_then(|fix| posts::dispatch(&subject, fix)),
         status_comment: status::comment(&subject),
     }
-}
-
-/// What stands between a head and ready, for the one who fixes it: `loopgate.feedback/v1`.
-pub fn feedback_document(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> Feedback {
-    Feedback::of_document(&model::Document::of(&verdict::Subject { decision, snapshot, policy }))
-}
-
-/// What a local loop's fixer gets on its standard input: `loopgate.feedback/v1` with the task beside it, as JSON.
-pub fn fixer_feedback(decision: &Decision, snapshot: &Snapshot, policy: &Policy, task: &FixTask<'_>) -> String {
-    model::Document::for_fixer(&verdict::Subject { decision, snapshot, policy }, task)
 }
 
 /// The hidden first line of a post, by which it is found again so that it is never posted twice.

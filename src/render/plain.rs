@@ -31,6 +31,23 @@ pub fn folded(markdown: &str) -> String {
     text
 }
 
+/// A text in lines of at most `most` characters, the further ones set in by so many blanks. A longer word has its line.
+pub fn wrapped(text: &str, most: usize, hang: usize) -> Vec<String> {
+    let words = text.trim_start();
+    let mut lines = vec![" ".repeat(text.len() - words.len())];
+    for word in words.split(' ') {
+        let last = lines.last_mut().expect("it begins with a line");
+        let is_empty = last.trim().is_empty();
+        if !is_empty && last.chars().count() + 1 + word.chars().count() > most {
+            lines.push(" ".repeat(hang) + word);
+        } else {
+            last.push_str(if is_empty { "" } else { " " });
+            last.push_str(word);
+        }
+    }
+    lines
+}
+
 /// The columns of a table, whose cells are parted by tabs, one below the other.
 pub(super) fn aligned(rows: &str) -> String {
     // Colours have no width.

@@ -116,7 +116,7 @@ fn posts(Told { decision, snapshot, policy, .. }: &Told) -> Vec<(String, String)
         ("check run".to_owned(), rendered.verify.summary),
         ("job summary".to_owned(), job_summary(decision, snapshot, policy)),
         ("report".to_owned(), rendered.artifact),
-        ("terminal".to_owned(), terminal_report(decision, snapshot, policy, false, Colour::Off)),
+        ("terminal".to_owned(), terminal_report(decision, snapshot, policy, false, false)),
     ];
     texts.extend(rendered.posts.into_iter().map(|(post, text)| (post.key(), text)));
     texts

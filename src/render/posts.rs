@@ -6,7 +6,7 @@ use minijinja::{Value, context, value::Serde};
 use serde_json::json;
 
 use super::{
-    Brevity, Document, LIMIT, Links, Markdown, Subject, causes, code, escalation, gate_card, markdown, marker,
+    Brevity, Feedback, LIMIT, Links, Markdown, Subject, causes, code, escalation, gate_card, markdown, marker,
     messages, sanitize::text, short_text, templates, words,
 };
 use loopgate_core::{
@@ -71,8 +71,9 @@ fn bypassed(subject: &Subject<'_>, post: &Post) -> String {
 
 /// The request of one gate.
 fn gate_request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
-    let shortest = || format!("{}\n### 🔒 The {gate} gate needs a decision\n", marker(post));
-    let Some(report) = subject.gate(gate) else { return shortest() };
+    let Some(report) = subject.gate(gate) else {
+        return format!("{}\n### 🔒 The {gate} gate needs a decision\n", marker(post));
+    };
     let policy = subject.policy.gates.get(gate);
     let links = Links::of(subject.snapshot);
     let model = |brevity: Brevity| {
@@ -87,7 +88,7 @@ fn gate_request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
     // The template of a gate's own, or what is asked of any gate.
     let preset = policy.and_then(|gate| gate.preset.as_ref());
     let template = preset.map_or_else(|| "custom".to_owned(), |preset| preset.template.to_string());
-    templates::fitted(&format!("gates/{template}.md"), LIMIT, model).unwrap_or_else(shortest)
+    templates::fitted(&format!("gates/{template}.md"), LIMIT, model)
 }
 
 /// The reminder of one gate: how long it has waited, and what happens next.
@@ -143,16 +144,10 @@ fn mentions(subject: &Subject<'_>, report: &GateReport) -> Markdown {
     if pull.is_draft {
         return Markdown::default();
     }
-    let asked = &subject.decision.surface.request;
-    let eligible = &report.eligible;
-    let teams = eligible
-        .teams
-        .keys()
-        .filter(|team| !asked.contains(&Reviewer::Team((*team).clone())) && !pull.requested_teams.contains(team));
-    let people = eligible
-        .people
-        .iter()
-        .filter(|login| !asked.contains(&Reviewer::User((*login).clone())) && !pull.requested_users.contains(login));
+    let is_asked = |reviewer: &Reviewer| subject.decision.surface.request.contains(reviewer);
+    let (teams, people) = (report.eligible.teams.keys(), report.eligible.people.iter());
+    let teams = teams.filter(|it| !is_asked(&Reviewer::Team((*it).clone())) && !pull.requested_teams.contains(*it));
+    let people = people.filter(|it| !is_asked(&Reviewer::User((*it).clone())) && !pull.requested_users.contains(*it));
     mention(teams, people)
 }
 
@@ -214,7 +209,7 @@ pub(super) fn dispatch(subject: &Subject<'_>, fix: FixTurn) -> Option<Dispatch> 
         "head_sha": pull.head.sha,
         "attempt": fix.attempt,
         "max_attempts": most,
-        "feedback": Document::of(subject),
+        "feedback": Feedback::of(subject),
     });
     Some(Dispatch { to: to.clone(), branch: pull.head.branch.clone(), payload })
 }

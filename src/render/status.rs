@@ -4,14 +4,13 @@
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    Brevity, Document, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table,
-    code, escalation, excerpts, failure_card, fence, memory, messages, refusal, sanitize::text, short_text, steps,
-    summary, templates::fitted, tests_of_base, tried, verdict, warning, words,
+    Brevity, Feedback, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table,
+    code, escalation, excerpts, failure_card, fence, memory, messages, refusal, short_text, steps, summary,
+    templates::fitted, tried, verdict, warning, words,
 };
 use loopgate_core::{
     deciding::{CheckView, Decision, NextAction},
     evidence::MOST_EXCERPTS,
-    memory::ToldFix,
     observed::Snapshot,
     policy::{Policy, Severity},
     state::{AttemptDigest, Skip},
@@ -24,17 +23,13 @@ pub const STATUS_MARKER: &str = "<!-- loopgate:status -->";
 /// The whole comment, within GitHub's limit.
 pub(super) fn comment(subject: &Subject<'_>) -> String {
     let limit = LIMIT - subject.policy.state.taken_of_comment();
-    with_document(subject, "status.md", limit, 0).unwrap_or_else(|| {
-        let stands = verdict::verdict(subject);
-        format!("{STATUS_MARKER}\n### {} {}\n", stands.icon, text(&stands.words))
-    })
+    with_document(subject, "status.md", limit, 0)
 }
 
-/// A text with the document for programs; `None` if even the shortest is too long. `not_annotated` places have no
-/// annotation.
-pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not_annotated: usize) -> Option<String> {
+/// A text with the document for programs. `not_annotated` places have no annotation.
+pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not_annotated: usize) -> String {
     // Both take time to make, and are the same at every length.
-    let (whole, answers) = (Document::of(subject), Vec::from_iter(answers::answers(subject)));
+    let (whole, answers) = (Feedback::of(subject), Vec::from_iter(answers::answers(subject)));
     fitted(name, limit, |brevity| {
         let mut document = whole.clone();
         // It repeats what people read, so it is the first to be shortened.
@@ -48,8 +43,7 @@ pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not
 /// [`LIMIT`] bytes, as the platform takes 1 MiB for all steps of a job together.
 pub fn job_summary(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
     let subject = Subject { decision, snapshot, policy };
-    let summary = fitted("job_summary.md", LIMIT, |brevity| model(&subject, brevity));
-    summary.unwrap_or_else(|| verdict::verdict(&subject).words)
+    fitted("job_summary.md", LIMIT, |brevity| model(&subject, brevity))
 }
 
 /// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file.
@@ -67,7 +61,7 @@ pub(super) fn artifact(subject: &Subject<'_>) -> String {
             ..model(subject, brevity)
         }
     };
-    fitted("artifact.md", ARTIFACT_LIMIT, model).unwrap_or_else(|| verdict::verdict(subject).words)
+    fitted("artifact.md", ARTIFACT_LIMIT, model)
 }
 
 /// What all of these texts show. Open gates and checks are shortened last, since people wait for them.
@@ -75,14 +69,14 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     let Subject { decision, snapshot, .. } = *subject;
     let (view, next, links) = (&decision.view, &decision.next, Links::of(snapshot));
     let (some, most) = (|most| brevity.of(most, 2), |most| brevity.of(most, 8));
-    let stands = verdict::verdict(subject);
+    let (icon, verdict) = verdict::verdict(subject);
     let stage = if subject.is_single() { view.evidence_stage } else { view.stage };
     let is_over = decision.action == NextAction::Complete;
     // Of a retry, what is to be done stands with the failures, and the steps say what follows.
     let steps = steps::next_steps(subject);
     let is_retry = matches!(decision.action, NextAction::Retry { .. });
     let (due, later) = if is_retry { (Vec::new(), steps) } else { (steps, Vec::new()) };
-    let (base_tests_head, base_tests) = tests_of_base::shown(snapshot).unzip();
+    let (base_tests_head, base_tests) = check_table::base_tests(snapshot).unzip();
     let (passed, checks): (Vec<_>, Vec<_>) = view.checks.iter().partition(|check| check_table::passes(check));
     let cards = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
     let cards = cards.map(|gate| GateCard::new(gate, subject, &links));
@@ -95,12 +89,14 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     };
     let is_apart = |skip: &&Skip| !view.checks.iter().any(|check| shows(check, skip));
     let flags = view.flags.iter().map(|(trigger, cause)| (words::trigger(*trigger), messages::reason("cause", cause)));
+    // Until something failed: then each failure has what is known of it.
+    let known_here = next.known_here.iter().flatten().filter(|_| next.attempts.iter().all(AttemptDigest::passes));
     let author = &snapshot.pull_request.author.login;
     let accepted = next.accepted_by();
     let accepted = accepted.map(|(by, what)| context! { by => by.as_str(), is_author => by == author, what });
     context! {
-        icon => stands.icon,
-        verdict => stands.words,
+        icon,
+        verdict,
         stage_line => Markdown::ours(verdict::stage_line(stage)),
         configuration => warning::configuration_note(&view.origin),
         next => due,
@@ -108,12 +104,12 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         escalation => view.escalation.as_ref().map(escalation::card),
         // Causes that stop nothing, each with what was recognised.
         flags => flags.collect::<Vec<_>>(),
-        tampering => Shown::first(some(20), &view.tampering, |one| tests_of_base::weakened(one, snapshot)),
+        tampering => Shown::first(some(20), &view.tampering, |one| check_table::weakened(one, snapshot)),
         accepted => accepted.take(20).collect::<Vec<_>>(),
         base_tests_head,
         base_tests => base_tests.unwrap_or_default().keep(some(10)),
         // What fixed errors in the edited files before.
-        known_here => Shown::first(3, known_here(subject), memory::known_here),
+        known_here => Shown::first(3, known_here, memory::known_here),
         // What earlier runs would have come to under the configuration that it proposes.
         proposed => next.proposed.as_ref().filter(|tried| tried.runs > 0).map(tried::proposed),
         passed => Shown::first(most(100), passed, |check| check_table::row(check, &links)),
@@ -134,13 +130,6 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         state_place => summary::state_place(subject).in_markdown(),
         head => links.commit(snapshot.pull_request.head.sha),
     }
-}
-
-/// Told until something failed: then each failure has what is known of it.
-fn known_here<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a ToldFix> {
-    let next = &subject.decision.next;
-    let is_told = next.attempts.iter().all(AttemptDigest::passes);
-    next.known_here.iter().flatten().filter(move |_| is_told)
 }
 
 /// Words about approving that name no gate are explained by the gate that waits for one.

@@ -2,14 +2,18 @@
 
 use minijinja::{Value, context, value::Serde};
 
-use super::{Markdown, Subject, address, code, linked, messages, short_text, verdict::fails_on_the_base, words};
+use super::{
+    Markdown, Subject, address, code, linked, messages, short_text,
+    verdict::{fails_on_the_base, silences},
+    words,
+};
 use loopgate_core::{
     CheckName,
     deciding::{NextAction, View},
     escalation::{fix_request::Whom, senior_fixer},
     evidence::CheckKind,
     observed::Stack,
-    policy::{CheckSource, GateRole, Trigger},
+    policy::{GateRole, Trigger},
     stages::Blocker,
     state::RunStatus,
     verdict::{CheckStanding, external},
@@ -173,17 +177,6 @@ pub(super) fn silent_step(subject: &Subject<'_>, missing: &[CheckName]) -> Optio
     let runs = runs.map(|run| linked(code(&run.path), run.url.as_deref().and_then(address)));
     let runs: Vec<Markdown> = runs.collect();
     Some(step("silent", context! { runs }))
-}
-
-/// Whether a check that is missing was to come of workflows, one of which has ended and brought nothing.
-pub(super) fn silences(subject: &Subject<'_>, missing: &[CheckName]) -> bool {
-    let waits = |name: &CheckName| {
-        let standing = subject.check(name).map(|check| &check.standing);
-        let check = subject.policy.verify.checks.get(name);
-        matches!(standing, None | Some(CheckStanding::Missing | CheckStanding::TimedOutWaiting))
-            && check.is_some_and(|check| matches!(check.source, CheckSource::Command(_)))
-    };
-    missing.iter().any(waits) && external::silent_runs(subject.snapshot).next().is_some()
 }
 
 /// What to do about workflows that GitHub could not start; none where all did. Its API gives no reason, its page does.

@@ -121,23 +121,24 @@ impl Brevity {
     }
 }
 
-/// Renders an embedded template, with as little brevity as makes the text at most `limit` bytes. `None` if even the
-/// shortest is longer.
-pub(super) fn fitted(name: &str, limit: usize, model: impl Fn(Brevity) -> Value) -> Option<String> {
-    let text = |step| Some(render(name, model(Brevity(step)))).filter(|text| text.len() <= limit);
-    if let Some(whole) = text(0) {
-        return Some(whole);
+/// Renders an embedded template, with as little brevity as makes the text at most `limit` bytes. Should even the shortest
+/// be longer, its end is missing.
+pub(super) fn fitted(name: &str, limit: usize, model: impl Fn(Brevity) -> Value) -> String {
+    let text = |step| render(name, model(Brevity(step)));
+    let whole = text(0);
+    if whole.len() <= limit {
+        return whole;
     }
     // What is long takes time to make, so that the step is searched for by halves.
     let (mut shown, mut steps) = (None, 1..STEPS);
     while !steps.is_empty() {
         let step = steps.start.midpoint(steps.end);
-        match text(step) {
+        match Some(text(step)).filter(|text| text.len() <= limit) {
             Some(fits) => (shown, steps.end) = (Some(fits), step),
             None => steps.start = step + 1,
         }
     }
-    shown
+    shown.unwrap_or_else(|| whole[..whole.floor_char_boundary(limit)].to_owned())
 }
 
 /// A list of which only the beginning may be shown; `omitted` says how many are not.

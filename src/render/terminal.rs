@@ -15,13 +15,6 @@ use loopgate_core::{
     verdict::{CheckStanding, FailureView},
 };
 
-/// Whether to colour. The caller knows the terminal and `NO_COLOR`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Colour {
-    Off,
-    On,
-}
-
 /// A text in a colour, if colours are on.
 #[expect(clippy::needless_pass_by_value, reason = "as filters are called")]
 pub(super) fn paint(text: String, colour: String, is_on: bool) -> String {
@@ -40,8 +33,9 @@ const FAILURES: usize = 10;
 /// Those of them shown whole, so that the report is one screen.
 const OPEN: usize = 3;
 
-/// The report printed after an evaluation; a whole one has the iteration summary, too.
-pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, is_whole: bool, colour: Colour) -> String {
+/// The report printed after an evaluation; a whole one has the iteration summary, too. Whether to colour is known to the
+/// caller, by the terminal and `NO_COLOR`.
+pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, is_whole: bool, colour: bool) -> String {
     let subject = Subject { decision, snapshot, policy };
     let view = &decision.view;
     let (causes, mut said) = (failure_card::causes(&view.failures), Said::new());
@@ -53,7 +47,7 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, is_whol
     }
     let whole = iteration.iter().filter(|_| is_whole);
     let model = context! {
-        colour => colour == Colour::On,
+        colour,
         failures => causes.iter().take(FAILURES).map(|cause| failure(cause, &mut said)).collect::<Vec<_>>(),
         open => OPEN,
         more => causes.len().saturating_sub(FAILURES),
@@ -72,7 +66,7 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, is_whol
 /// How it ended; of a verification that passed also what passed.
 fn outcome(subject: &Subject<'_>) -> String {
     if !subject.is_single() || !verdict::has_passed(&subject.decision.action) {
-        return line(&verdict::verdict(subject).words);
+        return line(&verdict::verdict(subject).1);
     }
     let ended = subject.decision.view.checks.iter().filter_map(words::evidence);
     let ended = ended.filter(|evidence| evidence.outcome == Outcome::Passed);
@@ -163,7 +157,7 @@ mod tests {
     #[test]
     fn a_failing_run() {
         let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
-        insta::assert_snapshot!(report(&decision, &snapshot, &policy, false, Colour::Off));
+        insta::assert_snapshot!(report(&decision, &snapshot, &policy, false, false));
     }
 
     #[test]
@@ -174,11 +168,10 @@ mod tests {
         decision.next.task_alias.clear();
         let uncovered = fixtures::failed_rule("coverage", Severity::Warn, fixtures::uncovered());
         decision.view.evaluation.rules.push(uncovered);
-        insta::assert_snapshot!(report(&decision, &snapshot, &policy, false, Colour::Off));
+        insta::assert_snapshot!(report(&decision, &snapshot, &policy, false, false));
         decision.action = fixtures::first_failure().action;
         decision.view.checks = fixtures::first_failure().view.checks;
-        let last =
-            |decision| report(&decision, &snapshot, &policy, false, Colour::Off).lines().last().map(str::to_owned);
+        let last = |decision| report(&decision, &snapshot, &policy, false, false).lines().last().map(str::to_owned);
         assert_eq!(last(decision).as_deref(), Some("Failed: unit"));
         let (mut called, _) = fixtures::regression_escalated();
         called.next.pull_request = None;
@@ -191,7 +184,7 @@ mod tests {
     #[test]
     fn the_iteration_summary_is_a_detail() {
         let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
-        let shown = |detail| report(&decision, &snapshot, &policy, detail, Colour::Off);
+        let shown = |detail| report(&decision, &snapshot, &policy, detail, false);
         assert!(shown(true).contains("── Iteration 1/3"), "{}", shown(true));
         assert!(!shown(false).contains("Iteration"), "{}", shown(false));
     }
@@ -199,7 +192,7 @@ mod tests {
     #[test]
     fn failures_that_are_only_named_are_found_by_feedback() {
         let (mut decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
-        let shown = |decision: &Decision| report(decision, &snapshot, &policy, false, Colour::Off);
+        let shown = |decision: &Decision| report(decision, &snapshot, &policy, false, false);
         assert!(!shown(&decision).contains("`loopgate feedback`"));
         decision.view.failures = (0..4_u64)
             .map(|number| {
@@ -222,7 +215,7 @@ mod tests {
                 evidence.log_tail = (1..20).map(|number| format!("line {number}\n\n")).collect();
             }
         }
-        let shown = report(&decision, &snapshot, &policy, false, Colour::Off);
+        let shown = report(&decision, &snapshot, &policy, false, false);
         assert!(shown.contains("The output of unit ended with:\n    line 12\n"), "{shown}");
         assert!(shown.contains("    line 19\n"), "{shown}");
         decision.view.checks.iter_mut().for_each(|check| {
@@ -231,17 +224,17 @@ mod tests {
             }
         });
         decision.view.failures.iter_mut().for_each(|failure| failure.check = "unit".parse().unwrap());
-        let shown = report(&decision, &snapshot, &policy, false, Colour::Off);
+        let shown = report(&decision, &snapshot, &policy, false, false);
         assert!(!shown.contains("The output of unit"), "what a failure tells is not said twice: {shown}");
     }
 
     #[test]
     fn colour_changes_nothing_but_colour() {
         let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
-        let coloured = report(&decision, &snapshot, &policy, false, Colour::On);
+        let coloured = report(&decision, &snapshot, &policy, false, true);
         assert!(coloured.contains("\u{1b}[31m"));
         let plain = regex::Regex::new("\u{1b}\\[[0-9]+m").unwrap().replace_all(&coloured, "").into_owned();
-        assert_eq!(plain, report(&decision, &snapshot, &policy, false, Colour::Off));
+        assert_eq!(plain, report(&decision, &snapshot, &policy, false, false));
     }
 
     #[test]
@@ -249,7 +242,7 @@ mod tests {
         let (mut decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
         decision.view.failures[0].failure.test_name = Some("a\u{1b}[2J\r\nb\u{202e}".into());
         decision.view.failures[0].failure.error_message = "x\u{1b}]0;title\u{7}y\u{9b}31mz".into();
-        let shown = report(&decision, &snapshot, &policy, false, Colour::Off);
+        let shown = report(&decision, &snapshot, &policy, false, false);
         assert!(!shown.chars().any(|c| c.is_control() && c != '\n') && shown.contains("a b"), "{shown}");
     }
 }

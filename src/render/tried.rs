@@ -5,13 +5,14 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use minijinja::{context, value::Serde};
 use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value, json};
 
 use super::{
     GateCard, Links, Markdown, Subject, causes::recognised, clip, dashboard, escalation::card_question, line, messages,
     plain,
 };
 use loopgate_core::{
-    PrNumber,
+    PrNumber, RepoName,
     gate::{GateReport, MatchReason},
     observed::{Lifecycle, Review, Snapshot, Standing},
     policy::RuleTier,
@@ -174,23 +175,6 @@ fn calls(judged: &[Judged]) -> Vec<TriedCall> {
     calls
 }
 
-/// All of them.
-#[derive(Debug, Serialize)]
-pub struct Trial {
-    pub schema: &'static str,
-    pub repository: String,
-    pub pull_requests: Vec<Tried>,
-    pub gates: BTreeMap<String, usize>,
-    pub gates_of_all: BTreeSet<String>,
-    /// By gate and rule.
-    pub rules: BTreeMap<String, BTreeMap<String, RuleUse>>,
-    pub would_have_waited: usize,
-    pub called: usize,
-    pub repeated: usize,
-    pub agents: usize,
-    pub waited: Waited,
-}
-
 /// How often a rule opened its gate.
 #[derive(Clone, Copy, Debug, Default, Serialize)]
 pub struct RuleUse {
@@ -216,49 +200,48 @@ fn rules(pull_requests: &[Tried]) -> BTreeMap<String, BTreeMap<String, RuleUse>>
     rules
 }
 
-impl Trial {
-    pub fn new(repository: String, pull_requests: Vec<Tried>) -> Self {
-        let mut gates = BTreeMap::new();
-        let mut waited = Waited::default();
-        for one in &pull_requests {
-            one.gates.iter().for_each(|gate| *gates.entry(gate.name.clone()).or_default() += 1);
-            waited.ci += one.waited.ci;
-            waited.author += one.waited.author;
-            waited.people += one.waited.people;
-        }
-        let count = |wanted: fn(&&Tried) -> bool| pull_requests.iter().filter(wanted).count();
-        Self {
-            schema: "loopgate.try/v1",
-            repository,
-            gates,
-            rules: rules(&pull_requests),
-            gates_of_all: pull_requests.iter().flat_map(|one| one.gates_of_all.iter().cloned()).collect(),
-            waited,
-            would_have_waited: count(|one| one.merged && one.gates.iter().any(|gate| gate.closed)),
-            called: count(|one| !one.calls.is_empty()),
-            repeated: count(|one| one.same_error > 0),
-            agents: count(|one| one.author_kind != AuthorKind::Person),
-            pull_requests,
-        }
+/// All of them: `loopgate.try/v1`.
+pub fn trial(repository: &RepoName, pull_requests: &[Tried]) -> Value {
+    let (mut gates, mut waited) = (BTreeMap::<&str, usize>::new(), Waited::default());
+    for one in pull_requests {
+        one.gates.iter().for_each(|gate| *gates.entry(&gate.name).or_default() += 1);
+        waited.ci += one.waited.ci;
+        waited.author += one.waited.author;
+        waited.people += one.waited.people;
     }
+    let count = |wanted: fn(&&Tried) -> bool| pull_requests.iter().filter(wanted).count();
+    json!({
+        "schema": "loopgate.try/v1",
+        "repository": repository,
+        "pull_requests": pull_requests,
+        "gates": gates,
+        "gates_of_all": pull_requests.iter().flat_map(|one| &one.gates_of_all).collect::<BTreeSet<_>>(),
+        "rules": rules(pull_requests),
+        "would_have_waited": count(|one| one.merged && one.gates.iter().any(|gate| gate.closed)),
+        "called": count(|one| !one.calls.is_empty()),
+        "repeated": count(|one| one.same_error > 0),
+        "agents": count(|one| one.author_kind != AuthorKind::Person),
+        "waited": waited,
+    })
+}
 
-    /// What stands above everything, a sentence each.
-    fn summary(&self) -> Vec<String> {
-        messages::text("try_summary.txt", context! { trial => Serde(self) }).lines().map(str::to_owned).collect()
-    }
+/// What stands above everything, a sentence each.
+fn trial_summary(trial: &Value) -> Vec<String> {
+    messages::text("try_summary.txt", context! { trial => Serde(trial) }).lines().map(str::to_owned).collect()
 }
 
 /// For a terminal.
-pub fn trial(trial: &Trial) -> String {
-    let has_suspects = trial.rules.values().flat_map(BTreeMap::values).any(|used| used.consider_suspects);
-    messages::text("try.txt", context! { trial => Serde(trial), summary => trial.summary(), has_suspects })
+pub fn trial_text(trial: &Value) -> String {
+    let rules = trial["rules"].as_object().into_iter().flat_map(|gates| gates.values().filter_map(Value::as_object));
+    let has_suspects = rules.flat_map(Map::values).any(|used| used["consider_suspects"] == true);
+    messages::text("try.txt", context! { trial => Serde(trial), summary => trial_summary(trial), has_suspects })
 }
 
 /// As a page that needs nothing else: no script, no picture from elsewhere.
-pub fn trial_page(trial: &Trial) -> String {
+pub fn trial_page(trial: &Value, pull_requests: &[Tried]) -> String {
     let total = |one: &Tried| one.waited.ci + one.waited.author + one.waited.people;
-    let longest = trial.pull_requests.iter().map(total).max().unwrap_or(0).max(1);
-    dashboard::page("try.html", context! { trial => Serde(trial), summary => trial.summary(), longest })
+    let longest = pull_requests.iter().map(total).max().unwrap_or(0).max(1);
+    dashboard::page("try.html", context! { trial => Serde(trial), summary => trial_summary(trial), longest })
 }
 
 /// The differences, and what is not known.

@@ -2,7 +2,7 @@
 
 use minijinja::{Value, context, value::Serde};
 
-use super::{causes, failure_card::feedback, messages, short_line, steps::silences, words};
+use super::{causes, failure_card::feedback, messages, short_line, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction, View},
@@ -10,19 +10,12 @@ use loopgate_core::{
     failure::{Blame, FeedbackLine},
     gate::GateReport,
     observed::{Lifecycle, Snapshot},
-    policy::{GateRole, Policy, Recipient, Trigger},
+    policy::{CheckSource, GateRole, Policy, Recipient, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{GateStatus, RunStatus, StopReason},
-    verdict::CheckStanding,
+    verdict::{CheckStanding, external},
 };
-
-/// How it stands, in plain words.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Verdict {
-    pub icon: &'static str,
-    pub words: String,
-}
 
 /// What the texts of one reconcile are made from.
 #[derive(Clone, Copy)]
@@ -100,8 +93,8 @@ impl Subject<'_> {
     }
 }
 
-/// One line: how it stands and who acts.
-pub fn verdict(subject: &Subject<'_>) -> Verdict {
+/// A sign, and one line in plain words: how it stands and who acts.
+pub fn verdict(subject: &Subject<'_>) -> (&'static str, String) {
     let view = &subject.decision.view;
     let did_not_judge =
         |it: &CheckView| matches!(it.standing, CheckStanding::NotApplicable { .. } | CheckStanding::Absent { .. });
@@ -129,7 +122,7 @@ pub fn verdict(subject: &Subject<'_>) -> Verdict {
             None => ("✅", say("ready", context! { is_whole => !view.checks.iter().any(did_not_judge) })),
         },
     };
-    Verdict { icon, words: short_line(&words, 300) }
+    (icon, short_line(&words, 300))
 }
 
 fn single(subject: &Subject<'_>) -> (&'static str, String) {
@@ -198,6 +191,17 @@ fn retry(subject: &Subject<'_>) -> String {
         Some(turn) => format!("{} is asked to fix it", words::fixer(turn.whom, subject.policy)),
     };
     format!("{} failed: {}{} — {who}", subject.attempt(), failing(subject), subject.tries_left())
+}
+
+/// Whether a check that is missing was to come of workflows, one of which has ended and brought nothing.
+pub(super) fn silences(subject: &Subject<'_>, missing: &[CheckName]) -> bool {
+    let waits = |name: &CheckName| {
+        let standing = subject.check(name).map(|check| &check.standing);
+        let check = subject.policy.verify.checks.get(name);
+        matches!(standing, None | Some(CheckStanding::Missing | CheckStanding::TimedOutWaiting))
+            && check.is_some_and(|check| matches!(check.source, CheckSource::Command(_)))
+    };
+    missing.iter().any(waits) && external::silent_runs(subject.snapshot).next().is_some()
 }
 
 /// What fails: checks, else rules that must pass, else the score.
@@ -309,7 +313,7 @@ mod tests {
 
     fn said_under(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
         let subject = Subject { decision, snapshot, policy };
-        let Verdict { icon, words } = verdict(&subject);
+        let (icon, words) = verdict(&subject);
         let steps: Vec<String> =
             super::super::steps::next_steps(&subject).into_iter().map(|step| format!("\n   {step}")).collect();
         format!("{icon} {words}{}", steps.concat())

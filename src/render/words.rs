@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-pub use super::amounts::{and, count, days, duration, few, moment, or, plural, span, times};
+pub use super::amounts::{and, count, days, duration, few, moment, or, plural, times};
 use super::{Markdown, messages, sanitize::text, short_text, word};
 use loopgate_core::{
     CheckName, Login, TeamSlug,

@@ -241,34 +241,28 @@ pub(super) fn in_diff(printed: Result<Vec<u8>, GitError>) -> Result<ChangedFiles
 /// The files of a git diff, with their hunks as patches.
 fn parse(diff: &str) -> Vec<ChangedFile> {
     let mut files: Vec<ChangedFile> = Vec::new();
-    let mut patch: Option<String> = None;
     for line in diff.split_inclusive('\n') {
         let text = line.trim_end_matches('\n');
         if let Some(names) = text.strip_prefix("diff --git ") {
-            close(files.last_mut(), patch.take());
             files.push(named(names));
             continue;
         }
         let Some(file) = files.last_mut() else { continue };
-        if text.starts_with("@@ ") || patch.is_some() {
+        if text.starts_with("@@ ") || file.patch.is_some() {
             match text.as_bytes().first() {
                 Some(b'+') => file.additions += 1,
                 Some(b'-') => file.deletions += 1,
                 _ => {}
             }
-            patch.get_or_insert_default().push_str(line);
+            file.patch.get_or_insert_default().push_str(line);
         } else {
             read_header(file, text);
         }
     }
-    close(files.last_mut(), patch);
-    files
-}
-
-fn close(file: Option<&mut ChangedFile>, patch: Option<String>) {
-    if let Some(file) = file {
-        file.patch = patch.map(|patch| patch.trim_end_matches('\n').to_owned());
+    for patch in files.iter_mut().filter_map(|file| file.patch.as_mut()) {
+        patch.truncate(patch.trim_end_matches('\n').len());
     }
+    files
 }
 
 /// `a/old b/new`: the same name twice unless the header says otherwise.

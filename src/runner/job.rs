@@ -43,9 +43,12 @@ pub async fn execute(
     {
         observer(&name, CheckEvent::Again(evidence.failures.len()));
         // The second run writes its reports where the first did; those are the ones that people upload.
-        let kept = KeptReports::of(&evidence, &root);
+        let kept = kept_reports(&evidence, &root);
         let (second, _) = job.run(&again, interrupt, &observer).await;
-        drop(kept);
+        for (path, bytes) in kept {
+            // What cannot be put back is as the second run left it, which is true as well.
+            let _ = fs::write(path, bytes);
+        }
         settle(&mut evidence, &second);
     }
     (evidence, coverage)
@@ -192,31 +195,16 @@ fn settle(evidence: &mut CheckEvidence, second: &CheckEvidence) {
     evidence.failures = stay;
 }
 
-/// Copies of report files, put back when dropped.
-struct KeptReports {
-    files: Vec<(PathBuf, Vec<u8>)>,
-}
-
-impl KeptReports {
-    fn of(evidence: &CheckEvidence, root: &Path) -> Self {
-        let mut room = MOST_BYTES;
-        let files = evidence.reports.iter().filter_map(|report| {
-            let path = root.join(&report.path);
-            room = room.checked_sub(path.metadata().ok().filter(fs::Metadata::is_file)?.len())?;
-            let bytes = fs::read(&path).ok()?;
-            Some((path, bytes))
-        });
-        Self { files: files.collect() }
-    }
-}
-
-impl Drop for KeptReports {
-    fn drop(&mut self) {
-        for (path, bytes) in &self.files {
-            // What cannot be put back is as the second run left it, which is true as well.
-            let _ = fs::write(path, bytes);
-        }
-    }
+/// Copies of report files.
+fn kept_reports(evidence: &CheckEvidence, root: &Path) -> Vec<(PathBuf, Vec<u8>)> {
+    let mut room = MOST_BYTES;
+    let files = evidence.reports.iter().filter_map(|report| {
+        let path = root.join(&report.path);
+        room = room.checked_sub(path.metadata().ok().filter(fs::Metadata::is_file)?.len())?;
+        let bytes = fs::read(&path).ok()?;
+        Some((path, bytes))
+    });
+    files.collect()
 }
 
 #[cfg(test)]
@@ -310,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn reports_of_the_first_run_are_put_back() {
+    fn reports_of_the_first_run_are_kept() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("junit.xml");
         fs::write(&path, "first").unwrap();
@@ -321,9 +309,6 @@ mod tests {
             quality: loopgate_core::evidence::ReportQuality::Valid,
             notes: Vec::new(),
         }];
-        let kept = KeptReports::of(&evidence, folder.path());
-        fs::write(&path, "second").unwrap();
-        drop(kept);
-        assert_eq!(fs::read_to_string(path).unwrap(), "first");
+        assert_eq!(kept_reports(&evidence, folder.path()), [(path, b"first".to_vec())]);
     }
 }

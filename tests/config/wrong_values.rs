@@ -35,7 +35,7 @@ fn unknown_keys_are_told_with_the_nearest_right_one() {
       |
     3 |     aproach: [comment]
       |     ^^^^^^^
-      = did you mean `approvers` or `approve_by`?
+      = did you mean `approvers`?
 
     unknown key `colour` in `gates.security`
      --> .github/loopgate.yml:4:5

@@ -7,7 +7,6 @@ mod ci;
 mod narrator;
 #[cfg(test)]
 mod picture_tests;
-mod playing;
 mod story;
 
 use std::{
@@ -73,7 +72,7 @@ pub async fn run(arguments: &DemoArguments) -> CommandResult {
         Err(_) => None,
     };
     if let (Some(pages), Ok(_)) = (pages, &ending) {
-        playing::until_stopped(&demo_world, pages).await?;
+        ci::until_stopped(&demo_world, pages).await?;
     }
     demo_world.close().await;
     let played = ending?;
@@ -162,11 +161,6 @@ impl DemoWorld {
         let clock = SimulatedClock(github.clock());
         let server = serve_simulated(&github, &data, clock, Setup::default(), |_, _| {}).await?;
         Ok(Self { github, repo, server, data })
-    }
-
-    /// Where the dashboard is.
-    pub fn dashboard(&self) -> String {
-        format!("http://{}", self.server.admin_address())
     }
 
     /// Waits until every webhook was delivered, all its work was done, and that work sent no new webhook.

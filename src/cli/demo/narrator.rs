@@ -2,10 +2,7 @@
 
 use std::{cell::Cell, collections::BTreeSet, time::Duration};
 
-use crate::{
-    cli::output,
-    render::{self, Colour},
-};
+use crate::{cli::output, render};
 use loopgate_core::PrNumber;
 use loopgate_simulator::PullView;
 
@@ -80,15 +77,17 @@ impl Narrator {
     }
 
     fn paint(&self, code: &str, text: &str) -> String {
-        match output::colour() {
-            Colour::On => format!("\u{1b}[{code}m{text}\u{1b}[0m"),
-            Colour::Off => text.to_owned(),
-        }
+        if output::colour() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
 
     /// Prints a text after `first`, which is `indent` columns wide; its further lines stand below its first.
     fn print_after(&self, first: &str, indent: usize, text: &str) {
-        for (number, line) in wrapped(text, WIDTH - indent).iter().enumerate() {
+        // A list's item goes on below its words.
+        let words = text.trim_start();
+        let mark = words.split(' ').next().unwrap_or_default();
+        let is_item = mark == "-" || mark.strip_suffix('.').is_some_and(|number| number.parse::<u32>().is_ok());
+        let hang = text.len() - words.len() + if is_item { mark.len() + 1 } else { 0 };
+        for (number, line) in render::wrapped(text, WIDTH - indent, hang).iter().enumerate() {
             // A quote goes on in further lines, a name does not.
             let before = match number == 0 || first.contains('│') {
                 true => first.to_owned(),
@@ -142,30 +141,6 @@ fn sights(pull: &PullView) -> Vec<Sight> {
 /// Columns of a terminal that are used; symbols take two.
 const WIDTH: usize = 78;
 
-/// A text in lines of at most `most` characters, further lines indented as the first is. A longer word is cut.
-fn wrapped(text: &str, most: usize) -> Vec<String> {
-    let blanks = text.len() - text.trim_start().len();
-    // A list's item goes on below its words.
-    let mark = text[blanks..].split(' ').next().unwrap_or_default();
-    let is_item = mark == "-" || mark.strip_suffix('.').is_some_and(|number| number.parse::<u32>().is_ok());
-    let hang = blanks + if is_item { mark.len() + 1 } else { 0 };
-    let mut lines = vec![text[..blanks].to_owned()];
-    for word in text[blanks..].split(' ') {
-        let word: String = word.chars().take(most.saturating_sub(hang)).collect();
-        let last = lines.last_mut().expect("it begins with a line");
-        let is_empty = last.trim().is_empty();
-        if !is_empty && last.chars().count() + 1 + word.chars().count() > most {
-            lines.push(" ".repeat(hang) + &word);
-        } else {
-            if !is_empty {
-                last.push(' ');
-            }
-            last.push_str(&word);
-        }
-    }
-    lines
-}
-
 /// The first line of a comment that says something, without its Markdown.
 fn first_words(body: &str) -> String {
     let line = body.lines().find(|line| !line.trim().is_empty() && !line.starts_with("<!--")).unwrap_or_default();
@@ -174,15 +149,15 @@ fn first_words(body: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use crate::render::wrapped;
 
     #[test]
     fn long_texts_are_wrapped_below_their_first_words() {
-        let lines = |text: &str| wrapped(text, 12);
-        assert_eq!(lines("- one two three"), ["- one two", "  three"]);
-        assert_eq!(lines("  1. one two three"), ["  1. one two", "     three"]);
-        assert_eq!(lines("one two"), ["one two"]);
-        assert_eq!(lines(&"x".repeat(20)), ["x".repeat(12)]);
-        assert_eq!(lines("  a  b"), ["  a  b"], "code keeps its blanks");
+        let lines = |text: &str, hang| wrapped(text, 12, hang);
+        assert_eq!(lines("- one two three", 2), ["- one two", "  three"]);
+        assert_eq!(lines("  1. one two three", 5), ["  1. one two", "     three"]);
+        assert_eq!(lines("one two", 0), ["one two"]);
+        assert_eq!(lines(&"x".repeat(20), 0), ["x".repeat(20)]);
+        assert_eq!(lines("  a  b", 2), ["  a  b"], "code keeps its blanks");
     }
 }

@@ -2,9 +2,8 @@
 
 use super::{
     AGENT, DemoWorld,
-    ci::{self, Failing, Test},
+    ci::{self, Failing, HOUR, REMAINING, RENEWAL, Test},
     narrator::Narrator,
-    playing,
 };
 use crate::{
     cli::CliError,
@@ -16,14 +15,14 @@ use minijinja::context;
 
 /// The repository at the beginning.
 pub(super) fn repository(github: &Simulator) -> Result<RepoName, CliError> {
-    let (configuration, pause) = (render::text("demo/configuration.txt", context! {}), playing::on_main());
+    let (configuration, pause) = (render::text("demo/configuration.txt", context! {}), ci::on_main());
     let files = [
         (".github/loopgate.yml", configuration.as_str()),
         (".github/workflows/ci.yml", "name: CI\non: pull_request\n"),
         ("Cargo.toml", "[package]\nname = \"widgets\"\nversion = \"0.1.0\"\nedition = \"2024\"\n"),
         ("src/lib.rs", "mod lifetime;\nmod pause;\n"),
         ("src/lifetime.rs", "//! How long a widget lasts.\n"),
-        (playing::SOURCE, &pause),
+        (ci::PAUSE, &pause),
     ];
     Ok(github.create_repo("acme/widgets", &files)?)
 }
@@ -49,10 +48,6 @@ pub(super) struct DemoRun<'a> {
     author: &'static str,
 }
 
-const HOUR: &str = "lifetime::tests::lasts_an_hour";
-const RENEWAL: &str = "lifetime::tests::renewal_keeps_the_user";
-const REMAINING: &str = "lifetime::tests::none_is_left_after_an_hour";
-
 const WRONG_UNIT: Failing = Failing { file: SOURCE, line: 17, left: "60", right: "3600" };
 const LOST_USER: Failing = Failing { file: SOURCE, line: 22, left: "None", right: "Some(\"alice\")" };
 const OFF_BY_ONE: Failing = Failing { file: SOURCE, line: 27, left: "0", right: "1" };
@@ -61,12 +56,7 @@ const SOURCE: &str = "src/lifetime.rs";
 
 /// The tests of the suite, of which these fail.
 fn tests(failing: &[(&'static str, Failing)]) -> Vec<Test> {
-    of_lifetime(failing).into_iter().chain(playing::tests(&playing::on_main())).collect()
-}
-
-/// The tests of the file that the story is about.
-pub(super) fn of_lifetime(failing: &[(&'static str, Failing)]) -> Vec<Test> {
-    ci::suite([HOUR, RENEWAL, REMAINING].into_iter(), failing)
+    ci::tests(failing, &ci::on_main())
 }
 
 /// Plays until the second pull request has failed as the first one did, and says so.

@@ -13,7 +13,7 @@ use std::{fs, path::Path};
 
 use serde_json::{Map, Value, json};
 
-use super::{ActionReference, CliError, NewFile};
+use super::{CliError, NewFile};
 use loopgate_core::RepoName;
 
 const TOLD: &str = "AGENTS.md";
@@ -25,11 +25,7 @@ pub const BEGIN: &str = "<!-- loopgate: begin";
 const END: &str = "<!-- loopgate: end -->";
 
 /// The files that agents read.
-pub fn files(
-    root: &Path,
-    repository: Option<&RepoName>,
-    action: Option<&ActionReference>,
-) -> Result<Vec<NewFile>, CliError> {
+pub fn files(root: &Path, repository: Option<&RepoName>, action: Option<&str>) -> Result<Vec<NewFile>, CliError> {
     let name = repository.map_or_else(|| "OWNER/REPO".to_owned(), ToString::to_string);
     let told = include_str!("templates/agents.md").replace("@REPOSITORY@", &name);
     let mut files = vec![block(root, TOLD, &told)?];
@@ -44,12 +40,14 @@ pub fn files(
 }
 
 /// One line of shell that puts the release's program, if it is the one of its checksums, on the path.
-pub fn install(action: Option<&ActionReference>) -> String {
-    let Some(repository) = action.map(ActionReference::repository) else {
+pub fn install(action: Option<&str>) -> String {
+    let Some(action) = action else {
         return "cargo install --locked --path . (in a clone of Loopgate: there is no release to download yet)"
             .to_owned();
     };
     let version = env!("CARGO_PKG_VERSION");
+    let path = action.split('@').next().unwrap_or_default();
+    let repository = path.match_indices('/').nth(1).map_or(path, |(at, _)| &path[..at]);
     format!(
         "f=loopgate-{version}-$(uname -m)-unknown-linux-gnu.tar.gz && \
          u=https://github.com/{repository}/releases/download/v{version} && curl -fsSL --remote-name-all \"$u/$f\" \

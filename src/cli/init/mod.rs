@@ -10,7 +10,6 @@ use std::{
     collections::BTreeSet,
     io::{self, IsTerminal as _},
     path::Path,
-    str::FromStr,
 };
 
 use clap::Args;
@@ -59,8 +58,8 @@ pub struct InitArguments {
     #[arg(long, value_name = "TOOL", value_parser = ["agent-approval-check"], conflicts_with_all = ["agents", "fixes"])]
     from: Option<String>,
     /// The Action to use, as OWNER/REPO/action@REF; a commit as REF cannot be exchanged under you
-    #[arg(long, value_name = "ACTION")]
-    action: Option<ActionReference>,
+    #[arg(long, value_name = "ACTION", value_parser = action_reference)]
+    action: Option<String>,
     /// Show what would be written, and write nothing
     #[arg(long)]
     dry_run: bool,
@@ -76,28 +75,11 @@ enum StopHooks {
 }
 
 /// `OWNER/REPO/path@REF`, as a step names it; read from an address on GitHub too.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct ActionReference(String);
-
-impl FromStr for ActionReference {
-    type Err = String;
-    fn from_str(text: &str) -> Result<Self, String> {
-        let text = text.strip_prefix("https://github.com/").unwrap_or(text);
-        let form = Regex::new("^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+@[A-Za-z0-9._/-]+$");
-        if form.is_ok_and(|form| form.is_match(text)) {
-            Ok(Self(text.to_owned()))
-        } else {
-            Err("is not of the form OWNER/REPO/action@REF".to_owned())
-        }
-    }
-}
-
-impl ActionReference {
-    /// Where it is published, as OWNER/REPO.
-    fn repository(&self) -> &str {
-        let path = self.0.split('@').next().unwrap_or_default();
-        path.match_indices('/').nth(1).map_or(path, |(at, _)| &path[..at])
-    }
+fn action_reference(text: &str) -> Result<String, String> {
+    let text = text.strip_prefix("https://github.com/").unwrap_or(text);
+    let form = Regex::new("^[A-Za-z0-9._-]+(/[A-Za-z0-9._-]+)+@[A-Za-z0-9._/-]+$");
+    let is_one = form.is_ok_and(|form| form.is_match(text));
+    is_one.then(|| text.to_owned()).ok_or_else(|| "is not of the form OWNER/REPO/action@REF".to_owned())
 }
 
 /// A file to write.
@@ -106,27 +88,13 @@ struct NewFile {
     text: String,
 }
 
-loopgate_core::words! {
-    /// What is to be done to a file, by what is there.
-    #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
-    enum Deed {
-        Create = "create",
-        /// The same text is there.
-        Unchanged = "unchanged",
-        Replace = "replace",
-        /// Our block is not in it as it should be.
-        Update = "update",
-    }
-}
-
-impl Deed {
-    fn to(file: &NewFile, root: &Path) -> Self {
-        match std::fs::read(root.join(file.path)) {
-            Ok(there) if there == file.text.as_bytes() => Self::Unchanged,
-            Ok(_) if file.text.contains(agents::BEGIN) => Self::Update,
-            Ok(_) => Self::Replace,
-            Err(_) => Self::Create,
-        }
+/// What is to be done to a file, by what is there: our block may not be in it as it should be.
+fn deed(file: &NewFile, root: &Path) -> &'static str {
+    match std::fs::read(root.join(file.path)) {
+        Ok(there) if there == file.text.as_bytes() => "unchanged",
+        Ok(_) if file.text.contains(agents::BEGIN) => "update",
+        Ok(_) => "replace",
+        Err(_) => "create",
     }
 }
 
@@ -140,9 +108,9 @@ pub fn run(arguments: &InitArguments) -> CommandResult {
     let detected = runner::detect(&root, Purpose::WriteDown);
     let ci = Ci::of(arguments, &detected.ci)?;
     let files = files(arguments, &root, repository.as_ref(), &detected, &ci)?;
-    let deeds: Vec<Deed> = files.iter().map(|file| Deed::to(file, &root)).collect();
-    let files: Vec<(NewFile, Deed)> = files.into_iter().zip(deeds).collect();
-    let in_the_way = files.iter().filter(|(_, deed)| *deed == Deed::Replace).map(|(file, _)| file.path);
+    let deeds: Vec<_> = files.iter().map(|file| deed(file, &root)).collect();
+    let files: Vec<(NewFile, &str)> = files.into_iter().zip(deeds).collect();
+    let in_the_way = files.iter().filter(|(_, deed)| *deed == "replace").map(|(file, _)| file.path);
     let in_the_way: Vec<&str> = in_the_way.collect();
     if !in_the_way.is_empty() && !arguments.force && !arguments.dry_run {
         return Err(CliError::bad_data(format!(
@@ -191,7 +159,7 @@ impl<'a> Ci<'a> {
     /// Which workflows are not followed, and why.
     fn notes(&self, arguments: &InitArguments) -> Vec<String> {
         let mut notes: Vec<String> = Vec::new();
-        if arguments.adds() {
+        if arguments.agents || arguments.fixes {
             return notes;
         }
         for job in &self.left {
@@ -211,23 +179,18 @@ impl<'a> Ci<'a> {
 
 impl InitArguments {
     /// The Action to name in a workflow.
-    fn action(&self) -> Option<ActionReference> {
-        let published = || PUBLISHED.parse().ok().filter(|_| !crate::published().starts_with("OWNER/"));
+    fn action(&self) -> Option<String> {
+        let published = || action_reference(PUBLISHED).ok().filter(|_| !crate::published().starts_with("OWNER/"));
         self.action.clone().or_else(published)
     }
 
-    fn needed_action(&self) -> Result<ActionReference, CliError> {
+    fn needed_action(&self) -> Result<String, CliError> {
         self.action().ok_or_else(|| {
             CliError::usage(
                 "a workflow has to name Loopgate's Action, and it is not published yet: give the one of your fork, as \
                  --action OWNER/REPO/action@COMMIT. Nothing was written.",
             )
         })
-    }
-
-    /// Whether only something is added to what `init` writes otherwise.
-    const fn adds(&self) -> bool {
-        self.agents || self.fixes
     }
 }
 
@@ -238,13 +201,13 @@ fn files(
     detected: &Detected,
     ci: &Ci<'_>,
 ) -> Result<Vec<NewFile>, CliError> {
-    if arguments.adds() {
+    if arguments.agents || arguments.fixes {
         let mut files = Vec::new();
         if arguments.agents {
-            files.extend(agents::files(root, repository, arguments.action().as_ref())?);
+            files.extend(agents::files(root, repository, arguments.action().as_deref())?);
         }
         if arguments.fixes {
-            files.push(NewFile { path: FIX, text: workflows::fix(root, detected, &arguments.needed_action()?.0) });
+            files.push(NewFile { path: FIX, text: workflows::fix(root, detected, &arguments.needed_action()?) });
         }
         return Ok(files);
     }
@@ -267,11 +230,11 @@ fn files(
     let wants_workflow = ci.followed.is_empty() && (arguments.own_workflow || is_first);
     if wants_workflow || ci.followed.is_empty() && arguments.action_only {
         followed.push("Loopgate verify");
-        files.push(NewFile { path: VERIFY, text: workflows::verify(root, detected, &arguments.needed_action()?.0) });
+        files.push(NewFile { path: VERIFY, text: workflows::verify(root, detected, &arguments.needed_action()?) });
     }
     if arguments.action_only {
         followed.push("Loopgate relay");
-        let text = workflows::reconcile(&arguments.needed_action()?.0, &followed);
+        let text = workflows::reconcile(&arguments.needed_action()?, &followed);
         files.push(NewFile { path: RECONCILE, text });
         files.push(NewFile { path: RELAY, text: workflows::relay() });
     }
@@ -317,7 +280,7 @@ fn report(
     arguments: &InitArguments,
     notes: Vec<String>,
     next: Vec<String>,
-    files: &[(NewFile, Deed)],
+    files: &[(NewFile, &str)],
 ) -> CommandResult {
     let limits = if arguments.action_only { paragraphs("init/limits.txt", context! {}) } else { Vec::new() };
     let document = json!({
@@ -328,10 +291,10 @@ fn report(
         "limits": limits,
         "next": next,
     });
-    let shown = |(file, deed): &(NewFile, Deed)| {
+    let shown = |(file, deed): &(NewFile, &str)| {
         let text = file.text.lines().filter(|_| arguments.dry_run);
         let lines = text.map(|line| format!("  | {line}").trim_end().to_owned()).collect::<Vec<_>>();
-        context! { deed => format!("{:9}", deed.as_str()), path => file.path, lines }
+        context! { deed => format!("{deed:9}"), path => file.path, lines }
     };
     let files: Vec<Value> = files.iter().map(shown).collect();
     output::show(&document, || render::text("init/report.txt", context! { files, notes, limits, next }))
@@ -349,21 +312,21 @@ fn next_steps(
     root: &Path,
     detected: &Detected,
     ci: &Ci<'_>,
-    files: &[(NewFile, Deed)],
+    files: &[(NewFile, &str)],
 ) -> Vec<String> {
     let action = arguments.action();
-    let is_named = |action: &&ActionReference| files.iter().any(|(file, _)| file.text.contains(&action.0));
+    let is_named = |action: &&String| files.iter().any(|(file, _)| file.text.contains(*action));
     // A commit never changes. The owner of a tag or a branch can move it.
-    let moves = |action: &&ActionReference| {
-        let reference = action.0.rsplit('@').next().unwrap_or_default();
+    let moves = |action: &&String| {
+        let reference = action.rsplit('@').next().unwrap_or_default();
         reference.len() != 40 || !reference.chars().all(|c| c.is_ascii_hexdigit())
     };
     let tests = |kind: CheckKind| kind.is_of_tests() || kind == CheckKind::Coverage;
     let is_tested = ci.followed.iter().any(|job| tests(job.kind));
     let model = context! {
-        tag => action.as_ref().filter(is_named).filter(moves).map(|action| &action.0),
+        tag => action.as_ref().filter(is_named).filter(moves),
         agents => arguments.agents,
-        install => agents::install(action.as_ref()),
+        install => agents::install(action.as_deref()),
         copilot => agents::COPILOT,
         sets_up_copilot => action.is_some() && agents::sets_up_copilot(root),
         fixes => arguments.fixes,

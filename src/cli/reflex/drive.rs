@@ -114,7 +114,11 @@ impl<'g> Session<'g> {
             Step::ProducePrepare => self.produce_and_prepare().await?,
             Step::Prepare => self.prepare(None).await?,
             Step::Evaluate => self.evaluate().await?,
-            Step::Critique => self.critique().await?,
+            Step::Critique => {
+                let view = self.judged().await?.decision.view.clone();
+                let turn = Turn::on(&self.state, Utc::now()).critiqued(&loop_critique(&view), &view.evaluation);
+                self.save_or_break(turn).await?
+            }
             Step::Refine => self.refine().await?,
         };
         match progress {
@@ -202,13 +206,6 @@ impl<'g> Session<'g> {
                 .map(Some)
                 .map_err(|error| format!("the document {path} cannot be read: {error}")),
         }
-    }
-
-    async fn critique(&mut self) -> Result<Progress, CliError> {
-        let view = &self.judged().await?.decision.view;
-        let (items, evaluation) = (loop_critique(view), view.evaluation.clone());
-        let turn = Turn::on(&self.state, Utc::now()).critiqued(&items, &evaluation);
-        self.save_or_break(turn).await
     }
 
     pub(super) async fn save_or_break(&mut self, turn: Result<Turn, Breach>) -> Result<Progress, CliError> {

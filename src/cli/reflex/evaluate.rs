@@ -9,13 +9,10 @@ use super::{
     local_workspace::only,
 };
 use crate::{
-    cli::{
-        CliError, output, progress,
-        working_tree::{self, ShownCommits},
-    },
+    cli::{CliError, output, progress, working_tree},
     refs::{MemoryNotes, MemoryStore, attempt_document},
     render::{self, feedback, loop_call_of, loop_critique},
-    runner::{self, Extent, Plan},
+    runner::{self, Extent, Head, Plan},
 };
 use loopgate_core::{
     Sha,
@@ -108,7 +105,7 @@ impl Session<'_> {
             None => None,
         };
         if settings(&self.state).document.is_none() {
-            self.artifact = render::loop_report(&turn.state, render::Colour::Off);
+            self.artifact = render::loop_report(&turn.state, false);
         }
         self.to_remember.lines.extend(decision.memory_line(&snapshot));
         let judged = Judged { decision, snapshot };
@@ -165,9 +162,15 @@ impl Session<'_> {
             coverage: checked.coverage.as_ref().map(|reports| coverage::measure(&files, reports)),
             ..working_tree::evidence(self.state.repository.clone(), head, tree, checked.checks.clone())
         };
-        let shown = ShownCommits { head, tree, base: self.state.base_sha };
         let base = settings(&self.state).base.as_deref();
-        Ok(self.workspace.snapshot(shown, &self.state.title, base, files, Some(evidence)))
+        Ok(self.workspace.snapshot(
+            Head { commit: head, tree },
+            self.state.base_sha,
+            &self.state.title,
+            base,
+            files,
+            Some(evidence),
+        ))
     }
 
     /// What the loop's branch has changed up to this commit or tree.
@@ -180,8 +183,8 @@ impl Session<'_> {
         let (task, critique) = (self.state.task.clone(), self.state.critique.clone().unwrap_or_default());
         let report = format!("git show refs/loopgate/task/{}:attempts/{:03}.json", self.alias, self.state.iteration);
         let judged = self.judged().await?;
-        let task = render::FixTask { task: &task, critique: &critique, report };
-        Ok(render::fixer_feedback(&judged.decision, &judged.snapshot, policy, &task))
+        let subject = render::Subject { decision: &judged.decision, snapshot: &judged.snapshot, policy };
+        Ok(render::Feedback::for_fixer(&subject, &task, &critique, report))
     }
 
     /// The last evaluation: as this process made it, else made again from what the attempt recorded.

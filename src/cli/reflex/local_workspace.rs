@@ -5,16 +5,13 @@ use std::path::{Path, PathBuf};
 use chrono::Utc;
 
 use crate::{
-    cli::{
-        CliError, output,
-        working_tree::{self, ShownCommits},
-    },
+    cli::{CliError, output, working_tree},
     config,
     refs::{LoadedRun, LocalRepository, RefName, StateStore},
-    runner::{Checkout, Holder, Lock, LockError, Worktree},
+    runner::{Checkout, Head, Holder, Lock, LockError, Worktree},
 };
 use loopgate_core::{
-    CheckName, Login,
+    CheckName, Login, Sha,
     evidence::Evidence,
     observed::{ChangedFiles, Snapshot},
     policy::{Policy, PolicyOrigin},
@@ -126,13 +123,11 @@ impl LocalWorkspace {
         let policy = self.policy(own).unwrap_or_else(|_| config::presets().with_origin(PolicyOrigin::Defaults));
         let settings = confirmed.map_or_else(|| super::new::settings_of(&policy), |known| known.settings.clone());
         let settings = Settings { limit: begun.map_or(settings.limit, |begun| begun.max_iterations), ..settings };
-        let shown = ShownCommits {
-            head: confirmed.map_or(self.checkout.head, |confirmed| confirmed.began_at),
-            tree: self.checkout.tree,
-            base: confirmed.map_or(self.checkout.head, |confirmed| confirmed.base_sha),
-        };
+        let head = confirmed.map_or(self.checkout.head, |confirmed| confirmed.began_at);
+        let head = Head { commit: head, tree: self.checkout.tree };
+        let base = confirmed.map_or(self.checkout.head, |confirmed| confirmed.base_sha);
         let nothing = ChangedFiles::Complete(Vec::new());
-        let snapshot = self.snapshot(shown, alias.as_str(), settings.base.as_deref(), nothing, None);
+        let snapshot = self.snapshot(head, base, alias.as_str(), settings.base.as_deref(), nothing, None);
         let task = Task {
             prompt: begun.map_or_else(|| alias.to_string(), |begun| begun.task.clone()),
             ideal_result: confirmed.and_then(|confirmed| confirmed.ideal_result.clone()),
@@ -172,15 +167,16 @@ impl LocalWorkspace {
     /// The working tree, seen as a pull request that is not open.
     pub fn snapshot(
         &self,
-        shown: ShownCommits,
+        head: Head,
+        merge_base: Sha,
         title: &str,
         base_branch: Option<&str>,
         files: ChangedFiles,
         evidence: Option<Evidence>,
     ) -> Snapshot {
         let created_at = evidence.as_ref().map_or_else(Utc::now, |evidence| evidence.started_at);
-        let pull_request = working_tree::pull_request(&self.checkout, shown, base_branch, title.to_owned(), created_at);
-        let merge_base = shown.base;
+        let pull_request =
+            working_tree::pull_request(&self.checkout, head, merge_base, base_branch, title.to_owned(), created_at);
         let mut snapshot =
             working_tree::snapshot(working_tree::repository_name(&self.checkout), pull_request, files, evidence);
         let wanted = tamper::files_to_read(&snapshot.files, Some(merge_base), snapshot.pull_request.head.sha);

@@ -18,7 +18,7 @@ use crate::{
     cli::{
         CliError, CommandResult,
         output::{self, Format},
-        working_tree::{self, ShownCommits},
+        working_tree,
     },
     render,
     runner::Interrupt,
@@ -361,9 +361,8 @@ fn begun(
     let base = changes.map_or(head.commit, |changes| changes.merge_base);
     settings.base = named;
     let title = reflex::title(settings.task_type, &task.prompt);
-    let shown = ShownCommits { head: head.commit, tree: head.tree, base };
     let nothing = ChangedFiles::Complete(Vec::new());
-    let snapshot = workspace.snapshot(shown, &title, settings.base.as_deref(), nothing, None);
+    let snapshot = workspace.snapshot(head, base, &title, settings.base.as_deref(), nothing, None);
     let governed = reflex::govern(policy, &settings, settings.limit);
     Ok(reflex::begin(&snapshot, &governed, alias, task, settings, now))
 }

@@ -11,7 +11,7 @@ use crate::{
         CommandResult, actions, exit,
         output::{self, Format},
     },
-    render::{self, Colour},
+    render,
 };
 use loopgate_core::{
     deciding::DecisionWord,
@@ -59,8 +59,7 @@ pub(super) fn document(state: &LoopState) -> Value {
 
 /// The whole report, and below it the document that a loop is about.
 pub(super) fn whole(state: &LoopState, artifact: &str) -> String {
-    let colour = if output::format() == Format::Json { Colour::Off } else { output::colour() };
-    let report = render::loop_report(state, colour);
+    let report = render::loop_report(state, output::format() != Format::Json && output::colour());
     match state.reflex.as_ref().and_then(|reflex| reflex.settings.document.as_deref()) {
         Some(path) if !artifact.is_empty() => {
             format!("{report}\n{}:\n\n{}\n", render::plain_line(path), render::plain_block(artifact).trim_end())
@@ -71,23 +70,19 @@ pub(super) fn whole(state: &LoopState, artifact: &str) -> String {
 
 /// After `run`, `resume` and `next`.
 pub(super) fn ended(state: &LoopState, artifact: &str, progress: Progress) -> CommandResult {
-    let alias = &state.task_alias;
-    match progress {
-        Progress::Over => output::show(&document(state), || whole(state, artifact).trim_end().to_owned()),
-        Progress::On => output::show(&document(state), || render::loop_status(state)),
-        Progress::Waiting | Progress::Interrupted => output::show(&document(state), String::new),
-    }?;
+    let (words, code) = match progress {
+        Progress::Over => (whole(state, artifact).trim_end().to_owned(), code(state)),
+        Progress::On => (render::loop_status(state), exit::OK),
+        Progress::Waiting => (String::new(), exit::RETRY),
+        Progress::Interrupted => (String::new(), exit::INTERRUPTED),
+    };
+    output::show(&document(state), || words)?;
     if progress == Progress::Interrupted {
         output::note_line(format_args!(
-            "interrupted: what was running has been ended. Go on: loopgate loop resume {alias}"
+            "interrupted: what was running has been ended. Go on: loopgate loop resume {}",
+            state.task_alias
         ));
     }
-    let code = match progress {
-        Progress::Interrupted => exit::INTERRUPTED,
-        Progress::Waiting => exit::RETRY,
-        Progress::On => exit::OK,
-        Progress::Over => code(state),
-    };
     let decision = match code {
         exit::OK => DecisionWord::Proceed,
         exit::RETRY => DecisionWord::Retry,

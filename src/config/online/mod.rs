@@ -4,9 +4,8 @@
 //! An error stands in somebody's way for sure; a warning may be meant.
 
 mod actions;
-mod approval;
+mod approvers;
 mod conditions;
-mod names;
 
 use super::{
     load::Layers,
@@ -37,7 +36,7 @@ pub fn online(
 ) -> OnlineFindings {
     let layers = match Layers::read(&Presets::builtin().tree, organisation, repository) {
         Ok(layers) => layers,
-        Err(errors) => return OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() },
+        Err(errors) => return OnlineFindings { errors, warnings: Vec::new() },
     };
     let mut check = Check { layers, policy, survey, found: OnlineFindings::default() };
     for (name, gate) in &policy.gates {
@@ -135,7 +134,7 @@ impl Check<'_> {
 
 /// "did you mean `main`?", if something known is much like the word.
 fn meant<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<String> {
-    suggest::nearest(word, known).first().map(|nearest| format!("did you mean `{}`?", shorten(nearest)))
+    suggest::nearest(word, known).map(|nearest| format!("did you mean `{}`?", shorten(nearest)))
 }
 
 /// "alice, bob and 3 more".

@@ -402,7 +402,7 @@ fn a_sixth_preset_is_one_file() {
     assert_eq!((payments.is_configured, &payments.approvers.preset_team), (true, &None));
     assert_eq!(payments.preset.as_ref().unwrap().template.as_str(), "database");
 
-    let hint = load("gates: { paymets: {} }\n").unwrap_err().into_first().hint;
+    let hint = load("gates: { paymets: {} }\n").unwrap_err().remove(0).hint;
     assert_eq!(hint.as_deref(), Some("say when it opens, or did you mean the preset `payments`?"));
 }
 

@@ -1,7 +1,7 @@
 //! `escalation:`, who is called, where, and with what.
 
 use super::fixer::FixerSection;
-use crate::config::{lower::Lowering, node::Node, problem::Problem};
+use crate::config::{node::Node, problem::Problem, sections::Lowering};
 use loopgate_core::policy::{EscalationAction, EscalationPolicy};
 
 pub(super) fn lower(written: EscalationPolicy<FixerSection>, node: &Node, cx: &mut Lowering) -> EscalationPolicy {

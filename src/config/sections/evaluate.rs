@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::config::{lower::Lowering, node::Node, problem::Problem, suggest};
+use crate::config::{node::Node, problem::Problem, sections::Lowering, suggest};
 use loopgate_core::{
     CheckName,
     policy::{EvaluatePolicy, RuleCheck, VerifyPolicy},

@@ -12,14 +12,13 @@ use super::{
     fixer::FixerSection,
     gates::{self, GateSection, KnownGates},
     labels,
-    reviewers::{self, ReviewerSection},
-    verify::VerifySection,
+    verify::{ReviewerSection, VerifySection, add_reviewers},
 };
 use crate::config::{
     leaf::{Handle, OffOr, ShortOr},
-    lower::Lowering,
     node::Node,
     problem::{Layer, Problem},
+    sections::Lowering,
 };
 use loopgate_core::{
     GateName, Login,
@@ -113,7 +112,7 @@ impl File {
             cx.refuse(problem.hint("move it to `loopgate.yml` of the organisation's `.github` repository"));
         }
         let mut verify = self.verify.lower(tree.at("verify"), cx);
-        reviewers::lower(self.reviewers, &mut verify, tree.at("reviewers"), cx);
+        add_reviewers(self.reviewers, &mut verify, tree.at("reviewers"), cx);
         let mut gates = gates::lower(self.gates, known, tree.at("gates"), cx);
         let coding_agents: BTreeSet<Login> =
             known_coding_agents().chain(self.coding_agents.into_iter().map(|agent| agent.0)).collect();

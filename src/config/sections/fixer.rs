@@ -8,9 +8,9 @@ use serde::Deserialize;
 use super::verify::environment;
 use crate::config::{
     leaf::{EnvName, EnvValue, Handle},
-    lower::Lowering,
     node::Node,
     problem::Problem,
+    sections::Lowering,
 };
 use loopgate_core::policy::{CommandFixer, CommitAuthor, DispatchFixer, Fixer, FixerBudget, FixerPolicy, Timeout};
 

@@ -10,9 +10,9 @@ use serde::Deserialize;
 use super::trigger::When;
 use crate::config::{
     leaf::{Handle, OffOr, ShortOr, Transition},
-    lower::Lowering,
     node::Node,
     problem::Problem,
+    sections::Lowering,
     suggest,
 };
 use loopgate_core::{
@@ -157,7 +157,7 @@ impl GateSection {
     fn lower(self, name: &GateName, known: KnownGates<'_>, node: &Node, cx: &mut Lowering) -> Option<GatePolicy> {
         let Some(when) = self.when else {
             let usual = known.presets.iter().filter(|(_, preset)| !preset.only_where_written);
-            let hint = match suggest::nearest(name.as_str(), usual.map(|(name, _)| name.as_str())).first() {
+            let hint = match suggest::nearest(name.as_str(), usual.map(|(name, _)| name.as_str())) {
                 Some(preset) => format!("say when it opens, or did you mean the preset `{preset}`?"),
                 None => "say when it opens, for example `when: { paths: [\"src/billing/**\"] }`".to_owned(),
             };
@@ -227,7 +227,7 @@ fn choose(trigger: &mut GateTrigger, rule: &PatternName, choice: RuleChoice, nod
     if !is_known {
         let problem = Problem::wrong(node.place, format!("this gate has no rule `{rule}`"));
         let nearest = suggest::nearest(rule.as_str(), known.iter().map(String::as_str));
-        cx.refuse(problem.hint(match (nearest.first(), known.is_empty()) {
+        cx.refuse(problem.hint(match (nearest, known.is_empty()) {
             (_, true) => "its `when` names no rules: write `rules: security` there, or leave this out".to_owned(),
             (Some(nearest), false) => format!("did you mean `{nearest}`?"),
             (None, false) => "docs/rules.md names the rules of each gate".to_owned(),

@@ -1,6 +1,6 @@
 //! `labels:`, the labels of the loop's state.
 
-use crate::config::{lower::Lowering, node::Node};
+use crate::config::{node::Node, sections::Lowering};
 use loopgate_core::policy::LabelPolicy;
 
 /// Checks the names, each at its place.

@@ -9,17 +9,17 @@ use serde::Deserialize;
 
 use crate::config::{
     leaf::{EnvName, EnvValue},
-    lower::Lowering,
     node::Node,
     problem::{Place, Problem, shorten},
+    sections::Lowering,
     suggest,
 };
 use loopgate_core::{
     CheckName,
-    evidence::CheckKind,
+    evidence::{CheckKind, FindingSeverity},
     policy::{
-        CheckPolicy, CheckSource, CommandCheck, ExternalSource, FileGlob, NameGlob, Pattern, ReadLogs, Timeout,
-        VerifyPolicy, WhenSkipped, Whole,
+        CheckPolicy, CheckSource, CommandCheck, ExternalSource, FileGlob, NameGlob, Pattern, ReadLogs, ReviewerSource,
+        Severity, Timeout, VerifyPolicy, WhenSkipped, Whole,
     },
 };
 
@@ -276,5 +276,46 @@ fn warn_of_missing_tests(checks: &IndexMap<CheckName, CheckPolicy>, node: &Node,
         let place = node.at(first.as_str()).place;
         let warning = Problem::wrong(place, "no check has `kind: test`, so nothing shows that tests pass");
         cx.warnings.push(warning.hint("add a check of kind `test`, a command or an existing one"));
+    }
+}
+
+const MOST_REVIEWERS: usize = 10;
+const LONGEST_REVIEW: TimeDelta = TimeDelta::hours(24);
+
+/// An AI reviewer. Its review threads are a check of kind `custom` that is called as its App.
+#[derive(Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(in crate::config) struct ReviewerSection {
+    /// Slug of its App, which is the name of its account without `[bot]`.
+    app: CheckName,
+    /// What an open thread means: `fail` holds the verdict and costs attempts, `warn` and `info` only say it.
+    /// Default: warn.
+    severity: Option<Severity>,
+    /// Findings that say they are less than this are left out. One that says nothing of it counts.
+    /// Default: high.
+    at_least: Option<FindingSeverity>,
+    /// A reviewer that says nothing on a head for so long is absent. From 1m to 24h. Default: 15m.
+    timeout: Option<Timeout>,
+}
+
+/// Adds each reviewer to the checks.
+pub(super) fn add_reviewers(written: Vec<ReviewerSection>, verify: &mut VerifyPolicy, node: &Node, cx: &mut Lowering) {
+    if !cx.at_most(MOST_REVIEWERS, node, "reviewers") {
+        return;
+    }
+    for (ReviewerSection { app, severity, at_least, timeout }, node) in node.each(written) {
+        let timeout = timeout.map_or(TimeDelta::minutes(15), |timeout| timeout.0);
+        if !(TimeDelta::minutes(1)..=LONGEST_REVIEW).contains(&timeout) {
+            cx.refuse(Problem::wrong(node.at("timeout").place, "a reviewer is waited for from 1m to 24h"));
+        }
+        if verify.checks.contains_key(&app) {
+            let problem = Problem::wrong(node.at("app").place, format!("there is a check `{app}` already"));
+            cx.refuse(problem.hint("name each reviewer once, and the check otherwise"));
+            continue;
+        }
+        let (severity, at_least) = (severity.unwrap_or(Severity::Warn), at_least.unwrap_or(FindingSeverity::High));
+        let source = ReviewerSource { app: app.to_string(), severity, at_least, timeout };
+        let (kind, is_detected) = (CheckKind::Custom, false);
+        verify.checks.insert(app, CheckPolicy { kind, source: CheckSource::Reviewer(source), is_detected });
     }
 }

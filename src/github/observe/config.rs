@@ -96,7 +96,7 @@ fn parse(defaults: Option<&Defaults>, text: Option<&FileText>) -> Result<Policy,
     let own = text.map(|text| text.as_ref().map_err(Clone::clone)).transpose()?;
     match config::load(defaults.map(|it| Source::new(&it.file, &it.text)), own.map(|text| Source::new(FILE, text))) {
         Ok(loaded) => Ok(loaded.policy),
-        Err(errors) => Err(errors.into_first()),
+        Err(mut errors) => Err(errors.remove(0)),
     }
 }
 
@@ -199,7 +199,7 @@ async fn defaults(client: &Client, owner: &str) -> Result<Option<Defaults>> {
 fn right(file: &str, text: String) -> Result<String, ConfigError> {
     match config::load(Some(Source::new(file, &text)), None) {
         Ok(_) => Ok(text),
-        Err(errors) => Err(errors.into_first()),
+        Err(mut errors) => Err(errors.remove(0)),
     }
 }
 

@@ -60,7 +60,7 @@ impl Observer {
         let loaded = match load(sources.0, sources.1) {
             Ok(loaded) => loaded,
             Err(errors) => {
-                let found = OnlineFindings { errors: errors.as_slice().to_vec(), warnings: Vec::new() };
+                let found = OnlineFindings { errors, warnings: Vec::new() };
                 return Ok(CheckedConfiguration { file, policy: None, found });
             }
         };

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use super::overview::{ListedLoop, OpenLoop, short};
 use crate::render::{
-    Document, GateCard, Links, Markdown, Shown, Subject, address, block, explain, gate_card::GateWord, loop_verdict,
+    Feedback, GateCard, Links, Markdown, Shown, Subject, address, block, explain, gate_card::GateWord, loop_verdict,
     model::Failure, plain, sanitize::text, steps, verdict::verdict,
 };
 use loopgate_core::{
@@ -119,13 +119,13 @@ pub struct Attempt {
 impl LoopPage {
     /// As it stands now, with what is recorded of it.
     pub fn now(subject: &Subject<'_>, recorded: Option<&RecordedLoop>, now: Timestamp) -> Self {
-        let (open, stands, links) = (OpenLoop::of(subject), verdict(subject), Links::of(subject.snapshot));
+        let (open, (icon, words), links) = (OpenLoop::of(subject), verdict(subject), Links::of(subject.snapshot));
         let (pull, repository) = (&subject.snapshot.pull_request, &subject.snapshot.repository);
         let base = Self::of_state(&subject.decision.next, recorded, pull.number, repository);
         Self {
             title: open.title.clone(),
             url: address(&pull.url),
-            verdict: format!("{} {}", stands.icon, stands.words),
+            verdict: format!("{icon} {words}"),
             next: steps::next_steps(subject),
             stage: open.stage,
             attempt: open.attempt,
@@ -133,7 +133,7 @@ impl LoopPage {
             score: Some(open.score),
             // Who is in a team is for its members to see.
             gates: explain::gates(subject, |_| Vec::new()),
-            failures: Document::of(subject).failures,
+            failures: Feedback::of(subject).failures,
             rules: explain::rules(subject),
             warnings: explain::warnings(subject, &links),
             acts: (open.part != Part::Nobody).then(|| Box::new(ListedLoop::new(repository, pull.number, open, now))),

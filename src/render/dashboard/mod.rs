@@ -2,7 +2,6 @@
 //! `config/schemas/` has the schema of each. Every text in it is plain; the templates escape what they print.
 
 mod loop_page;
-mod operations;
 mod overview;
 
 use std::{cmp::Reverse, sync::LazyLock};
@@ -15,18 +14,14 @@ use schemars::JsonSchema;
 use serde::Serialize;
 
 use super::{
-    Colour, block, json_text, memory_stats, messages::happened, metrics, metrics_svg, short_line, templates::EMBEDDED,
-    word, words,
+    address, block, json_text, line, memory_stats, messages::happened, metrics, metrics_svg, short_line,
+    templates::EMBEDDED, word, words,
 };
 pub use loop_page::{LoopPage, RecordedLoop, SavedState};
 use loopgate_core::{
     RepoName, Timestamp,
     memory::{Card, Memory, Recurring},
     metrics::Report,
-};
-pub use operations::{
-    Budget, ConfigurationRow, DeadLetterRow, Diagnosis, DoctorLine, DoctorOutcome, DormantRow, Operations, Queue,
-    Verdict, work_class,
 };
 pub use overview::{Filter, ListedLoop, OpenLoop, Overview, Repositories, age, shortened};
 
@@ -120,7 +115,7 @@ pub struct Notice {
 }
 
 impl Notice {
-    fn new(title: &'static str, error: impl Into<String>) -> Self {
+    pub fn new(title: &'static str, error: impl Into<String>) -> Self {
         Self { schema: "loopgate.notice/v1", title, error: error.into() }
     }
 
@@ -134,19 +129,9 @@ impl Notice {
 
     /// Only people who signed in see the pages (`sign_in`); a page was asked for by a name that a stranger may have
     /// registered (`foreign_name`); a form was sent from elsewhere, or from a page older than this server's start
-    /// (`foreign_form`).
+    /// (`foreign_form`); a person has as many tokens as one may have (`too_many_tokens`).
     pub fn refused(why: &str) -> Self {
         Self::new(word("notice_title", why), word("notice", why))
-    }
-
-    /// GitHub answered who it is, and that they may see nothing here; or it did not answer.
-    pub fn not_signed_in(error: &str) -> Self {
-        Self::new("Not signed in", error)
-    }
-
-    /// A person has as many tokens as one may have.
-    pub fn too_many_tokens(most: u32) -> Self {
-        Self::new("Not done", format!("You have {most} tokens already. Revoke one that is no longer used."))
     }
 }
 
@@ -196,7 +181,7 @@ impl MetricsPage {
             schema: "loopgate.metrics-page/v1",
             report: serde_json::to_value(report).unwrap_or_default(),
             chart: metrics_svg(&repository, report),
-            text: metrics(&repository, report, Colour::Off),
+            text: metrics(&repository, report, false),
             repository,
         }
     }
@@ -227,6 +212,141 @@ impl MemoryPage {
         recurring.truncate(MOST_CARDS);
         let (repository, stats) = (repository.to_string(), block(&memory_stats(memory)));
         Self { schema: "loopgate.memory-page/v1", repository, stats, cards, recurring }
+    }
+}
+
+/// How the server does.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Operations {
+    pub schema: &'static str,
+    /// What was looked at, and how it is: storage, key, clock.
+    pub checks: Vec<Verdict>,
+    pub queue: Vec<Queue>,
+    pub waiting: u64,
+    pub dead: u64,
+    pub budgets: Vec<Budget>,
+    /// What is wrong with configurations, as looks at open pull requests found it: a hundred at most, the oldest first.
+    pub configuration: Vec<ConfigurationRow>,
+    /// Repositories whose configuration is not found; a hundred at most, those that had one first.
+    pub without_configuration: Vec<DormantRow>,
+    /// The newest first, a hundred at most.
+    pub dead_letters: Vec<DeadLetterRow>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Verdict {
+    pub name: String,
+    pub ok: bool,
+    pub said: String,
+}
+
+/// The waiting work of one class.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Queue {
+    pub class: &'static str,
+    /// How long the oldest has waited; none where nothing does.
+    pub oldest: Option<String>,
+    /// Requests that cost something of the quota, since the server began.
+    pub spent: u64,
+    /// What was put off for something more urgent.
+    pub deferred: u64,
+}
+
+/// What an installation may still ask this hour.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct Budget {
+    pub installation: u64,
+    pub limit: u64,
+    pub remaining: u64,
+    pub reset: String,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct ConfigurationRow {
+    pub repository: String,
+    /// What, with file, line and column.
+    pub problem: String,
+    /// For how long it is known.
+    pub known: String,
+}
+
+/// A repository without `.github/loopgate.yml`.
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DormantRow {
+    pub repository: String,
+    /// It had one before, so it may be GitHub that does not show it.
+    pub had_one: bool,
+    /// For how long it is known.
+    pub known: String,
+    /// When the file is asked for again without news; none where only an event makes Loopgate ask.
+    pub next: Option<String>,
+}
+
+#[derive(Debug, Serialize, JsonSchema)]
+pub struct DeadLetterRow {
+    pub id: String,
+    pub failures: u32,
+    pub reason: String,
+    pub died: String,
+}
+
+/// What work of a class is about, by its word.
+pub fn work_class(class: &str) -> &'static str {
+    word("work_class", class)
+}
+
+/// What the doctor found.
+#[derive(Clone, Debug, Serialize, JsonSchema)]
+pub struct Diagnosis {
+    pub schema: &'static str,
+    /// No line is a fault.
+    pub healthy: bool,
+    /// In the order of the checks; those that cannot be made after others failed are left out.
+    pub lines: Vec<DoctorLine>,
+    /// When; none where nothing was examined yet.
+    pub examined: Option<String>,
+    pub under_way: bool,
+}
+
+/// One check, or one thing that it found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct DoctorLine {
+    pub check: &'static str,
+    pub outcome: DoctorOutcome,
+    /// What is so. It may quote what others wrote.
+    pub message: String,
+    /// What to do about it; none where nothing is to be done.
+    pub remedy: Option<String>,
+    /// Where that is done.
+    pub link: Option<String>,
+}
+
+/// What a check comes to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum DoctorOutcome {
+    Healthy,
+    /// GitHub does not say, or there is nothing to tell by yet.
+    Unknown,
+    /// It may be meant.
+    Warning,
+    Fault,
+}
+
+impl Diagnosis {
+    pub fn new(examined: Option<Timestamp>, lines: &[DoctorLine]) -> Self {
+        let plain = |it: &DoctorLine| DoctorLine {
+            message: line(&it.message),
+            link: it.link.as_deref().and_then(address),
+            ..it.clone()
+        };
+        Self {
+            schema: "loopgate.doctor/v1",
+            healthy: lines.iter().all(|line| line.outcome != DoctorOutcome::Fault),
+            lines: lines.iter().map(plain).collect(),
+            examined: examined.map(words::moment),
+            under_way: false,
+        }
     }
 }
 

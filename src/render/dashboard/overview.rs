@@ -209,7 +209,7 @@ impl OpenLoop {
         let nobody = || WhoActs { part: Part::Nobody, people: [].into(), teams: [].into(), since: None };
         let who = who_acts(subject.decision, pull, subject.policy).unwrap_or_else(nobody);
         let names = who.people.iter().map(ToString::to_string).chain(who.teams.iter().map(ToString::to_string));
-        let stands = verdict(subject);
+        let (icon, words) = verdict(subject);
         let url = address(&pull.url).unwrap_or_default();
         let page = match who.part {
             Part::Author | Part::Agent | Part::Fixer | Part::Ci | Part::Base => "/checks",
@@ -232,8 +232,8 @@ impl OpenLoop {
             problem: view.origin.error().map(problem),
             part: who.part,
             who: names.take(MOST_NAMES).collect(),
-            icon: stands.icon.to_owned(),
-            verdict: short(&stands.words),
+            icon: icon.to_owned(),
+            verdict: short(&words),
             action: words::deed(who.part, &subject.decision.action).to_owned(),
             action_url: format!("{url}{page}"),
             url,

@@ -10,13 +10,13 @@ use std::io::Cursor;
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    LIMIT, Links, Markdown, Shown, Subject, attempt_row, causes, check_table, clip, clip_lines, code,
+    Brevity, LIMIT, Links, Markdown, Shown, Subject, attempt_row, causes, check_table, clip, clip_lines, code,
     failure_card::{self, Cause, explained, title},
     fence, line, markdown, memory, reason,
     sanitize::text,
     short_text,
     steps::resume_steps,
-    summary, templates, tests_of_base, word, words,
+    summary, templates, word, words,
 };
 use loopgate_core::{
     Sha,
@@ -81,12 +81,8 @@ pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &
         ),
         None => String::new(),
     };
-    let built_in = |detail| templates::render("escalation.md", variables(subject, escalation, detail));
-    let mut reports = DETAILS.into_iter().map(built_in);
-    let report = reports.find(|report| report.len() + note.len() <= budget);
-    let report = report.unwrap_or_else(|| {
-        format!("## Execution Feedback Escalation\n\n{}\n", short_text(&causes::recognised(escalation), 400))
-    });
+    let model = |brevity| variables(subject, escalation, brevity);
+    let report = templates::fitted("escalation.md", budget.saturating_sub(note.len()), model);
     format!("{marker}\n{report}{note}")
 }
 
@@ -104,10 +100,10 @@ fn render_own(
     let mut environment = templates::environment();
     environment.set_fuel(Some(OVERRIDE_FUEL));
     let template = environment.template_from_named_str("escalation.md", source).map_err(|error| explain(&error))?;
-    for detail in DETAILS {
+    for brevity in (0..4).map(Brevity) {
         // No more than a fitting report could need, so a runaway template ends early.
         let mut out = Cursor::new(vec![0; MOST_PRINTED].into_boxed_slice());
-        let written = template.render_captured_to(variables(subject, escalation, detail), &mut out);
+        let written = template.render_captured_to(variables(subject, escalation, brevity), &mut out);
         let length = usize::try_from(out.position()).unwrap_or(MOST_PRINTED);
         match written {
             Ok(_) => {}
@@ -126,20 +122,9 @@ fn explain(error: &minijinja::Error) -> String {
     format!("{}{place}", line(error.detail().unwrap_or(&error.kind().to_string())))
 }
 
-/// How much detail a report carries; less when it would not fit.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Detail {
-    failures: usize,
-    lines: usize,
-}
-
-const DETAILS: [Detail; 4] = [
-    Detail { failures: 10, lines: 60 },
-    Detail { failures: 6, lines: 20 },
-    Detail { failures: 3, lines: 8 },
-    Detail { failures: 1, lines: 3 },
-];
-
+/// Causes of failures, and lines of each trace, that a report shows whole.
+const CAUSES: usize = 10;
+const LINES: usize = 60;
 /// Lines of the change in question, which stands open.
 const DIFF: usize = 30;
 
@@ -147,16 +132,17 @@ const DIFF: usize = 30;
 const ANALYSED: usize = 3;
 
 /// Every variable a template may name.
-fn variables(subject: &Subject<'_>, escalation: &EscalationView, detail: Detail) -> Value {
+fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevity) -> Value {
     let (view, next, snapshot) = (&subject.decision.view, &subject.decision.next, subject.snapshot);
     let links = Links::of(snapshot);
     let section = |wanted: ReportSection, text: Markdown| {
         if subject.policy.escalation.include_in_report.contains(&wanted) { text } else { Markdown::default() }
     };
     let causes = failure_card::causes(&view.failures);
-    let shown = causes.get(..detail.failures).unwrap_or(&causes);
+    let (most, lines) = (brevity.of(CAUSES, 0).max(1), brevity.of(LINES, 0).max(3));
+    let shown = causes.get(..most).unwrap_or(&causes);
     let (first, further) = shown.split_at(shown.len().min(ANALYSED));
-    let weakened = Shown::first(10, &view.tampering, |one| tests_of_base::weakened(one, snapshot));
+    let weakened = Shown::first(10, &view.tampering, |one| check_table::weakened(one, snapshot));
     let rows = Shown::first(40, &view.checks, |check| check_table::row(check, &links));
     let hidden = escalation.history.len().saturating_sub(15);
     let attempts: Vec<_> = escalation.history.iter().skip(hidden).map(|attempt| attempt_row(attempt, &links)).collect();
@@ -188,14 +174,14 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, detail: Detail)
         human_action_needed => Markdown::ours(word("human_action", escalation.trigger.as_str())),
         resume_steps => numbered(&resume_steps(subject, escalation.trigger)),
         mentions => mentions(subject, escalation),
-        original_code => section(ReportSection::OriginalCode, diff_excerpt(subject, escalation.trigger, detail)),
+        original_code => section(ReportSection::OriginalCode, diff_excerpt(subject, escalation.trigger, lines)),
         all_test_results => section(ReportSection::AllTestResults, markdown("escalation", &"results", context! { rows })),
         failure_analyses => section(ReportSection::FailureAnalyses, root_causes(further)),
         debug_memory_summary => section(
             ReportSection::DebugMemorySummary,
             memory::summary(causes.iter().map(|cause| cause.first)),
         ),
-        stack_traces => section(ReportSection::StackTraces, traces(shown, detail)),
+        stack_traces => section(ReportSection::StackTraces, traces(shown, lines)),
         best_attempt => best.unwrap_or_default(),
         context => context_lines(subject, &links),
         title => text(&clip(&snapshot.pull_request.title, 200)),
@@ -333,12 +319,12 @@ fn last_failure(subject: &Subject<'_>, escalation: &EscalationView, links: &Link
 fn time_in_failure(subject: &Subject<'_>, escalation: &EscalationView) -> String {
     let failing = escalation.history.iter().rev().take_while(|attempt| attempt.result == VerificationResult::Fail);
     let since = failing.last().map_or(subject.decision.next.created_at, |attempt| attempt.at);
-    words::span(u64::try_from((escalation.since - since).num_milliseconds()).unwrap_or(0))
+    words::days((escalation.since - since).num_seconds().max(0))
 }
 
 /// The patch of the file the failures point at, else of the file with most changes. Of a change that weakens tests, the
 /// lines that do, and nothing else.
-fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdown {
+fn diff_excerpt(subject: &Subject<'_>, about: Trigger, lines: usize) -> Markdown {
     if about == Trigger::Tampering && subject.policy.retry.escalation_includes_diff {
         let found = subject.decision.view.tampering.iter().filter(|one| !one.hunk.is_empty()).take(5);
         let hunks: Vec<String> = found
@@ -357,13 +343,13 @@ fn diff_excerpt(subject: &Subject<'_>, about: Trigger, detail: Detail) -> Markdo
     else {
         return Markdown::default();
     };
-    Markdown::ours(format!("{}\n\n{}", code(path), fence("diff", &clip_lines(patch, detail.lines.min(DIFF)))))
+    Markdown::ours(format!("{}\n\n{}", code(path), fence("diff", &clip_lines(patch, lines.min(DIFF)))))
 }
 
-fn traces(causes: &[Cause<'_>], detail: Detail) -> Markdown {
+fn traces(causes: &[Cause<'_>], lines: usize) -> Markdown {
     let blocks = causes.iter().map(|cause| cause.first).filter_map(|view| {
         let trace = view.failure.shown_trace().filter(|trace| !trace.trim().is_empty())?;
-        Some(format!("{}\n\n{}", code(&title(view)), fence("text", &clip_lines(&trace, detail.lines))))
+        Some(format!("{}\n\n{}", code(&title(view)), fence("text", &clip_lines(&trace, lines))))
     });
     Markdown::ours(blocks.collect::<Vec<_>>().join("\n\n"))
 }

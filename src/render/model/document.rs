@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::Ended;
 use loopgate_core::{
@@ -20,7 +20,7 @@ use loopgate_core::{
 
 /// Decision and feedback for agents and scripts.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Document {
+pub struct Feedback {
     pub schema: String,
     pub repository: Option<RepoName>,
     /// `None` in a local loop.
@@ -79,6 +79,9 @@ pub struct Document {
     /// How the pull request ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ended: Option<Ended>,
+    /// Fields of a newer version.
+    #[serde(flatten)]
+    pub others: Map<String, Value>,
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,12 +7,12 @@ mod reading;
 use std::collections::{BTreeMap, BTreeSet};
 
 use serde::{Serialize, de::DeserializeOwned};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use self::document::{Actor, Attempt, Gate, Links, Place, Tried};
 pub use self::{
-    document::{Document, Failure, QuotedOutput},
-    reading::{Currency, Ended, Feedback, ReadFrom, Reading, Traces, Until, feedback_text, waiting_text},
+    document::{Failure, Feedback, QuotedOutput},
+    reading::{Currency, Ended, ReadFrom, Reading, Traces, Until, feedback_text, waiting_text},
 };
 
 use super::{
@@ -61,16 +61,7 @@ const RULES_OF_A_FIXER: [&str; 2] = [
 ];
 const NO_EDITS: &str = "do not edit tests to make them pass";
 
-/// What a local loop's fixer gets beside what failed.
-#[derive(Debug)]
-pub struct FixTask<'a> {
-    pub task: &'a Task,
-    pub critique: &'a [String],
-    /// The command that shows the whole record.
-    pub report: String,
-}
-
-impl Document {
+impl Feedback {
     pub fn of(subject: &Subject<'_>) -> Self {
         let (decision, view) = (subject.decision, &subject.decision.view);
         let feedback = subject.feedback();
@@ -99,7 +90,10 @@ impl Document {
             capabilities: bounded(&view.capabilities, 200, 20),
             failures: first(10, "failures", &mut omitted, &causes, |cause| failure(cause, subject, &excerpts)),
             more_failures: 0,
-            excerpts: first(MOST_EXCERPTS, "excerpts", &mut omitted, &excerpts, QuotedOutput::clone),
+            excerpts: first(MOST_EXCERPTS, "excerpts", &mut omitted, &excerpts, |one| QuotedOutput {
+                checks: Vec::new(),
+                ..one.clone()
+            }),
             feedback: first(10, "feedback", &mut omitted, others, |line| {
                 bounded(line, 500, 0).unwrap_or_else(|| line.clone())
             }),
@@ -115,28 +109,26 @@ impl Document {
             omitted,
             working_tree: None,
             ended: None,
+            others: Map::new(),
         };
         document.count_failures();
         while document.fenced().as_str().len() > PACKET - FOR_READERS && document.shorten() {}
         document
     }
 
-    /// The document as a fixer gets it: the failures with their traces, as long as they fit, beside the task.
-    pub fn for_fixer(subject: &Subject<'_>, task: &FixTask<'_>) -> String {
+    /// The document as the fixer of a local loop gets it on its standard input: the failures with their traces, as long as
+    /// they fit, beside the task, the critique, and the command that shows the whole record.
+    pub fn for_fixer(subject: &Subject<'_>, task: &Task, critique: &[String], report: String) -> String {
         let mut document = Self::of(subject);
-        document.links.report = Some(task.report.clone());
+        document.links.report = Some(report);
         document.rules = RULES_OF_A_FIXER.map(str::to_owned).to_vec();
         let (kind, action) = ("fixer".to_owned(), "fix it in the working tree".to_owned());
         document.who_acts = Some(Actor { kind, login: None, action, since: None });
+        let beside = json!({ "task": task.prompt, "ideal_result": task.ideal_result, "critique": critique });
+        document.others = beside.as_object().cloned().unwrap_or_default();
         let causes = causes(&subject.decision.view.failures);
-        let written = |document: &Self| {
-            let mut brief = serde_json::to_value(document).unwrap_or_default();
-            let Task { prompt, ideal_result } = task.task;
-            brief["task"] = json!(prompt);
-            brief["ideal_result"] = json!(ideal_result);
-            brief["critique"] = json!(task.critique);
-            serde_json::to_string_pretty(&brief).unwrap_or_else(|error| format!("\"{error}\""))
-        };
+        let written =
+            |document: &Self| serde_json::to_string_pretty(document).unwrap_or_else(|error| format!("\"{error}\""));
         let whole = written(&document);
         for lines in TRACE_LINES {
             for (failure, cause) in document.failures.iter_mut().zip(&causes) {
@@ -411,9 +403,9 @@ mod tests {
     use super::*;
     use crate::render::fixtures;
 
-    fn status(decision: &loopgate_core::deciding::Decision) -> Document {
+    fn status(decision: &loopgate_core::deciding::Decision) -> Feedback {
         let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
-        Document::of(&Subject { decision, snapshot: &snapshot, policy: &policy })
+        Feedback::of(&Subject { decision, snapshot: &snapshot, policy: &policy })
     }
 
     #[test]
@@ -436,8 +428,7 @@ mod tests {
             let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
             let subject = Subject { decision, snapshot: &snapshot, policy: &policy };
             let task = Task { prompt: "round".into(), ideal_result: None };
-            let text =
-                Document::for_fixer(&subject, &FixTask { task: &task, critique: &[], report: "git show".into() });
+            let text = Feedback::for_fixer(&subject, &task, &[], "git show".into());
             assert!(text.len() <= PACKET, "{}", text.len());
             serde_json::from_str::<Value>(&text).unwrap()
         };

@@ -6,9 +6,9 @@ use std::collections::BTreeSet;
 
 use minijinja::{context, value::Serde};
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::{Document, FEEDBACK_SCHEMA, FOR_READERS, PACKET, RULES, escape_invisible};
+use super::{FEEDBACK_SCHEMA, FOR_READERS, Feedback, PACKET, RULES, escape_invisible};
 use crate::render::{excerpts::HEADING, messages, word};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
@@ -20,13 +20,6 @@ use loopgate_core::{
 
 /// Bytes of a document that are read at most: several times what we write.
 const READ_LIMIT: usize = 4 * PACKET;
-
-/// A feedback document that somebody wrote down.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Feedback {
-    written: Map<String, Value>,
-    pub(in crate::render) document: Document,
-}
 
 loopgate_core::words! {
     /// How a pull request that is not open any more ended.
@@ -90,7 +83,7 @@ impl Feedback {
         if text.len() > READ_LIMIT {
             return None;
         }
-        Self::of(serde_json::from_str(text).ok()?)
+        serde_json::from_str(text).ok().filter(|document: &Self| document.schema == FEEDBACK_SCHEMA)
     }
 
     /// The document in the last fenced block of a text of ours. An edit of the comment on GitHub's page changes its line
@@ -99,12 +92,6 @@ impl Feedback {
         let markdown = markdown.replace("\r\n", "\n");
         let (_, rest) = markdown.rsplit_once("```json\n")?;
         Self::parse(rest.split_once("\n```")?.0)
-    }
-
-    fn of(written: Value) -> Option<Self> {
-        let document = Document::deserialize(&written).ok()?;
-        let Value::Object(written) = written else { return None };
-        (document.schema == FEEDBACK_SCHEMA).then_some(Self { written, document })
     }
 
     /// That Loopgate has said nothing of this head yet.
@@ -157,62 +144,32 @@ impl Feedback {
         }
     }
 
-    /// The document as the one who reads it gets it.
-    pub(in crate::render) fn of_document(document: &Document) -> Self {
-        Self::ours(serde_json::to_value(document).unwrap_or_default())
-    }
-
     fn ours(written: Value) -> Self {
-        Self::of(written).expect("what we write has the fields that we read")
+        serde_json::from_value(written).expect("what we write has the fields that we read")
     }
 
     /// How many attempts were made on other heads before this one. Only asked if nothing better is left: people with
     /// write can edit the comment that holds the document.
     fn attempts_before(&self, head: Sha) -> u32 {
-        let attempt = self.document.attempt.unwrap_or(0);
-        let has_ended = self.document.attempts.last().is_some_and(|last| last.attempt == attempt);
-        if has_ended && self.document.head_sha != head { attempt } else { attempt.saturating_sub(1) }
-    }
-
-    /// With the working tree it is of.
-    #[must_use]
-    pub fn of_tree(mut self, tree: Sha) -> Self {
-        self.written.insert("working_tree".to_owned(), json!(tree));
-        self.document.working_tree = Some(tree);
-        self
+        let attempt = self.attempt.unwrap_or(0);
+        let has_ended = self.attempts.last().is_some_and(|last| last.attempt == attempt);
+        if has_ended && self.head_sha != head { attempt } else { attempt.saturating_sub(1) }
     }
 
     /// Adds how the pull request ended, and removes who acts.
     #[must_use]
-    pub fn ended(mut self, ended: Ended) -> Self {
+    pub fn ended(self, ended: Ended) -> Self {
         // Nothing is pushed to what is closed, whatever was decided before.
         let decision = match ended {
             Ended::Merged => DecisionWord::Proceed,
             Ended::Closed => DecisionWord::Wait,
         };
-        for (name, value) in [("ended", json!(ended)), ("final", json!(true)), ("decision", json!(decision))] {
-            self.written.insert(name.to_owned(), value);
-        }
-        self.written.remove("who_acts");
-        self.document = Document { ended: Some(ended), r#final: true, who_acts: None, decision, ..self.document };
-        self
-    }
-
-    pub const fn pull_request(&self) -> Option<PrNumber> {
-        self.document.pull_request
-    }
-
-    pub const fn head(&self) -> Sha {
-        self.document.head_sha
-    }
-
-    pub const fn working_tree(&self) -> Option<Sha> {
-        self.document.working_tree
+        Self { ended: Some(ended), r#final: true, who_acts: None, decision, ..self }
     }
 
     /// The document as it is written to a file.
     pub fn written(&self) -> String {
-        escape_invisible(&serde_json::to_string_pretty(&self.written).unwrap_or_default())
+        escape_invisible(&serde_json::to_string_pretty(self).unwrap_or_default())
     }
 }
 
@@ -228,7 +185,7 @@ impl Reading {
     pub fn of_head(feedback: Feedback, from: ReadFrom, head: Sha, since: Option<Sha>) -> Self {
         let currency = if since == Some(head) {
             Currency::BeforePush
-        } else if feedback.head() == head {
+        } else if feedback.head_sha == head {
             Currency::Current
         } else {
             Currency::OlderHead(head)
@@ -238,7 +195,7 @@ impl Reading {
 
     /// Whether it is the verdict on what is there now, and nothing more is waited for.
     pub fn is_final(&self) -> bool {
-        let document = &self.feedback.document;
+        let document = &self.feedback;
         document.ended.is_some() || document.r#final && self.currency == Currency::Current
     }
 
@@ -246,27 +203,27 @@ impl Reading {
     pub fn reaches(&self, until: Until) -> bool {
         // A check of the head may have failed through the change itself.
         let own = Some(Blame::PrCode.as_str());
-        let is_certain = || self.feedback.document.failures.iter().any(|one| one.blame.as_deref() == own);
+        let is_certain = || self.feedback.failures.iter().any(|one| one.blame.as_deref() == own);
         self.is_final() || until == Until::FirstCertain && self.currency == Currency::Current && is_certain()
     }
 
     /// What was decided; while it is not final, to wait.
     pub fn decision(&self) -> DecisionWord {
-        if self.is_final() { self.feedback.document.decision } else { DecisionWord::Wait }
+        if self.is_final() { self.feedback.decision } else { DecisionWord::Wait }
     }
 
     /// The document, with where it was read and why it is not final any more.
-    pub fn document(&self) -> Map<String, Value> {
-        let mut document = self.feedback.written.clone();
-        document.insert("final".to_owned(), json!(self.is_final()));
-        document.insert("read_from".to_owned(), json!(self.from.as_str()));
+    pub fn document(&self) -> Value {
+        let mut document = json!(self.feedback);
+        document["final"] = json!(self.is_final());
+        document["read_from"] = json!(self.from);
         let outdated = match self.currency {
             Currency::Current => return document,
             Currency::OlderHead(now) => json!({ "reason": "older_head", "head_sha": now }),
             Currency::BeforePush => json!({ "reason": "before_push" }),
             Currency::TreeChanged => json!({ "reason": "tree_changed" }),
         };
-        document.insert("outdated".to_owned(), outdated);
+        document["outdated"] = outdated;
         document
     }
 
@@ -278,7 +235,7 @@ impl Reading {
 
 /// What stands between a head and ready, in the order in which somebody needs it.
 pub fn feedback_text(reading: &Reading) -> String {
-    let document = &reading.feedback.document;
+    let document = &reading.feedback;
     if let Some(ended) = document.ended {
         return format!("{}: {}, there is nothing to do.", subject(document), ended.as_str());
     }
@@ -299,11 +256,11 @@ pub fn waiting_text(reading: &Reading) -> String {
         Currency::Current | Currency::TreeChanged if reading.from == ReadFrom::Nowhere => "nowhere".to_owned(),
         currency => messages::variant_name(&currency),
     };
-    format!("waiting {} on {}", word("awaited", &what), subject(&reading.feedback.document))
+    format!("waiting {} on {}", word("awaited", &what), subject(&reading.feedback))
 }
 
 /// `acme/widgets#12 at 1a2b3c4d`.
-fn subject(page: &Document) -> String {
+fn subject(page: &Feedback) -> String {
     let repository = page.repository.as_ref().map(ToString::to_string).unwrap_or_default();
     let number = page.pull_request.map(|number| format!("#{number}")).unwrap_or_default();
     format!("{repository}{number} at {}", page.head_sha.short())
@@ -311,7 +268,7 @@ fn subject(page: &Document) -> String {
 
 /// Why it is not the last word.
 fn outdated(reading: &Reading) -> Option<String> {
-    let has_ended = reading.feedback.document.r#final || reading.from == ReadFrom::Nowhere;
+    let has_ended = reading.feedback.r#final || reading.from == ReadFrom::Nowhere;
     let is_last = has_ended && reading.currency == Currency::Current;
     (!is_last).then(|| messages::plain("outdated", &reading.currency, context! {}))
 }
@@ -357,7 +314,7 @@ impl Traces<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::render::{self, Feedback, fixtures, status::STATUS_MARKER};
+    use crate::render::{self, fixtures, status::STATUS_MARKER};
     use loopgate_core::{
         Sha,
         deciding::{Decision, DecisionWord},
@@ -366,7 +323,7 @@ mod tests {
     };
 
     fn written(decision: &Decision) -> Feedback {
-        render::feedback_document(decision, &fixtures::snapshot(), &fixtures::policy())
+        Feedback::of(&render::Subject { decision, snapshot: &fixtures::snapshot(), policy: &fixtures::policy() })
     }
 
     fn reading(told: Feedback, head: Sha) -> Reading {
@@ -376,7 +333,7 @@ mod tests {
     #[test]
     fn whoever_mends_it_reads_what_to_do() {
         let told = written(&fixtures::first_failure());
-        let head = told.head();
+        let head = told.head_sha;
         insta::assert_snapshot!("told_first_failure", render::feedback_text(&reading(told, head)));
     }
 
@@ -396,8 +353,8 @@ mod tests {
         let cause = loopgate_core::Fingerprint::from_bytes([9; 8]).into();
         decision.view.failures.push(FailureView { cause, ..again });
         let told = written(&decision);
-        let command = told.document.failures[0].reproduce.clone().unwrap();
-        let head = told.head();
+        let command = told.failures[0].reproduce.clone().unwrap();
+        let head = told.head_sha;
         let shown = render::feedback_text(&reading(told, head));
         assert_eq!(shown.matches(&command).count(), 1, "{shown}");
         assert!(shown.contains(&format!("Failures, all shown by: {command}\n")), "{shown}");
@@ -418,7 +375,7 @@ mod tests {
         let json = told.written();
         assert_eq!(Feedback::parse(&json), Some(told.clone()));
         let newer = json.replacen('{', "{ \"of_a_newer_version\": [1],", 1);
-        assert_eq!(reading(Feedback::parse(&newer).unwrap(), told.head()).document()["of_a_newer_version"][0], 1);
+        assert_eq!(reading(Feedback::parse(&newer).unwrap(), told.head_sha).document()["of_a_newer_version"][0], 1);
         for other in
             [STATUS_MARKER, "", "{}", "[]", &json.replace("feedback/v1", "verify/v1"), &json.replace("retry", "x")]
         {

@@ -2,12 +2,12 @@
 
 use loopgate_core::{deciding::View, state::LoopState};
 
-use crate::render::short_line;
+use crate::render::{short_line, wrapped};
 
 /// Characters of a subject.
 const SUBJECT: usize = 72;
 /// Columns of the body.
-const COLUMNS: usize = 72;
+const COLUMNS: usize = 71;
 /// Characters of a paragraph.
 const PARAGRAPH: usize = 600;
 
@@ -41,12 +41,14 @@ pub fn loop_fix_message(
         None if strategy.is_empty() => change.to_owned(),
         None => format!("{} ({})", short_line(&strategy, PARAGRAPH), change),
     };
+    // A paragraph, its further lines set in.
+    let paragraph = |text: String| wrapped(&short_line(&text, PARAGRAPH), COLUMNS, 2).join("\n");
     format!(
         "{}\n\n{}\n{}\n{}\nAttempt {}/{}\n\nLoopgate-Run: {}\n",
         headline(&short_line(&subject, PARAGRAPH)),
-        wrapped("Error: ", &error),
-        wrapped("Cause: ", &cause.unwrap_or_else(|| "not known".to_owned())),
-        wrapped("Fix: ", &fix),
+        paragraph(format!("Error: {error}")),
+        paragraph(format!("Cause: {}", cause.as_deref().unwrap_or("not known"))),
+        paragraph(format!("Fix: {fix}")),
         state.iteration,
         state.max_iterations,
         state.run_id,
@@ -86,21 +88,6 @@ fn headline(text: &str) -> String {
     };
     let at = text[..end].rfind(' ').filter(|at| *at >= SUBJECT / 2).unwrap_or(end);
     format!("{}…", &text[..at])
-}
-
-/// A paragraph, its further lines set in.
-fn wrapped(label: &str, text: &str) -> String {
-    let mut lines = vec![label.to_owned()];
-    for word in short_line(text, PARAGRAPH).split(' ') {
-        let last = lines.last_mut().expect("begun with one");
-        if last.chars().count() + word.chars().count() >= COLUMNS && !last.ends_with(": ") && !last.trim().is_empty() {
-            lines.push(format!("  {word} "));
-        } else {
-            last.push_str(word);
-            last.push(' ');
-        }
-    }
-    lines.iter().map(|line| line.trim_end()).collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]

@@ -10,7 +10,7 @@ use minijinja::{context, value::Serde};
 pub use self::fix_message::loop_fix_message;
 
 use super::{
-    Colour, Iteration, causes, line, memory_lines,
+    Iteration, causes, memory_lines,
     messages::{self, reason},
     place,
     summary::failed,
@@ -21,7 +21,7 @@ use loopgate_core::{
     escalation::Question,
     policy::Trigger,
     reflex::{Ask, CritiqueItem, FixRecord, LoopCall},
-    state::{Dispute, LoopState, RunStatus, StopReason, history::HistoryLine},
+    state::{Dispute, LoopState, RunStatus, history::HistoryLine},
     text::one_line,
     verdict::{Evaluation, FailureView},
 };
@@ -57,35 +57,15 @@ pub(super) fn state_ref(state: &LoopState) -> String {
 /// How a loop stands, in one line, as far as its state alone says.
 pub fn loop_verdict(state: &LoopState) -> String {
     let section = if state.pull_request.is_some() { "pull_request_verdict" } else { "loop_verdict" };
-    let beside = context! {
-        iterations => words::count(state.iteration, "iteration"),
-        attempts => words::count(state.attempts.len(), "attempt"),
-        iteration => state.iteration,
-        max => state.max_iterations,
-        step => state.current_step.as_str(),
-        stage => state.state.as_str(),
-        reason => state.stop.reason.map(StopReason::as_str),
-        said => state.stop.words.as_deref().map(line).unwrap_or_default(),
-        cause => cause(state),
-    };
+    let beside = context! { cause => cause(state), state => Serde(state) };
     messages::plain(section, &state.status, beside)
 }
 
-/// Why a person is called.
+/// Why a person is called: on a pull request in its words, at a terminal mostly in the same.
 fn cause(state: &LoopState) -> &'static str {
-    match &state.blocked {
-        None => "a person is needed",
-        Some(blocked) if state.pull_request.is_some() => words::trigger(blocked.trigger),
-        Some(blocked) => trigger(blocked.trigger),
-    }
-}
-
-/// What a trigger means at a terminal; mostly what it means on a pull request.
-fn trigger(cause: Trigger) -> &'static str {
-    match word("trigger_of_local_loop", cause.as_str()) {
-        "" => words::trigger(cause),
-        words => words,
-    }
+    let Some(trigger) = state.blocked.as_ref().map(|blocked| blocked.trigger) else { return "a person is needed" };
+    let own = word("trigger_of_local_loop", trigger.as_str());
+    if state.pull_request.is_some() || own.is_empty() { words::trigger(trigger) } else { own }
 }
 
 /// PLAN: what the iteration that a loop is in will do, in short lines.
@@ -184,13 +164,13 @@ pub fn loop_history(lines: &[HistoryLine]) -> String {
 }
 
 /// The whole report: every iteration, what is left, and what only a person can decide.
-pub fn loop_report(state: &LoopState, colour: Colour) -> String {
+pub fn loop_report(state: &LoopState, colour: bool) -> String {
     let reflex = state.reflex.as_ref();
     let distance = reflex.and_then(|reflex| reflex.distance_to_success.as_ref());
     let also = state.blocked.iter().flat_map(|blocked| &blocked.also).map(|trigger| words::trigger(*trigger));
     let remembered = state.attempts.last().and_then(|last| last.memory_matches.as_ref());
     let model = context! {
-        colour => colour == Colour::On,
+        colour,
         verdict => loop_verdict(state),
         is_commit => state.branch.len() >= 7 && state.branch.chars().all(|c| c.is_ascii_hexdigit()),
         reflex => Serde(reflex),

@@ -3,7 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use chrono::TimeDelta;
 
 use super::*;
-use crate::render::{fixtures, terminal::Colour};
+use crate::render::fixtures;
 use loopgate_core::{
     observed::CodeType,
     policy::Phase,
@@ -115,7 +115,7 @@ fn blocked() -> LoopState {
 
 #[test]
 fn the_whole_report_of_a_blocked_loop() {
-    let shown = loop_report(&blocked(), Colour::Off);
+    let shown = loop_report(&blocked(), false);
     for line in [
         "fix-the-sum: blocked: tests or configuration were tampered with — you decide",
         "Task       fix: the sum is wrong",
@@ -141,7 +141,7 @@ fn the_whole_report_of_a_blocked_loop() {
 
 #[test]
 fn the_report_says_no_more_than_is_so() {
-    let lines = |state: &LoopState| loop_report(state, Colour::Off);
+    let lines = |state: &LoopState| loop_report(state, false);
     let mut state = blocked();
     state.branch = "0123abcd".into();
     let best = |attempt, score| loopgate_core::state::BestAttempt { attempt, sha: state.head_sha, score };
@@ -183,6 +183,6 @@ fn what_a_fixer_says_cannot_drive_the_terminal() {
     reflex.refused_diff = Some("+\u{1b}]0;title\u{7}\u{9b}31m".into());
     reflex.fixes[0].subject = "x\u{1b}[31m\ny".into();
     state.critique = Some(vec!["\u{1b}c".into()]);
-    let shown = loop_report(&state, Colour::Off);
+    let shown = loop_report(&state, false);
     assert!(!shown.chars().any(|c| c.is_control() && c != '\n'), "{shown:?}");
 }

@@ -18,7 +18,7 @@ pub(super) fn call(row: &CheckRow, site: &Site<'_>) -> Option<String> {
     let (name, text) = row.scripts.iter().find_map(script)?;
     let last = last_command(text).join(" ");
     let mut options = TABLE.script_options.iter();
-    let options = options.find(|(kind, expression, _)| *kind == row.kind && expression.0.is_match(&last));
+    let options = options.find(|(kind, expression, _)| *kind == row.kind && expression.matches(&last));
     let manager = manager(site);
     let Some((.., options)) = options else { return Some(format!("{manager} run {name}")) };
     // npm keeps what stands before `--` for itself; the others hand everything on, `--` too.

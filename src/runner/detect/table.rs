@@ -2,11 +2,10 @@
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
-use regex::Regex;
 use serde::Deserialize;
 
 use super::{Ecosystem, Purpose, node, python, site::Site};
-use loopgate_core::evidence::CheckKind;
+use loopgate_core::{evidence::CheckKind, policy::Pattern};
 
 /// The table, read once.
 pub(super) static TABLE: LazyLock<Table> = LazyLock::new(|| {
@@ -22,24 +21,12 @@ pub(super) struct Table {
     /// What a word in a job's name says that the job is evidence of: words with blanks between them.
     pub job_words: Vec<(CheckKind, String)>,
     /// What an expression says of the commands of a job.
-    pub job_commands: Vec<(CheckKind, Expression)>,
+    pub job_commands: Vec<(CheckKind, Pattern)>,
     /// For a script that is such a check and whose last command matches, the options that make it write a report.
-    pub script_options: Vec<(CheckKind, Expression, String)>,
+    pub script_options: Vec<(CheckKind, Pattern, String)>,
     parts: BTreeMap<String, Vec<Alternative>>,
     pub patterns: BTreeMap<String, String>,
     checks: Vec<CheckRow>,
-}
-
-#[derive(Debug, Deserialize)]
-#[serde(try_from = "String")]
-pub(super) struct Expression(pub Regex);
-
-impl TryFrom<String> for Expression {
-    type Error = regex::Error;
-
-    fn try_from(text: String) -> Result<Self, Self::Error> {
-        Regex::new(&text).map(Self)
-    }
 }
 
 #[derive(Debug, Deserialize)]

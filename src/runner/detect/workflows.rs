@@ -193,7 +193,7 @@ fn kind(title: &str, id: &str, job: &Value) -> CheckKind {
 /// What commands are evidence of, among the kinds that are wanted.
 fn kind_of_commands(commands: &str, is_wanted: impl Fn(CheckKind) -> bool) -> Option<CheckKind> {
     let mut rows = TABLE.job_commands.iter().filter(|(kind, _)| is_wanted(*kind));
-    rows.find(|(_, expression)| expression.0.is_match(commands)).map(|(kind, _)| *kind)
+    rows.find(|(_, expression)| expression.matches(commands)).map(|(kind, _)| *kind)
 }
 
 #[cfg(test)]

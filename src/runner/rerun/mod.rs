@@ -5,7 +5,6 @@
 #[cfg(all(test, unix))]
 mod burn_in_tests;
 mod proof;
-mod tree;
 
 use std::{
     collections::BTreeMap,

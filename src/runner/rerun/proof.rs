@@ -4,15 +4,27 @@
 //! "Without" is the base in a git worktree of its own with the change's test files laid over it. The worktree is gone
 //! when the trial ends, however it ends. Nothing of the working tree is touched.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    time::{Duration, SystemTime},
+};
 
-use super::{Rerun, TestTrial, executed, tree::BaseTree, use_installed};
-use crate::runner::{Interrupt, Observer, Plan, run};
+use super::{Rerun, TestTrial, executed, use_installed};
+use crate::{
+    git::{GitCommand, GitOutput},
+    runner::{
+        Interrupt, Observer, Plan, run,
+        worktree::{Extent, Worktree},
+    },
+};
 use loopgate_core::{
     Fingerprint, Sha,
     evidence::{BaseTestRun, CheckEvidence, Failure, Outcome, ProofEnd, ProofRun, ProofVerdict, RegressionTrial},
     observed::{ChangedFile, ChangedFiles, FileStatus},
     source_files::{belongs_to_tests, is_test},
+    text::one_line,
 };
 
 /// Test files tried at most.
@@ -190,6 +202,110 @@ fn ending(checks: &[CheckEvidence], to_mend: &BTreeSet<Fingerprint>) -> (ProofEn
     let is_to_mend = |failure: &Failure| failure.fingerprint.is_some_and(|print| to_mend.contains(&print));
     let end = if tests.is_empty() && !failed().any(is_to_mend) { ProofEnd::Broken } else { ProofEnd::Failed };
     (end, tests)
+}
+
+/// A git worktree on a commit, removed when dropped.
+struct BaseTree {
+    root: PathBuf,
+    /// Its top.
+    path: PathBuf,
+}
+
+impl BaseTree {
+    /// The commit as it is.
+    ///
+    /// # Errors
+    /// In words.
+    fn at(root: &Path, commit: Sha) -> Result<Self, String> {
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+        let name = format!("loopgate-base-{}-{}", std::process::id(), since.as_nanos());
+        let path = std::env::temp_dir().join(name);
+        // Fails where something is there already, so that a link placed there is not followed.
+        fs::create_dir(&path).map_err(|error| format!("no place for a worktree: {error}"))?;
+        let worktree = Self { root: root.to_owned(), path };
+        let shown = worktree.path.display().to_string();
+        match git(root, &["worktree", "add", "--quiet", "--detach", &shown, &commit.to_string()]) {
+            Ok(()) => {
+                worktree.link_installed(root);
+                Ok(worktree)
+            }
+            Err(reason) => Err(format!("{} cannot be checked out: {reason}", commit.short())),
+        }
+    }
+
+    /// The base with the change's test files over it.
+    ///
+    /// # Errors
+    /// In words.
+    fn with_tests_of(trial: &TestTrial<'_>) -> Result<Self, String> {
+        let tree = Self::at(trial.root, trial.base)?;
+        let tests = trial.files.known().iter().map(|file| file.path.as_str()).filter(|path| belongs_to_tests(path));
+        let head = Worktree::at(trial.root).and_then(|worktree| worktree.tree(Extent::Tracked));
+        let laid_over = head.map_err(|error| error.to_string()).and_then(|head| tree.put_back(head, &tests.collect()));
+        laid_over.map_err(|error| format!("the tests cannot be laid over the base: {error}"))?;
+        Ok(tree)
+    }
+
+    /// Makes files what they are in another tree, and takes out those that it does not have.
+    ///
+    /// # Errors
+    /// In words.
+    fn put_back(&self, from: Sha, files: &BTreeSet<&str>) -> Result<(), String> {
+        let is_there = |path: &&str| git(&self.root, &["cat-file", "-e", &format!("{from}:{path}")]).is_ok();
+        let (there, new): (Vec<&str>, Vec<&str>) = files.iter().copied().partition(is_there);
+        for path in new {
+            let place = self.inside(path).map_err(|error| error.to_string())?;
+            fs::remove_file(place).map_err(|error| format!("{path}: {error}"))?;
+        }
+        let restore = ["--literal-pathspecs", "restore", &format!("--source={from}"), "--worktree", "--"];
+        if there.is_empty() { Ok(()) } else { git(&self.path, &[&restore[..], &there].concat()) }
+    }
+
+    /// A place in the worktree, with no link of the base on the way to it.
+    fn inside(&self, path: &str) -> std::io::Result<PathBuf> {
+        let mut place = self.path.clone();
+        for part in Path::new(path).components() {
+            let std::path::Component::Normal(part) = part else {
+                return Err(std::io::Error::other(format!("{path} is no plain path")));
+            };
+            place.push(part);
+            if place.is_symlink() {
+                fs::remove_file(&place)?;
+            }
+        }
+        Ok(place)
+    }
+
+    /// Packages are installed beside the manifest, and are no part of the repository.
+    fn link_installed(&self, root: &Path) {
+        let places = ["", "packages", "apps", "frontend", "web"].map(|package| Path::new(package).join("node_modules"));
+        let others = [".venv", "venv", "vendor", "deps"].map(PathBuf::from);
+        for place in places.into_iter().chain(others) {
+            let (installed, wanted) = (root.join(&place), self.path.join(&place));
+            if installed.is_dir() && !wanted.exists() && wanted.parent().is_some_and(Path::is_dir) {
+                // Without it the run is broken, and says so.
+                #[cfg(unix)]
+                let _ = std::os::unix::fs::symlink(installed, wanted);
+                #[cfg(windows)]
+                let _ = std::os::windows::fs::symlink_dir(installed, wanted);
+            }
+        }
+    }
+}
+
+impl Drop for BaseTree {
+    fn drop(&mut self) {
+        let shown = self.path.display().to_string();
+        if git(&self.root, &["worktree", "remove", "--force", "--force", &shown]).is_err() {
+            let _ = fs::remove_dir_all(&self.path);
+            let _ = git(&self.root, &["worktree", "prune"]);
+        }
+    }
+}
+
+fn git(root: &Path, arguments: &[&str]) -> Result<(), String> {
+    let output = GitCommand::new(root, arguments).run().and_then(GitOutput::success);
+    output.map(drop).map_err(|error| one_line(&error.to_string(), 200))
 }
 
 #[cfg(all(test, unix))]

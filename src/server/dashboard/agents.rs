@@ -193,7 +193,7 @@ impl Desk {
             reader.wait((since, Until::Final), (Pacing::WITH_TOKEN, time), clock, |_| ()).await
         };
         match waited.await {
-            Ok(Waited::Ended(reading) | Waited::TimedOut(Some(reading))) => Ok(Some(Value::Object(reading.document()))),
+            Ok(Waited::Ended(reading) | Waited::TimedOut(Some(reading))) => Ok(Some(reading.document())),
             Ok(Waited::TimedOut(None)) => Err(not_now("GitHub did not tell in time")),
             Err(error) if error.is_refusal() => Ok(None),
             Err(error) => Err(not_now(error)),

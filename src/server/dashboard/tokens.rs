@@ -23,7 +23,7 @@ use crate::{
     render::{Frame, Notice, TokenRow, TokensPage, moment, plain_line},
     server::{
         Admin,
-        storage::{AccessToken, Applied, Change, MOST_TOKENS, TokenChange, TokenDigest},
+        storage::{AccessToken, Applied, Change, TokenChange, TokenDigest},
     },
 };
 use loopgate_core::{Login, UserId};
@@ -86,7 +86,7 @@ async fn make(State((admin, visitors)): State<Tokens>, reply: Reply, headers: He
         let (digest, login) = (TokenDigest::of(&token), login.clone());
         let new = AccessToken { digest, owner, login, name, made_at: now, used_at: None, ends_at: now + LIFE };
         match admin.services.inbox.apply(Change::Tokens(TokenChange::Make(new))).await? {
-            Applied::Rows(0) => Ok(reply.with(StatusCode::CONFLICT, &Notice::too_many_tokens(MOST_TOKENS))),
+            Applied::Rows(0) => Ok(reply.with(StatusCode::CONFLICT, &Notice::refused("too_many_tokens"))),
             _ => Ok(reply.with(StatusCode::OK, &page(&admin, &visitors, &reply, Some(token)).await?)),
         }
     };

@@ -272,7 +272,7 @@ async fn finish(
 ) -> Response {
     let answer = match visitors.finish(&headers, &back).await {
         Ok(word) => visitors.set(Redirect::to("/").into_response(), SESSION, &word, TimeDelta::hours(8)),
-        Err(reason) => reply.with(StatusCode::FORBIDDEN, &Notice::not_signed_in(reason)),
+        Err(reason) => reply.with(StatusCode::FORBIDDEN, &Notice::new("Not signed in", reason)),
     };
     visitors.set(answer, BEGUN, "", TimeDelta::zero())
 }

@@ -34,7 +34,7 @@ use tokio::task::JoinSet;
 #[cfg(test)]
 pub(super) use self::tests::sample;
 pub(super) use self::{
-    access_tokens::{AccessToken, MOST_TOKENS, TokenChange, TokenDigest},
+    access_tokens::{AccessToken, TokenChange, TokenDigest},
     index::{IndexFilter, IndexVersion, Sees},
     read::Store,
     write::Writer,

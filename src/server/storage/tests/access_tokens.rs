@@ -1,6 +1,7 @@
 //! Tokens of people's programs.
 
 use super::*;
+use crate::server::storage::access_tokens::MOST_TOKENS;
 
 on_both! {
     tokens_are_their_owners_and_end,
