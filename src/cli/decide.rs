@@ -7,7 +7,7 @@ use crate::render::iteration_answer;
 use loopgate_core::{
     deciding::{
         DecisionWord,
-        iteration::{self, Request, Sides, Understood},
+        iteration::{self, AssertedSides, Request, Understood},
     },
     failure::{self, Changes, ExaminedFailure, FeedbackLine},
 };
@@ -55,7 +55,7 @@ fn understand(output: &str) -> Understood {
         failures.push(failure::read_failure(output));
     }
     let sides = failures.iter().find_map(|failure| {
-        Some(Sides {
+        Some(AssertedSides {
             name: failure.test_name.clone(),
             expected: failure.expected.clone()?,
             actual: failure.actual.clone()?,

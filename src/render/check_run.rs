@@ -11,7 +11,7 @@ use super::{
 };
 use loopgate_core::{
     CheckName, GateName, PrNumber, Sha,
-    commands::Button,
+    commands::Verb,
     deciding::{CheckRunPlan, CheckView, Decision, NextAction, View},
     evidence::{CheckKind, CheckResults},
     gate::GateReport,
@@ -48,7 +48,7 @@ pub struct CheckRunText {
 pub struct CheckAction {
     pub label: String,
     pub description: String,
-    /// Comes back in the `requested_action` event; a [`Button`].
+    /// Comes back in the `requested_action` event; see [`pressed`](loopgate_core::commands::pressed).
     pub identifier: String,
 }
 
@@ -166,16 +166,16 @@ fn actions(decision: &Decision) -> Vec<CheckAction> {
     if over || running || failing.is_empty() && !matches!(decision.action, NextAction::WaitForHuman { .. }) {
         return Vec::new();
     }
-    let mut actions = vec![action("Retry", "Run the checks again on this commit", &Button::Retry.to_string())];
+    let mut actions = vec![action("Retry", "Run the checks again on this commit", Verb::Retry.as_str())];
     actions.extend(decision.view.checks.iter().find_map(|check| skip_action(check, &failing)));
-    actions.push(action("Explain", "Say why this stands where it stands", &Button::Explain.to_string()));
+    actions.push(action("Explain", "Say why this stands where it stands", Verb::Explain.as_str()));
     actions
 }
 
 /// Build and tests cannot be skipped; a name too long for the platform's limits has no button, only its command.
 fn skip_action(check: &CheckView, failing: &[CheckName]) -> Option<CheckAction> {
     let skippable = !matches!(check.kind, CheckKind::Build | CheckKind::Test) && failing.contains(&check.name);
-    let (label, identifier) = (format!("Skip {}…", check.name), Button::Skip(check.name.clone()).to_string());
+    let (label, identifier) = (format!("Skip {}…", check.name), format!("{}:{}", Verb::Skip, check.name));
     let fits = label.chars().count() <= LABEL && identifier.len() <= IDENTIFIER;
     (skippable && fits).then(|| action(&label, "Go on without it; asks for a reason", &identifier))
 }

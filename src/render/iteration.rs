@@ -4,8 +4,8 @@ use loopgate_core::{
     deciding::{
         DecisionWord,
         iteration::{
-            IterationDecision, MAX_ITERATIONS, Pattern, ReviewResult, ReviewStatus, Sides, TestResult, TestStatus,
-            Understood, review_items,
+            AssertedSides, IterationDecision, MAX_ITERATIONS, Recurrence, ReviewResult, ReviewStatus, TestResult,
+            TestStatus, Understood, review_items,
         },
     },
     failure::{FeedbackLine, Priority, cut_at_sentence},
@@ -84,7 +84,7 @@ fn to_do(decided: &IterationDecision<'_>) -> Vec<String> {
 fn question(decided: &IterationDecision<'_>) -> String {
     let attempts = decided.check.current_iteration;
     match (&decided.now.sides, decided.check.test_result.status) {
-        (Some(Sides { name, expected, actual }), TestStatus::Fail) => {
+        (Some(AssertedSides { name, expected, actual }), TestStatus::Fail) => {
             let name = name.as_deref().unwrap_or("the test");
             say("which_side", context! { attempts, name, expected, actual })
         }
@@ -128,16 +128,16 @@ fn end_of(test: &TestResult, review: &ReviewResult, understood: &Understood) -> 
 fn pattern(decided: &IterationDecision<'_>) -> String {
     match decided.pattern {
         None => "none".to_owned(),
-        Some(Pattern::Repeats { item, attempts }) => {
+        Some(Recurrence::Repeats { item, attempts }) => {
             format!("The same failure in {attempts} attempts in a row: {}", problem(item))
         }
-        Some(Pattern::IsBack { item }) => format!("A failure that was gone is back: {}", problem(item)),
-        Some(Pattern::SamePlace { item }) => {
+        Some(Recurrence::IsBack { item }) => format!("A failure that was gone is back: {}", problem(item)),
+        Some(Recurrence::SamePlace { item }) => {
             let firsts = decided.earlier.iter().filter_map(|attempt| attempt.items.first());
             let others: Vec<&str> = firsts.map(|first| first.problem.as_str()).collect();
             format!("{} fails each time otherwise: {} Now: {}", item.location, others.join(" "), item.problem)
         }
-        Some(Pattern::None { first }) => problem(first),
+        Some(Recurrence::None { first }) => problem(first),
     }
 }
 

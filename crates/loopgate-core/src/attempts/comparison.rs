@@ -17,7 +17,7 @@ use crate::{
 const MOST_NAMES: usize = 200;
 
 /// Failing tests by name, with every test's end where it is known.
-struct Side<'a> {
+struct ComparedTests<'a> {
     failing: BTreeMap<String, Option<TestId>>,
     tests: Option<&'a TestOutcomes>,
 }
@@ -71,18 +71,18 @@ pub fn compare(
     tampering: &[Tampering],
 ) -> (Compare, BTreeSet<String>) {
     let all = test_outcomes(evidence);
-    let now = Side { failing: digest.failing_tests.clone(), tests: all.as_ref() };
+    let now = ComparedTests { failing: digest.failing_tests.clone(), tests: all.as_ref() };
     let base_tests = CheckEvidence::all_tests(base.into_iter().flat_map(|base| base.checks.values()));
     let (before, against, total_before) = match (previous, base) {
         (Some(previous), _) => {
             let failing = previous.failing_tests.clone();
-            (Side { failing, tests: previous.tests.as_ref() }, Against::AttemptBefore, previous.total_tests)
+            (ComparedTests { failing, tests: previous.tests.as_ref() }, Against::AttemptBefore, previous.total_tests)
         }
         (None, Some(base)) => {
             let failures = base.checks.values().flat_map(|check| &check.failures).take(MOST_NAMES);
             let failing = failures.filter_map(|failure| Some((failure.test_name.clone()?, failure.test_id))).collect();
             let total = CheckEvidence::sum(base.checks.values(), |results| results.total);
-            (Side { failing, tests: base_tests.as_ref() }, Against::Base, total)
+            (ComparedTests { failing, tests: base_tests.as_ref() }, Against::Base, total)
         }
         (None, None) => {
             return (Compare { flaky: digest.flaky.clone(), ..Compare::default() }, BTreeSet::new());
@@ -111,8 +111,8 @@ pub fn compare(
 }
 
 fn sets(
-    before: &Side<'_>,
-    now: &Side<'_>,
+    before: &ComparedTests<'_>,
+    now: &ComparedTests<'_>,
     passes: &dyn Fn(&str, Option<TestId>) -> bool,
     digest: &AttemptDigest,
     against: Against,
@@ -149,14 +149,14 @@ fn sets(
 }
 
 /// Whether a test is known to fail there.
-fn fails(side: &Side<'_>, name: &str, id: Option<TestId>) -> bool {
+fn fails(side: &ComparedTests<'_>, name: &str, id: Option<TestId>) -> bool {
     let listed = id.zip(side.tests).and_then(|(id, tests)| tests.state(id));
     side.failing.contains_key(name) || listed.is_some_and(TestState::is_failure)
 }
 
 /// Whether a test that failed before was seen to pass: it is named as passed, or, where no passed tests are named, every
 /// check ran, as many tests as before (`ran_all`), and none of its name failed.
-fn passes(now: &Side<'_>, evidence: &HeadEvidence, name: &str, id: Option<TestId>, ran_all: bool) -> bool {
+fn passes(now: &ComparedTests<'_>, evidence: &HeadEvidence, name: &str, id: Option<TestId>, ran_all: bool) -> bool {
     let still_fails = || {
         let failures = evidence.ended().flat_map(|check| &check.failures);
         failures.filter_map(|failure| failure.test_name.as_deref()).any(|failing| failing == name)

@@ -4,6 +4,6 @@ mod button;
 pub mod command;
 
 pub use self::{
-    button::Button,
+    button::pressed,
     command::{Acceptable, Command, CommandProblem, Right, Verb, read},
 };

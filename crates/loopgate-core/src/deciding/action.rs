@@ -89,7 +89,7 @@ words! {
 pub struct AttemptRecord {
     pub digest: AttemptDigest,
     pub decision: DecisionWord,
-    pub provenance: Provenance,
+    pub provenance: AttemptOrigin,
     pub checks: Vec<CheckEvidence>,
     pub coverage: Option<ChangedCoverage>,
     pub compare: Compare,
@@ -102,7 +102,7 @@ pub struct AttemptRecord {
 /// jobs, the first names the workflow and the environment, and the times span all of them. Checks that were read from
 /// GitHub alone have neither.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Provenance {
+pub struct AttemptOrigin {
     pub repository: RepoName,
     pub base_sha: Sha,
     /// None in a local loop.
@@ -113,7 +113,7 @@ pub struct Provenance {
     pub ended_at: Option<Timestamp>,
 }
 
-impl Provenance {
+impl AttemptOrigin {
     /// That of the head's evidence.
     pub fn of(snapshot: &Snapshot, pull_request: Option<PrNumber>) -> Self {
         let evidence = snapshot.evidence_of_head();

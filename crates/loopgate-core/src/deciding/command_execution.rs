@@ -7,7 +7,7 @@ use chrono::TimeDelta;
 use super::{inputs::Inputs, verification};
 use crate::{
     attempts::{comparison, rerun},
-    commands::{Acceptable, Button, Command, Right, Verb, command},
+    commands::{self, Acceptable, Command, Right, Verb, command},
     escalation::{
         disputes::{self, Claim},
         escalation_call,
@@ -104,28 +104,29 @@ fn answer(run: &mut Execution<'_>, evidence: &HeadEvidence) {
 fn press(run: &mut Execution<'_>, evidence: &HeadEvidence) {
     let snapshot = run.inputs.snapshot;
     for hint in &snapshot.hints {
-        let (by, source, button) = match hint {
+        let retry = (Verb::Retry, None);
+        let (by, source, (verb, check)) = match hint {
             Hint::ButtonPressed { check_run, identifier, by } => {
-                let Some(button) = Button::read(identifier) else { continue };
-                (by, Some(Asked::ByButton { check_run: *check_run, button: button.to_string() }), button)
+                let Some(pressed) = commands::pressed(identifier) else { continue };
+                (by, Some(Asked::ByButton { check_run: *check_run, button: identifier.clone() }), pressed)
             }
             Hint::CheckRunRerequested { check_run, by } => {
-                (by, Some(Asked::ByButton { check_run: *check_run, button: "rerun".to_owned() }), Button::Retry)
+                (by, Some(Asked::ByButton { check_run: *check_run, button: "rerun".to_owned() }), retry)
             }
-            Hint::CheckSuiteRerequested { sha, by } if *sha == run.next.head_sha => (by, None, Button::Retry),
+            Hint::CheckSuiteRerequested { sha, by } if *sha == run.next.head_sha => (by, None, retry),
             _ => continue,
         };
         if source.as_ref().is_some_and(|source| !may_be_pressed_again(run, source)) {
             continue;
         }
         let person = Account { id: by.id, login: by.login.clone(), kind: AccountKind::User };
-        let outcome = may(run, &person, button.verb()).and_then(|()| match &button {
-            Button::Retry => Ok(run_again(run, &by.login, Verb::Retry, evidence)),
-            Button::Explain => Ok(AnswerOutcome::Shown),
-            Button::Skip(check) => Err(CommandRefusal::NeedsReason { check: check.clone() }),
+        let outcome = may(run, &person, verb).and_then(|()| match check {
+            Some(check) => Err(CommandRefusal::NeedsReason { check }),
+            None if verb == Verb::Retry => Ok(run_again(run, &by.login, Verb::Retry, evidence)),
+            None => Ok(AnswerOutcome::Shown),
         });
         let outcome = outcome.unwrap_or_else(AnswerOutcome::Refused);
-        let verb = button.verb().as_str();
+        let verb = verb.as_str();
         if matches!(outcome, AnswerOutcome::RunAgain { .. }) {
             let (command, by) = (verb.to_owned(), by.login.clone());
             run.events.push(Event::CommandRun(CommandRun::Pressed { command, by, button: true }));

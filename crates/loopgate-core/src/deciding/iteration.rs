@@ -132,12 +132,12 @@ pub enum ReviewStatus {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Understood {
     pub items: Vec<FeedbackLine>,
-    pub sides: Option<Sides>,
+    pub sides: Option<AssertedSides>,
 }
 
 /// What a failing assertion expected, and what it got.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Sides {
+pub struct AssertedSides {
     /// The test, where the output names it.
     pub name: Option<String>,
     pub expected: String,
@@ -167,12 +167,12 @@ pub struct IterationDecision<'a> {
     /// Of each of `previous_attempts`.
     pub earlier: &'a [Understood],
     /// None where no failure is known.
-    pub pattern: Option<Pattern<'a>>,
+    pub pattern: Option<Recurrence<'a>>,
 }
 
 /// What the attempts have in common, by a failure of this iteration.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Pattern<'a> {
+pub enum Recurrence<'a> {
     /// It is in so many attempts in a row.
     Repeats { item: &'a FeedbackLine, attempts: u32 },
     /// It was gone in the attempt before.
@@ -247,23 +247,23 @@ fn pattern<'a>(
     attempts: &[AttemptDigest],
     now: &'a Understood,
     earlier: &[Understood],
-) -> Option<Pattern<'a>> {
+) -> Option<Recurrence<'a>> {
     let first = now.items.first()?;
     let is_in = |attempt: &AttemptDigest, item: &FeedbackLine| attempt.fingerprints.contains(&fingerprint(item));
     if judgement.same_error > 1 {
         let repeated = attempts.iter().rev().take(judgement.same_error as usize);
         let item = now.items.iter().find(|item| repeated.clone().all(|attempt| is_in(attempt, item)))?;
-        return Some(Pattern::Repeats { item, attempts: judgement.same_error });
+        return Some(Recurrence::Repeats { item, attempts: judgement.same_error });
     }
     let older = attempts.split_last().map_or(&[][..], |(_, older)| older);
     if judgement.causes.contains_key(&Trigger::CircularFailure)
         && let Some(item) = now.items.iter().find(|item| older.iter().any(|attempt| is_in(attempt, item)))
     {
-        return Some(Pattern::IsBack { item });
+        return Some(Recurrence::IsBack { item });
     }
     let at_one_place = |attempt: &Understood| attempt.items.iter().any(|other| other.location == first.location);
     let is_one_place = !first.location.is_empty() && !earlier.is_empty() && earlier.iter().all(at_one_place);
-    Some(if is_one_place { Pattern::SamePlace { item: first } } else { Pattern::None { first } })
+    Some(if is_one_place { Recurrence::SamePlace { item: first } } else { Recurrence::None { first } })
 }
 
 /// The lines of a review that rejects, each with its severity, the most severe first.

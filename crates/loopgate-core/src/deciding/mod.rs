@@ -19,7 +19,7 @@ mod verification;
 mod view;
 
 pub use self::{
-    action::{AttemptRecord, DecisionWord, NextAction, Provenance},
+    action::{AttemptOrigin, AttemptRecord, DecisionWord, NextAction},
     decide::decide,
     decision::{Decision, Part, WhoActs, who_acts},
     remembering::{LookUp, MemoryAnswers, MemoryQuestions},

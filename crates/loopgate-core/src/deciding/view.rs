@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 
 use super::{
-    action::{AttemptRecord, DecisionWord, NextAction, Provenance},
+    action::{AttemptOrigin, AttemptRecord, DecisionWord, NextAction},
     inputs::Inputs,
     outcome::{self, ApprovedRuns, Blocking},
     verification::{self, Counting},
@@ -193,7 +193,7 @@ impl Stages<'_> {
                 _ => DecisionWord::Retry,
             },
             digest: counted.digest.clone(),
-            provenance: Provenance::of(self.inputs.snapshot, self.next.pull_request),
+            provenance: AttemptOrigin::of(self.inputs.snapshot, self.next.pull_request),
             checks: blame::recorded(evidence, blames),
             coverage: evidence.coverage.clone(),
             compare: counted.compare.clone(),

@@ -8,46 +8,11 @@ use std::collections::BTreeMap;
 use chrono::TimeDelta;
 use serde::{Deserialize, Serialize};
 
-use super::{
-    assess::Assessment,
-    report::{AnswerExtent, Considered, Refusal, Word, WordOutcome},
-};
+use super::report::{AnswerExtent, Considered};
 use crate::{
     ids::{CommentId, Timestamp, UserId},
-    state::{GateStatus, WordSource},
+    state::WordSource,
 };
-
-impl Assessment {
-    /// Reactions to words about gates, by comment. Where one comment says several things, what was not accepted shows:
-    /// its writer has something left to do.
-    pub fn reactions(&self) -> BTreeMap<Reacted, ReactionKind> {
-        let mut reactions = BTreeMap::new();
-        let considered = self.gates.iter().flat_map(|gate| {
-            // An approved gate needs no advice on how to approve it.
-            let is_approved = gate.status == GateStatus::Approved;
-            gate.considered.iter().filter(move |word| !(is_approved && word.word == Word::NearMiss))
-        });
-        let considered = considered.chain(&self.unmatched);
-        for word in considered.filter(|word| word.answer != AnswerExtent::Silence) {
-            let reaction = match &word.outcome {
-                WordOutcome::Counted => ReactionKind::Done,
-                // Bots are not answered: two of them might never stop.
-                WordOutcome::Superseded | WordOutcome::Refused(Refusal::IsBot | Refusal::ViaApp | Refusal::NotOpen) => {
-                    continue;
-                }
-                // Asked again at the next reconcile, and said in the status comment meanwhile.
-                WordOutcome::Refused(
-                    Refusal::AuthorityUnknown { .. } | Refusal::NotAllRead { .. } | Refusal::HeadUnsettled,
-                ) => ReactionKind::Seen,
-                WordOutcome::Refused(_) => ReactionKind::NotAccepted,
-            };
-            let Some(place) = Reacted::at(word.source) else { continue };
-            let shown = reactions.entry(place).or_insert(reaction);
-            *shown = (*shown).max(reaction);
-        }
-        reactions
-    }
-}
 
 /// What bears a reaction. The ids of the two are counted apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

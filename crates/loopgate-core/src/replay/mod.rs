@@ -18,7 +18,7 @@ use crate::{
     metrics::CheckUse,
     observed::{CheckProgress, ExternalCheck, Lifecycle, ReceivedEvidence, Snapshot},
     policy::{CheckPolicy, CheckSource, CommandCheck, ExternalSource, NameGlob, Policy, Trigger, WhenSkipped},
-    state::{AttemptDigest, Changes, LoopState, VerificationResult},
+    state::{AttemptDigest, LoopState, RunChanges, VerificationResult},
     text,
     verdict::coverage,
 };
@@ -264,9 +264,9 @@ pub struct WhatIf {
     pub schema: &'static str,
     /// Pull requests that were decided again.
     pub runs: usize,
-    pub gates: BTreeMap<GateName, Changes>,
+    pub gates: BTreeMap<GateName, RunChanges>,
     /// Calls for a human, by their cause.
-    pub calls: BTreeMap<Trigger, Changes>,
+    pub calls: BTreeMap<Trigger, RunChanges>,
     /// The number of the first attempt that passes.
     pub attempts_was: Mean,
     pub attempts_would: Mean,
@@ -381,7 +381,7 @@ impl WhatIf {
 
 /// Notes how often each thing is there more, or fewer times.
 fn count_changes<'a, T: Ord + Clone + 'a>(
-    changes: &mut BTreeMap<T, Changes>,
+    changes: &mut BTreeMap<T, RunChanges>,
     name: &str,
     was: impl Iterator<Item = &'a T>,
     would: impl Iterator<Item = &'a T>,

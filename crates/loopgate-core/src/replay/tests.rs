@@ -10,7 +10,7 @@ use crate::{
     metrics::CheckUse,
     observed::{ChangedFiles, ObservationProblem, ReceivedEvidence},
     policy::{GateTrigger, LineCondition, Pattern, Policy, Trigger},
-    state::{AttemptDigest, Changes, LoopState},
+    state::{AttemptDigest, LoopState, RunChanges},
 };
 
 /// SplitMix64: the same stories on every machine.
@@ -100,9 +100,9 @@ fn with(change: impl FnOnce(&mut Policy)) -> Policy {
     policy
 }
 
-fn changes(more: &[&str], fewer: &[&str]) -> Changes {
+fn changes(more: &[&str], fewer: &[&str]) -> RunChanges {
     let names = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
-    Changes { more: names(more), fewer: names(fewer) }
+    RunChanges { more: names(more), fewer: names(fewer) }
 }
 
 #[test]

@@ -65,15 +65,15 @@ pub struct ProposedConfiguration {
     pub blob: Sha,
     /// Runs that were judged again.
     pub runs: usize,
-    pub gates: BTreeMap<GateName, Changes>,
+    pub gates: BTreeMap<GateName, RunChanges>,
     /// Calls for a human, by their cause.
-    pub calls: BTreeMap<Trigger, Changes>,
+    pub calls: BTreeMap<Trigger, RunChanges>,
 }
 
 /// Runs that have something more, or lack it. `#12`, or the alias of a local loop.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Changes {
+pub struct RunChanges {
     pub more: Vec<String>,
     pub fewer: Vec<String>,
 }
@@ -82,8 +82,7 @@ pub struct Changes {
 pub fn criteria(policy: &EvaluatePolicy, rules: &[Rule]) -> Value {
     let phase =
         |phase: Phase, active: &[Phase]| json!({ "threshold": policy.thresholds.of(phase), "activeLevels": active });
-    let rules = rules.iter().map(|rule| {
-        let Rule { id, description, severity, phase, .. } = rule;
+    let rules = rules.iter().map(|rule @ Rule { id, description, severity, phase, .. }| {
         json!({ "id": id, "description": description, "severity": severity, "weight": rule.weight(), "phase": phase })
     });
     json!({

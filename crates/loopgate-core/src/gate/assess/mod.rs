@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
     grammar::{Intent, NearMiss},
-    reactions::limit_answers,
-    report::{Considered, GateReport, MatchReason, PhraseProblem, Refusal, WordOutcome},
+    reactions::{Reacted, ReactionKind, limit_answers},
+    report::{AnswerExtent, Considered, GateReport, MatchReason, PhraseProblem, Refusal, Word, WordOutcome},
     trigger::{self, Triggered},
 };
 use crate::{
@@ -22,7 +22,7 @@ use crate::{
     ids::{CommentId, GateName, Login, Timestamp, UserId},
     observed::{Account, FilesToRead, Snapshot},
     policy::{GateRole, Look, Mode, Policy},
-    state::{GateState, HeadObservation, LoopState, WordSource},
+    state::{GateState, GateStatus, HeadObservation, LoopState, WordSource},
 };
 
 use self::words::{GateWord, What};
@@ -47,6 +47,38 @@ pub struct Assessment {
     pub edited: BTreeSet<WordSource>,
     /// To replace [`LoopState::edited_by_others`].
     pub edited_by_others: BTreeSet<WordSource>,
+}
+
+impl Assessment {
+    /// Reactions to words about gates, by comment. Where one comment says several things, what was not accepted shows:
+    /// its writer has something left to do.
+    pub fn reactions(&self) -> BTreeMap<Reacted, ReactionKind> {
+        let mut reactions = BTreeMap::new();
+        let considered = self.gates.iter().flat_map(|gate| {
+            // An approved gate needs no advice on how to approve it.
+            let is_approved = gate.status == GateStatus::Approved;
+            gate.considered.iter().filter(move |word| !(is_approved && word.word == Word::NearMiss))
+        });
+        let considered = considered.chain(&self.unmatched);
+        for word in considered.filter(|word| word.answer != AnswerExtent::Silence) {
+            let reaction = match &word.outcome {
+                WordOutcome::Counted => ReactionKind::Done,
+                // Bots are not answered: two of them might never stop.
+                WordOutcome::Superseded | WordOutcome::Refused(Refusal::IsBot | Refusal::ViaApp | Refusal::NotOpen) => {
+                    continue;
+                }
+                // Asked again at the next reconcile, and said in the status comment meanwhile.
+                WordOutcome::Refused(
+                    Refusal::AuthorityUnknown { .. } | Refusal::NotAllRead { .. } | Refusal::HeadUnsettled,
+                ) => ReactionKind::Seen,
+                WordOutcome::Refused(_) => ReactionKind::NotAccepted,
+            };
+            let Some(place) = Reacted::at(word.source) else { continue };
+            let shown = reactions.entry(place).or_insert(reaction);
+            *shown = (*shown).max(reaction);
+        }
+        reactions
+    }
 }
 
 /// A command in a comment or review.

@@ -43,13 +43,12 @@ pub(super) struct ResolvedApprovers<'a> {
     named_by_agent: Contributors,
     users: BTreeMap<UserId, Login>,
     teams: BTreeMap<TeamSlug, &'a Members>,
-    permission: Option<Permission>,
+    /// What is known by name and may be shown: permission, and names that stand for no approver.
+    known: EligibleApprovers,
     /// Owned paths of the gate's own diff and the accounts that own each; empty unless code owners may approve.
     owned: BTreeMap<String, BTreeSet<UserId>>,
     owners: BTreeMap<UserId, Login>,
     owner_teams: BTreeMap<TeamSlug, &'a Members>,
-    unusable: Vec<UnusableApprover>,
-    absent_preset_team: Option<UnusableApprover>,
 }
 
 impl<'a> ResolvedApprovers<'a> {
@@ -62,12 +61,10 @@ impl<'a> ResolvedApprovers<'a> {
             named_by_agent: Contributors::named_by_agent(snapshot),
             users: BTreeMap::new(),
             teams: BTreeMap::new(),
-            permission: policy.approvers.permission,
+            known: EligibleApprovers { permission: policy.approvers.permission, ..EligibleApprovers::default() },
             owned: BTreeMap::new(),
             owners: BTreeMap::new(),
             owner_teams: BTreeMap::new(),
-            unusable: Vec::new(),
-            absent_preset_team: None,
         };
         for login in &policy.approvers.users {
             let account = authority.usable(login.as_str(), resolved(&snapshot.authority.logins, login));
@@ -90,7 +87,7 @@ impl<'a> ResolvedApprovers<'a> {
     /// request says so.
     fn resolve_default(&mut self) {
         let Some(slug) = self.policy.preset_team(&self.snapshot.repository) else {
-            self.permission = Some(Permission::Maintain);
+            self.known.permission = Some(Permission::Maintain);
             return;
         };
         match resolved(&self.snapshot.authority.teams, &slug) {
@@ -99,8 +96,8 @@ impl<'a> ResolvedApprovers<'a> {
             Err(why @ Unusable::Unknown(_)) => drop(self.usable::<()>(&slug.to_string(), Err(why))),
             // A team that we may never read counts as one that does not exist.
             Err(why) => {
-                self.permission = Some(Permission::Maintain);
-                self.absent_preset_team = Some(UnusableApprover { name: slug.to_string(), why });
+                self.known.permission = Some(Permission::Maintain);
+                self.known.absent_preset_team = Some(UnusableApprover { name: slug.to_string(), why });
             }
         }
     }
@@ -143,15 +140,15 @@ impl<'a> ResolvedApprovers<'a> {
             Err(why) => why,
         };
         let unusable = UnusableApprover { name: name.to_owned(), why };
-        if !self.unusable.contains(&unusable) {
-            self.unusable.push(unusable);
+        if !self.known.unusable.contains(&unusable) {
+            self.known.unusable.push(unusable);
         }
         None
     }
 
     /// Why it could not be learned who else may approve.
     fn unknown(&self) -> Option<String> {
-        self.unusable.iter().find_map(|one| match &one.why {
+        self.known.unusable.iter().find_map(|one| match &one.why {
             Unusable::Unknown(reason) | Unusable::Unreadable(reason) => Some(format!("{}: {reason}", one.name)),
             _ => None,
         })
@@ -207,7 +204,7 @@ impl<'a> ResolvedApprovers<'a> {
         }
         let in_team =
             |(slug, members): (&TeamSlug, &&Members)| members.contains_key(&account.id) || teams.contains(slug);
-        let permitted = self.permission.is_some_and(|least| permission >= least);
+        let permitted = self.known.permission.is_some_and(|least| permission >= least);
         if permitted || self.users.contains_key(&account.id) || self.teams.iter().any(in_team) {
             return Ok(Grant::Everything);
         }
@@ -266,11 +263,9 @@ impl<'a> ResolvedApprovers<'a> {
             fell_out: named.chain(members).filter_map(|person| Some((person.1.clone(), why_not(person)?))).collect(),
             must_name_head: self.must_name_head(),
             teams: teams.map(|(team, members)| (team.clone(), members.iter().filter_map(may).collect())).collect(),
-            permission: self.permission,
-            unusable: self.unusable.clone(),
-            absent_preset_team: self.absent_preset_team.clone(),
             unattributed: self.contributors.unattributed.clone(),
             only_hope: self.only_hope(),
+            ..self.known.clone()
         }
     }
 
@@ -293,7 +288,7 @@ impl<'a> ResolvedApprovers<'a> {
         let others = named.iter().any(|id| *id != author.id && !contributed(*id));
         // On a person's own repository, only the owner has more than write.
         let owns = author.login.as_str().eq_ignore_ascii_case(self.snapshot.repository.owner());
-        match self.permission {
+        match self.known.permission {
             _ if others => false,
             None => named.contains(&author.id),
             Some(least) => owns && least >= Permission::Maintain,

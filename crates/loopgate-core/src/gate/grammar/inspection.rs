@@ -31,27 +31,9 @@ pub fn inspect(body: &str, bot: &Login, gates: &BTreeSet<GateName>) -> Value {
             (None, PhraseProblem::TooLong) => "write a comment of less than 65,536 characters".to_owned(),
             (None, _) => "name the gate: `<gate> approved` on a line of its own".to_owned(),
         };
-        json!({ "text": miss.text, "reason": reason(&miss.problem), "hint": hint, "line": miss.line })
+        let mut shown = json!(miss);
+        shown["hint"] = hint.into();
+        shown
     });
     json!({ "intents": intents.collect::<Value>(), "near_misses": near_misses.collect::<Value>() })
-}
-
-/// Why a line is not the phrase, in a few words.
-fn reason(problem: &PhraseProblem) -> String {
-    match problem {
-        PhraseProblem::Wording => "it is not the phrase, alone on its line".to_owned(),
-        PhraseProblem::Agreement => "it agrees in other words than the phrase".to_owned(),
-        PhraseProblem::Lookalike => "it holds characters that only look like the phrase's, or are invisible".to_owned(),
-        PhraseProblem::ShortSha => "the commit id is not whole".to_owned(),
-        PhraseProblem::UnknownGate { named, nearest: Some(nearest) } => {
-            format!("there is no gate `{named}`; the nearest is `{nearest}`")
-        }
-        PhraseProblem::UnknownGate { named, nearest: None } => format!("there is no gate `{named}`"),
-        PhraseProblem::NotPlainText { inside } => format!("it stands in {}", inside.as_str()),
-        PhraseProblem::AgainstReview => "the review asks for changes".to_owned(),
-        PhraseProblem::NoGate => "it names no gate".to_owned(),
-        PhraseProblem::Usage { usage } => format!("the command is written `{usage}`"),
-        PhraseProblem::UnknownCommand { typed, .. } => format!("there is no command `{typed}`"),
-        PhraseProblem::TooLong => "it is longer than GitHub allows, and was not read".to_owned(),
-    }
 }

@@ -12,6 +12,7 @@ mod visible;
 use std::{collections::BTreeSet, sync::LazyLock};
 
 use regex::Regex;
+use serde::Serialize;
 
 pub use self::inspection::inspect;
 
@@ -76,10 +77,11 @@ pub struct ParsedIntent {
 }
 
 /// A line that nearly states an intent.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct NearMiss {
     /// The line as a reader sees it, shortened.
     pub text: String,
+    #[serde(flatten)]
     pub problem: PhraseProblem,
     /// The gate it speaks of; `None` if the line does not say.
     pub gate: Option<GateName>,
@@ -146,7 +148,9 @@ fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
         reading.near_misses.push(NearMiss { text, problem, gate: None, meant: Word::Approve, line: 1 });
         return reading;
     }
-    for line in visible::lines(body) {
+    let mut lines = visible::lines(body);
+    reply::mark(&mut lines);
+    for line in lines {
         let number = line.number;
         match judge(&line, vocabulary) {
             Ok(intents) => {

@@ -46,10 +46,12 @@ fn introduced(lines: &[VisibleLine]) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::visible::lines;
+    use super::{super::visible::lines, mark};
 
     fn own(body: &str) -> Vec<String> {
-        lines(body).into_iter().filter(|line| line.alien.is_none()).map(|line| line.text).collect()
+        let mut lines = lines(body);
+        mark(&mut lines);
+        lines.into_iter().filter(|line| line.alien.is_none()).map(|line| line.text).collect()
     }
 
     #[test]

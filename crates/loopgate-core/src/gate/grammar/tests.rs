@@ -67,33 +67,46 @@ fn a_comment_is_inspected_as_json() {
       "near_misses": [
         {
           "text": "/loop resmue",
-          "reason": "there is no command `/loop resmue`",
-          "hint": "write `/loop resume [--accept tampering | results_lost | skipped]` on a line of its own",
-          "line": 10
+          "problem": "unknown_command",
+          "typed": "/loop resmue",
+          "nearest": "/loop resume [--accept tampering | results_lost | skipped]",
+          "gate": null,
+          "meant": "approve",
+          "line": 10,
+          "hint": "write `/loop resume [--accept tampering | results_lost | skipped]` on a line of its own"
         },
         {
           "text": "deploy approved",
-          "reason": "it stands in a quote",
-          "hint": "write `deploy approved` on a line of its own",
-          "line": 12
+          "problem": "not_plain_text",
+          "inside": "a quote",
+          "gate": "deploy",
+          "meant": "approve",
+          "line": 12,
+          "hint": "write `deploy approved` on a line of its own"
         },
         {
           "text": "external approved once CI is green",
-          "reason": "it is not the phrase, alone on its line",
-          "hint": "write `external approved` on a line of its own",
-          "line": 14
+          "problem": "wording",
+          "gate": "external",
+          "meant": "approve",
+          "line": 14,
+          "hint": "write `external approved` on a line of its own"
         },
         {
           "text": "security approved 0123456",
-          "reason": "the commit id is not whole",
-          "hint": "write `security approved <all 40 digits of the commit id>` on a line of its own",
-          "line": 16
+          "problem": "short_sha",
+          "gate": "security",
+          "meant": "approve",
+          "line": 16,
+          "hint": "write `security approved <all 40 digits of the commit id>` on a line of its own"
         },
         {
           "text": "approved",
-          "reason": "it names no gate",
-          "hint": "name the gate: `<gate> approved` on a line of its own",
-          "line": 18
+          "problem": "no_gate",
+          "gate": null,
+          "meant": "approve",
+          "line": 18,
+          "hint": "name the gate: `<gate> approved` on a line of its own"
         }
       ]
     }

@@ -7,10 +7,7 @@ use std::ops::Range;
 
 use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 
-use super::{
-    html::{OpenElements, Piece},
-    reply,
-};
+use super::html::{OpenElements, Piece};
 use crate::gate::report::Inside;
 
 /// GitHub's own limit is 65,536 characters of at most 4 bytes. A longer text did not come from there.
@@ -64,7 +61,6 @@ pub(super) fn lines(body: &str) -> Vec<VisibleLine> {
         reader.event(event, range);
     }
     reader.flush();
-    reply::mark(&mut reader.lines);
     reader.lines
 }
 
