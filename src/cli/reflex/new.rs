@@ -291,8 +291,7 @@ fn criteria(proposal: &Proposal, policy: &Policy) -> String {
     let rules = evaluate::rules(&reflex::govern(policy, settings, settings.limit), settings.task_type);
     let rules: Vec<String> = rules
         .iter()
-        .map(|rule| {
-            let Rule { id, description, severity, phase, .. } = rule;
+        .map(|rule @ Rule { id, description, severity, phase, .. }| {
             let (severity, weight) = (format!("{severity:?}").to_lowercase(), rule.weight());
             format!("{id}: {description} ({severity}, weight {weight}, phase {phase:?})")
         })

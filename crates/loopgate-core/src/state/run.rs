@@ -82,8 +82,7 @@ pub struct RunChanges {
 pub fn criteria(policy: &EvaluatePolicy, rules: &[Rule]) -> Value {
     let phase =
         |phase: Phase, active: &[Phase]| json!({ "threshold": policy.thresholds.of(phase), "activeLevels": active });
-    let rules = rules.iter().map(|rule| {
-        let Rule { id, description, severity, phase, .. } = rule;
+    let rules = rules.iter().map(|rule @ Rule { id, description, severity, phase, .. }| {
         json!({ "id": id, "description": description, "severity": severity, "weight": rule.weight(), "phase": phase })
     });
     json!({
