@@ -24,7 +24,7 @@ use crate::{
 pub async fn run() -> CommandResult {
     let interrupt = Interrupt::new();
     let session =
-        Arc::new(Session { online: OnceCell::new(), verifying: Arc::default(), interrupt: interrupt.clone() });
+        Arc::new(McpSession { online: OnceCell::new(), verifying: Arc::default(), interrupt: interrupt.clone() });
     let serving = async {
         match Tools(Arc::clone(&session)).serve(streams()?).await {
             Ok(running) => running.waiting().await.map(drop).map_err(CliError::unavailable),
@@ -58,7 +58,7 @@ fn streams() -> io::Result<(File, File)> {
 }
 
 /// What calls share.
-struct Session {
+struct McpSession {
     /// One GitHub for all calls, so that what was read before is asked for conditionally, and a limit is kept.
     online: OnceCell<Online>,
     /// Two verifications would write into each other's evidence.
@@ -66,7 +66,7 @@ struct Session {
     interrupt: Interrupt,
 }
 
-impl Session {
+impl McpSession {
     async fn online(&self) -> Result<&Online, CliError> {
         self.online.get_or_try_init(async || Online::from_environment()).await
     }
@@ -120,7 +120,7 @@ impl Session {
     }
 }
 
-impl Toolbox for Session {
+impl Toolbox for McpSession {
     const PLACE: Place = Place::WorkingTree;
 
     fn answer(self: Arc<Self>, call: Call, _: Extensions, stop: Stop) -> Answer {

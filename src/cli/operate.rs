@@ -84,7 +84,7 @@ fn place(text: &str) -> Result<ResyncOf, String> {
 
 /// One of `GET /dead-letters`.
 #[derive(Deserialize)]
-struct DeadLetter {
+struct ListedDeadLetter {
     id: String,
     failures: u32,
     reason: String,
@@ -96,9 +96,9 @@ pub fn dead_letters(arguments: &DeadLetterArguments) -> CommandResult {
     match &arguments.command {
         None | Some(DeadLetterCommand::List) => {
             let answer = ask(address, "GET", "/dead-letters", "")?;
-            show(&answer, "dead_letters", |letters: Vec<DeadLetter>| match letters.as_slice() {
+            show(&answer, "dead_letters", |letters: Vec<ListedDeadLetter>| match letters.as_slice() {
                 [] => vec!["No dead letters.".to_owned()],
-                letters => Vec::from_iter(letters.iter().map(|DeadLetter { id, failures, reason, died_at }| {
+                letters => Vec::from_iter(letters.iter().map(|ListedDeadLetter { id, failures, reason, died_at }| {
                     let died = died_at.format("%Y-%m-%d %H:%M UTC");
                     format!("{id}  given up {died} after {failures} failures: {reason}")
                 })),

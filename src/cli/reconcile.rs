@@ -86,19 +86,19 @@ pub async fn run(arguments: &ReconcileArguments) -> CommandResult {
     let api = ApiUrl::parse(&arguments.api_url).map_err(CliError::bad_data)?;
     let credentials = Credentials::Job { token: Secret::new(token.trim()), app: app.clone() };
     let github = Github::new(api, credentials, Setup::default())?;
-    let report = Run { arguments, github, app }.go().await?;
+    let report = ReconcileRun { arguments, github, app }.go().await?;
     report.print()?;
     Ok(if report.has_failed() { exit::UNAVAILABLE } else { exit::OK })
 }
 
 /// One run of the job.
-struct Run<'a> {
+struct ReconcileRun<'a> {
     arguments: &'a ReconcileArguments,
     github: Github,
     app: AppSlug,
 }
 
-impl Run<'_> {
+impl ReconcileRun<'_> {
     async fn go(self) -> Result<ReconcileReport, CliError> {
         let client = self.github.client(None);
         let (schema, event) = ("loopgate.reconcile/v1", self.arguments.event.clone());
@@ -217,7 +217,7 @@ impl Run<'_> {
     }
 
     /// Looks until nothing asks to be looked at again soon.
-    async fn look(&self, reconcile: &Reconcile, job: &ReconcileRequest) -> (Ended, Option<PrNumber>) {
+    async fn look(&self, reconcile: &Reconcile, job: &ReconcileRequest) -> (TurnEnd, Option<PrNumber>) {
         let mut looks = 1;
         let mut above = None;
         loop {
@@ -296,7 +296,7 @@ struct ReconcileReport {
 }
 
 /// How one look at a pull request ended, and when time alone changes something.
-type Ended = Result<(Settled, Option<Timestamp>), Failed>;
+type TurnEnd = Result<(Settled, Option<Timestamp>), Failed>;
 
 /// What came of the question of a merge queue.
 fn answered(MergeGroup { repository, head, .. }: &MergeGroup, answer: Result<GroupAnswer, Failed>) -> Value {
@@ -310,7 +310,7 @@ fn answered(MergeGroup { repository, head, .. }: &MergeGroup, answer: Result<Gro
 }
 
 /// The result of a look at a pull request.
-fn looked(repository: &RepoName, number: PrNumber, ended: Ended) -> Value {
+fn looked(repository: &RepoName, number: PrNumber, ended: TurnEnd) -> Value {
     let unchanged = |result: &str, at| json!({ "result": result, "revisit_at": at });
     let mut row = match ended {
         Err(Failed { reason, retry }) => {
@@ -420,7 +420,7 @@ mod report_tests {
     use crate::github::{Problem, Summary};
     use loopgate_core::{Score, deciding::DecisionWord, stage::Stage, state::RunStatus};
 
-    fn looked(number: u64, ended: Ended) -> Value {
+    fn looked(number: u64, ended: TurnEnd) -> Value {
         super::looked(&"acme/widgets".parse().unwrap(), PrNumber::new(number), ended)
     }
 

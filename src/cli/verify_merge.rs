@@ -45,7 +45,7 @@ struct Checked {
 }
 
 /// A statement, and the run beside it.
-struct Found {
+struct FoundStatement {
     envelope: Envelope,
     statement: Option<Statement>,
     state: Option<LoopState>,
@@ -72,7 +72,7 @@ pub async fn run(arguments: &VerifyMergeArguments) -> CommandResult {
 }
 
 /// The run whose statement names the merge; else one whose statement or state names a commit that was merged.
-async fn find(objects: &LocalRepository, merge: Sha, parents: &[Sha]) -> Result<Option<Found>, CliError> {
+async fn find(objects: &LocalRepository, merge: Sha, parents: &[Sha]) -> Result<Option<FoundStatement>, CliError> {
     let mut beside = None;
     for (name, tip) in all_runs(objects).await? {
         let store = StateStore::new(objects, name);
@@ -87,7 +87,7 @@ async fn find(objects: &LocalRepository, merge: Sha, parents: &[Sha]) -> Result<
         }
         let attempt = state.as_ref().map_or(0, |state| state.iteration);
         let checks = store.recorded_checks(tip, attempt).await?;
-        let found = Found { envelope, statement, state, checks };
+        let found = FoundStatement { envelope, statement, state, checks };
         if is_named {
             return Ok(Some(found));
         }
@@ -97,9 +97,9 @@ async fn find(objects: &LocalRepository, merge: Sha, parents: &[Sha]) -> Result<
 }
 
 /// The signature first; where it does not fit, the record of the run shows what was altered.
-fn check(merge: Sha, parents: &[Sha], found: Option<Found>, keys: &Keys, repository: &RepoName) -> Checked {
+fn check(merge: Sha, parents: &[Sha], found: Option<FoundStatement>, keys: &Keys, repository: &RepoName) -> Checked {
     let nothing = || Checked { merge, verified: false, problems: Vec::new(), keyid: None, statement: None };
-    let Some(Found { envelope, statement, state, checks }) = found else {
+    let Some(FoundStatement { envelope, statement, state, checks }) = found else {
         let problem = "no run here holds a signed statement about this commit";
         return Checked { problems: vec![problem.to_owned()], ..nothing() };
     };

@@ -51,7 +51,7 @@ impl Merged {
     fn check_for(&self, envelope: Envelope, repository: &str) -> Checked {
         let statement = envelope.statement().ok();
         let (state, checks) = (Some(self.story.state.clone()), self.checks.clone());
-        let found = Found { envelope, statement, state, checks };
+        let found = FoundStatement { envelope, statement, state, checks };
         let keys = Signer::parse(KEY).unwrap().keys().clone();
         check(sha(9), &[sha(8), sha(1)], Some(found), &keys, &repository.parse().unwrap())
     }

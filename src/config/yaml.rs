@@ -29,7 +29,7 @@ pub(super) fn read(source: Source<'_>, layer: Layer) -> Result<Node, Problem> {
     // Spaces after the last line break say nothing; the parser would take them for a line of a block scalar.
     let text = Some(text.trim_end_matches(' ')).filter(|trimmed| trimmed.ends_with(['\n', '\r'])).unwrap_or(text);
     let events = Parser::new_from_str(text);
-    let node = Reader { layer, text, events, anchors: HashMap::new(), unfolded: 0 }.document()?;
+    let node = YamlReader { layer, text, events, anchors: HashMap::new(), unfolded: 0 }.document()?;
     let node = node.unwrap_or(Node { place: Place::start(layer), kind: Kind::Map(Map::new()) });
     match node.kind {
         Kind::Map(_) | Kind::Null => Ok(node),
@@ -40,7 +40,7 @@ pub(super) fn read(source: Source<'_>, layer: Layer) -> Result<Node, Problem> {
 }
 
 /// Reads values from events, each with what it holds. Levels are bounded, so that it may call itself.
-struct Reader<'a> {
+struct YamlReader<'a> {
     layer: Layer,
     text: &'a str,
     events: Parser<'a, StrInput<'a>>,
@@ -50,7 +50,7 @@ struct Reader<'a> {
     unfolded: usize,
 }
 
-impl<'a> Reader<'a> {
+impl<'a> YamlReader<'a> {
     fn document(mut self) -> Result<Option<Node>, Problem> {
         let mut root = None;
         while let Some((event, span)) = self.next_event()? {

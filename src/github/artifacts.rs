@@ -110,7 +110,7 @@ pub(super) fn read(
 
 /// How much an archive may hold.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Limits {
+pub(super) struct ArchiveLimits {
     pub entries: usize,
     /// Unpacked.
     pub bytes_each: u64,
@@ -119,7 +119,7 @@ pub(super) struct Limits {
 }
 
 /// All files of an archive that are text, by name.
-pub(super) fn unpack_each(archive: &[u8], limits: Limits) -> Result<BTreeMap<String, String>, String> {
+pub(super) fn unpack_each(archive: &[u8], limits: ArchiveLimits) -> Result<BTreeMap<String, String>, String> {
     let mut archive = open(archive, limits.entries)?;
     let (mut files, mut left) = (BTreeMap::new(), limits.bytes);
     for place in 0..archive.len() {

@@ -182,10 +182,10 @@ impl Github {
 /// Sends requests to GitHub on behalf of one installation.
 #[derive(Clone)]
 pub struct Client {
-    shared: Arc<Shared>,
+    shared: Arc<ClientShared>,
 }
 
-struct Shared {
+struct ClientShared {
     hub: Arc<Hub>,
     installation: Option<InstallationId>,
     /// Asks for the installation's tokens.
@@ -204,7 +204,7 @@ impl Client {
     fn new(hub: Arc<Hub>, installation: Option<(InstallationId, Self)>) -> Self {
         let (installation, app) = installation.unzip();
         Self {
-            shared: Arc::new(Shared {
+            shared: Arc::new(ClientShared {
                 installation,
                 app,
                 token: TokenSlot::default(),
@@ -310,7 +310,7 @@ impl Client {
     }
 }
 
-impl Shared {
+impl ClientShared {
     /// Where all processes book what they take of the same limits, and what this one books there.
     fn claim(&self, what: BudgetUse) -> Option<(&dyn SharedBudget, BudgetClaim)> {
         let claim = BudgetClaim { installation: self.installation?, now: self.hub.setup.clock.now(), what };

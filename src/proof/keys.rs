@@ -113,7 +113,7 @@ impl Signer {
         let mut envelope = Envelope::around(statement);
         let sig = pair.sign(&envelope.signed_bytes().ok()?);
         let keyid = self.keys.keys.first()?.keyid.clone();
-        envelope.signatures.push(Signature { keyid, sig: STANDARD.encode(sig) });
+        envelope.signatures.push(EnvelopeSignature { keyid, sig: STANDARD.encode(sig) });
         Some(envelope)
     }
 }
@@ -229,11 +229,11 @@ pub struct Envelope {
     /// The statement, in base64.
     pub payload: String,
     pub payload_type: String,
-    pub signatures: Vec<Signature>,
+    pub signatures: Vec<EnvelopeSignature>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Signature {
+pub struct EnvelopeSignature {
     pub keyid: String,
     /// In base64.
     pub sig: String,

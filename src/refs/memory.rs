@@ -49,7 +49,7 @@ pub struct MemoryNotes {
 type LinesByRun<'l> = BTreeMap<&'l str, Vec<MemoryLine>>;
 
 /// All lines of a run, and which of them are new.
-struct Run {
+struct RecordedRun {
     lines: Vec<MemoryLine>,
     new: BTreeSet<u32>,
 }
@@ -106,7 +106,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     /// Adds lines to the ref of a week; the whole runs come back.
-    async fn append(&self, week: Week, notes: LinesByRun<'_>, merged: &BTreeSet<String>) -> Result<Vec<Run>> {
+    async fn append(&self, week: Week, notes: LinesByRun<'_>, merged: &BTreeSet<String>) -> Result<Vec<RecordedRun>> {
         let name = RefName::memory_week(week);
         for _ in 0..MOST_SAVES {
             let tip = self.objects.read_ref(&name).await?;
@@ -137,7 +137,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                         files.extend(files_of(Folder::Escalated, run, &of_week)?);
                     }
                 }
-                runs.push(Run { lines, new });
+                runs.push(RecordedRun { lines, new });
             }
             if files.is_empty() || self.commit(&name, tip, &files, "failures remembered").await? {
                 return Ok(runs);
@@ -153,7 +153,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     }
 
     /// Makes cards of whole runs, counts their new lines, and drops what is too old.
-    async fn take_in(&self, runs: &[Run]) -> Result<()> {
+    async fn take_in(&self, runs: &[RecordedRun]) -> Result<()> {
         let now = self.now;
         for _ in 0..MOST_SAVES {
             let (tip, before) = self.cards().await?;

@@ -53,11 +53,11 @@ pub trait Slot: Sync {
 pub struct PackedObjects<S> {
     pub slot: S,
     /// Versions that were read or made here.
-    known: Mutex<HashMap<Sha, Version>>,
+    known: Mutex<HashMap<Sha, PackedVersion>>,
 }
 
 #[derive(Debug, Clone)]
-struct Version {
+struct PackedVersion {
     packed: String,
     bundle: Bundle,
     report: String,
@@ -68,11 +68,11 @@ impl<S> PackedObjects<S> {
         Self { slot, known: Mutex::default() }
     }
 
-    fn known(&self, commit: Sha) -> Option<Version> {
+    fn known(&self, commit: Sha) -> Option<PackedVersion> {
         self.known.lock().get(&commit).cloned()
     }
 
-    fn learn(&self, version: Version) -> Sha {
+    fn learn(&self, version: PackedVersion) -> Sha {
         let digest = Sha256::digest(version.packed.as_bytes());
         let mut id = [0; 20];
         id.copy_from_slice(&digest[..20]);
@@ -106,7 +106,7 @@ impl<S: Slot> GitObjects for PackedObjects<S> {
         let Some(packed) = self.slot.read().await? else { return Ok(None) };
         // A text that cannot be unpacked holds no state: that is damage, and reported as such.
         let bundle = Bundle::unpack(&packed).unwrap_or_default();
-        Ok(Some(self.learn(Version { packed, bundle, report: String::new() })))
+        Ok(Some(self.learn(PackedVersion { packed, bundle, report: String::new() })))
     }
 
     async fn read_file(&self, commit: Sha, path: &str, limit: usize) -> Result<Option<Vec<u8>>> {
@@ -126,13 +126,13 @@ impl<S: Slot> GitObjects for PackedObjects<S> {
         let bundle = before.map(|before| before.bundle).unwrap_or_default().with(commit.files);
         let packed = bundle.pack(self.slot.room())?;
         let report = commit.files.iter().find(|(path, _)| path == ARTIFACT_FILE).map(|(_, text)| text.clone());
-        Ok(self.learn(Version { packed, bundle, report: report.unwrap_or_default() }))
+        Ok(self.learn(PackedVersion { packed, bundle, report: report.unwrap_or_default() }))
     }
 
     async fn compare_and_swap(&self, name: &RefName, old: Option<Sha>, new: Sha) -> Result<()> {
         let moved = || RefsError::RefMoved { name: name.clone() };
         let old = old.map(|old| self.known(old).ok_or_else(moved)).transpose()?;
-        let Version { packed, report, .. } = self.known(new).ok_or_else(moved)?;
+        let PackedVersion { packed, report, .. } = self.known(new).ok_or_else(moved)?;
         self.slot.replace(name, old.as_ref().map(|old| old.packed.as_str()), &packed, &report).await
     }
 

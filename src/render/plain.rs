@@ -6,7 +6,7 @@ use pulldown_cmark::{CodeBlockKind, Event, Options, Parser, Tag, TagEnd};
 /// The text people read: links by their words, code between backticks, without escapes, entities and HTML.
 pub fn plain(markdown: &str) -> String {
     let options = Options::ENABLE_TABLES | Options::ENABLE_STRIKETHROUGH | Options::ENABLE_TASKLISTS;
-    let mut page = Page::default();
+    let mut page = PlainPage::default();
     for event in Parser::new_ext(markdown, options) {
         page.add(event);
     }
@@ -66,7 +66,7 @@ pub(super) fn aligned(rows: &str) -> String {
 }
 
 #[derive(Default)]
-struct Page {
+struct PlainPage {
     text: String,
     /// Where the open table begins.
     table: usize,
@@ -76,7 +76,7 @@ struct Page {
     is_in_code: bool,
 }
 
-impl Page {
+impl PlainPage {
     fn add(&mut self, event: Event<'_>) {
         match event {
             Event::Start(tag) => self.open(&tag),

@@ -84,7 +84,7 @@ impl ServerConfig {
     /// # Errors
     /// [`ServerConfigError`] with every problem at once.
     pub fn from_env(lookup: impl Fn(&str) -> Option<String>) -> Result<Self, ServerConfigError> {
-        let mut reader = Reader { lookup, problems: Vec::new() };
+        let mut reader = SettingsReader { lookup, problems: Vec::new() };
         if reader.text("LOOPGATE_APP_ID").is_none() {
             let hint = "is not set: the number on the App's settings page, or its client id";
             reader.problem("LOOPGATE_APP_ID", hint);
@@ -126,12 +126,12 @@ impl ServerConfig {
     }
 }
 
-struct Reader<L> {
+struct SettingsReader<L> {
     lookup: L,
     problems: Vec<String>,
 }
 
-impl<L: Fn(&str) -> Option<String>> Reader<L> {
+impl<L: Fn(&str) -> Option<String>> SettingsReader<L> {
     fn text(&self, variable: &str) -> Option<String> {
         (self.lookup)(variable).filter(|text| !text.trim().is_empty())
     }

@@ -116,7 +116,7 @@ pub(super) fn routes(pages: Arc<SetupPages>) -> Router {
 }
 
 #[derive(Deserialize)]
-struct Asked {
+struct SetupQuery {
     token: Option<String>,
     code: Option<String>,
     state: Option<String>,
@@ -124,7 +124,7 @@ struct Asked {
     organization: Option<String>,
 }
 
-async fn page(State(pages): State<Arc<SetupPages>>, Query(asked): Query<Asked>) -> Response {
+async fn page(State(pages): State<Arc<SetupPages>>, Query(asked): Query<SetupQuery>) -> Response {
     if let (Some(code), Some(state)) = (&asked.code, &asked.state) {
         return match pages.registration.finish(code, state).await {
             Ok(app) => {
@@ -154,7 +154,7 @@ async fn page(State(pages): State<Arc<SetupPages>>, Query(asked): Query<Asked>) 
 
 impl SetupPages {
     /// Everything is ready but the press of a button.
-    fn pending(&self, asked: &Asked) -> Response {
+    fn pending(&self, asked: &SetupQuery) -> Response {
         let owner = match asked.organization.as_deref().map(str::trim) {
             None => Ok(self.wish.owner.clone()),
             Some("") => Ok(Owner::Person),

@@ -47,7 +47,7 @@ const MOST_MARKS: usize = 50;
 #[derive(Default)]
 pub struct Executor {
     /// Labels and review requests that were changed, and when.
-    marks: TtlCache<Pull, Vec<(Timestamp, Effect)>>,
+    marks: TtlCache<PullKey, Vec<(Timestamp, Effect)>>,
     /// What came of things that are asked once, and would come of them again: labels made, runs repeated, messages sent on
     /// channels, and whatever of these or of reviewers was refused.
     answers: TtlCache<String, Did>,
@@ -55,9 +55,9 @@ pub struct Executor {
     pub(in crate::github) channels: Channels,
     /// When each comment was posted in the last hour, by its marker, and when a post was found gone, by none: what people
     /// delete comes back, but not for ever.
-    posted: Mutex<BTreeMap<(Pull, String), Vec<Timestamp>>>,
+    posted: Mutex<BTreeMap<(PullKey, String), Vec<Timestamp>>>,
     /// Effects that were left out, by pull request and kind, and when their turn comes.
-    waiting: Mutex<BTreeMap<Pull, (Timestamp, ByKind)>>,
+    waiting: Mutex<BTreeMap<PullKey, (Timestamp, ByKind)>>,
     /// Whether a reaction is ours, or others' alone.
     reactions: TtlCache<(Reacted, ReactionKind), bool>,
 }
@@ -69,7 +69,7 @@ const LATE: TimeDelta = TimeDelta::minutes(1);
 type ByKind = BTreeMap<&'static str, u64>;
 
 /// A pull request of a repository.
-type Pull = (RepoName, PrNumber);
+type PullKey = (RepoName, PrNumber);
 
 /// The outcome of a list of effects.
 #[derive(Debug, Default, PartialEq)]
@@ -85,7 +85,7 @@ pub struct Executed {
 pub use loopgate_core::observed::ObservationProblem as Problem;
 
 /// Where the effects take place.
-struct Place<'a> {
+struct EffectPlace<'a> {
     repo: Repo<'a>,
     surface: &'a ObservedSurface,
 }
@@ -106,7 +106,7 @@ impl Executor {
     /// # Errors
     /// Faults and rate limits; what was done before them stays done.
     pub async fn execute(&self, client: &Client, surface: &ObservedSurface, effects: &[Effect]) -> Result<Executed> {
-        let place = Place { repo: client.repo(&surface.repository), surface };
+        let place = EffectPlace { repo: client.repo(&surface.repository), surface };
         let mut executed = Executed::default();
         let mut left_out: Option<Need> = None;
         let mut waiting = ByKind::new();
@@ -177,7 +177,7 @@ impl Executor {
     }
 
     /// Posts a comment, unless people have deleted it again and again.
-    async fn comment(&self, place: &Place<'_>, body: &str, need: Need) -> Result<()> {
+    async fn comment(&self, place: &EffectPlace<'_>, body: &str, need: Need) -> Result<()> {
         let marker = body.lines().next().unwrap_or_default().to_owned();
         let (key, now) = ((place.surface.pull(), marker), place.repo.now());
         if self.lately(&key, now) > MOST_REMADE {
@@ -204,7 +204,7 @@ impl Executor {
     }
 
     /// How often it was so within the last hour.
-    fn lately(&self, key: &(Pull, String), now: Timestamp) -> usize {
+    fn lately(&self, key: &(PullKey, String), now: Timestamp) -> usize {
         let is_young = |at: &Timestamp| now - *at < POSTED_WITHIN;
         let mut posted = self.posted.lock();
         posted.retain(|_, times| {
@@ -273,7 +273,7 @@ impl Executor {
         }
     }
 
-    async fn carry_out(&self, place: &Place<'_>, effect: &Effect) -> Result<Did> {
+    async fn carry_out(&self, place: &EffectPlace<'_>, effect: &Effect) -> Result<Did> {
         match effect {
             Effect::CreateCheckRun(write) => place.create_check_run(write).await?,
             Effect::UpdateCheckRun { id, write } => {
@@ -343,7 +343,7 @@ impl Executor {
 
     /// Adding a label that does not exist would make one without colour or description. One that exists is left as the
     /// repository has it.
-    async fn create_label(&self, place: &Place<'_>, name: &str, color: &str, description: &str) -> Result<Did> {
+    async fn create_label(&self, place: &EffectPlace<'_>, name: &str, color: &str, description: &str) -> Result<Did> {
         let key = format!("{} label {}", place.repo.name, name.to_lowercase());
         // Many pull requests may ask for the first of its kind at once.
         let _alone = self.label_creation.lock().await;
@@ -363,7 +363,7 @@ impl Executor {
 
     /// One at a time: a single name that GitHub does not take fails a whole request. Only a refusal is remembered: people
     /// may withdraw what was requested.
-    async fn request_reviewer(&self, place: &Place<'_>, reviewer: &Reviewer) -> Result<Did> {
+    async fn request_reviewer(&self, place: &EffectPlace<'_>, reviewer: &Reviewer) -> Result<Did> {
         let key = format!("{:?} {reviewer:?}", place.surface.pull());
         let (path, body) = (place.reviewers_path(), reviewer_body(reviewer));
         let ask = async || place.create(&path, &body, Need::Mark).await.map(|()| Did::Something);
@@ -375,7 +375,7 @@ impl Executor {
     }
 
     /// Asks once. A refusal is shown as long as the effect is wanted, without asking again.
-    async fn once(&self, place: &Place<'_>, key: String, ask: impl AsyncFnOnce() -> Result<Did>) -> Result<Did> {
+    async fn once(&self, place: &EffectPlace<'_>, key: String, ask: impl AsyncFnOnce() -> Result<Did>) -> Result<Did> {
         if let Some(answer) = self.answers.recall(&key, &place.repo) {
             return Ok(answer);
         }
@@ -392,7 +392,7 @@ impl Executor {
     }
 
     /// Giving a reaction twice changes nothing, but it is a write; so one that may be ours is looked at first.
-    async fn react(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind, may_be_ours: bool) -> Result<Did> {
+    async fn react(&self, place: &EffectPlace<'_>, to: Reacted, kind: ReactionKind, may_be_ours: bool) -> Result<Did> {
         let (key, now) = ((to, kind), place.repo.now());
         if may_be_ours && (self.reactions.get(&key, now) == Some(true) || place.own_reaction(to, kind).await?.is_some())
         {
@@ -405,7 +405,7 @@ impl Executor {
         Ok(Did::Something)
     }
 
-    async fn take_back(&self, place: &Place<'_>, to: Reacted, kind: ReactionKind) -> Result<Did> {
+    async fn take_back(&self, place: &EffectPlace<'_>, to: Reacted, kind: ReactionKind) -> Result<Did> {
         let (key, now) = ((to, kind), place.repo.now());
         if self.reactions.get(&key, now) == Some(false) {
             return Ok(Did::Nothing);
@@ -429,7 +429,7 @@ fn remember_check_run(repo: Repo<'_>, head: Sha, created: Value) -> Result<Check
     Ok(run)
 }
 
-impl Place<'_> {
+impl EffectPlace<'_> {
     fn reviewers_path(&self) -> String {
         format!("pulls/{}/requested_reviewers", self.surface.pull_request.number)
     }

@@ -69,13 +69,13 @@ pub(crate) struct Budget {
     pub under_way: u32,
     /// Requests that wait for points, and when each asked last. Only the first gets any: else a write, which costs five,
     /// would find none among reads that take each point as it comes.
-    waiting: BTreeMap<Place, Timestamp>,
+    waiting: BTreeMap<WaitingPlace, Timestamp>,
     next_place: u64,
 }
 
 /// Where a request stands among those that wait for points.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Place {
+pub(crate) struct WaitingPlace {
     pub class: WorkClass,
     nth: u64,
 }
@@ -90,7 +90,13 @@ impl Budget {
     ///
     /// # Errors
     /// Why it is not sent now.
-    pub fn ask(&mut self, class: WorkClass, place: Option<Place>, points: u32, now: Timestamp) -> Result<(), Held> {
+    pub fn ask(
+        &mut self,
+        class: WorkClass,
+        place: Option<WaitingPlace>,
+        points: u32,
+        now: Timestamp,
+    ) -> Result<(), Held> {
         let is_people = class == WorkClass::Person;
         if let Some(Quota { limit, remaining, reset }) = self.quota.filter(|quota| quota.reset > now)
             && !is_people
@@ -102,7 +108,7 @@ impl Budget {
         if self.has_points_limit {
             let most = points_of(class);
             let used: u32 = self.spent.iter().map(|(_, points)| points).sum();
-            let own = place.unwrap_or(Place { class, nth: u64::MAX });
+            let own = place.unwrap_or(WaitingPlace { class, nth: u64::MAX });
             self.waiting.entry(own).and_modify(|asked| *asked = now);
             let is_first = self.waiting.range(..own).all(|(_, asked)| *asked + ASKS_AGAIN_WITHIN <= now);
             if self.under_way + used + points > most || !is_first {
@@ -125,14 +131,14 @@ impl Budget {
     }
 
     /// A request waits for points, behind all of its class, until it [leaves](Self::leaves) its place.
-    pub fn waits(&mut self, class: WorkClass, now: Timestamp) -> Place {
-        let place = Place { class, nth: self.next_place };
+    pub fn waits(&mut self, class: WorkClass, now: Timestamp) -> WaitingPlace {
+        let place = WaitingPlace { class, nth: self.next_place };
         self.next_place += 1;
         self.waiting.insert(place, now);
         place
     }
 
-    pub fn leaves(&mut self, place: Place) {
+    pub fn leaves(&mut self, place: WaitingPlace) {
         self.waiting.remove(&place);
     }
 

@@ -5,10 +5,10 @@ use std::{sync::atomic::Ordering, time::Duration};
 use chrono::TimeDelta;
 use http::Method;
 
-use super::{Client, Shared};
+use super::{Client, ClientShared};
 use crate::github::{
     Error, Result,
-    budget::{BudgetClaim, BudgetUse, Held, Need, Place, READ, WRITE, Want, points_of},
+    budget::{BudgetClaim, BudgetUse, Held, Need, READ, WRITE, WaitingPlace, Want, points_of},
     transport::{GRAPHQL, Outgoing},
     work_class::{WorkClass, served},
 };
@@ -113,7 +113,7 @@ impl Client {
 
 /// What was booked, until it is answered or given up.
 pub(crate) struct Booked<'c> {
-    shared: &'c Shared,
+    shared: &'c ClientShared,
     what: Booking,
 }
 
@@ -154,8 +154,8 @@ pub(super) fn points(request: &Outgoing<'_>) -> u32 {
 
 /// A request that waits for points; those of lower classes and later ones wait behind it for as long as it does.
 struct Waiting<'c> {
-    shared: &'c Shared,
-    place: Place,
+    shared: &'c ClientShared,
+    place: WaitingPlace,
 }
 
 impl Drop for Waiting<'_> {

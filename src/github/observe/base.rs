@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Reading,
+    PullReading,
     checks::{self, Checks},
     config,
     evidence::{self, accepted},
@@ -62,7 +62,7 @@ pub(super) async fn folders(
     if asks && files.known().iter().any(adds) { config::folders(repo, tip).await } else { Ok(None) }
 }
 
-impl Reading<'_> {
+impl PullReading<'_> {
     /// CODEOWNERS matter where they may approve, and where somebody must be called because attempts fail.
     pub(super) async fn codeowners(&self) -> Result<Option<String>> {
         let Self { repo, facts, policy, previous, .. } = *self;

@@ -35,7 +35,7 @@ pub(super) async fn read(
     snapshot: &mut Snapshot,
     wanted_beside: impl Fn(&Snapshot) -> FilesToRead,
 ) -> Result<()> {
-    let mut reader = Reader { repo, folders: 0, texts: 0, bytes: 0, left_out: 0 };
+    let mut reader = ContentsReader { repo, folders: 0, texts: 0, bytes: 0, left_out: 0 };
     let mut asked = FilesToRead::default();
     for _ in 0..MOST_ROUNDS {
         let wanted = wanted_beside(snapshot);
@@ -54,7 +54,7 @@ pub(super) async fn read(
 
 /// Reads these files of one commit. An absence is certain where the commit's trees were read.
 pub(super) async fn of_commit(repo: Repo<'_>, commit: Sha, paths: &[&str]) -> Result<Contents> {
-    let mut reader = Reader { repo, folders: 0, texts: 0, bytes: 0, left_out: 0 };
+    let mut reader = ContentsReader { repo, folders: 0, texts: 0, bytes: 0, left_out: 0 };
     let texts = paths.iter().map(|path| (commit, (*path).to_owned())).collect();
     let mut contents = Contents::default();
     reader.fill(&mut contents, &FilesToRead { texts, ..FilesToRead::default() }).await?;
@@ -64,7 +64,7 @@ pub(super) async fn of_commit(repo: Repo<'_>, commit: Sha, paths: &[&str]) -> Re
 /// Git's mode of a folder.
 const FOLDER: u32 = 0o40_000;
 
-struct Reader<'a> {
+struct ContentsReader<'a> {
     repo: Repo<'a>,
     folders: usize,
     texts: usize,
@@ -73,7 +73,7 @@ struct Reader<'a> {
     left_out: usize,
 }
 
-impl Reader<'_> {
+impl ContentsReader<'_> {
     async fn fill(&mut self, contents: &mut Contents, wanted: &FilesToRead) -> Result<()> {
         let mut by_commit: BTreeMap<Sha, BTreeSet<&str>> = BTreeMap::new();
         for (commit, path) in wanted.entries.iter().chain(&wanted.texts) {

@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
-use super::Reading;
+use super::PullReading;
 use crate::github::{
     Repo, Result,
     error::OrAbsent as _,
@@ -53,7 +53,7 @@ const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $be
                      fragment said on PullRequestReviewComment { body url originalCommit { oid } author { __typename login \
                      ... on Bot { databaseId } ... on User { databaseId } } }";
 
-impl Reading<'_> {
+impl PullReading<'_> {
     /// The types that labels from people with write declare, the strictest of them. Asks nothing where no label declares
     /// one.
     pub(super) async fn declared_type(&self) -> Result<Option<CodeType>> {

@@ -40,7 +40,7 @@ use self::{
     conversation::Comments,
     evidence::HeadRun,
     pull::Changes,
-    scope::Layers,
+    scope::StackLayers,
 };
 pub(super) use self::{
     conversation::comments,
@@ -219,7 +219,7 @@ impl Observer {
 }
 
 /// What the reads of the second step go by.
-struct Reading<'a> {
+struct PullReading<'a> {
     observer: &'a Observer,
     repo: Repo<'a>,
     facts: &'a PullRequestFacts,
@@ -236,14 +236,14 @@ pub(in crate::github) struct BaseSide {
     pub(super) merged_as: Option<Sha>,
     /// Whether the commits of a merge are shown.
     pub is_merge_followed: bool,
-    layers: Option<Layers>,
+    layers: Option<StackLayers>,
 }
 
 /// The commit that the files are compared with, and whether that is the base of the stack, since not all layers beneath
 /// could be read: then what those change counts as the pull request's own.
 async fn compared_with(repo: Repo<'_>, pull: &Pull, base: &BaseSide) -> Result<(Sha, bool)> {
     Ok(match &base.layers {
-        Some(Layers { problem: Some(_), .. }) => (base.tip, true),
+        Some(StackLayers { problem: Some(_), .. }) => (base.tip, true),
         Some(_) if pull.pull_request.lifecycle == Lifecycle::Open && pull.target != pull.pull_request.base.branch => {
             let target = config::branch(repo, &pull.target).await?;
             (target.map_or(pull.compared_base, |branch| branch.commit.sha), false)

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use serde_json::Value;
 
 use super::{
-    LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, Reading, Target, checks, config, evidence, pull,
+    LeftCheckRun, ObservedSurface, Observer, OwnCheckRun, Pull, PullReading, Target, checks, config, evidence, pull,
     surface,
 };
 use crate::github::{
@@ -134,7 +134,7 @@ impl Observer {
 /// Earlier heads that are looked at in one turn.
 const MOST_LEFT_HEADS: usize = 5;
 
-impl Reading<'_> {
+impl PullReading<'_> {
     /// Other open pull requests with the same head. A list that may not be read names none.
     pub(super) async fn others(&self, may_be_shared: bool) -> Result<Vec<ListedPull>> {
         let (repo, pull) = (self.repo, &self.facts.pull);

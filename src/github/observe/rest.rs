@@ -1,7 +1,7 @@
 //! The second step of reading a pull request: what the decision needs beside its [`PullRequestFacts`].
 
 use super::{
-    LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, PullRequestFacts, Reading, Target, base,
+    LeftCheckRun, Observation, ObservedSurface, Observer, OwnCheckRun, PullReading, PullRequestFacts, Target, base,
     checks::{self, Checks},
     config, contents,
     conversation::{self, Comments},
@@ -46,7 +46,7 @@ impl Observer {
         let mut checks = std::mem::take(&mut facts.checks);
         // A head without a state or a check run of ours was decided nowhere else.
         let may_be_shared = previous.is_some() || !checks.own.is_empty();
-        let reading = Reading { observer: self, repo, facts: &facts, policy: &policy, hints: &hints, previous };
+        let reading = PullReading { observer: self, repo, facts: &facts, policy: &policy, hints: &hints, previous };
         let (pull, tip) = (&facts.pull, facts.base.tip);
         let mut read = Snapshot::default();
         let (results, assigned, declared_type, inline, edits, (left, left_heads), others, known_since, ..) = futures::try_join!(
@@ -73,7 +73,7 @@ impl Observer {
         makers::mark_update_merges(repo, &mut facts.changes, &policy).await?;
         facts.pull.pull_request.head.known_since = known_since;
         facts.pull.pull_request.declared_type = declared_type;
-        let reading = Reading { observer: self, repo, facts: &facts, policy: &policy, hints: &hints, previous };
+        let reading = PullReading { observer: self, repo, facts: &facts, policy: &policy, hints: &hints, previous };
         let (evidence, workflow_runs, base_checks, awaits_logs) = results;
         let base_evidence = reading.base_evidence(&evidence, base_checks).await?;
         let surface = facts.surface(&mut checks, repo, &inline, &others, left);
@@ -116,7 +116,7 @@ impl Observer {
 /// What ran on the head, the base's checks where one of the head's failed, and whether a log is not there yet.
 type Results = (Vec<ReceivedEvidence>, Vec<WorkflowRun>, Option<BaseEvidence>, bool);
 
-impl Reading<'_> {
+impl PullReading<'_> {
     async fn results(&self, checks: &mut Checks) -> Result<Results> {
         let Self { repo, facts, policy, .. } = *self;
         let head = facts.pull.pull_request.head.sha;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::Deserialize;
 
 use super::{
-    Reading,
+    PullReading,
     authority::Registry,
     checks,
     config::{self, BranchRules, Defaults},
@@ -109,7 +109,7 @@ struct ListedLayer {
 
 /// A stack as read: which layers there are, not yet how they stand.
 #[derive(Default)]
-pub(super) struct Layers {
+pub(super) struct StackLayers {
     beneath: Vec<(PrNumber, Sha)>,
     above: Option<PrNumber>,
     position: usize,
@@ -119,7 +119,7 @@ pub(super) struct Layers {
 }
 
 /// The layers of the pull request's stack, where it is in one.
-pub(super) async fn layers(repo: Repo<'_>, pull: &Pull) -> Result<Option<Layers>> {
+pub(super) async fn layers(repo: Repo<'_>, pull: &Pull) -> Result<Option<StackLayers>> {
     let Some(stack) = &pull.stack else { return Ok(None) };
     let at = repo.path(format!("stacks?pull_request={}", pull.pull_request.number));
     let read = repo.get::<Vec<ListedStack>>(&at).await.or_said()?.and_then(|stacks| order(&stacks, pull, stack));
@@ -127,10 +127,10 @@ pub(super) async fn layers(repo: Repo<'_>, pull: &Pull) -> Result<Option<Layers>
         what: "the layers of the stack beneath".to_owned(),
         reason: format!("{reason}; all that differs from {} counts as this layer's own", stack.base.branch),
     };
-    Ok(Some(read.unwrap_or_else(|reason| Layers { problem: Some(problem(reason)), ..Layers::default() })))
+    Ok(Some(read.unwrap_or_else(|reason| StackLayers { problem: Some(problem(reason)), ..StackLayers::default() })))
 }
 
-fn order(stacks: &[ListedStack], pull: &Pull, stack: &InStack) -> Result<Layers, String> {
+fn order(stacks: &[ListedStack], pull: &Pull, stack: &InStack) -> Result<StackLayers, String> {
     let own = pull.pull_request.number;
     let place = stacks.iter().find_map(|stack| {
         let place = stack.pull_requests.iter().position(|layer| layer.number == own)?;
@@ -155,14 +155,14 @@ fn order(stacks: &[ListedStack], pull: &Pull, stack: &InStack) -> Result<Layers,
         }
         beneath = lower.iter().map(|layer| (layer.number, layer.head.sha)).collect();
     }
-    Ok(Layers { beneath, above, position: place + 1, size: layers.len(), problem: None })
+    Ok(StackLayers { beneath, above, position: place + 1, size: layers.len(), problem: None })
 }
 
-impl Reading<'_> {
+impl PullReading<'_> {
     /// How our checks stand on the heads of the layers beneath. What may not be read has not begun.
     pub(super) async fn stack(&self) -> Result<Option<Stack>> {
         let Self { repo, facts, .. } = *self;
-        let Some(&Layers { ref beneath, above, position, size, .. }) = facts.base.layers.as_ref() else {
+        let Some(&StackLayers { ref beneath, above, position, size, .. }) = facts.base.layers.as_ref() else {
             return Ok(None);
         };
         let scope = &facts.pull.pull_request.base.scope;

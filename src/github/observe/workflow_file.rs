@@ -11,16 +11,16 @@ use loopgate_core::gate::online_facts::ActionUse;
 const WRITING: [&str; 2] = ["reconcile", "push"];
 
 #[derive(Deserialize)]
-struct File {
+struct WorkflowFile {
     #[serde(default)]
     on: Value,
     permissions: Option<IgnoredAny>,
     #[serde(default)]
-    jobs: BTreeMap<String, Job>,
+    jobs: BTreeMap<String, WorkflowJob>,
 }
 
 #[derive(Deserialize)]
-struct Job {
+struct WorkflowJob {
     permissions: Option<IgnoredAny>,
     #[serde(default)]
     steps: Vec<Step>,
@@ -35,7 +35,7 @@ struct Step {
 
 /// The jobs of a workflow file that use Loopgate's Action. Empty if the file cannot be read: GitHub shows that.
 pub(super) fn uses(path: &str, text: &[u8]) -> Vec<ActionUse> {
-    let Ok(file) = serde_yaml::from_slice::<File>(text) else { return Vec::new() };
+    let Ok(file) = serde_yaml::from_slice::<WorkflowFile>(text) else { return Vec::new() };
     let is_target_only = match &file.on {
         Value::String(event) => event == "pull_request_target",
         Value::Sequence(events) => events.iter().all(|event| event == "pull_request_target") && !events.is_empty(),
@@ -48,7 +48,7 @@ pub(super) fn uses(path: &str, text: &[u8]) -> Vec<ActionUse> {
         uses.starts_with("./")
             || commit.is_some_and(|commit| commit.len() == 40 && commit.bytes().all(|byte| byte.is_ascii_hexdigit()))
     };
-    let of_job = |(job, found): (&String, &Job)| {
+    let of_job = |(job, found): (&String, &WorkflowJob)| {
         let ours = |step: &&Step| step.uses.as_ref().is_some_and(|uses| uses.contains("/loopgate/action@"));
         let writes = |step: &Step| {
             let command = step.with.get("command").and_then(Value::as_str);

@@ -33,7 +33,7 @@ const ASKED_AGAIN: TimeDelta = TimeDelta::seconds(20);
 const MOST_KNOWN: usize = 1_000;
 
 /// A version of a repository's configuration file, by its blob.
-type Version = (RepoName, Sha);
+type ProposedVersion = (RepoName, Sha);
 
 /// How a comparison stands.
 enum Comparison {
@@ -45,7 +45,7 @@ enum Comparison {
 
 /// The comparisons of this process.
 #[derive(Default)]
-pub(super) struct Proposals(Arc<Mutex<HashMap<Version, Comparison>>>);
+pub(super) struct Proposals(Arc<Mutex<HashMap<ProposedVersion, Comparison>>>);
 
 impl Turn<'_> {
     /// Puts the comparison for the file that this pull request proposes into its state. Where there is none, it begins one,
@@ -100,7 +100,7 @@ impl Turn<'_> {
 async fn what_if(
     observer: &Observer,
     client: &Client,
-    (repository, blob): &Version,
+    (repository, blob): &ProposedVersion,
     (number, head): (PrNumber, Sha),
     now: Timestamp,
 ) -> Result<Comparison> {

@@ -24,7 +24,7 @@ use super::{KEPT_AFTER_THE_END, told};
 use crate::{
     github::{
         Client, Repo, Result,
-        artifacts::{self, Limits},
+        artifacts::{self, ArchiveLimits},
         error::OrAbsent as _,
         wire::{Artifact, WireRun},
     },
@@ -41,7 +41,7 @@ const ARCHIVE_LIMIT: usize = 64 << 20;
 /// Bytes of one packed state at most.
 const STATE_LIMIT: usize = 512 << 10;
 /// How much an archive may hold.
-const FILES: Limits = Limits { entries: 10_000, bytes_each: STATE_LIMIT as u64, bytes: 128 << 20 };
+const FILES: ArchiveLimits = ArchiveLimits { entries: 10_000, bytes_each: STATE_LIMIT as u64, bytes: 128 << 20 };
 /// An older artifact than this, or than half its life, is uploaded again although nothing has changed. Repositories and
 /// organisations set how long artifacts live: 90 days at most, a day at least.
 const RENEWED_AFTER: TimeDelta = TimeDelta::days(7);

@@ -59,7 +59,7 @@ pub(in crate::server) struct Live {
 }
 
 /// A listener's place among all, and for a visitor among that visitor's own.
-type Places = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
+type LivePermits = (OwnedSemaphorePermit, Option<OwnedSemaphorePermit>);
 
 impl Live {
     pub fn new(stop: watch::Receiver<bool>) -> Self {
@@ -68,7 +68,7 @@ impl Live {
     }
 
     /// None where there is no room.
-    fn places(&self, reader: &Reader) -> Option<Places> {
+    fn places(&self, reader: &Reader) -> Option<LivePermits> {
         let room = if reader.is_operator() { &self.operators } else { &self.visitors };
         let own = reader.visitor.as_ref().map(|(visitor, _)| {
             let mut own = self.own.lock();
@@ -88,7 +88,7 @@ struct Listener {
     written: watch::Receiver<()>,
     stop: watch::Receiver<bool>,
     until: Instant,
-    _places: Places,
+    _places: LivePermits,
 }
 
 impl Listener {

@@ -65,11 +65,11 @@ pub(in crate::server) struct Visitors {
     /// The key of the states' HMAC; it never leaves this process.
     key: Hmac<Sha256>,
     /// By the digest of the word in the cookie.
-    sessions: Mutex<BTreeMap<[u8; 32], Arc<Session>>>,
+    sessions: Mutex<BTreeMap<[u8; 32], Arc<VisitorSession>>>,
     spent: Mutex<BTreeSet<(i64, String)>>,
 }
 
-struct Session {
+struct VisitorSession {
     user: UserId,
     login: Login,
     token: Secret,
@@ -119,7 +119,7 @@ impl Visitors {
         answer
     }
 
-    fn session(&self, headers: &HeaderMap) -> Option<([u8; 32], Arc<Session>)> {
+    fn session(&self, headers: &HeaderMap) -> Option<([u8; 32], Arc<VisitorSession>)> {
         let id = Sha256::digest(self.cookie(headers, SESSION)?).into();
         let now = self.clock.now();
         let session = self.sessions.lock().get(&id).filter(|session| now < session.ends).cloned();
@@ -186,7 +186,7 @@ impl Visitors {
         let Visitor { id: user, login, token, lives } = visitor;
         let (word, form_token) = (unguessable(), nonce());
         let seen = tokio::sync::Mutex::new((now, Arc::new(seen)));
-        let session = Session { user, login, token, form_token, began: now, ends: now + lives, seen };
+        let session = VisitorSession { user, login, token, form_token, began: now, ends: now + lives, seen };
         let mut sessions = self.sessions.lock();
         sessions.retain(|_, session| now < session.ends);
         sessions.insert(Sha256::digest(&word).into(), Arc::new(session));
@@ -211,7 +211,11 @@ fn unguessable() -> String {
     nonce() + &nonce()
 }
 
-fn end_oldest(sessions: &mut BTreeMap<[u8; 32], Arc<Session>>, most: usize, counts: impl Fn(&Session) -> bool) {
+fn end_oldest(
+    sessions: &mut BTreeMap<[u8; 32], Arc<VisitorSession>>,
+    most: usize,
+    counts: impl Fn(&VisitorSession) -> bool,
+) {
     let mut counted: Vec<_> = sessions.iter().filter(|(_, it)| counts(it)).map(|(id, it)| (it.began, *id)).collect();
     counted.sort_unstable();
     for (_, id) in counted.iter().rev().skip(most) {

@@ -22,7 +22,7 @@ const MOST_SERVED: usize = 1_000;
 
 #[derive(Debug, Default)]
 pub(super) struct Lane {
-    pub entries: HashMap<Target, Entry>,
+    pub entries: HashMap<Target, LaneEntry>,
     /// By [`WorkClass`].
     pub classes: [ClassQueue; CLASSES],
     /// How many other targets a person or an author waits for, queued or under way. Running work reads it.
@@ -54,7 +54,7 @@ pub(super) struct ClassQueue {
 pub(super) const CLASSES: usize = WorkClass::ALL.len();
 
 #[derive(Debug)]
-pub(super) struct Entry {
+pub(super) struct LaneEntry {
     pub newest: Seq,
     /// The best of what has arrived since it last started.
     pub class: WorkClass,
@@ -71,7 +71,7 @@ pub(super) enum State {
     Waiting(Timestamp),
 }
 
-impl Entry {
+impl LaneEntry {
     /// Something of this class arrived of it. Returns the class and the place that it was queued in, if it is queued and is
     /// more urgent now.
     pub fn raise(&mut self, class: WorkClass) -> Option<(WorkClass, u64)> {
@@ -167,7 +167,7 @@ impl Lane {
     /// A target that was not in memory.
     pub fn admit(&mut self, target: Target, newest: Seq, class: WorkClass) {
         self.classes[class as usize].held += 1;
-        self.entries.insert(target.clone(), Entry { newest, class, came_with: class, state: State::Queued(0) });
+        self.entries.insert(target.clone(), LaneEntry { newest, class, came_with: class, state: State::Queued(0) });
         self.enqueue(target);
     }
 
