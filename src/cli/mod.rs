@@ -279,17 +279,36 @@ mod tests {
         words.filter(|words| words.len() > 1 && words[0].ends_with("loopgate")).collect()
     }
 
+    const COMMANDS: &str = include_str!("../../docs/commands.md");
+    const DOCUMENTS: [&str; 6] = [
+        include_str!("../../README.md"),
+        include_str!("../../docs/server.md"),
+        COMMANDS,
+        include_str!("../../docs/agents.md"),
+        include_str!("../../docs/operating.md"),
+        include_str!("../../action/README.md"),
+    ];
+
+    /// A command that no document names gets a row in docs/commands.md, with what its help says first.
+    #[test]
+    fn a_document_names_each_command() {
+        let mut written = COMMANDS.to_owned();
+        for command in Cli::command().get_subcommands().filter(|command| !command.is_hide_set()) {
+            let call = format!("loopgate {}", command.get_name());
+            if !DOCUMENTS.iter().any(|document| document.contains(&call)) {
+                let about = command.get_about().map(ToString::to_string).unwrap_or_default();
+                written = written.replacen("\n\n## Reports", &format!("\n| `{call}` | {about} |\n\n## Reports"), 1);
+            }
+        }
+        if std::env::var_os("UPDATE_DOCS").is_some() {
+            std::fs::write(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/commands.md"), &written).expect("a file of ours");
+        }
+        assert!(written == COMMANDS, "run `UPDATE_DOCS=1 cargo test --lib a_document_names_each_command`");
+    }
+
     #[test]
     fn the_documents_call_what_is_there() {
-        let documents = [
-            include_str!("../../README.md"),
-            include_str!("../../docs/server.md"),
-            include_str!("../../docs/commands.md"),
-            include_str!("../../docs/agents.md"),
-            include_str!("../../docs/operating.md"),
-            include_str!("../../action/README.md"),
-        ];
-        let calls: Vec<_> = documents.into_iter().flat_map(calls).collect();
+        let calls: Vec<_> = DOCUMENTS.into_iter().flat_map(calls).collect();
         assert!(calls.len() > 8, "{calls:?}");
         for call in calls {
             let shown = call.join(" ");
