@@ -150,7 +150,7 @@ async fn a_check_that_nobody_configured_costs_no_look() {
     let configuration = format!("{CHECKS}{GATES}");
     let repo = world.repository("widgets", &[(".github/loopgate.yml", &configuration)]);
     let pr = world.person("alice").opens(&repo, "feat: totals", &[("src/totals.rs", "// In.\n")]).await;
-    assert_eq!(looks_after(&world, &pr, "design-ci", "storybook").await, 0);
+    assert_eq!(looks_after(&world, &pr, "github-actions", "storybook").await, 0);
     let answers = world.simulator().deliveries();
     let answer = answers.iter().rev().find(|delivery| delivery.event == "check_run").unwrap();
     assert!(answer.accepted(), "{answer:?}");
@@ -169,5 +169,5 @@ async fn a_check_that_nobody_configured_costs_no_look() {
     // Once it is closed the next look sees that the head is one pull request's again.
     world.person("alice").closes(&second).await;
     assert_ne!(looks_after(&world, &pr, "other-ci", "storybook again").await, 0);
-    assert_eq!(looks_after(&world, &pr, "design-ci", "storybook at last").await, 0);
+    assert_eq!(looks_after(&world, &pr, "github-actions", "storybook at last").await, 0);
 }

@@ -74,11 +74,11 @@ impl Kept<'_> {
 
     fn fits(&self, at: usize, more: usize) -> bool {
         self.shown.len() + self.picked + 1 < MOST_LINES
-            && self.bytes + cut(&self.lines[at]).len() + 1 + more <= MOST_BYTES
+            && self.bytes + cut(self.lines[at]).len() + 1 + more <= MOST_BYTES
     }
 
     fn show(&mut self, at: usize) {
-        self.bytes += cut(&self.lines[at]).len() + 1;
+        self.bytes += cut(self.lines[at]).len() + 1;
         self.shown.insert(at);
     }
 
@@ -91,7 +91,7 @@ impl Kept<'_> {
                 0 => {}
                 gap => text.push_str(&format!("[… {gap} lines]\n")),
             }
-            text.push_str(cut(&self.lines[at]));
+            text.push_str(cut(self.lines[at]));
             text.push('\n');
             next = at + 1;
         }
