@@ -35,6 +35,8 @@ COPY --from=program --chmod=755 /${TARGETARCH} /
 COPY --from=program --chown=65532:65532 /data /var/lib/loopgate
 VOLUME /var/lib/loopgate
 ENV LOOPGATE_DATA_DIR=/var/lib/loopgate TMPDIR=/var/lib/loopgate
+# Unset, glibc raises this size with each large buffer that is freed, and keeps more memory afterwards: mallopt(3).
+ENV MALLOC_MMAP_THRESHOLD_=262144
 EXPOSE 8080
 # Nobody's account: a number needs no /etc/passwd.
 USER 65532:65532
