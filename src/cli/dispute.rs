@@ -51,7 +51,7 @@ fn kind(word: &str) -> Result<DisputeKind, String> {
     DisputeKind::of_word(&word.replace('-', "_")).ok_or_else(|| "there is no such kind".to_owned())
 }
 
-/// What programs are told of where words were handed in, and what people are.
+/// The place of a dispute or settlement: as data for programs, and as a sentence for people.
 type HandedIn = Result<(Value, String), CliError>;
 
 pub async fn run(DisputeArguments { failure, pull_request, kind, reason }: &DisputeArguments) -> CommandResult {
@@ -77,8 +77,8 @@ pub async fn settle(SettleArguments { pull_request, words, failure }: &SettleArg
 /// Seconds before each look for the answer to a comment.
 const LOOKS_FOR_ANSWER: [u64; 3] = [1, 2, 3];
 
-/// A command in a comment, and what people are told where it was carried out. What would not be read as this command is
-/// not posted.
+/// Posts a command as a comment; `done` is the sentence shown afterwards. Text that Loopgate would not read as this command
+/// is not posted.
 async fn say(online: &Online, of: &PullRequest, command: &str, otherwise: &str, done: &str) -> HandedIn {
     if online.rights != Rights::Token {
         let without = format!("a comment takes a token of your own in GITHUB_TOKEN. Without one, {otherwise}");

@@ -195,7 +195,7 @@ fn is_bot(account: &Account) -> bool {
 #[derive(Default)]
 struct Audience {
     people: BTreeMap<UserId, Login>,
-    /// There may be more whom GitHub does not show, or who depend on the files of a pull request.
+    /// There may be more approvers: GitHub does not show them, or they depend on the files of a pull request.
     open_ended: bool,
 }
 

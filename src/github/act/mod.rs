@@ -50,7 +50,7 @@ pub enum Effect {
     RemoveLabel(String),
     /// Somebody, or a team, who is asked for a review.
     RequestReviewer(Reviewer),
-    /// A review that nobody needs any more.
+    /// Takes back the request for a review that is not needed any more.
     WithdrawReviewer(Reviewer),
     /// A comment, then the fixer's workflow that it announces, if there is one: without its marker nothing is started.
     PostComment { key: String, body: String, dispatch: Option<Dispatch> },

@@ -58,7 +58,7 @@ pub struct GateState {
     pub ticks: Option<Ticks>,
 }
 
-/// Somebody whom GitHub is asked to request a review of.
+/// A user or a team that GitHub can request a review from.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[serde(untagged)]
 pub enum Reviewer {

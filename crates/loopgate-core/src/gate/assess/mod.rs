@@ -67,7 +67,7 @@ impl Assessment {
                 WordOutcome::Superseded | WordOutcome::Refused(Refusal::IsBot | Refusal::ViaApp | Refusal::NotOpen) => {
                     continue;
                 }
-                // Asked again at the next reconcile, and said in the status comment meanwhile.
+                // The next reconcile looks again; the status comment shows the reason meanwhile.
                 WordOutcome::Refused(
                     Refusal::AuthorityUnknown { .. } | Refusal::NotAllRead { .. } | Refusal::HeadUnsettled,
                 ) => ReactionKind::Seen,
