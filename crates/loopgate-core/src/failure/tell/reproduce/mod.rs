@@ -14,14 +14,13 @@ use std::borrow::Cow;
 use self::{
     names::word,
     own::Start,
-    tool::{of_source, runner},
+    tool::{of_source, runner, without_reports},
 };
 use crate::{
     CheckName,
     evidence::{ErrorType, Failure, SourceLocation},
     failure::read::text,
-    policy::REPORTS_VARIABLE,
-    source_files::{Tool, language_of},
+    source_files::{Runner, Tool, language_of},
 };
 
 pub use self::rerun::rerun;
@@ -39,25 +38,25 @@ pub struct CheckContext<'a> {
 /// The command that runs this one failure again, from the top of the repository, started as its check starts its tool
 /// with `command` in `directory`; without a better one, the check's own.
 pub fn reproduce(failure: &Failure, command: &str, directory: &str) -> Option<String> {
-    let command = without_reports(command);
-    let (directory, command) = placed(&command, directory);
-    let whole = || Some(text::one_line(&command, 300)).filter(|command| !command.is_empty());
+    let (directory, command) = placed(command, directory);
+    let whole = || Some(text::one_line(&without_reports(&command), 300)).filter(|command| !command.is_empty());
     match failure.error_type {
         ErrorType::LintError | ErrorType::CompileError => {
             at(&directory, whole().or_else(|| of_source(&seen_from(&directory, failure)))?)
         }
-        _ => one(failure, &command, &directory).or_else(|| at(&directory, whole()?)),
+        _ => runner(failure, &command)
+            .and_then(|runner| one(failure, runner, &command, &directory))
+            .or_else(|| at(&directory, whole()?)),
     }
 }
 
 /// The command that runs a test alone, or its file, where the check's tool is one for its language and takes such a
 /// choice; none otherwise, and never the whole check.
 pub fn alone(test: &Failure, command: &str, directory: &str) -> Option<String> {
-    let command = without_reports(command);
-    let (directory, command) = placed(&command, directory);
+    let (directory, command) = placed(command, directory);
     let language = language_of(test.test_file.as_deref()?)?;
     let runner = runner(test, &command).filter(|runner| runner.languages.iter().any(|known| known == language))?;
-    let command = one(test, &command, &directory)?;
+    let command = one(test, runner, &command, &directory)?;
     // Of a file, every failing test is wanted.
     let command = match test.test_name {
         Some(_) => command,
@@ -74,8 +73,8 @@ fn placed<'c>(command: &'c str, directory: &str) -> (String, Cow<'c, str>) {
 }
 
 /// One test, or one file of tests, by its own tool, in the directory in which that ran it.
-fn one(failure: &Failure, command: &str, directory: &str) -> Option<String> {
-    let runner = runner(failure, command)?;
+fn one(failure: &Failure, runner: &Runner, command: &str, directory: &str) -> Option<String> {
+    let command = &without_reports(command);
     let mut start = Start::of(runner, command);
     let mut directory = directory;
     let known = failure.directory.as_deref().filter(|_| !start.chooses_package());
@@ -114,25 +113,6 @@ fn seen_from(directory: &str, failure: &Failure) -> Failure {
     };
     let source = failure.source.clone().map(|source| SourceLocation { file: inside(&source.file), ..source });
     Failure { test_file: failure.test_file.as_deref().map(inside), source, ..failure.clone() }
-}
-
-/// The command as a person types it: without the options that only make it write a report for Loopgate.
-fn without_reports(command: &str) -> String {
-    if !command.contains(REPORTS_VARIABLE) {
-        return command.to_owned();
-    }
-    let only_for_reports =
-        pattern!("^(?:--json|--format=json|--reporter=default|--reporter=junit|--reporter|xunit|--reporter-option)$");
-    let mut words: Vec<&str> = Vec::new();
-    for word in command.split_whitespace() {
-        if word.contains(REPORTS_VARIABLE) {
-            // The option or the redirection that a bare file belongs to.
-            words.pop_if(|before| !word.starts_with('-') && (before.starts_with('-') || before.ends_with('>')));
-        } else if !only_for_reports.is_match(word) {
-            words.push(word);
-        }
-    }
-    words.strip_suffix(&["--"]).unwrap_or(&words).join(" ")
 }
 
 #[cfg(test)]
@@ -365,6 +345,25 @@ mod tests {
         let at_top = Some("npx vitest run src/slug.test.js -t spaces");
         assert_eq!(told("npm test --workspaces", "src/slug.test.js").as_deref(), at_top);
         assert_eq!(told("npm test", "src/slug.test.js").as_deref(), at_top);
+    }
+
+    #[test]
+    fn a_script_of_a_package_runs_what_its_report_or_its_trace_shows() {
+        for (report, trace, expected) in [
+            ("r.xml", "    at Context.<anonymous> (test/cart.js:6:12)", "npx mocha test/cart.js -g adds"),
+            ("r.xml", "    at async Context.<anonymous> (test/cart.js:6:12)", "npx mocha test/cart.js -g adds"),
+            ("r.xml", "    at UserContext.<anonymous> (test/cart.js:6:12)", "npm run test"),
+            ("jest.json", "    at Object.<anonymous> (test/cart.js:6:12)", "npx jest test/cart.js -t adds"),
+        ] {
+            let failure = Failure {
+                test_name: Some("adds".into()),
+                test_file: Some("test/cart.js".into()),
+                stack_trace: Some(trace.into()),
+                ..Failure::default()
+            };
+            let command = format!("npm run test -- --reporter-option output=\"$LOOPGATE_REPORTS/{report}\"");
+            assert_eq!(reproduce(&failure, &command, "").as_deref(), Some(expected), "{trace}");
+        }
     }
 
     #[test]

@@ -4,22 +4,45 @@ use super::names::word;
 use crate::{
     evidence::{ErrorType, Failure},
     failure::read::{paths, text},
+    policy::REPORTS_VARIABLE,
     source_files::{LANGUAGES, Runner, Tool, language_of},
 };
 
 /// How the tests of a failure are run, by its check's command line, which is empty if none is known.
 pub fn runner(failure: &Failure, command: &str) -> Option<&'static Runner> {
     let all = || LANGUAGES.runners.iter();
-    let is_named = |row: &&Runner| {
+    let named_in = |command: &str| {
         let is_there = |word: &String| has_word(command, word);
-        row.words.iter().any(is_there) || !row.all_words.is_empty() && row.all_words.iter().all(is_there)
+        let has_all = |words: &[String]| !words.is_empty() && words.iter().all(is_there);
+        all().find(|row| row.words.iter().any(is_there) || has_all(&row.all_words))
     };
-    all()
-        .find(is_named)
-        .or_else(|| all().find(|row| row.tool == Tool::Gtest && is_gtest(row, failure, command)))
-        // A command line that names no tool runs whatever it likes, unless it is a script of a package: a guess from
-        // the failure would be another program than the check's.
-        .or_else(|| (command.is_empty() || is_package_script(command)).then(|| by_traces(failure)).flatten())
+    let typed = without_reports(command);
+    // A command line that names no tool runs whatever it likes, unless it is a script of a package: a guess from the
+    // report's name or from the failure would be another program than the check's.
+    let of_script = || named_in(command).filter(|_| is_package_script(&typed));
+    named_in(&typed)
+        .or_else(|| all().find(|row| row.tool == Tool::Gtest && is_gtest(row, failure, &typed)))
+        .or_else(of_script)
+        .or_else(|| (typed.is_empty() || is_package_script(&typed)).then(|| by_traces(failure)).flatten())
+}
+
+/// The command as a person types it: without the options that only make it write a report for Loopgate.
+pub fn without_reports(command: &str) -> String {
+    if !command.contains(REPORTS_VARIABLE) {
+        return command.to_owned();
+    }
+    let only_for_reports =
+        pattern!("^(?:--json|--format=json|--reporter=default|--reporter=junit|--reporter|xunit|--reporter-option)$");
+    let mut words: Vec<&str> = Vec::new();
+    for word in command.split_whitespace() {
+        if word.contains(REPORTS_VARIABLE) {
+            // The option or the redirection that a bare file belongs to.
+            words.pop_if(|before| !word.starts_with('-') && (before.starts_with('-') || before.ends_with('>')));
+        } else if !only_for_reports.is_match(word) {
+            words.push(word);
+        }
+    }
+    words.strip_suffix(&["--"]).unwrap_or(&words).join(" ")
 }
 
 /// Whether a command that is a program of the project itself printed what GoogleTest prints.
