@@ -54,7 +54,7 @@ async fn compare(
     since: TimeDelta,
     policy: &Policy,
 ) -> Result<(WhatIf, Option<String>), CliError> {
-    let (client, observer, mut listed) = changed_last(repository, "all", MOST).await?;
+    let (client, observer, _, mut listed) = changed_last(repository, "all", MOST).await?;
     let from = SystemClock.now() - since;
     let is_all = listed.len() < MOST || listed.last().is_some_and(|oldest| oldest.updated_at < from);
     listed.retain(|one| one.updated_at >= from);
@@ -62,10 +62,13 @@ async fn compare(
         output::note_line(format_args!("note: pull requests before the last {MOST} were not read"));
     }
     let mut compared = WhatIf::new();
-    let (_, stopped) = read_each(&listed, async |one| {
+    let (_, left_out, stopped) = read_each(&listed, async |one| {
         compared = observer.compare_past(client.repo(repository), one, policy, compared.clone()).await?;
         Ok(())
     })
     .await;
+    for one in left_out {
+        output::note_line(format_args!("note: {one} is left out"));
+    }
     Ok((compared, stopped))
 }

@@ -8,16 +8,19 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    GateCard, Links, Markdown, Subject, causes::recognised, clip, dashboard, escalation::card_question, line, messages,
-    plain,
+    GateCard, Links, Markdown, Subject,
+    causes::{recognised, says_more},
+    clip, dashboard,
+    escalation::card_question,
+    line, messages, plain, word,
 };
 use loopgate_core::{
-    PrNumber, RepoName,
-    gate::{GateReport, MatchReason},
-    observed::{Lifecycle, Review, Snapshot, Standing},
-    policy::RuleTier,
+    PrNumber, RepoName, TeamSlug,
+    gate::{Considered, GateReport, MatchReason, Refusal, TriggerMatch},
+    observed::{ChangedFiles, Lifecycle, Review, Snapshot, Standing, Unusable},
+    policy::{RuleTier, Trigger},
     replay::{Judged, PastPullRequest, Waited, WhatIf},
-    state::{AttemptDigest, AuthorKind, ProposedConfiguration, VerificationResult},
+    state::{AttemptDigest, AuthorKind, Lacking, ProposedConfiguration, VerificationResult},
 };
 
 /// Reasons and words shown of one gate.
@@ -38,6 +41,8 @@ pub struct Tried {
     pub attempts: Vec<TriedAttempt>,
     /// Heads in a row that failed with the same error, beyond the first.
     pub same_error: usize,
+    /// Earlier commits, whose checks were not read.
+    pub earlier_commits: usize,
     pub gates: Vec<TriedGate>,
     /// Gates of every pull request, whatever it changes: nothing is to be said of them one by one.
     pub gates_of_all: Vec<String>,
@@ -63,14 +68,16 @@ pub struct TriedGate {
     pub why: Vec<String>,
     /// How it stood at the end.
     pub state: String,
-    /// It would have been in the way of what happened.
-    pub closed: bool,
+    /// It would have been in the way of what happened; none where it is not known who may approve.
+    pub closed: Option<bool>,
+    /// It would have been shown, and would have blocked nothing.
+    pub advisory: bool,
     /// Words that would not have counted, and why.
     pub refused: Vec<String>,
     /// The rules that opened it alone.
     pub rules: BTreeSet<String>,
-    /// One of its approvers reviewed the pull request.
-    pub reviewed: bool,
+    /// One of its approvers looked at the pull request; none where it is not known who may approve.
+    pub reviewed: Option<bool>,
 }
 
 /// A call for a human.
@@ -89,8 +96,15 @@ pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
     let has_checks = |sha| past.heads.iter().any(|head| head.sha == sha && !head.checks.is_empty());
     let attempts = judged.last().map(|last| last.decision.next.attempts.as_slice()).unwrap_or_default();
     let attempts: Vec<&AttemptDigest> = attempts.iter().filter(|attempt| has_checks(attempt.head_sha)).collect();
-    let same =
-        |(before, after): &(&&AttemptDigest, &&AttemptDigest)| !before.fingerprints.is_disjoint(&after.fingerprints);
+    // Two failures that nobody knows more of may be two errors.
+    let is_explained = |attempt: &AttemptDigest| attempt.lacking != Some(Lacking::Explanation);
+    let same = |(before, after): &(&&AttemptDigest, &&AttemptDigest)| {
+        is_explained(before) && is_explained(after) && !before.fingerprints.is_disjoint(&after.fingerprints)
+    };
+    let gates = judged.last().map(gates).unwrap_or_default();
+    let rights = gates.iter().any(|gate| gate.closed.is_none()).then(|| word("try", "rights").to_owned());
+    let problems = past.last.problems.iter().map(|it| line(&format!("{}: {}", it.what, it.reason)));
+    let files = unread_files(&past.last).map(|reason| line(&format!("what it changes: {reason}")));
     let reports = judged.last().map(|last| last.decision.view.gates.as_slice()).unwrap_or_default();
     Tried {
         number: pull.number,
@@ -109,11 +123,12 @@ pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
             })
             .collect(),
         same_error: attempts.iter().zip(attempts.iter().skip(1)).filter(same).count(),
-        gates: judged.last().map(gates).unwrap_or_default(),
+        earlier_commits: past.earlier_commits,
+        gates,
         gates_of_all: reports.iter().filter(is_of_all).map(|report| report.name.to_string()).collect(),
         calls: calls(judged),
         waited: past.waited(),
-        unknown: past.last.problems.iter().map(|it| line(&format!("{}: {}", it.what, it.reason))).collect(),
+        unknown: problems.chain(files).chain(rights).collect(),
     }
 }
 
@@ -121,12 +136,28 @@ fn is_of_all(report: &&GateReport) -> bool {
     report.matches.iter().any(|found| found.reason == MatchReason::Always)
 }
 
+/// Why nothing is known of what it changes.
+fn unread_files(snapshot: &Snapshot) -> Option<&str> {
+    match &snapshot.files {
+        ChangedFiles::TooLarge { known, reason } if known.is_empty() => Some(reason),
+        _ => None,
+    }
+}
+
 fn gates(last: &Judged) -> Vec<TriedGate> {
     let subject = Subject { decision: &last.decision, snapshot: &last.snapshot, policy: &last.policy };
     let links = Links::of(&last.snapshot);
-    let applies = last.decision.view.gates.iter().filter(|gate| !gate.matches.is_empty() && !is_of_all(gate));
-    let told = applies.map(|report| {
-        let card = GateCard::new(report, &subject, &links);
+    let is_unread = unread_files(&last.snapshot).is_some();
+    let opened = |report: &&GateReport| {
+        let known = |found: &TriggerMatch| !(is_unread && found.reason == MatchReason::TooLarge);
+        report.matches.iter().any(known) && !is_of_all(report)
+    };
+    let applies = last.decision.view.gates.iter().filter(opened);
+    let tried = applies.map(|report| {
+        let is_known = is_authority_known(report, last);
+        let mut judged = report.clone();
+        judged.considered.retain(|word| !matches!(word.refusal(), Some(Refusal::AuthorityUnknown { .. })));
+        let card = GateCard::explained(&judged, &subject, &links);
         let rules = report.matches.iter().filter_map(|found| match &found.reason {
             MatchReason::Rule { id, tier: RuleTier::Opens, .. } => Some(id.to_string()),
             _ => None,
@@ -135,14 +166,31 @@ fn gates(last: &Judged) -> Vec<TriedGate> {
         TriedGate {
             name: card.name,
             why: few(card.why.items.iter().map(|why| plain(why.as_str())).collect()),
-            state: plain(card.state.as_str()),
-            closed: report.is_closed(),
+            state: if is_known { plain(card.state.as_str()) } else { "is not known".to_owned() },
+            closed: is_known.then_some(report.is_closed()),
+            advisory: is_known && report.is_advisory,
             refused: few(card.refused.items.iter().map(|word| plain(word.as_str())).collect()),
             rules: rules.collect(),
-            reviewed: is_reviewed(report, &last.snapshot),
+            reviewed: is_known.then(|| !report.approvals.is_empty() || is_reviewed(report, &last.snapshot)),
         }
     });
-    told.collect()
+    tried.collect()
+}
+
+/// Whether GitHub shows who may approve a gate, as far as the gate depends on it: its team, and the rights of those who
+/// wrote that they approve it or reviewed the pull request.
+fn is_authority_known(report: &GateReport, last: &Judged) -> bool {
+    let authority = &last.snapshot.authority;
+    let is_unread = |team: &TeamSlug| {
+        matches!(authority.teams.get(team), Some(Err(Unusable::Unknown(_) | Unusable::Unreadable(_))))
+    };
+    let policy = last.policy.gates.get(&report.name);
+    let team = policy.and_then(|policy| policy.preset_team(&last.snapshot.repository));
+    let is_refused = |word: &Considered| matches!(word.refusal(), Some(Refusal::AuthorityUnknown { .. }));
+    let is_unknown = |review: &Review| matches!(authority.people.get(&review.author.id), Some(Standing::Unknown(_)));
+    !team.as_ref().is_some_and(is_unread)
+        && !report.considered.iter().any(is_refused)
+        && !last.snapshot.reviews.items.iter().any(is_unknown)
 }
 
 /// Whether somebody who may approve the gate reviewed the pull request.
@@ -162,11 +210,25 @@ fn is_reviewed(report: &GateReport, snapshot: &Snapshot) -> bool {
     snapshot.reviews.items.iter().any(|review| review.author.id != author && may(review))
 }
 
+/// Calls for a human, but for those whose cause history does not show: whether an approval would have come in time, and
+/// which error it was where nothing named one.
 fn calls(judged: &[Judged]) -> Vec<TriedCall> {
+    let is_known = |judged: &&Judged| {
+        let last = judged.decision.next.attempts.last();
+        let is_explained = last.is_none_or(|last| last.lacking != Some(Lacking::Explanation));
+        match judged.decision.view.escalation.as_ref().map(|escalation| escalation.trigger) {
+            Some(Trigger::GateTimeout | Trigger::UnknownErrorType) => false,
+            Some(Trigger::SameError) => is_explained,
+            _ => true,
+        }
+    };
     let mut calls: Vec<TriedCall> = Vec::new();
-    for escalation in judged.iter().filter_map(|judged| judged.decision.view.escalation.as_ref()) {
+    for escalation in judged.iter().filter(is_known).filter_map(|judged| judged.decision.view.escalation.as_ref()) {
         let asked = plain(card_question(escalation).as_str());
-        let question = line(&format!("{} — {asked}", clip(&recognised(escalation), 300)));
+        let question = match &escalation.cause {
+            Some(cause) if says_more(cause) => line(&asked),
+            _ => line(&format!("{} — {asked}", clip(&recognised(escalation), 300))),
+        };
         let call = TriedCall { attempt: escalation.attempt, question };
         if !calls.contains(&call) {
             calls.push(call);
@@ -180,8 +242,10 @@ fn calls(judged: &[Judged]) -> Vec<TriedCall> {
 pub struct RuleUse {
     /// Pull requests.
     pub opened: usize,
-    /// Those of them that one of the gate's approvers reviewed anyway.
+    /// Those of them that one of the gate's approvers looked at anyway.
     pub reviewed: usize,
+    /// Those of which it is not known.
+    pub reviews_unknown: usize,
     /// It opened the gate of more than a fifth of all.
     pub consider_suspects: bool,
 }
@@ -193,15 +257,16 @@ fn rules(pull_requests: &[Tried]) -> BTreeMap<String, BTreeMap<String, RuleUse>>
         for rule in &gate.rules {
             let used = rules.entry(gate.name.clone()).or_default().entry(rule.clone()).or_default();
             used.opened += 1;
-            used.reviewed += usize::from(gate.reviewed);
+            used.reviewed += usize::from(gate.reviewed == Some(true));
+            used.reviews_unknown += usize::from(gate.reviewed.is_none());
             used.consider_suspects = used.opened * 5 > pull_requests.len();
         }
     }
     rules
 }
 
-/// All of them: `loopgate.try/v1`.
-pub fn trial(repository: &RepoName, pull_requests: &[Tried]) -> Value {
+/// All of them, with those that GitHub does not show: `loopgate.try/v1`.
+pub fn trial(repository: &RepoName, pull_requests: &[Tried], left_out: &[String], by_presets: bool) -> Value {
     let (mut gates, mut waited) = (BTreeMap::<&str, usize>::new(), Waited::default());
     for one in pull_requests {
         one.gates.iter().for_each(|gate| *gates.entry(&gate.name).or_default() += 1);
@@ -217,12 +282,20 @@ pub fn trial(repository: &RepoName, pull_requests: &[Tried]) -> Value {
         "gates": gates,
         "gates_of_all": pull_requests.iter().flat_map(|one| &one.gates_of_all).collect::<BTreeSet<_>>(),
         "rules": rules(pull_requests),
-        "would_have_waited": count(|one| one.merged && one.gates.iter().any(|gate| gate.closed)),
+        "left_out": left_out,
+        "by_presets": by_presets,
+        "would_have_waited": count(|one| one.merged && one.gates.iter().any(|gate| gate.closed == Some(true))),
+        "waits_unknown": count(|one| one.merged && waits_unknown(&one.gates)),
         "called": count(|one| !one.calls.is_empty()),
         "repeated": count(|one| one.same_error > 0),
         "agents": count(|one| one.author_kind != AuthorKind::Person),
         "waited": waited,
     })
+}
+
+/// Whether it would have waited depends on people whose rights are not known.
+fn waits_unknown(gates: &[TriedGate]) -> bool {
+    gates.iter().any(|gate| gate.closed.is_none()) && !gates.iter().any(|gate| gate.closed == Some(true))
 }
 
 /// What stands above everything, a sentence each.

@@ -150,10 +150,84 @@ async fn what_could_not_be_read_is_told_and_gone_on_from() {
     github.add_fault(fault.unwrap());
     let said = run(&github, &As::App, here.path(), &["try", "acme/widgets"]);
     assert_eq!(said.code, Some(69), "{}{}", said.out, said.err);
-    assert!(said.err.contains("only 1 of") && said.out.contains("#2"), "{}{}", said.out, said.err);
+    assert!(said.err.contains("pull requests read: 1.") && said.out.contains("#2"), "{}{}", said.out, said.err);
     assert!(said.err.contains("githubstatus.com. Run it again"), "{}", said.err);
     github.heal();
     assert_eq!(run(&github, &As::App, here.path(), &["try", "acme/widgets"]).code, Some(0));
+}
+
+/// One that GitHub does not show ends nothing: the others are read, and it is named.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_pull_request_that_is_refused_is_left_out_by_name() {
+    let (github, _) = world().await;
+    let here = tempfile::tempdir().unwrap();
+    let harm = loopgate_simulator::Harm::status(http::StatusCode::FORBIDDEN);
+    github.add_fault(loopgate_simulator::RequestFault::on("/pulls/2$", harm).unwrap());
+    let tried = run(&github, &As::App, here.path(), &["try", "acme/widgets"]);
+    assert_eq!(tried.code, Some(0), "{}{}", tried.out, tried.err);
+    assert!(
+        tried.out.contains("1 pull request could not be read: #2 (") && tried.out.contains("#1 feat"),
+        "{}",
+        tried.out
+    );
+}
+
+/// Without a token nobody knows who may approve: nothing is stated of what depends on it. A later token is asked again.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_only_a_token_shows_is_not_known_without_one() {
+    let (github, repo) = world().await;
+    let pr = opened(&github, &repo, "feat: sign out", "src/auth/logout.rs");
+    github
+        .ci("other-ci")
+        .check_run(&repo, github.head(&pr).unwrap(), CheckSpec::concluded("test", Conclusion::Success))
+        .unwrap();
+    github.user("bob").comment(&pr, "security approved").unwrap();
+    github.user("olga").merge(&pr).unwrap();
+    let here = tempfile::tempdir().unwrap();
+    let read = |who: &As<'_>| -> Value {
+        let tried = run(&github, who, here.path(), &["try", "acme/widgets", "--format", "json"]);
+        serde_json::from_str(&tried.out).unwrap_or_else(|_| panic!("{}{}", tried.out, tried.err))
+    };
+    let of_security = |tried: &Value| -> Vec<Value> {
+        let pulls = tried["pull_requests"].as_array().unwrap().iter();
+        let gates = pulls.flat_map(|one| one["gates"].as_array().unwrap());
+        gates.filter(|gate| gate["name"] == "security").map(|gate| json!([gate["closed"], gate["refused"]])).collect()
+    };
+    let without = read(&As::Nobody);
+    assert_eq!(of_security(&without), vec![json!([null, []]), json!([null, []])], "{without}");
+    assert_eq!(json!([without["would_have_waited"], without["waits_unknown"]]), json!([0, 3]), "{without}");
+    let with = read(&As::App);
+    assert_eq!(json!([with["would_have_waited"], with["waits_unknown"]]), json!([1, 0]), "{with}");
+    assert_eq!(of_security(&with)[0], json!([false, []]), "{with}");
+}
+
+/// A red check is a failure whatever it is called, and beside a green one of a like name.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_red_check_is_a_failure_whatever_its_name() {
+    use Conclusion::{Failure, Success};
+    let github = github().await;
+    let repo = github.create_repo("acme/widgets", &[("README.md", "# Widgets\n")]).unwrap();
+    let long = |version: &str| format!("Build and test on ubuntu-latest with Python {version}");
+    let (red, green) = (long("3.11"), long("3.12"));
+    let cases = [
+        vec![("CI", Failure)],
+        vec![("тесты", Failure), ("build", Success)],
+        vec![(red.as_str(), Failure), (green.as_str(), Success)],
+        vec![("test [a]", Success), ("test (a)", Failure)],
+    ];
+    for (nth, checks) in cases.iter().enumerate() {
+        let pr = opened(&github, &repo, "feat: more", &format!("src/more{nth}.rs"));
+        for (name, end) in checks {
+            github
+                .ci("other-ci")
+                .check_run(&repo, github.head(&pr).unwrap(), CheckSpec::concluded(name, *end))
+                .unwrap();
+        }
+        github.user("olga").merge(&pr).unwrap();
+    }
+    let here = tempfile::tempdir().unwrap();
+    let tried = run(&github, &As::App, here.path(), &["try", "acme/widgets"]);
+    assert_eq!(tried.out.matches("1 attempt, 1 failed").count(), cases.len(), "{}{}", tried.out, tried.err);
 }
 
 #[tokio::test(flavor = "multi_thread")]

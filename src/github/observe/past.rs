@@ -94,17 +94,19 @@ impl Observer {
         if commits.first() != Some(&pull.pull_request.head.sha) {
             commits.insert(0, pull.pull_request.head.sha);
         }
+        let earlier_commits = commits.len().saturating_sub(MOST_HEADS);
         commits.truncate(MOST_HEADS);
         let (mut heads, mut problems) = (Vec::new(), Vec::new());
         for (nth, sha) in commits.into_iter().enumerate() {
             let mut found = match nth {
                 0 => checks::read(repo, sha, &us).await?,
-                _ => checks::read_runs(repo, sha, &us).await?,
+                _ => checks::read_runs(repo, sha, &us).await.or_noted("check runs", &mut problems)?.unwrap_or_default(),
             };
             let verify = policy(&found.external).verify;
             found.annotate(repo, &verify, MOST_ANNOTATED).await?;
-            if reads_logs {
-                found.read_logs(repo, &verify, pull.is_private, &[]).await?;
+            if reads_logs && found.read_logs(repo, &verify, pull.is_private, &[]).await? {
+                let reason = "GitHub does not show it yet".to_owned();
+                problems.push(ObservationProblem { what: "the log of a job".to_owned(), reason });
             }
             problems.append(&mut found.problems);
             let attempt = recorded.iter().position(|attempt| attempt.head_sha == sha).map(|at| recorded.remove(at));
@@ -136,6 +138,6 @@ impl Observer {
         // The rights people have now; those of then are not kept by GitHub.
         let rights = self.registry.look_up(repo, &needed_rights(&last, None, &preset)).await;
         last.authority = rights.or_noted("who may approve", &mut last.problems)?.unwrap_or_default();
-        Ok(PastPullRequest { last, heads, read_at: repo.now() })
+        Ok(PastPullRequest { last, heads, earlier_commits, read_at: repo.now() })
     }
 }

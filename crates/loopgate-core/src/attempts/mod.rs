@@ -38,7 +38,7 @@ pub enum Cause {
     MaxAttemptsReached { reason: AttemptsEnd },
     /// The score stands still.
     Stagnation,
-    /// A check does not end by itself.
+    /// A check was stopped at its time limit.
     TimeoutExceeded { last: String },
     /// It has lasted longer than is tolerated.
     ExternalDependencyDown { outage: Outage },

@@ -168,7 +168,8 @@ impl CheckKind {
             (Build, &["build", "compile"]),
             (Docs, &["doc"]),
         ];
-        let name = name.to_ascii_lowercase();
+        // `ubuntu-latest`, the label of a runner, names no test.
+        let name = name.to_ascii_lowercase().replace("-latest", "");
         WORDS.iter().find(|(_, words)| words.iter().any(|word| name.contains(word))).map(|(kind, _)| *kind)
     }
 }

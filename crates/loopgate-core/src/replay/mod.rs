@@ -30,6 +30,8 @@ pub struct PastPullRequest {
     pub last: Snapshot,
     /// The heads whose checks are known, the oldest first.
     pub heads: Vec<PastHead>,
+    /// Earlier commits, whose checks were not asked for.
+    pub earlier_commits: usize,
     /// When it was read.
     pub read_at: Timestamp,
 }
@@ -104,7 +106,7 @@ pub struct Waited {
     pub people: i64,
 }
 
-/// A head, judged when its checks had ended and when it was left.
+/// A head, judged when it was pushed, when its checks had ended and when it was left.
 #[derive(Clone, Debug)]
 pub struct Judged {
     pub snapshot: Snapshot,
@@ -119,11 +121,12 @@ impl PastPullRequest {
         let opened = self.last.pull_request.created_at;
         for (nth, head) in self.heads.iter().enumerate() {
             let policy = policy(head);
+            let pushed = if nth == 0 { Some(opened) } else { head.began() };
             let done = head.ended().unwrap_or(opened);
             // When it was replaced, or the pull request ended, or was read.
             let next = self.heads.get(nth + 1).and_then(PastHead::began);
             let left = next.or(self.last.pull_request.closed_at).unwrap_or(self.read_at);
-            for now in [done, left.max(done)] {
+            for now in [pushed.unwrap_or(done).min(done), done, left.max(done)] {
                 let snapshot = self.at(head, now);
                 let before = judged.last().map(|judged| judged.decision.next.clone());
                 let before = before.unwrap_or_else(|| LoopState::begin(&snapshot, &policy, opened));
@@ -142,7 +145,13 @@ impl PastPullRequest {
         seen.pull_request.head.sha = head.sha;
         seen.pull_request.head.tree = head.sha;
         seen.checks.clone_from(&head.checks);
-        seen.evidence = head.recorded.iter().map(|recorded| self.evidence(recorded)).collect();
+        for check in &mut seen.checks {
+            if matches!(check.progress, CheckProgress::Completed { at: Some(at), .. } if at > now) {
+                check.progress = CheckProgress::InProgress;
+            }
+        }
+        let recorded = head.recorded.iter().filter(|recorded| recorded.at <= now);
+        seen.evidence = recorded.map(|recorded| self.evidence(recorded)).collect();
         if let Some(last) = seen.commits.items.iter().position(|commit| commit.sha == head.sha) {
             seen.commits.items.truncate(last + 1);
         }
@@ -184,30 +193,33 @@ impl PastPullRequest {
 
 impl Policy {
     /// The same, with a head's own checks in the place of configured ones: where nothing is configured, whatever ran is
-    /// what counts.
+    /// what counts. A check whose name shows no kind is one that must pass, as any red check on GitHub.
     pub fn with_checks_of(mut self, checks: &[ExternalCheck]) -> Self {
         self.verify.checks.clear();
-        for check in checks {
-            let Some(name) = check_name(&check.name) else { continue };
-            let Ok(glob) = NameGlob::parse(&globset::escape(&check.name)) else { continue };
-            let source = CheckSource::External(ExternalSource {
-                name: glob,
-                app: check.app.clone(),
-                when_skipped: WhenSkipped::Auto,
-            });
-            let kind = CheckKind::of_name(&check.name).unwrap_or(CheckKind::Custom);
-            let policy = CheckPolicy { kind, source, is_detected: true };
-            self.verify.checks.insert(name, policy);
+        let named: BTreeSet<_> = checks.iter().map(|check| (&check.name, &check.app)).collect();
+        for (name, app) in named {
+            let Ok(glob) = NameGlob::parse(&globset::escape(name)) else { continue };
+            let source = ExternalSource { name: glob, app: app.clone(), when_skipped: WhenSkipped::Auto };
+            let kind = CheckKind::of_name(name).filter(|kind| *kind != CheckKind::Custom);
+            let kind = kind.unwrap_or(CheckKind::Build);
+            let policy = CheckPolicy { kind, source: CheckSource::External(source), is_detected: true };
+            let names = (1..).filter_map(|nth| check_name(name, nth));
+            if let Some(own) = names.take(checks.len()).find(|own| !self.verify.checks.contains_key(own)) {
+                self.verify.checks.insert(own, policy);
+            }
         }
         self
     }
 }
 
-/// A name of the configuration's form: `Test (ubuntu, 3.12)` is `test-ubuntu-3-12`.
-fn check_name(name: &str) -> Option<CheckName> {
+/// A name of the configuration's form, the `nth` that is tried: `Test (ubuntu, 3.12)` is `test-ubuntu-3-12`, then
+/// `test-ubuntu-3-12-2`.
+fn check_name(name: &str, nth: usize) -> Option<CheckName> {
     let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
     let name = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
-    text::start(&name, 40).trim_end_matches('-').parse().ok()
+    let name = if name.is_empty() { "check".to_owned() } else { text::start(&name, 36) };
+    let name = name.trim_end_matches('-');
+    if nth == 1 { name.parse().ok() } else { format!("{name}-{nth}").parse().ok() }
 }
 
 /// `schema` of the document.

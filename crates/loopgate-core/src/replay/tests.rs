@@ -8,7 +8,7 @@ use crate::{
     evidence::{CheckKind, Outcome},
     fixtures::{Story, evidence, gate_name, gate_with, paths, policy_with, sha},
     metrics::CheckUse,
-    observed::{ChangedFiles, ObservationProblem, ReceivedEvidence},
+    observed::{ChangedFiles, Conclusion, ObservationProblem, ReceivedEvidence},
     policy::{GateTrigger, LineCondition, Pattern, Policy, Trigger},
     state::{AttemptDigest, LoopState, RunChanges},
 };
@@ -80,7 +80,8 @@ fn past(story: &Story) -> PastPullRequest {
     };
     let mut last = story.snapshot.clone();
     last.evidence.clear();
-    PastPullRequest { last, heads: story.attempts.values().map(head).collect(), read_at: story.now }
+    let heads = story.attempts.values().map(head).collect();
+    PastPullRequest { last, heads, earlier_commits: 0, read_at: story.now }
 }
 
 const AUTH: (&str, &str) = ("src/auth.rs", "@@ -1 +1 @@\n-a\n+let password = token();");
@@ -180,4 +181,29 @@ fn checks_that_go_are_counted_and_those_without_evidence_are_unknown() {
     compared.add(&unread, &own(), &own());
     assert!(compared.unknown.contains_key(&Unknown::Unread(what)), "{compared:?}");
     assert_eq!((compared.scores_was.of, compared.unknown.len()), (0, 4));
+}
+
+/// An approval given while the checks ran binds to the head that was pushed before it.
+#[test]
+fn a_head_is_there_before_its_checks_end() {
+    let mut past = past(&play(1, &[AUTH], &[&[]]));
+    let began = past.last.pull_request.created_at + TimeDelta::minutes(10);
+    let ended = began + TimeDelta::minutes(30);
+    let head = &mut past.heads[0];
+    head.recorded = None;
+    head.checks = vec![ExternalCheck {
+        id: None,
+        name: "CI".to_owned(),
+        app: None,
+        progress: CheckProgress::Completed { conclusion: Conclusion::Success, at: Some(ended) },
+        started_at: Some(began),
+        url: None,
+        annotations: Vec::new(),
+        summary: None,
+        output: None,
+    }];
+    past.last.pull_request.closed_at = Some(ended + TimeDelta::minutes(5));
+    let judged = past.judge(|head| own().with_checks_of(&head.checks));
+    let stages: Vec<bool> = judged.iter().map(|judged| judged.decision.attempt.is_some()).collect();
+    assert_eq!(stages, [false, true, false], "the attempt is counted when its checks have ended");
 }

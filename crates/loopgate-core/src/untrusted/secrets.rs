@@ -10,7 +10,7 @@ const FORMS: [(&str, &str); 14] = [
     (r"-----BEGIN [A-Z0-9 ]+-----(?s:.*?)(?:-----END [A-Z0-9 ]+-----|\z)", "[secret]"),
     (r"(?m)^[A-Za-z0-9+/]{60,}={0,2}$", "[secret]"),
     (r"\b(?:gh[pousr]_\w{16,}|github_pat_\w{16,}|glpat-[\w-]{16,})", "[secret]"),
-    (r"\bA[KS]IA[0-9A-Z]{16}", "[secret]"),
+    (r"\bA[KS]IA[0-9A-Z]{16}[\w/+=]*", "[secret]"),
     (r"\b(?:xox[a-z]-[\w-]{10,}|sk-[\w-]{16,}|sk_live_\w{10,}|AIza[\w-]{30,})", "[secret]"),
     (r"\b(?:npm_\w{16,}|pypi-[\w-]{16,})", "[secret]"),
     (r"\beyJ[\w-]{10,}\.[\w-]{10,}(?:\.[\w-]+)?", "[secret]"),

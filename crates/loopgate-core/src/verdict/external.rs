@@ -7,8 +7,8 @@ use crate::{
     evidence::{CheckEvidence, CheckKind, ErrorType, Failure, Outcome, RetryClass, SourceLocation},
     ids::CheckName,
     observed::{
-        AnnotationLevel, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence, Snapshot,
-        WorkflowRun,
+        Annotation, AnnotationLevel, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence,
+        Snapshot, WorkflowRun,
     },
     policy::{CheckPolicy, CheckSource, ExternalSource, Look, WhenSkipped},
     source_files::{FileKind, kind},
@@ -124,7 +124,12 @@ fn evidence_of(check: &ExternalCheck, mut evidence: CheckEvidence) -> CheckEvide
         evidence.excerpts = vec![output.excerpt.clone()];
     }
     if outcome.is_failure() && evidence.failures.is_empty() {
-        let failing = check.annotations.iter().filter(|annotation| annotation.level == AnnotationLevel::Failure);
+        // The runner's own annotation of a step that failed names no error, and is the same for two.
+        let is_of_runner = |found: &Annotation| {
+            found.path == ".github" && found.message.starts_with("Process completed with exit code ")
+        };
+        let failing = check.annotations.iter();
+        let failing = failing.filter(|found| found.level == AnnotationLevel::Failure && !is_of_runner(found));
         let failures = failing.map(|annotation| {
             let (file, line) = (annotation.path.clone(), Some(annotation.line));
             Failure {

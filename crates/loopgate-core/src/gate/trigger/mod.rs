@@ -17,6 +17,7 @@ use crate::{
     evidence::Finding,
     observed::{ChangedFile, ChangedFiles, FileAt, FileStatus, Snapshot},
     policy::{GatePolicy, GateTrigger, Policy, RuleBook},
+    untrusted::without_secrets,
 };
 
 /// Matches kept of one gate; the rest are counted.
@@ -209,7 +210,7 @@ fn in_file(file: &ChangedFile, line: Option<u32>, reason: MatchReason) -> Trigge
 }
 
 fn excerpt(text: &str) -> String {
-    text.chars().take(EXCERPT).collect()
+    without_secrets(text).chars().take(EXCERPT).collect()
 }
 
 #[cfg(test)]
