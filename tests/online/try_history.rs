@@ -181,6 +181,7 @@ async fn what_only_a_token_shows_is_not_known_without_one() {
         .ci("other-ci")
         .check_run(&repo, github.head(&pr).unwrap(), CheckSpec::concluded("test", Conclusion::Success))
         .unwrap();
+    github.clock().advance(TimeDelta::minutes(1));
     github.user("olga").comment(&pr, "security approved").unwrap();
     github.user("olga").merge(&pr).unwrap();
     let here = tempfile::tempdir().unwrap();
