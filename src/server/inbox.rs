@@ -101,9 +101,9 @@ pub(super) fn open(
                 Ok(applied) => {
                     metrics.inbox_commits.add(1);
                     metrics.written.send_replace(());
-                    let is_new =
+                    let new_rows =
                         |it: &ChangeOutcome| if let ChangeOutcome::New(rows) = it { rows.clone() } else { Vec::new() };
-                    let arrivals: Vec<Arrival> = applied.iter().flat_map(is_new).collect();
+                    let arrivals: Vec<Arrival> = applied.iter().flat_map(new_rows).collect();
                     if !arrivals.is_empty() {
                         store.notify_others();
                         // The queue is gone only when the server stops; the rows are found again at the next start.
