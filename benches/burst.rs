@@ -172,7 +172,7 @@ async fn base() {
         world.open(nth);
     }
     world.simulator.settle().await;
-    world.simulator.set_webhook_url(&format!("http://{}/webhook", world.server.public_address()));
+    world.simulator.set_webhook_url(&format!("http://{}/webhook", world.server.public_address));
     let config = CommitSpec::new("Another name").file(".github/loopgate.yml", format!("{CONFIG}# More.\n"));
     world.simulator.user("olga").push_to(&world.repository, "main", config).expect("olga may push");
     // Until the minute's points are used up by it.
@@ -257,7 +257,7 @@ async fn processes(database: &str, limits: SecondaryLimits) {
 async fn balance(simulator: &Simulator, servers: &[&Running]) {
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     simulator.set_webhook_url(&format!("http://{}/webhook", listener.local_addr().expect("a port")));
-    let addresses: Vec<_> = servers.iter().map(|server| server.public_address()).collect();
+    let addresses: Vec<_> = servers.iter().map(|server| server.public_address).collect();
     tokio::spawn(async move {
         for address in addresses.into_iter().cycle() {
             let Ok((mut from, _)) = listener.accept().await else { return };
@@ -273,7 +273,7 @@ async fn balance(simulator: &Simulator, servers: &[&Running]) {
 /// The text of `/metrics`.
 async fn figures(server: &Running) -> String {
     let ask = async {
-        let mut stream = TcpStream::connect(server.admin_address()).await?;
+        let mut stream = TcpStream::connect(server.admin_address).await?;
         stream.write_all(b"GET /metrics HTTP/1.1\r\nhost: loopgate\r\nconnection: close\r\n\r\n").await?;
         let mut answer = String::new();
         stream.read_to_string(&mut answer).await?;

@@ -13,8 +13,8 @@ use std::{
 
 use loopgate::{
     github::{
-        ApiUrl, AppCredentials, Credentials, Github, Observation, Observer, Reconcile, ReconcileRequest, Secret,
-        Settled, Setup, SystemClock, Target,
+        ApiUrl, AppCredentials, Credentials, Github, Observation, Observer, Reconcile, ReconcileRequest,
+        ReconcileResult, Secret, Setup, SystemClock, Target,
     },
     refs::{RefName, StateStore},
     render,
@@ -63,7 +63,7 @@ async fn cpu_of_a_large_pull_request() {
         }
         world.fail(&pr, attempt);
         let outcome = reconcile.run(&world.job(&pr), world.clock.now()).await.expect("GitHub answers");
-        assert!(matches!(outcome.result, Settled::Decided(_)), "{outcome:?}");
+        assert!(matches!(outcome.result, ReconcileResult::Decided(_)), "{outcome:?}");
     }
     let (observation, state) = world.observe(&pr).await;
     let Observation { snapshot, policy, .. } = &observation;

@@ -317,9 +317,9 @@ async fn serve(mode: &str, directory: &Path) {
             let instant = mode.starts_with("instant");
             let running = Server::new(config(directory), own).start(Idle { instant }).await.unwrap();
             let running = Arc::new(running);
-            let address = running.public_address();
+            let address = running.public_address;
             answer_questions(address, async || {
-                (commits(running.admin_address()).await, running.backlog().await.unwrap())
+                (commits(running.admin_address).await, running.backlog().await.unwrap())
             })
             .await;
         }
@@ -377,7 +377,7 @@ impl Reconciler for Idle {
         Ok(ReconcileOutcome::default())
     }
 
-    async fn tell_given_up(&self, _: ReconcileRequest, _: u32) -> Result<(), Failed> {
+    async fn show_given_up(&self, _: ReconcileRequest, _: u32) -> Result<(), Failed> {
         Ok(())
     }
 }

@@ -94,7 +94,7 @@ async fn say(online: &Online, of: &PullRequest, command: &str, otherwise: &str, 
         )));
     }
     let pull_request = online.feedback_on(of.clone()).await?;
-    let comment = pull_request.say(&body).await.map_err(|error| feedback::told(of, error))?;
+    let comment = pull_request.post_comment(&body).await.map_err(|error| feedback::told(of, error))?;
     let url = render::plain_line(&comment.url);
     let told = |answer: &str, outcome: &str| {
         let document = json!({ "said_in": "comment", "url": comment.url, "answer": answer });

@@ -8,7 +8,7 @@ use super::{
     output,
 };
 use crate::{
-    github::{Clock as _, Looked, Reconcile, ReconcileRequest, SystemClock},
+    github::{Clock as _, Preview, Reconcile, ReconcileRequest, SystemClock},
     render,
 };
 use loopgate_core::{GateName, policy::StateBackend, state::history::Event};
@@ -46,7 +46,7 @@ pub async fn run(arguments: &ExplainArguments) -> CommandResult {
 }
 
 /// What would be decided of a pull request now.
-pub(super) async fn look(PullRequest { repository, number }: &PullRequest) -> Result<Looked, CliError> {
+pub(super) async fn look(PullRequest { repository, number }: &PullRequest) -> Result<Preview, CliError> {
     let online = Online::as_anybody()?;
     let installation = online.installation(repository).await?;
     let job = ReconcileRequest { installation, repository: repository.clone(), number: *number, hints: Vec::new() };

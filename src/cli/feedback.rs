@@ -12,7 +12,7 @@ use super::{
     working_tree,
 };
 use crate::{
-    github::{Error, SystemClock, Waited},
+    github::{Error, SystemClock, WaitEnd},
     render::{self, Currency, Feedback, ReadFrom, Reading, Until},
     runner::Checkout,
 };
@@ -92,12 +92,12 @@ pub(super) async fn wait(
     let feedback = online.feedback_on(of.clone()).await?;
     let waited = feedback.wait(what, (online.pacing(), time), &SystemClock, say).await;
     match waited.map_err(|error| told(of, error))? {
-        Waited::Ended(reading) => Ok(reading),
-        Waited::TimedOut(Some(reading)) => {
+        WaitEnd::Ended(reading) => Ok(reading),
+        WaitEnd::TimedOut(Some(reading)) => {
             output::note_line("the verdict was not final in time");
             Ok(reading)
         }
-        Waited::TimedOut(None) => Err(CliError::waiting(format!("GitHub did not tell of {of} in time"))),
+        WaitEnd::TimedOut(None) => Err(CliError::waiting(format!("GitHub did not tell of {of} in time"))),
     }
 }
 

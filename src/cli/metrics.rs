@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     github::{Clock as _, SystemClock},
-    refs::{ListObjects, RunLines, StateStore, each_run},
+    refs::{ListObjects, RefName, RunLines, StateStore, each_run},
     render,
 };
 use loopgate_core::{
@@ -47,7 +47,7 @@ pub async fn run(arguments: &MetricsArguments) -> CommandResult {
         RunSource::Here(objects) => {
             let mut all = lines(&objects, window).await?;
             let whole = Window { from: window.before().from, to: window.to };
-            all.extend(RunLines::of_local_loops(&objects).read(whole).await?);
+            all.extend(RunLines { objects: &objects, name: RefName::local_metrics() }.read(whole).await?);
             all
         }
     };
@@ -68,7 +68,7 @@ pub async fn run(arguments: &MetricsArguments) -> CommandResult {
 /// The lines of runs that ended in the window or in the time before it, and those of the open runs.
 async fn lines<G: ListObjects>(objects: &G, window: Window) -> Result<Vec<RunLine>, CliError> {
     let whole = Window { from: window.before().from, to: window.to };
-    let mut lines = RunLines::of_pull_requests(objects).read(whole).await?;
+    let mut lines = RunLines { objects, name: RefName::metrics() }.read(whole).await?;
     let (open, left_out) = each_run(objects, MOST_OPEN, |name, tip| async move {
         let recorded = StateStore::new(objects, name).recorded(tip).await?;
         Ok(recorded.map(|(state, history)| {

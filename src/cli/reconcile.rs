@@ -22,7 +22,7 @@ use crate::{
     channels::Channels,
     github::{
         self, AnsweredGroup, ApiUrl, AppSlug, Client, Credentials, Failed, Github, GroupAnswer, MergeGroup, Reconcile,
-        ReconcileRequest, Secret, Settled, Setup, StateArtifact, Usage,
+        ReconcileRequest, ReconcileResult, Secret, Setup, StateArtifact, Usage,
         webhook::{InWorkflow, Irrelevant, OwnApp, Target, route_in_workflow},
     },
     refs::Retry,
@@ -296,7 +296,7 @@ struct ReconcileReport {
 }
 
 /// How one look at a pull request ended, and when time alone changes something.
-type TurnEnd = Result<(Settled, Option<Timestamp>), Failed>;
+type TurnEnd = Result<(ReconcileResult, Option<Timestamp>), Failed>;
 
 /// What came of the question of a merge queue.
 fn answered(MergeGroup { repository, head, .. }: &MergeGroup, answer: Result<GroupAnswer, Failed>) -> Value {
@@ -317,10 +317,10 @@ fn looked(repository: &RepoName, number: PrNumber, ended: TurnEnd) -> Value {
             let retry_at = if let Retry::At(at) | Retry::Paced(at) = retry { Some(at) } else { None };
             json!({ "result": "failed", "reason": reason, "retry_at": retry_at })
         }
-        Ok((Settled::Dormant, at)) => unchanged("dormant", at),
-        Ok((Settled::Nothing, at)) => unchanged("nothing", at),
-        Ok((Settled::ReadOnly, at)) => unchanged("read_only", at),
-        Ok((Settled::Decided(summary), at)) => {
+        Ok((ReconcileResult::Dormant, at)) => unchanged("dormant", at),
+        Ok((ReconcileResult::Nothing, at)) => unchanged("nothing", at),
+        Ok((ReconcileResult::ReadOnly, at)) => unchanged("read_only", at),
+        Ok((ReconcileResult::Decided(summary), at)) => {
             let problems = summary.problems.iter().map(|problem| format!("{}: {}", problem.what, problem.reason));
             json!({
                 "result": "decided", "revisit_at": at, "decision": summary.word, "status": summary.status,
@@ -452,8 +452,8 @@ mod report_tests {
         let failed = Failed { reason: "GitHub's rate limit is used up".into(), retry: Retry::At(until) };
         ReconcileReport {
             pull_requests: vec![
-                looked(12, Ok((Settled::Decided(summary), revisit_at))),
-                looked(13, Ok((Settled::Nothing, None))),
+                looked(12, Ok((ReconcileResult::Decided(summary), revisit_at))),
+                looked(13, Ok((ReconcileResult::Nothing, None))),
                 looked(14, Err(failed)),
             ],
             left: 7,

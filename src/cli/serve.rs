@@ -113,7 +113,7 @@ async fn serve(config: ServerConfig, reread: impl Fn() -> Result<ServerConfig, S
         // The database may be away for as long as it takes.
         stop = stop_signal() => return stop.map(|()| exit::OK).map_err(CliError::unavailable),
     };
-    tracing::info!(webhooks = %running.public_address(), admin = %running.admin_address(), "ready");
+    tracing::info!(webhooks = %running.public_address, admin = %running.admin_address, "ready");
     let learned = async {
         while known.is_none() {
             tokio::time::sleep(INTRODUCTION).await;

@@ -252,7 +252,7 @@ pub async fn on_public_listener(
         stopped = stop_signal() => stopped.map(|()| Some(exit::OK)).map_err(CliError::unavailable),
         app = served.registered() => {
             tracing::info!(app = app?.slug, "registered");
-            tokio::time::timeout(SENT_WITHIN, served.pages.shown()).await.ok();
+            tokio::time::timeout(SENT_WITHIN, served.pages.shown.notified()).await.ok();
             served.end().await;
             Ok(None)
         }

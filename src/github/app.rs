@@ -75,6 +75,6 @@ impl Client {
     /// Every kind of [`Error`](crate::github::Error).
     pub async fn redeliver(&self, attempt: u64) -> Result<()> {
         let path = format!("/app/hook/deliveries/{attempt}/attempts");
-        self.tell(Method::POST, &path, None, Repeat::Never).await
+        self.send(Method::POST, &path, None, Repeat::Never).await
     }
 }

@@ -34,14 +34,16 @@ const MOST_ENTRIES: usize = 100;
 pub(super) const HEAD_LIMIT: usize = 16 << 20;
 
 /// The one entry of an archive that counts, not unpacked yet. Errors are sentences for people.
-pub(super) struct Packed<'a> {
+pub(super) struct PackedEvidence<'a> {
     archive: ZipArchive<Cursor<&'a [u8]>>,
     /// The unpacked size in bytes that the archive declares.
     pub size: usize,
 }
 
-impl<'a> Packed<'a> {
+impl<'a> PackedEvidence<'a> {
     pub fn of(archive: &'a [u8]) -> Result<Self, String> {
+        let too_large =
+            || format!("it is larger than {} MB packed or {} MB unpacked", ARCHIVE_LIMIT >> 20, ENTRY_LIMIT >> 20);
         if archive.len() > ARCHIVE_LIMIT {
             return Err(too_large());
         }
@@ -55,7 +57,7 @@ impl<'a> Packed<'a> {
         Ok(Self { archive, size })
     }
 
-    /// Unpacks the document, and says how many bytes it takes once it is read. It fails if the document is larger than the
+    /// Unpacks the document, with the number of bytes that it takes once it is read. It fails if the document is larger than the
     /// archive declares.
     pub fn unpack(mut self) -> Result<(Vec<u8>, usize), String> {
         let mut entry = self.archive.by_name(ENTRY).map_err(|_| format!("it holds no readable {ENTRY}"))?;
@@ -149,6 +151,12 @@ fn open(archive: &[u8], most_entries: usize) -> Result<ZipArchive<Cursor<&[u8]>>
     if archive.has_duplicate_names() {
         return Err("it holds two files of the same name".into());
     }
+    // A relative path that stays where it is unpacked.
+    let is_plain = |name: &str| {
+        !name.starts_with('/')
+            && !name.contains(['\\', '\0', ':'])
+            && name.trim_end_matches('/').split('/').all(|part| !matches!(part, "" | "." | ".."))
+    };
     for name in archive.file_names() {
         let name = name.map_err(|error| format!("it holds a file without a readable name: {error}"))?;
         if !is_plain(&name) {
@@ -167,17 +175,6 @@ fn inflate(entry: &mut impl io::Read, limit: u64) -> Result<Option<Vec<u8>>, Str
         Ok(_) => Ok((document.len() as u64 <= limit).then_some(document)),
         Err(error) => Err(format!("it cannot be unpacked: {error}")),
     }
-}
-
-fn too_large() -> String {
-    format!("it is larger than {} MB packed or {} MB unpacked", ARCHIVE_LIMIT >> 20, ENTRY_LIMIT >> 20)
-}
-
-/// A relative path that stays where it is unpacked.
-fn is_plain(name: &str) -> bool {
-    !name.starts_with('/')
-        && !name.contains(['\\', '\0', ':'])
-        && name.trim_end_matches('/').split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
 /// A workflow file's path without `@ref`, and without `owner/name/` where that is this repository. A file of another

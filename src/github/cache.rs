@@ -60,15 +60,7 @@ impl MemoryCache {
     pub fn new(budget: usize) -> Self {
         Self { budget, kept: Mutex::new((LruCache::new_unbounded(), 0)) }
     }
-}
 
-impl Default for MemoryCache {
-    fn default() -> Self {
-        Self::new(Self::DEFAULT_BUDGET)
-    }
-}
-
-impl MemoryCache {
     pub(super) fn get(&self, key: &CacheKey) -> Option<Arc<CachedAnswer>> {
         // A panic while the lock was held leaves at worst a cache that forgets: its content is still true.
         let mut kept = self.kept.lock();
@@ -138,7 +130,7 @@ mod tests {
 
     #[test]
     fn installations_do_not_see_each_others_answers() {
-        let cache = MemoryCache::default();
+        let cache = MemoryCache::new(MemoryCache::DEFAULT_BUDGET);
         cache.put(key("a"), body(1));
         assert!(cache.get(&CacheKey { installation: None, ..key("a") }).is_none());
     }

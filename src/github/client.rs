@@ -82,7 +82,7 @@ pub struct Setup {
 impl Default for Setup {
     fn default() -> Self {
         Self {
-            cache: Arc::new(MemoryCache::default()),
+            cache: Arc::new(MemoryCache::new(MemoryCache::DEFAULT_BUDGET)),
             clock: Arc::new(SystemClock),
             patience: Patience::default(),
             has_points_limit: false,
@@ -282,7 +282,7 @@ impl Client {
     ///
     /// # Errors
     /// As [`post`](Self::post).
-    pub(crate) async fn tell(&self, method: Method, path: &str, body: Option<&Value>, repeat: Repeat) -> Result<()> {
+    pub(crate) async fn send(&self, method: Method, path: &str, body: Option<&Value>, repeat: Repeat) -> Result<()> {
         self.send_write(method, path, body, repeat).await.map(drop)
     }
 

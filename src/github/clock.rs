@@ -33,11 +33,11 @@ pub struct SystemClock;
 
 impl Clock for SystemClock {
     fn now(&self) -> Timestamp {
-        static COUNTED: Mutex<Option<Counted>> = Mutex::new(None);
+        static COUNTED: Mutex<Option<CountedTime>> = Mutex::new(None);
         let mut counted = COUNTED.lock();
         // Asked for under the lock, so that no thread's older answer looks like a step back.
-        let (told, at) = (Utc::now(), Instant::now());
-        counted.get_or_insert_with(|| Counted::from(told, at)).tell(told, at)
+        let (shown, at) = (Utc::now(), Instant::now());
+        counted.get_or_insert_with(|| CountedTime::from(shown, at)).at_instant(shown, at)
     }
 }
 
@@ -49,26 +49,26 @@ const BELIEVED_AFTER: Duration = Duration::from_secs(15);
 
 /// The time, and how it goes on.
 #[derive(Debug)]
-struct Counted {
+struct CountedTime {
     /// The time that was right at an instant.
     from: (Timestamp, Instant),
     /// By how much the machine's time differs, and since when.
     leap: Option<(TimeDelta, Instant)>,
 }
 
-impl Counted {
-    fn from(told: Timestamp, at: Instant) -> Self {
-        Self { from: (told, at), leap: None }
+impl CountedTime {
+    fn from(shown: Timestamp, at: Instant) -> Self {
+        Self { from: (shown, at), leap: None }
     }
 
-    /// The time to use when the machine shows `told`.
-    fn tell(&mut self, told: Timestamp, at: Instant) -> Timestamp {
+    /// The time to use when the machine shows `shown`.
+    fn at_instant(&mut self, shown: Timestamp, at: Instant) -> Timestamp {
         let (right, since) = self.from;
         let counted = right + at.saturating_duration_since(since);
-        let by = told - counted;
+        let by = shown - counted;
         if by.abs() <= LEAP {
-            *self = Self::from(told, at);
-            return told;
+            *self = Self::from(shown, at);
+            return shown;
         }
         let first = match self.leap {
             Some((before, first)) if (by - before).abs() <= LEAP => first,
@@ -76,8 +76,8 @@ impl Counted {
         };
         if at.saturating_duration_since(first) >= BELIEVED_AFTER {
             tracing::warn!(seconds = by.num_seconds(), "the machine's clock was set");
-            *self = Self::from(told, at);
-            return told;
+            *self = Self::from(shown, at);
+            return shown;
         }
         self.leap = Some((by, first));
         counted
@@ -96,7 +96,7 @@ mod tests {
 
     /// A machine with a clock that can be set.
     struct Machine {
-        counted: Counted,
+        counted: CountedTime,
         begin: (Timestamp, Instant),
         passed: u32,
     }
@@ -104,14 +104,14 @@ mod tests {
     impl Machine {
         fn new() -> Self {
             let begin = (Timestamp::UNIX_EPOCH, Instant::now());
-            Self { counted: Counted::from(begin.0, begin.1), begin, passed: 0 }
+            Self { counted: CountedTime::from(begin.0, begin.1), begin, passed: 0 }
         }
 
         /// The Unix time in use one second later, on a machine whose clock is `off` by so many seconds.
         fn second(&mut self, off: i64) -> i64 {
             self.passed += 1;
-            let told = self.begin.0 + TimeDelta::seconds(i64::from(self.passed) + off);
-            self.counted.tell(told, self.begin.1 + Duration::from_secs(self.passed.into())).timestamp()
+            let shown = self.begin.0 + TimeDelta::seconds(i64::from(self.passed) + off);
+            self.counted.at_instant(shown, self.begin.1 + Duration::from_secs(self.passed.into())).timestamp()
         }
     }
 
@@ -120,8 +120,8 @@ mod tests {
         let mut machine = Machine::new();
         let offs = [0, 0, 7_200, 7_200, -3_600, 0, 86_400, -86_400, 86_400, -86_400];
         for off in offs.into_iter().cycle().take(100) {
-            let told = machine.second(off);
-            assert_eq!(told, i64::from(machine.passed), "{off} s off");
+            let shown = machine.second(off);
+            assert_eq!(shown, i64::from(machine.passed), "{off} s off");
         }
     }
 
@@ -129,16 +129,16 @@ mod tests {
     fn a_clock_that_was_set_is_followed_once_it_stays_so() {
         for set in [7_200, -7_200] {
             let mut machine = Machine::new();
-            let told: Vec<i64> = (0..17).map(|_| machine.second(set)).collect();
+            let shown: Vec<i64> = (0..17).map(|_| machine.second(set)).collect();
             let counted: Vec<i64> = (1..16).chain([16 + set, 17 + set]).collect();
-            assert_eq!(told, counted);
+            assert_eq!(shown, counted);
         }
     }
 
     #[test]
     fn small_steps_are_followed_at_once() {
         let mut machine = Machine::new();
-        let told: Vec<i64> = [1, 2, 1, -1, 0].into_iter().map(|off| machine.second(off)).collect();
-        assert_eq!(told, [2, 4, 4, 3, 5]);
+        let shown: Vec<i64> = [1, 2, 1, -1, 0].into_iter().map(|off| machine.second(off)).collect();
+        assert_eq!(shown, [2, 4, 4, 3, 5]);
     }
 }

@@ -104,7 +104,7 @@ pub(crate) trait OrAbsent<T> {
     ///
     /// # Errors
     /// Every error that is no refusal.
-    fn or_said(self) -> Result<Result<T, String>>;
+    fn or_reason(self) -> Result<Result<T, String>>;
 
     /// As [`or_refused`](Self::or_refused); why it is refused becomes a problem.
     ///
@@ -123,10 +123,10 @@ impl<T> OrAbsent<T> for Result<T> {
     }
 
     fn or_refused(self) -> Result<Option<T>> {
-        Ok(self.or_said()?.ok())
+        Ok(self.or_reason()?.ok())
     }
 
-    fn or_said(self) -> Result<Result<T, String>> {
+    fn or_reason(self) -> Result<Result<T, String>> {
         match self {
             Ok(value) => Ok(Ok(value)),
             Err(error) => error.refusal().map(|error| Err(error.to_string())),
@@ -134,8 +134,8 @@ impl<T> OrAbsent<T> for Result<T> {
     }
 
     fn or_noted(self, what: &str, problems: &mut Vec<ObservationProblem>) -> Result<Option<T>> {
-        let said =
-            self.or_said()?.map_err(|reason| problems.push(ObservationProblem { what: what.to_owned(), reason }));
-        Ok(said.ok())
+        let answer =
+            self.or_reason()?.map_err(|reason| problems.push(ObservationProblem { what: what.to_owned(), reason }));
+        Ok(answer.ok())
     }
 }

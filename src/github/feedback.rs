@@ -2,7 +2,7 @@
 //!
 //! It stands in three places, of which the first that may be read counts: the check run, the status comment, the state
 //! ref. Anybody can write a comment that looks like ours, so only a bot's is believed; and a workflow can make check
-//! runs with our names, so what comes from GitHub Actions counts only where no other App speaks.
+//! runs with our names, so what comes from GitHub Actions counts only where no other App has any.
 
 use chrono::TimeDelta;
 use serde_json::{Value, json};
@@ -36,7 +36,7 @@ pub struct FeedbackReader {
     client: Client,
     repository: RepoName,
     number: PrNumber,
-    /// Whose word counts, where that is known.
+    /// The account whose comments and check runs count, where that is known.
     bot: Option<Login>,
 }
 
@@ -71,7 +71,7 @@ impl FeedbackSeen {
 }
 
 impl FeedbackReader {
-    /// `bot`: the account of the App whose word alone counts; else that of the App whose check runs carry our names.
+    /// `bot`: the account of the App that alone counts; else that of the App whose check runs carry our names.
     pub const fn new(client: Client, repository: RepoName, number: PrNumber, bot: Option<Login>) -> Self {
         Self { client, repository, number, bot }
     }
@@ -98,12 +98,12 @@ impl FeedbackReader {
         let ours =
             |run: &CheckRun| OwnCheck::named(&run.name).is_some() && run.bot().is_some_and(|bot| self.may_be(&bot));
         let runs: Option<Vec<CheckRun>> = runs.map(|runs| runs.into_iter().filter(ours).collect());
-        let speakers: Vec<String> = runs.iter().flatten().filter_map(CheckRun::bot).collect();
+        let bots: Vec<String> = runs.iter().flatten().filter_map(CheckRun::bot).collect();
         if let Some(document) = runs.as_ref().and_then(|runs| self.in_runs(runs)) {
             return Ok(seen((ReadFrom::CheckRun, document)));
         }
         let comments = comments(repo, self.number).await.or_refused()?.map(|read| read.listing.items);
-        if let Some(document) = comments.as_ref().and_then(|comments| self.in_comments(comments, &speakers)) {
+        if let Some(document) = comments.as_ref().and_then(|comments| self.in_comments(comments, &bots)) {
             return Ok(seen((ReadFrom::StatusComment, document)));
         }
         // If both could be read, there is no feedback.
@@ -124,25 +124,25 @@ impl FeedbackReader {
         (since, until): (Option<Sha>, Until),
         times: (Pacing, TimeDelta),
         clock: &dyn Clock,
-        say: impl Fn(&str),
-    ) -> Result<Waited> {
+        report: impl Fn(&str),
+    ) -> Result<WaitEnd> {
         let look = || async {
             let seen = self.look().await?;
             let is_open = seen.ended.is_none();
             Ok((seen.reading(since), is_open))
         };
-        until_final(look, until, times, clock, say).await
+        until_final(look, until, times, clock, report).await
     }
 
     /// Posts a comment with the account of the credentials. Returns its address and id.
     ///
     /// # Errors
     /// As [`Client::post`]: where it is not known whether the comment was made, it is not made again.
-    pub async fn say(&self, words: &str) -> Result<PostedComment> {
+    pub async fn post_comment(&self, words: &str) -> Result<PostedComment> {
         let path = format!("{}/issues/{}/comments", path::repo(&self.repository), self.number);
-        let said: Value = self.client.post(&path, &json!({ "body": words }), Repeat::Never).await?;
-        let url = said["html_url"].as_str().unwrap_or_default().to_owned();
-        Ok(PostedComment { url, id: said["id"].as_u64().unwrap_or_default() })
+        let comment: Value = self.client.post(&path, &json!({ "body": words }), Repeat::Never).await?;
+        let url = comment["html_url"].as_str().unwrap_or_default().to_owned();
+        Ok(PostedComment { url, id: comment["id"].as_u64().unwrap_or_default() })
     }
 
     /// The reaction with which Loopgate answers a command in a comment; `None` while there is none.
@@ -179,14 +179,14 @@ impl FeedbackReader {
 
     /// That of a bot whose check runs carry our names, if there are such; of several the oldest, which is the one that
     /// is edited in place.
-    fn in_comments(&self, comments: &[Comment], speakers: &[String]) -> Option<Feedback> {
+    fn in_comments(&self, comments: &[Comment], bots: &[String]) -> Option<Feedback> {
         let documents = comments.iter().filter_map(|comment| {
             let Comment { id, author, body, .. } = comment;
             let login = author.login.as_str();
             let is_ours =
                 author.kind == AccountKind::Bot && self.may_be(login) && Marker::of(body) == Some(Marker::Status);
             let document = is_ours.then(|| self.of_this(Feedback::within(body)))??;
-            Some((!speakers.iter().any(|speaker| speaker == login), login == ACTIONS, *id, document))
+            Some((!bots.iter().any(|bot| bot == login), login == ACTIONS, *id, document))
         });
         documents
             .min_by_key(|(is_silent, is_actions, id, _)| (*is_silent, *is_actions, *id))
@@ -237,7 +237,7 @@ impl Pacing {
 
 /// How waiting ended.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Waited {
+pub enum WaitEnd {
     /// With the verdict, or because nothing more comes of a pull request that is closed.
     Ended(Reading),
     /// With what was read last.
@@ -254,15 +254,15 @@ async fn until_final<L: Future<Output = Result<(Reading, bool)>>>(
     until: Until,
     (pacing, time): (Pacing, TimeDelta),
     clock: &dyn Clock,
-    say: impl Fn(&str),
-) -> Result<Waited> {
+    report: impl Fn(&str),
+) -> Result<WaitEnd> {
     let deadline = clock.now() + time;
     let (mut pause, mut last, mut said) = (pacing.first, None, String::new());
     loop {
         let (words, not_before) = match look().await {
             Ok((reading, may_change)) => {
                 if reading.reaches(until) || !may_change {
-                    return Ok(Waited::Ended(reading));
+                    return Ok(WaitEnd::Ended(reading));
                 }
                 (render::waiting_text(last.insert(reading)), None)
             }
@@ -276,12 +276,12 @@ async fn until_final<L: Future<Output = Result<(Reading, bool)>>>(
             Err(error) => return Err(error),
         };
         if words != said {
-            say(&words);
+            report(&words);
             said = words;
         }
         let now = clock.now();
         if now >= deadline || not_before.is_some_and(|until| until > deadline) {
-            return Ok(Waited::TimedOut(last));
+            return Ok(WaitEnd::TimedOut(last));
         }
         clock.sleep_until(not_before.unwrap_or(now).max(now + pause).min(deadline)).await;
         pause = (pause * 3 / 2).min(pacing.most);
@@ -332,22 +332,27 @@ mod tests {
 
     /// Waits for half an hour at most on these answers, of which the last repeats for ever. Returns how it ended, the
     /// pauses in seconds, and the texts passed to `say`.
-    fn waited(pacing: Pacing, answers: Vec<Result<(Reading, bool)>>) -> (Result<Waited>, Vec<i64>, String) {
+    fn waited(pacing: Pacing, answers: Vec<Result<(Reading, bool)>>) -> (Result<WaitEnd>, Vec<i64>, String) {
         let (clock, asked, said) = (Slept::default(), Cell::new(0), RefCell::new(Vec::new()));
         let look = || {
             asked.set(asked.get() + 1);
             ready(answers[(asked.get() - 1).min(answers.len() - 1)].clone())
         };
-        let say = |words: &str| said.borrow_mut().push(words.to_owned());
-        let ended =
-            futures::executor::block_on(until_final(look, Until::Final, (pacing, TimeDelta::minutes(30)), &clock, say));
+        let report = |words: &str| said.borrow_mut().push(words.to_owned());
+        let ended = futures::executor::block_on(until_final(
+            look,
+            Until::Final,
+            (pacing, TimeDelta::minutes(30)),
+            &clock,
+            report,
+        ));
         (ended, clock.0.into_inner().unwrap(), said.take().join("\n"))
     }
 
     const TOKEN: Pacing = Pacing::WITH_TOKEN;
 
-    fn is_final(ended: &Result<Waited>) -> bool {
-        matches!(ended, Ok(Waited::Ended(reading)) if reading.is_final())
+    fn is_final(ended: &Result<WaitEnd>) -> bool {
+        matches!(ended, Ok(WaitEnd::Ended(reading)) if reading.is_final())
     }
 
     #[test]
@@ -374,7 +379,7 @@ mod tests {
     #[test]
     fn without_credentials_it_asks_once_a_minute_and_stops_at_the_end() {
         let (ended, pauses, _) = waited(Pacing::WITHOUT, vec![read(OLD, false, OLD, None)]);
-        assert!(matches!(ended, Ok(Waited::TimedOut(Some(_)))), "{ended:?}");
+        assert!(matches!(ended, Ok(WaitEnd::TimedOut(Some(_)))), "{ended:?}");
         assert_eq!(pauses, [60; 30]);
     }
 
@@ -389,7 +394,7 @@ mod tests {
         assert_eq!(pauses, [600]);
         insta::assert_snapshot!(said, @"GitHub's rate limit is used up until 2027-01-15 08:10:00 UTC; waiting for that");
         let (ended, pauses, _) = waited(TOKEN, vec![limited(1_801)]);
-        assert_eq!((ended, pauses), (Ok(Waited::TimedOut(None)), Vec::new()));
+        assert_eq!((ended, pauses), (Ok(WaitEnd::TimedOut(None)), Vec::new()));
         // A limit that is over at once makes no tight loop.
         let (_, pauses, _) = waited(TOKEN, vec![limited(0)]);
         assert!(pauses.iter().all(|pause| *pause >= 2) && pauses.len() < 130, "{}", pauses.len());
@@ -409,6 +414,6 @@ mod tests {
     fn nothing_more_comes_of_a_closed_pull_request() {
         let closed = read(OLD, false, OLD, None).map(|(reading, _)| (reading, false));
         let (ended, pauses, _) = waited(TOKEN, vec![closed]);
-        assert!(matches!(ended, Ok(Waited::Ended(_))) && pauses.is_empty());
+        assert!(matches!(ended, Ok(WaitEnd::Ended(_))) && pauses.is_empty());
     }
 }

@@ -8,7 +8,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    Client, Error, Failed, Looked, ObservedSurface, Reconcile, ReconcileRequest, Result,
+    Client, Error, Failed, ObservedSurface, Preview, Reconcile, ReconcileRequest, Result,
     error::OrAbsent as _,
     evidence_memory, plan,
     webhook::Target,
@@ -144,10 +144,10 @@ impl Reconcile {
         &self,
         client: &Client,
         group: &MergeGroup,
-        looked: &Looked,
+        looked: &Preview,
         now: Timestamp,
     ) -> Result<(GroupMember, Option<Decision>), Failed> {
-        let Looked { snapshot, policy, decision } = looked;
+        let Preview { snapshot, policy, decision } = looked;
         let on_group = self.observer.on_commit(client.repo(&group.repository), group.head, snapshot, policy).await?;
         let closed = decision.view.gates.iter().filter(|gate| gate.is_closed());
         let closed = closed.map(|gate: &GateReport| gate.name.clone()).collect();

@@ -18,7 +18,7 @@ const CLOCKS_DIFFER_BY: TimeDelta = TimeDelta::seconds(60);
 #[derive(Debug, Default)]
 pub(super) struct Health {
     /// Why GitHub does not take what our key signs.
-    key_refused: Mutex<Option<String>>,
+    pub(super) key_refused: Mutex<Option<String>>,
     /// GitHub's time less ours.
     ahead: Mutex<TimeDelta>,
     pub(super) counts: Mutex<RequestCounts>,
@@ -51,17 +51,12 @@ impl Health {
         counts.answers[place] += 1;
     }
 
-    /// Notes whether a token that our key signed was taken.
-    pub(super) fn signed(&self, taken: Result<(), String>) {
-        *self.key_refused.lock() = taken.err();
-    }
-
     /// # Errors
     /// What is wrong with the key, in one line.
     pub(super) fn key(&self) -> Result<(), String> {
         let refused = self.key_refused.lock().clone();
-        let told = |message| format!("GitHub does not take the App's key ({message}): has it been replaced?");
-        refused.map_or(Ok(()), |message| Err(told(message)))
+        let problem = |message| format!("GitHub does not take the App's key ({message}): has it been replaced?");
+        refused.map_or(Ok(()), |message| Err(problem(message)))
     }
 
     /// # Errors
@@ -127,9 +122,9 @@ mod tests {
     #[test]
     fn a_refused_key_is_told_until_one_is_taken() {
         let health = Health::default();
-        health.signed(Err("A JSON web token could not be decoded".into()));
+        *health.key_refused.lock() = Some("A JSON web token could not be decoded".into());
         assert!(health.key().unwrap_err().contains("could not be decoded"));
-        health.signed(Ok(()));
+        *health.key_refused.lock() = None;
         assert_eq!(health.key(), Ok(()));
     }
 }

@@ -37,6 +37,9 @@ impl Github {
 
 /// As whom we act, the bot's id perhaps still unknown.
 async fn actor(github: &Github, client: &Client) -> Result<AppIdentity> {
+    let bot_of = |slug: &str| -> Result<Login> {
+        format!("{slug}[bot]").parse().map_err(|error| Error::Setup(format!("the App's slug: {error}")))
+    };
     let app = match &github.hub.credentials {
         // Only the App's own signed token may ask this.
         Credentials::App(_) => github.client(None).get::<App>("/app").await?,
@@ -59,8 +62,4 @@ async fn actor(github: &Github, client: &Client) -> Result<AppIdentity> {
     };
     let slug = app.slug.ok_or_else(|| Error::Setup("GitHub names no slug of the App".to_owned()))?;
     Ok(AppIdentity { id: app.id, bot: bot_of(&slug)?, bot_id: None })
-}
-
-fn bot_of(slug: &str) -> Result<Login> {
-    format!("{slug}[bot]").parse().map_err(|error| Error::Setup(format!("the App's slug: {error}")))
 }

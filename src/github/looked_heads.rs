@@ -28,7 +28,7 @@ const LAG: TimeDelta = TimeDelta::seconds(2);
 #[derive(Debug, Default)]
 pub struct LookedHeads {
     looks: TtlCache<(RepoName, Sha), Look>,
-    heard: TtlCache<(RepoName, Sha), Heard>,
+    events: TtlCache<(RepoName, Sha), HeadEvents>,
 }
 
 #[derive(Debug, Clone)]
@@ -42,7 +42,7 @@ struct Look {
 
 /// The events of a head since its last work.
 #[derive(Debug, Clone, Default)]
-struct Heard {
+struct HeadEvents {
     /// None if an event other than news of a check came, or more than [`MOST_NEWS`] news.
     news: Option<Vec<CheckNews>>,
     since: Option<Timestamp>,
@@ -50,7 +50,7 @@ struct Heard {
 
 /// The work that waits for a head.
 #[derive(Debug, Clone, Copy)]
-pub struct HeardOfHead<'a> {
+pub struct HeadDeliveries<'a> {
     /// Of all its deliveries.
     pub hints: &'a [Hint],
     /// When its oldest delivery came.
@@ -89,12 +89,12 @@ impl LookedHeads {
         &self,
         repository: &RepoName,
         head: Sha,
-        work: HeardOfHead<'_>,
+        work: HeadDeliveries<'_>,
         now: Timestamp,
     ) -> Option<Vec<PrNumber>> {
         let key = (repository.clone(), head);
-        let heard = self.heard.get(&key, now);
-        self.heard.remove(&key);
+        let events = self.events.get(&key, now);
+        self.events.remove(&key);
         let look = self.looks.get(&key, now)?;
         let is_read = work.last + LAG < look.begun
             && work.hints.iter().all(|hint| match hint {
@@ -103,15 +103,10 @@ impl LookedHeads {
                 _ => false,
             });
         // Events from before this list began may be among the work too.
-        let is_whole = |heard: &Heard| heard.since.is_some() && heard.since <= work.since;
-        let news = heard.filter(is_whole).and_then(|heard| heard.news);
+        let is_whole = |events: &HeadEvents| events.since.is_some() && events.since <= work.since;
+        let news = events.filter(is_whole).and_then(|events| events.news);
         let is_nothing = news.is_some_and(|news| !news.iter().any(|news| look.is_mapped(news)));
         Some(if is_read || is_nothing { Vec::new() } else { vec![look.pull_request] })
-    }
-
-    /// Notes an event of a head that is not news of a check.
-    pub fn told(&self, repository: &RepoName, head: Sha, now: Timestamp) {
-        self.remember(repository, head, None, now);
     }
 
     /// Whether the news of a check may change what was decided on the head, as far as is known.
@@ -119,21 +114,22 @@ impl LookedHeads {
         let look = self.looks.get(&(repository.clone(), head), now);
         let concerns = look.is_none_or(|look| look.is_mapped(news));
         if concerns {
-            self.remember(repository, head, Some(news), now);
+            self.note(repository, head, Some(news), now);
         }
         concerns
     }
 
-    fn remember(&self, repository: &RepoName, head: Sha, news: Option<&CheckNews>, now: Timestamp) {
-        self.heard.change((repository.clone(), head), now, |heard| {
-            let known = if heard.since.is_none() { Some(Vec::new()) } else { heard.news.take() };
+    /// Notes an event of a head, with its news of a check if it is one of a check.
+    pub fn note(&self, repository: &RepoName, head: Sha, news: Option<&CheckNews>, now: Timestamp) {
+        self.events.change((repository.clone(), head), now, |events| {
+            let known = if events.since.is_none() { Some(Vec::new()) } else { events.news.take() };
             // Deliveries are kept with milliseconds.
-            heard.since = heard.since.or(Some(now.trunc_subsecs(3)));
-            heard.news = known.zip(news).map(|(mut known, news)| {
+            events.since = events.since.or(Some(now.trunc_subsecs(3)));
+            events.news = known.zip(news).map(|(mut known, news)| {
                 known.push(news.clone());
                 known
             });
-            heard.news.take_if(|news| news.len() > MOST_NEWS);
+            events.news.take_if(|news| news.len() > MOST_NEWS);
         });
     }
 }
@@ -195,7 +191,7 @@ mod tests {
         let (heads, (repository, head)) = (looked(), place());
         let ended = |id| Hint::CheckRunCompleted { check_run: CheckRunId::new(id), head };
         let answered = |second, hints: &[Hint]| {
-            let work = HeardOfHead { hints, since: None, last: at(second) };
+            let work = HeadDeliveries { hints, since: None, last: at(second) };
             heads.concerned(&repository, head, work, at(13)).unwrap().is_empty()
         };
         assert!(answered(7, &[]) && answered(7, &[ended(7), Hint::NamedPulls { pulls: Vec::new() }]));
@@ -203,7 +199,7 @@ mod tests {
         assert!(!answered(7, &[ended(7), ended(8)]), "a list that lags");
         assert!(!answered(7, &[Hint::Closed]));
         let much_later = "2026-11-20T10:25:00Z".parse().unwrap();
-        let work = HeardOfHead { hints: &[], since: None, last: at(7) };
+        let work = HeadDeliveries { hints: &[], since: None, last: at(7) };
         assert_eq!(heads.concerned(&repository, head, work, much_later), None);
     }
 
@@ -212,17 +208,17 @@ mod tests {
         let (repository, head) = place();
         let look = looked().looks.get(&place(), at(12)).unwrap();
         // Its delivery is kept as of second 9.
-        let heard = at(9) + TimeDelta::microseconds(900);
+        let events = at(9) + TimeDelta::microseconds(900);
         let concerned = |told: &[Option<CheckNews>], since| {
             let heads = LookedHeads::default();
             for news in told {
                 match news {
-                    Some(news) => assert!(heads.concerns(&repository, head, news, heard), "nothing is known yet"),
-                    None => heads.told(&repository, head, heard),
+                    Some(news) => assert!(heads.concerns(&repository, head, news, events), "nothing is known yet"),
+                    None => heads.note(&repository, head, None, events),
                 }
             }
             heads.looks.put(place(), look.clone(), at(12));
-            let work = HeardOfHead { hints: &[], since: Some(at(since)), last: at(11) };
+            let work = HeadDeliveries { hints: &[], since: Some(at(since)), last: at(11) };
             let first = heads.concerned(&repository, head, work, at(13)).unwrap();
             assert_eq!(heads.concerned(&repository, head, work, at(13)).unwrap().len(), 1, "told once");
             !first.is_empty()

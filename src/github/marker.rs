@@ -62,7 +62,7 @@ pub fn state_apart(body: &str) -> (&str, Option<&str>) {
 pub(super) struct Digest {
     pub(super) text: String,
     pub(super) annotations: String,
-    /// Whether it is what it is by a person's word: an approval, a skip.
+    /// Whether its result follows from a person's comment: an approval, a skip.
     pub(super) by_word: bool,
     /// Of the base branch it was judged against.
     pub(super) base: String,
@@ -74,12 +74,6 @@ const BY_WORD: &str = "word";
 pub(super) const BEGUN: &str = "loopgate-1:begun:begun";
 /// That of a run that was cancelled.
 pub(super) const ENDED: &str = "loopgate-1:ended:ended";
-
-/// Whether Loopgate wrote a check run that bears its App's name. The jobs of all workflows are check runs of the same
-/// App, and theirs have an `external_id` of GitHub's making.
-pub(super) fn is_signed(external_id: Option<&str>) -> bool {
-    external_id.is_some_and(|id| Digest::parse(id).is_some())
-}
 
 impl Digest {
     pub(super) fn parse(external_id: &str) -> Option<Self> {

@@ -10,7 +10,7 @@ use chrono::TimeDelta;
 use futures::future::join_all;
 use parking_lot::Mutex;
 
-use super::{Client, Error, Observation, ReconcileRequest, Repo, Result, objects::told, observe::pushed_between, path};
+use super::{Client, Error, Observation, ReconcileRequest, Repo, Result, observe::pushed_between, path};
 use crate::refs::{MemoryNotes, MemoryStore, RefsError};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
@@ -42,10 +42,10 @@ const CITED_BYTES: usize = 1 << 20;
 
 /// What waits to be written, and what was.
 #[derive(Debug, Default)]
-pub(super) struct DebugMemory(Mutex<BTreeMap<RepoName, OfRepository>>);
+pub(super) struct DebugMemory(Mutex<BTreeMap<RepoName, RepositoryMemory>>);
 
 #[derive(Debug, Default)]
-struct OfRepository {
+struct RepositoryMemory {
     /// What runs leave to be remembered once their saved states contain it. The answer to a save may be lost.
     unsaved: BTreeMap<String, Unsaved>,
     waiting: MemoryNotes,
@@ -60,7 +60,7 @@ struct OfRepository {
     refused_since: Option<Timestamp>,
 }
 
-impl OfRepository {
+impl RepositoryMemory {
     /// When this pull request is looked at again to write what waits; `None` if another one is.
     fn looked_at_again(&mut self, number: PrNumber, at: Timestamp, now: Timestamp) -> Option<Timestamp> {
         if self.writer.is_some_and(|(other, due)| other != number && due >= now) {
@@ -98,7 +98,7 @@ struct PushedSince {
 }
 
 impl DebugMemory {
-    fn with<T>(&self, repository: &RepoName, change: impl FnOnce(&mut OfRepository) -> T) -> T {
+    fn with<T>(&self, repository: &RepoName, change: impl FnOnce(&mut RepositoryMemory) -> T) -> T {
         let mut known = self.0.lock();
         if known.len() >= MOST_KNOWN {
             known.retain(|_, of| !of.waiting.lines.is_empty() || !of.unsaved.is_empty());
@@ -162,13 +162,13 @@ impl DebugMemory {
     /// Notes what was kept of a run, now that its state is known: a save whose answer was lost shows in the state too.
     pub fn note(&self, repository: &RepoName, decision: &Decision) {
         let run = &decision.next.run_id;
-        let tells_of = |line: &MemoryLine| {
+        let is_recorded = |line: &MemoryLine| {
             decision.next.attempt_of(line.head_sha).is_some_and(|attempt| attempt.number == line.attempt)
         };
         self.with(repository, |of| {
             let Some(Unsaved { line, is_merged }) = of.unsaved.remove(run) else { return };
             let has_room = of.waiting.lines.len().max(of.waiting.merged.len()) < MOST_WAITING;
-            of.waiting.lines.extend(line.filter(|line| has_room && tells_of(line)));
+            of.waiting.lines.extend(line.filter(|line| has_room && is_recorded(line)));
             let is_merged = has_room && is_merged && decision.action == NextAction::Complete;
             of.waiting.merged.extend(is_merged.then(|| run.clone()));
         });
@@ -226,7 +226,7 @@ impl DebugMemory {
             let Some(since) = since.filter(|since| since.to == line.head_sha) else { continue };
             match since.ask(repo).await {
                 Ok(change) => line.fix_applied = change.map(|(fix, _)| fix),
-                Err(error) if now < since.asked_until => return Err(told(error)),
+                Err(error) if now < since.asked_until => return Err(error.into()),
                 Err(_) => {}
             }
             self.with(repo.name, |of| of.unanswered.remove(&line.session_id));

@@ -1,4 +1,4 @@
-//! The only room that speaks to GitHub.
+//! The only room that calls GitHub.
 //!
 //! [`Github`] holds the credentials and hands out one [`Client`] per installation. [`Observer`] reads a pull request
 //! into a [`Snapshot`](loopgate_core::observed::Snapshot); [`plan`] and [`Executor`] make it look as decided;
@@ -44,7 +44,7 @@ pub mod webhook;
 mod wire;
 mod work_class;
 
-pub use act::{Effect, Executed, Executor, Problem, plan};
+pub use act::{Effect, Execution, Executor, Problem, plan};
 pub use app::{DeliveryAttempt, LoggedDelivery};
 pub use auth::{AppCredentials, AppName, AppSlug, Credentials};
 pub use budget::{
@@ -55,11 +55,11 @@ pub use cache::MemoryCache;
 pub use client::{Client, Github, Setup};
 pub use clock::{Clock, SystemClock};
 pub use error::{Error, Result};
-pub use feedback::{FeedbackReader, FeedbackSeen, Pacing, Waited};
+pub use feedback::{FeedbackReader, FeedbackSeen, Pacing, WaitEnd};
 pub use fence::{Fence, fenced};
 pub use group::{AnsweredGroup, GroupAnswer, MergeGroup};
 pub use health::{RequestCounts, STATUSES, Usage};
-pub use looked_heads::{HeardOfHead, LookedHeads};
+pub use looked_heads::{HeadDeliveries, LookedHeads};
 pub use marker::state_apart;
 pub use objects::GithubObjects;
 pub use observe::{
@@ -68,8 +68,8 @@ pub use observe::{
 };
 pub use pull_request::PullRequest;
 pub use reconcile::{
-    Failed, Folded, Looked, LoopEntry, Reconcile, ReconcileOutcome, ReconcileRequest, Seen, Settled, Summary,
-    fold_ended_runs,
+    Failed, FoldResult, LoopEntry, ObservedPull, Preview, Reconcile, ReconcileOutcome, ReconcileRequest,
+    ReconcileResult, Summary, fold_ended_runs,
 };
 pub use recorded_loop::LoopReader;
 pub use repo::Repo;

@@ -100,13 +100,13 @@ impl GithubObjects {
     /// # Errors
     /// When GitHub does not answer, or asks to wait.
     pub(super) async fn move_all(&self, moves: &[(RefName, Option<Sha>, Option<Sha>)]) -> Result<bool> {
-        let repository: Repository = self.client.get(&path::repo(&self.repository)).await.map_err(told)?;
+        let repository: Repository = self.client.get(&path::repo(&self.repository)).await?;
         let oid = |at: &Option<Sha>| at.unwrap_or(Sha::from_bytes([0; 20]));
         let updates: Vec<Value> = (moves.iter())
             .map(|(name, old, new)| json!({ "name": name.to_string(), "beforeOid": oid(old), "afterOid": oid(new) }))
             .collect();
         let input = json!({ "repositoryId": repository.node_id, "refUpdates": updates });
-        let answer = self.client.graphql(UPDATE_REFS, json!({ "input": input })).await.or_refused().map_err(told)?;
+        let answer = self.client.graphql(UPDATE_REFS, json!({ "input": input })).await.or_refused()?;
         let is_done = answer.is_some_and(|answer| answer["data"]["updateRefs"].is_object());
         for (name, old, new) in moves.iter().filter(|_| is_done) {
             if let (Some(old), Some(new)) = (old, new) {
@@ -117,7 +117,7 @@ impl GithubObjects {
     }
 
     async fn commit(&self, sha: Sha) -> Result<GitCommit> {
-        let commit = self.client.repo(&self.repository).git_commit(sha).await.map_err(told)?;
+        let commit = self.client.repo(&self.repository).git_commit(sha).await?;
         commit.ok_or_else(|| RefsError::Refused(format!("commit {} is gone", sha.short())))
     }
 }
@@ -129,7 +129,7 @@ impl GitObjects for GithubObjects {
             Ok(found) => found.map(|reference| reference.object.sha),
             // An empty repository has no refs at all (409).
             Err(Error::Rejected { status: 409, .. }) => None,
-            Err(error) => return Err(told(error)),
+            Err(error) => return Err(error.into()),
         };
         Ok(found.map(|tip| self.newest(name, tip)))
     }
@@ -138,7 +138,7 @@ impl GitObjects for GithubObjects {
         match self.client.file(&self.file_path(commit, file), limit, true).await {
             Ok(bytes) => Ok(bytes.map(|bytes| bytes.to_vec())),
             Err(Error::TooLarge { limit, .. }) => Err(RefsError::TooLarge { path: file.to_owned(), limit }),
-            Err(error) => Err(told(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -158,7 +158,7 @@ impl GitObjects for GithubObjects {
         }
         let send = async |below: &str, body: &Value| -> Result<Sha> {
             // Named by their content: a second one is the same, or harmless.
-            let object: ObjectRef = self.client.post(&self.path(below), body, Repeat::Safe).await.map_err(told)?;
+            let object: ObjectRef = self.client.post(&self.path(below), body, Repeat::Safe).await?;
             Ok(object.sha)
         };
         let tree = send("trees", &body).await?;
@@ -191,7 +191,7 @@ impl GitObjects for GithubObjects {
                 (Method::PATCH, path, json!({ "sha": new, "force": false }))
             }
         };
-        let answer = self.client.tell(method, &path, Some(&body), Repeat::Safe).await;
+        let answer = self.client.send(method, &path, Some(&body), Repeat::Safe).await;
         match answer {
             Ok(()) => {
                 if let Some(old) = old {
@@ -203,15 +203,15 @@ impl GitObjects for GithubObjects {
             Err(Error::Rejected { status: 409 | 422, .. } | Error::NotFound { .. }) => {
                 Err(RefsError::RefMoved { name: name.clone() })
             }
-            Err(error) => Err(told(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
     async fn delete_ref(&self, name: &RefName) -> Result<()> {
         let path = self.path(format_args!("refs/{}", name.short()));
-        match self.client.tell(Method::DELETE, &path, None, Repeat::Safe).await {
+        match self.client.send(Method::DELETE, &path, None, Repeat::Safe).await {
             Ok(()) | Err(Error::NotFound { .. } | Error::Rejected { status: 422, .. }) => Ok(()),
-            Err(error) => Err(told(error)),
+            Err(error) => Err(error.into()),
         }
     }
 
@@ -221,7 +221,7 @@ impl GitObjects for GithubObjects {
             Ok(found) => found.items,
             // As in `read_ref`.
             Err(Error::Rejected { status: 409, .. }) => Vec::new(),
-            Err(error) => return Err(told(error)),
+            Err(error) => return Err(error.into()),
         };
         let named = |found: Reference| {
             let name = RefName::of(&found.name)?;
@@ -236,21 +236,22 @@ impl ListObjects for GithubObjects {
     async fn list_folder(&self, commit: Sha, folder: &str) -> Result<Vec<String>> {
         let tree = async |sha: Sha| {
             let path = self.path(format_args!("trees/{sha}"));
-            self.client.get_immutable_json::<Tree>(&path).await.map_err(told)
+            Ok::<_, RefsError>(self.client.get_immutable_json::<Tree>(&path).await?.unwrap_or_default().tree)
         };
-        let mut listed = tree(self.commit(commit).await?.tree.sha).await?.unwrap_or_default().tree;
+        let mut listed = tree(self.commit(commit).await?.tree.sha).await?;
         if !folder.is_empty() {
             let Some(found) = listed.into_iter().find(|entry| entry.path == folder) else { return Ok(Vec::new()) };
-            listed = tree(found.sha).await?.unwrap_or_default().tree;
+            listed = tree(found.sha).await?;
         }
         Ok(listed.into_iter().map(|entry| entry.path).collect())
     }
 }
 
-/// Turns an error of the API into one of the state store.
-pub(super) fn told(error: Error) -> RefsError {
-    match error.is_refusal() {
-        true => RefsError::Refused(error.to_string()),
-        false => RefsError::Fault { message: error.to_string(), retry: error.retry() },
+impl From<Error> for RefsError {
+    fn from(error: Error) -> Self {
+        match error.is_refusal() {
+            true => Self::Refused(error.to_string()),
+            false => Self::Fault { message: error.to_string(), retry: error.retry() },
+        }
     }
 }

@@ -6,8 +6,8 @@ use futures::{StreamExt as _, stream};
 use serde_json::Value;
 
 use super::{
-    Error, Github, GithubObjects, Looked, Reconcile, ReconcileRequest, Repo, Result, error::OrAbsent as _,
-    objects::told, path, ttl_cache::TtlCache, wire::ListedCommit,
+    Error, Github, GithubObjects, Preview, Reconcile, ReconcileRequest, Repo, Result, error::OrAbsent as _, path,
+    ttl_cache::TtlCache, wire::ListedCommit,
 };
 use crate::{
     refs::{RefName, RefsError, Seal, StateStore},
@@ -36,7 +36,7 @@ impl LoopReader {
         Self { reconcile, github, seal, readers: TtlCache::default() }
     }
 
-    /// The installation that may see a repository, if this person may read it. GitHub's word on that is believed for five
+    /// The installation that may see a repository, if this person may read it. GitHub's answer is believed for five
     /// minutes. What it does not show to the App, and what it does not show to the person, are one.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ impl LoopReader {
         installation: InstallationId,
         (repository, number): (&RepoName, PrNumber),
         now: Timestamp,
-    ) -> Result<Option<Looked>, super::Failed> {
+    ) -> Result<Option<Preview>, super::Failed> {
         let (installation, repository) = (Some(installation), repository.clone());
         let request = ReconcileRequest { installation, repository, number, hints: Vec::new() };
         Box::pin(self.reconcile.peek(&request, now)).await
@@ -127,7 +127,7 @@ impl LoopReader {
 /// The commits of a state ref, newest first.
 async fn saved_states(repo: Repo<'_>, tip: Sha) -> Result<Vec<SavedState>, RefsError> {
     let path = repo.path(format!("commits?sha={tip}"));
-    let listed = repo.list::<ListedCommit>(&path, MOST_PAGES).await.or_absent().map_err(told)?;
+    let listed = repo.list::<ListedCommit>(&path, MOST_PAGES).await.or_absent()?;
     let saved = |ListedCommit { sha, commit, .. }: ListedCommit| {
         let subject = commit.message.lines().next().unwrap_or_default().to_owned();
         Some(SavedState { sha, at: commit.made_at()?, subject })

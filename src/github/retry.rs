@@ -99,8 +99,8 @@ fn limited_until(answer: &Incoming, message: &str, strikes: u32, now: Timestamp)
         // "Otherwise, wait for at least one minute"; and longer each time it continues. Secondary limits often come
         // without any header; only their message distinguishes them from a missing permission.
         let message = message.to_ascii_lowercase();
-        let told = message.contains("rate limit") || message.contains("abuse detection");
-        (told || answer.status == StatusCode::TOO_MANY_REQUESTS).then(|| TimeDelta::minutes(1 << strikes.min(4)))?
+        let is_limit = message.contains("rate limit") || message.contains("abuse detection");
+        (is_limit || answer.status == StatusCode::TOO_MANY_REQUESTS).then(|| TimeDelta::minutes(1 << strikes.min(4)))?
     };
     Some(now + wait.clamp(TimeDelta::seconds(1), LONGEST_WAIT))
 }
@@ -111,11 +111,11 @@ fn retry_after(answer: &Incoming) -> Option<TimeDelta> {
 
 /// GitHub's own words, with the codes of a validation error: `Validation Failed: already_exists (name)`.
 fn message_of(answer: &Incoming) -> String {
-    let Ok(said @ Value::Object(_)) = serde_json::from_slice(&answer.body) else {
+    let Ok(body @ Value::Object(_)) = serde_json::from_slice(&answer.body) else {
         return answer.status.canonical_reason().unwrap_or("no message").to_owned();
     };
-    let mut text = said["message"].as_str().unwrap_or_default().to_owned();
-    for error in said["errors"].as_array().into_iter().flatten().take(3) {
+    let mut text = body["message"].as_str().unwrap_or_default().to_owned();
+    for error in body["errors"].as_array().into_iter().flatten().take(3) {
         let part = |key: &str| error.get(key).and_then(|value| value.as_str()).unwrap_or_default();
         let detail = match error.as_str() {
             Some(detail) => detail.to_owned(),

@@ -38,7 +38,8 @@ pub struct SignIn {
     web_url: ApiUrl,
     /// Where GitHub sends the browser back to.
     callback: String,
-    secret: RwLock<Secret>,
+    /// The App's client secret.
+    pub secret: RwLock<Secret>,
     client_id: OnceCell<String>,
 }
 
@@ -58,7 +59,7 @@ struct SignInApp {
 
 /// GitHub refuses a code with status 200 and without a token.
 #[derive(Deserialize)]
-struct Exchanged {
+struct TokenAnswer {
     access_token: Option<Secret>,
     expires_in: Option<i64>,
 }
@@ -72,11 +73,6 @@ impl SignIn {
         let web_url = ApiUrl::parse(web.as_str())?;
         let web = Transport::new(web_url.clone())?;
         Ok(Self { github, web, web_url, callback, secret: RwLock::new(secret), client_id: OnceCell::new() })
-    }
-
-    /// Goes by this secret from now on.
-    pub fn replace_secret(&self, secret: Secret) {
-        *self.secret.write() = secret;
     }
 
     /// Asked once.
@@ -120,7 +116,7 @@ impl SignIn {
             let (path, status, message) = (path.to_owned(), answer.status.as_u16(), String::new());
             return Err(Error::Rejected { path, status, message });
         }
-        let Exchanged { access_token, expires_in } = parse(path, &answer.body)?;
+        let TokenAnswer { access_token, expires_in } = parse(path, &answer.body)?;
         let Some(token) = access_token else { return Ok(None) };
         let Actor { id, login } = self.github.bearing(token.clone()).fetch("/user").await?;
         let lives = expires_in.and_then(TimeDelta::try_seconds).unwrap_or(LONGEST).min(LONGEST);

@@ -137,7 +137,7 @@ loopgate_core::words! {
 
 /// A body that cannot be read. Its text gives the position, and never quotes the body.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub enum Misread {
+pub enum PayloadError {
     #[error("the body is not JSON (line {line}, column {column})")]
     NotJson { line: usize, column: usize },
     #[error("the body is JSON, but not a `{event}` payload as GitHub documents it (line {line}, column {column})")]
@@ -151,8 +151,8 @@ pub enum Misread {
 /// Unknown events and actions are [`Irrelevant`]. `received_at` is when the delivery came.
 ///
 /// # Errors
-/// [`Misread`] when the body is not JSON, or lacks a field that GitHub documents as always there.
-pub fn route(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<Routed, Misread> {
+/// [`PayloadError`] when the body is not JSON, or lacks a field that GitHub documents as always there.
+pub fn route(event: &str, body: &[u8], own: &OwnApp, received_at: Timestamp) -> Result<Routed, PayloadError> {
     events::read(&Reader { event, body, own, received_at, installation: None })
 }
 
@@ -167,19 +167,19 @@ struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    fn read<T: DeserializeOwned>(&self) -> Result<T, Misread> {
+    fn read<T: DeserializeOwned>(&self) -> Result<T, PayloadError> {
         serde_json::from_slice(self.body).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             if error.is_data() {
-                Misread::Unexpected { event: self.event.to_owned(), line, column }
+                PayloadError::Unexpected { event: self.event.to_owned(), line, column }
             } else {
-                Misread::NotJson { line, column }
+                PayloadError::NotJson { line, column }
             }
         })
     }
 
     /// What this event's payload must have.
-    fn of<T>(&self, part: Option<T>, field: &'static str) -> Result<T, Misread> {
-        part.ok_or_else(|| Misread::Lacking { event: self.event.to_owned(), field })
+    fn of<T>(&self, part: Option<T>, field: &'static str) -> Result<T, PayloadError> {
+        part.ok_or_else(|| PayloadError::Lacking { event: self.event.to_owned(), field })
     }
 }

@@ -66,7 +66,7 @@ pub async fn serving<T>(served: impl Into<Served>, work: impl Future<Output = T>
     SERVED.scope(served.into(), work).await
 }
 
-/// In whose name a request is made now: without a word of it an author's.
+/// In whose name a request is made now; an author's where none is set.
 pub(super) fn served() -> Served {
     SERVED.try_with(Served::clone).unwrap_or_else(|_| WorkClass::Author.into())
 }

@@ -53,6 +53,19 @@ pub fn attempt_document(
         })
     };
     let fix_applied = fix.map(fix_applied).or_else(|| applied.map(|fix| json!(fix)));
+    let analysis = |view: &FailureView| {
+        json!({
+            "check": view.check,
+            "test_name": view.failure.test_name,
+            "root_cause": view.told.problem,
+            "category": view.analysis.category,
+            "fix_strategy": view.told.action,
+            "confidence": view.analysis.confidence,
+            "rules_matched": view.analysis.rules_matched,
+            "patterns_matched": view.memory.iter().filter_map(|found| found.card).collect::<Vec<_>>(),
+            "related": view.analysis.related,
+        })
+    };
     let whole = |items: usize, characters: usize| {
         let cut = |mut value: Value| {
             shorten(&mut value, items, characters);
@@ -122,20 +135,6 @@ fn shortened(check: &CheckEvidence, items: usize, characters: usize) -> CheckEvi
         excerpts: check.excerpts.iter().map(LogExcerpt::reference).collect(),
         ..check.clone()
     }
-}
-
-fn analysis(view: &FailureView) -> Value {
-    json!({
-        "check": view.check,
-        "test_name": view.failure.test_name,
-        "root_cause": view.told.problem,
-        "category": view.analysis.category,
-        "fix_strategy": view.told.action,
-        "confidence": view.analysis.confidence,
-        "rules_matched": view.analysis.rules_matched,
-        "patterns_matched": view.memory.iter().filter_map(|found| found.card).collect::<Vec<_>>(),
-        "related": view.analysis.related,
-    })
 }
 
 /// What recovery needs of an attempt's document.

@@ -87,7 +87,7 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         let trusted = match &self.seal {
             Some(seal) => seal.fits(&mut document),
             None => {
-                seal::take_off(&mut document);
+                document.shift_remove(seal::FIELD);
                 true
             }
         };

@@ -75,8 +75,16 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
         let Some(tip) = self.objects.read_ref(&RefName::memory_cards()).await? else {
             return Ok((None, Memory::default()));
         };
-        let cards = self.objects.read_own(tip, CARDS_FILE, CARDS_LIMIT).await?;
-        let mut memory = read_cards(&cards.unwrap_or_default());
+        let bytes = self.objects.read_own(tip, CARDS_FILE, CARDS_LIMIT).await?.unwrap_or_default();
+        let document: Cards = serde_json::from_slice(&bytes).unwrap_or_default();
+        let cards = if document.schema == SCHEMA { document.cards } else { Vec::new() };
+        let mut memory = Memory {
+            cards: cards.into_iter().map(|card| (card.id, card)).collect(),
+            recurring: document.recurring.into_iter().map(|seen| (seen.key(), seen)).collect(),
+            offers: document.offers,
+            weeks: document.weeks,
+            recent: document.recent,
+        };
         memory.drop_old(self.retention, self.now);
         Ok((Some(tip), memory))
     }
@@ -255,7 +263,7 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
     async fn forget_in(&self, week: Week, id: FailureId) -> Result<usize> {
         let name = RefName::memory_week(week);
         let Some(tip) = self.objects.read_ref(&name).await? else { return Ok(0) };
-        let (mut files, mut told, mut forgotten) = (Vec::new(), false, 0);
+        let (mut files, mut is_found, mut forgotten) = (Vec::new(), false, 0);
         for folder in Folder::ALL {
             for run in runs_in(self.objects, tip, folder).await? {
                 let mut lines = read_run(self.objects, Some(tip), folder, &run).await?;
@@ -264,14 +272,14 @@ impl<'g, G: ListObjects> MemoryStore<'g, G> {
                     line.failures.retain(|failure| failure.fingerprint.map(FailureId::from) != Some(id));
                     if line.failures.len() < before {
                         line.analysis = None;
-                        told = true;
+                        is_found = true;
                         forgotten += usize::from(folder == Folder::Failures);
                     }
                 }
                 files.extend(files_of(folder, &run, &lines.iter().collect::<Vec<_>>())?);
             }
         }
-        if told {
+        if is_found {
             let commit = NewCommit { files: &files, subject: "an error forgotten", ..NewCommit::default() };
             let commit = self.objects.write_commit(commit).await?;
             self.objects.delete_ref(&name).await?;
@@ -331,19 +339,6 @@ struct Cards {
 fn readable<'de, T: DeserializeOwned, D: Deserializer<'de>>(list: D) -> Result<Vec<T>, D::Error> {
     let items = Vec::<Value>::deserialize(list)?;
     Ok(items.into_iter().filter_map(|item| serde_json::from_value(item).ok()).collect())
-}
-
-fn read_cards(cards: &[u8]) -> Memory {
-    let document: Cards = serde_json::from_slice(cards).unwrap_or_default();
-    let is_current = document.schema == SCHEMA;
-    let cards = document.cards.into_iter().filter(|_| is_current);
-    Memory {
-        cards: cards.map(|card| (card.id, card)).collect(),
-        recurring: document.recurring.into_iter().map(|seen| (seen.key(), seen)).collect(),
-        offers: document.offers,
-        weeks: document.weeks,
-        recent: document.recent,
-    }
 }
 
 fn write_cards(memory: &Memory) -> Result<Vec<TreeFile>> {

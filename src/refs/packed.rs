@@ -27,7 +27,7 @@ use loopgate_core::{
 /// A place that holds one text.
 pub trait Slot: Sync {
     /// Bytes that it holds at most.
-    fn room(&self) -> usize;
+    const ROOM: usize;
 
     /// What it holds.
     fn read(&self) -> impl Future<Output = Result<Option<String>>> + Send;
@@ -124,7 +124,7 @@ impl<S: Slot> GitObjects for PackedObjects<S> {
     async fn write_commit(&self, commit: NewCommit<'_>) -> Result<Sha> {
         let before = commit.parent.and_then(|parent| self.known(parent));
         let bundle = before.map(|before| before.bundle).unwrap_or_default().with(commit.files);
-        let packed = bundle.pack(self.slot.room())?;
+        let packed = bundle.pack(S::ROOM)?;
         let report = commit.files.iter().find(|(path, _)| path == ARTIFACT_FILE).map(|(_, text)| text.clone());
         Ok(self.learn(PackedVersion { packed, bundle, report: report.unwrap_or_default() }))
     }

@@ -58,7 +58,14 @@ pub(super) async fn salvage<G: GitObjects>(store: &StateStore<'_, G>, tip: Sha, 
         Unusable::Broken(why) => (why, Basis::New),
     };
     let lines = if is_history_believed { store.history(tip).await? } else { Vec::new() };
-    let attempts = attempts(store, tip, &lines).await?;
+    // The digests of the attempts of the last run in the history, as far as their documents can be read.
+    let judged = last_run(&lines).filter(|line| matches!(line.event, Event::EvaluationDone { .. }));
+    let counted = judged.map(|line| line.iteration).max();
+    let mut attempts = Vec::new();
+    for number in 1..=counted.unwrap_or(0).min(MOST_ATTEMPTS) {
+        let read: Option<Digested> = store.recorded_attempt(tip, number).await?;
+        attempts.extend(read.map(|read| read.digest));
+    }
     let is_of_local_loop = store.name.number().is_none();
     let is_of_the_run = |state: &LoopState| {
         let last = lines.last();
@@ -96,22 +103,6 @@ fn stripped(state: LoopState) -> LoopState {
     }
 }
 
-/// The digests of the attempts of the last run in the history, as far as their documents can be read.
-async fn attempts<G: GitObjects>(
-    store: &StateStore<'_, G>,
-    tip: Sha,
-    lines: &[HistoryLine],
-) -> Result<Vec<AttemptDigest>> {
-    let judged = last_run(lines).filter(|line| matches!(line.event, Event::EvaluationDone { .. }));
-    let counted = judged.map(|line| line.iteration).max();
-    let mut attempts = Vec::new();
-    for number in 1..=counted.unwrap_or(0).min(MOST_ATTEMPTS) {
-        let read: Option<Digested> = store.recorded_attempt(tip, number).await?;
-        attempts.extend(read.map(|read| read.digest));
-    }
-    Ok(attempts)
-}
-
 /// The lines of the run that the history ends with.
 fn last_run(lines: &[HistoryLine]) -> impl Iterator<Item = &HistoryLine> {
     let last = lines.last().map(|line| &line.run_id);
@@ -126,7 +117,21 @@ impl Damaged {
                 led_on(state.as_ref().clone(), self.lines.get(*known..).unwrap_or_default(), &self.attempts)
             }
             Basis::Stripped(state) => state.as_ref().clone(),
-            Basis::New => replay(begin(), &self.lines, &self.attempts),
+            // A new run that goes by the name of the one in the history, led on by its lines and attempts.
+            Basis::New => {
+                let fresh = begin();
+                let Some(last) = self.lines.last() else { return fresh };
+                let named = LoopState {
+                    workflow_id: workflow_id(&fresh.repository, &last.run_id),
+                    run_id: last.run_id.clone(),
+                    created_at: last_run(&self.lines).next().unwrap_or(last).ts,
+                    phase: last.phase,
+                    iteration: last.iteration,
+                    attempts: Vec::new(),
+                    ..fresh
+                };
+                led_on(named, &self.lines, &self.attempts)
+            }
         }
     }
 
@@ -139,21 +144,6 @@ impl Damaged {
     }
 }
 
-/// A new run that goes by the name of the one in the history, led on by its lines and attempts.
-fn replay(fresh: LoopState, lines: &[HistoryLine], attempts: &[AttemptDigest]) -> LoopState {
-    let Some(last) = lines.last() else { return fresh };
-    let named = LoopState {
-        workflow_id: workflow_id(&fresh.repository, &last.run_id),
-        run_id: last.run_id.clone(),
-        created_at: last_run(lines).next().unwrap_or(last).ts,
-        phase: last.phase,
-        iteration: last.iteration,
-        attempts: Vec::new(),
-        ..fresh
-    };
-    led_on(named, lines, attempts)
-}
-
 /// A state with the attempts that it lacks, and with what the lines since then record.
 fn led_on(mut state: LoopState, since: &[HistoryLine], attempts: &[AttemptDigest]) -> LoopState {
     let known = state.attempts.last().map_or(0, |last| last.number);
@@ -163,7 +153,7 @@ fn led_on(mut state: LoopState, since: &[HistoryLine], attempts: &[AttemptDigest
         if state.reflex.is_some() {
             reflex::replay(&mut state, line, loop_call);
         } else {
-            retell(&mut state, line);
+            restore(&mut state, line);
         }
     }
     state
@@ -171,7 +161,7 @@ fn led_on(mut state: LoopState, since: &[HistoryLine], attempts: &[AttemptDigest
 
 /// Restores what only a person or the past knew of a pull request, from a line. What a line lacks (of an older writer)
 /// is left out: then people are asked again.
-fn retell(state: &mut LoopState, line: &HistoryLine) {
+fn restore(state: &mut LoopState, line: &HistoryLine) {
     match &line.event {
         Event::ArtifactCreated(ArtifactCreated::HeadSeen { head, base, gates, merge_base, at, .. }) => {
             let (base, gates, merge_base) = (base.clone(), gates.clone(), *merge_base);
@@ -204,8 +194,17 @@ fn retell(state: &mut LoopState, line: &HistoryLine) {
             state.approved_runs.extend(runs);
         }
         Event::CommandRun(CommandRun::Written { command, by, answer, source, head, .. }) => {
+            if let AnswerOutcome::Stopped = answer {
+                let (reason, by) = (Some(StopReason::UserStop), Some(by.clone()));
+                state.stop = Stop { passed: false, reason, words: None, by };
+                state.status = RunStatus::Stopped;
+            }
             let (verb, source) = (command.clone(), Asked::InWords(*source));
-            answered(state, source, Answer { by: by.clone(), verb, outcome: answer.clone(), head_sha: *head });
+            let answer = Answer { by: by.clone(), verb, outcome: answer.clone(), head_sha: *head };
+            match state.answered.iter_mut().find(|known| known.source == source) {
+                Some(known) => known.answers.push(answer),
+                None => state.answered.push(Answered { source, answers: vec![answer] }),
+            }
         }
         // The command's own line does not hold the person's reason for the stop.
         Event::Stopped(RunEnd::PullRequest(change)) if state.stop.reason == change.reason => {
@@ -221,18 +220,6 @@ fn release(state: &mut LoopState) {
     state.blocked = None;
     state.stop = Stop::default();
     state.status = RunStatus::InProgress;
-}
-
-fn answered(state: &mut LoopState, source: Asked, answer: Answer) {
-    if let AnswerOutcome::Stopped = answer.outcome {
-        let by = Some(answer.by.clone());
-        state.stop = Stop { passed: false, reason: Some(StopReason::UserStop), words: None, by };
-        state.status = RunStatus::Stopped;
-    }
-    match state.answered.iter_mut().find(|known| known.source == source) {
-        Some(known) => known.answers.push(answer),
-        None => state.answered.push(Answered { source, answers: vec![answer] }),
-    }
 }
 
 impl fmt::Display for Damaged {
@@ -293,15 +280,20 @@ mod tests {
         lines.extend(story.comment("bob", "/loop stop for now").events.clone());
 
         let fresh = LoopState::begin(&story.snapshot, &story.policy, story.now);
-        let rebuilt = replay(fresh, &lines, &story.state.attempts);
-        assert_eq!(rebuilt.skips, story.state.skips);
-        assert_eq!(rebuilt.resumes, story.state.resumes);
-        assert_eq!(rebuilt.answered, story.state.answered);
-        assert_eq!(rebuilt.blocked, story.state.blocked);
-        let decision = decide(&story.snapshot, &rebuilt, &story.policy, story.now);
+        let rebuilt = |lines: &[HistoryLine], attempts: &[AttemptDigest]| {
+            let (lines, attempts) = (lines.to_vec(), attempts.to_vec());
+            let damaged = Damaged { why: String::new(), basis: Basis::New, lines, attempts, is_of_local_loop: false };
+            damaged.rebuild(|| fresh.clone())
+        };
+        let once = rebuilt(&lines, &story.state.attempts);
+        assert_eq!(once.skips, story.state.skips);
+        assert_eq!(once.resumes, story.state.resumes);
+        assert_eq!(once.answered, story.state.answered);
+        assert_eq!(once.blocked, story.state.blocked);
+        let decision = decide(&story.snapshot, &once, &story.policy, story.now);
         assert_eq!(decision.action, story.last.as_ref().unwrap().action);
-        assert_eq!(rebuilt.stop, story.state.stop, "with the words of the person who stopped it");
-        assert_eq!(rebuilt.workflow_id, story.state.workflow_id);
+        assert_eq!(once.stop, story.state.stop, "with the words of the person who stopped it");
+        assert_eq!(once.workflow_id, story.state.workflow_id);
         let is_told_twice = |line: &HistoryLine| {
             use Event::{CheckSkipped, CommandRun, Escalated, Resumed, RunStarted};
             matches!(line.event, RunStarted(_) | CommandRun(_) | Resumed(_) | CheckSkipped(_) | Escalated(_))
@@ -311,7 +303,6 @@ mod tests {
         // The note of a recovery releases nothing, when the state is damaged once more.
         let note = Event::Resumed(Resumed::Recovered { recovered: "damaged; rebuilt".into() });
         lines.push(HistoryLine::of(&story.state, story.now, note, EventStatus::Fail));
-        let fresh = LoopState::begin(&story.snapshot, &story.policy, story.now);
-        assert_eq!(replay(fresh, &lines, &story.state.attempts), rebuilt);
+        assert_eq!(rebuilt(&lines, &story.state.attempts), once);
     }
 }

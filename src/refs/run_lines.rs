@@ -19,21 +19,13 @@ const MOST_TRIES: usize = 5;
 /// Where lines are kept.
 #[derive(Debug)]
 pub struct RunLines<'g, G> {
-    objects: &'g G,
-    name: RefName,
+    pub objects: &'g G,
+    /// [`RefName::metrics`] for a repository's pull requests. Local loops have a ref of their own,
+    /// [`RefName::local_metrics`]: what is fetched must not meet what was written here.
+    pub name: RefName,
 }
 
-impl<'g, G: ListObjects> RunLines<'g, G> {
-    /// Those of a repository's pull requests.
-    pub fn of_pull_requests(objects: &'g G) -> Self {
-        Self { objects, name: RefName::metrics() }
-    }
-
-    /// Those of the local loops here. A ref of their own: what is fetched must not meet what was written here.
-    pub fn of_local_loops(objects: &'g G) -> Self {
-        Self { objects, name: RefName::local_metrics() }
-    }
-
+impl<G: ListObjects> RunLines<'_, G> {
     /// Whether the line of a run that ended then is there.
     ///
     /// # Errors
@@ -147,7 +139,7 @@ mod tests {
     #[tokio::test]
     async fn a_line_is_written_once_and_a_day_is_a_file() {
         let objects = FakeObjects::default();
-        let lines = RunLines::of_pull_requests(&objects);
+        let lines = RunLines { objects: &objects, name: RefName::metrics() };
         assert!(!lines.holds("pr-1", noon()).await.unwrap());
         for line in [line("pr-1", noon()), line("pr-2", noon()), line("pr-1", noon())] {
             lines.append(&line).await.unwrap();
@@ -166,7 +158,7 @@ mod tests {
     #[tokio::test]
     async fn a_run_that_ends_again_has_another_line_which_supersedes_it() {
         let objects = FakeObjects::default();
-        let lines = RunLines::of_pull_requests(&objects);
+        let lines = RunLines { objects: &objects, name: RefName::metrics() };
         let again = noon() + TimeDelta::hours(4);
         lines.append(&line("pr-1", noon())).await.unwrap();
         lines.append(&RunLine { attempts: 7, ..line("pr-1", again) }).await.unwrap();
@@ -180,7 +172,7 @@ mod tests {
     async fn writers_that_race_lose_no_line() {
         let objects = FakeObjects::default();
         objects.move_before_swaps(3, "2026-11-21.jsonl", &serde_json::to_string(&line("rival", noon())).unwrap());
-        let lines = RunLines::of_pull_requests(&objects);
+        let lines = RunLines { objects: &objects, name: RefName::metrics() };
         lines.append(&line("pr-1", noon())).await.unwrap();
         assert_eq!(runs(&lines, 2).await, ["pr-1", "rival", "rival", "rival"]);
         objects.move_before_swaps(9, "2026-11-21.jsonl", "");
@@ -197,7 +189,7 @@ mod tests {
             .await
             .unwrap();
         objects.compare_and_swap(&RefName::metrics(), None, commit).await.unwrap();
-        let lines = RunLines::of_pull_requests(&objects);
+        let lines = RunLines { objects: &objects, name: RefName::metrics() };
         lines.append(&line("pr-1", noon())).await.unwrap();
         let text = objects.file(&RefName::metrics(), "2026-11-21.jsonl").unwrap();
         assert!(text.starts_with("{\"schema\":\"loopgate.run/v9\"}\nhalf a li\n{"), "{text}");

@@ -17,7 +17,7 @@ use sha2::Sha256;
 use loopgate_core::{PrNumber, RepoName};
 
 /// The field of `loop-state.json` that holds it.
-const FIELD: &str = "seal";
+pub(super) const FIELD: &str = "seal";
 const KEY_PURPOSE: &[u8] = b"loopgate.state-seal/v1";
 
 /// Seals and checks states with keys that are derived from webhook secrets. Clones share them.
@@ -68,10 +68,11 @@ impl SealOf {
         document.insert(FIELD.to_owned(), seal.into());
     }
 
-    /// Takes the seal off a document and returns whether it was ours. The comparison takes the same time wherever the
+    /// Takes the seal off a document, so that it is not taken for a newer writer's field, and returns whether it was ours. The
+    /// comparison takes the same time wherever the
     /// first difference stands.
     pub(super) fn fits(&self, document: &mut Map<String, Value>) -> bool {
-        let Some(Value::String(claimed)) = take_off(document) else { return false };
+        let Some(Value::String(claimed)) = document.shift_remove(FIELD) else { return false };
         let mut seal = [0; 32];
         hex::decode_to_slice(&claimed, &mut seal).is_ok()
             && self.seal.keys.read().iter().any(|key| self.mac(key, document).verify_slice(&seal).is_ok())
@@ -84,11 +85,6 @@ impl SealOf {
         mac.update(serde_json::to_string(document).expect("a JSON value is writable").as_bytes());
         mac
     }
-}
-
-/// Removes the seal, so that it is not taken for a newer writer's field.
-pub(super) fn take_off(document: &mut Map<String, Value>) -> Option<Value> {
-    document.shift_remove(FIELD)
 }
 
 impl fmt::Debug for Seal {

@@ -52,14 +52,14 @@ pub fn loop_subject(turn: &Turn) -> String {
         (None, Some(HistoryLine { event: Event::Stopped(RunEnd::ByPerson { words, .. }), .. })) => {
             return format!("stopped: {}", words.as_deref().map_or_else(|| "by a person".to_owned(), one_line));
         }
-        (None, Some(line)) => told(&turn.state, line),
+        (None, Some(line)) => line_subject(&turn.state, line),
         (None, None) if turn.state.current_step == Step::Refine => "the fixer is called".to_owned(),
         (None, None) => "the task command is run".to_owned(),
     };
     format!("iteration {}: {what}", newest.map_or(turn.state.iteration, |line| line.iteration))
 }
 
-fn told(state: &LoopState, line: &HistoryLine) -> String {
+fn line_subject(state: &LoopState, line: &HistoryLine) -> String {
     match &line.event {
         Event::PlanCreated { .. } => "plan".to_owned(),
         Event::ChecksPrepared { checks } => {

@@ -60,7 +60,7 @@ async fn read(url: &Url, receiver: &Receiver) -> Result<usize, String> {
         let Ok(data) = frame.map_err(|_| "the connection broke")?.into_data() else { continue };
         for event in stream.take(&data)? {
             events += 1;
-            hear(&event, receiver).await;
+            receive(&event, receiver).await;
         }
     }
 }
@@ -98,7 +98,7 @@ impl EventStream {
 
 /// A webhook as a channel writes it.
 #[derive(Deserialize)]
-struct Relayed<'a> {
+struct RelayedWebhook<'a> {
     #[serde(rename = "x-github-event")]
     event: Cow<'a, str>,
     #[serde(rename = "x-github-delivery")]
@@ -111,25 +111,25 @@ struct Relayed<'a> {
     rawbody: Option<String>,
 }
 
-impl Relayed<'_> {
+impl RelayedWebhook<'_> {
     /// What is sent on, and whether its signature is right; none if it is forged for sure.
     fn checked(&self, is_signed: impl Fn(&[u8], &[u8]) -> bool) -> Option<(&[u8], bool)> {
-        let vouched = |body: &str| is_signed(self.signature.as_bytes(), body.as_bytes());
+        let is_right = |body: &str| is_signed(self.signature.as_bytes(), body.as_bytes());
         match (&self.rawbody, self.body) {
-            (Some(raw), _) => vouched(raw).then_some((raw.as_bytes(), true)),
-            (None, Some(body)) if vouched(body.get()) => Some((body.get().as_bytes(), true)),
+            (Some(raw), _) => is_right(raw).then_some((raw.as_bytes(), true)),
+            (None, Some(body)) if is_right(body.get()) => Some((body.get().as_bytes(), true)),
             (None, Some(body)) => Some((body.get().as_bytes(), false)),
             (None, None) => None,
         }
     }
 }
 
-async fn hear(event: &[u8], receiver: &Receiver) {
+async fn receive(event: &[u8], receiver: &Receiver) {
     // Greetings and signs of life are no webhooks.
-    let Ok(relayed) = serde_json::from_slice::<Relayed<'_>>(event) else { return };
+    let Ok(relayed) = serde_json::from_slice::<RelayedWebhook<'_>>(event) else { return };
     match relayed.checked(|signature, body| receiver.signatures.check(signature, body)) {
         Some((body, is_signed)) => {
-            let received = receiver.hear(&relayed.event, &relayed.delivery, body, is_signed).await;
+            let received = receiver.receive_event(&relayed.event, &relayed.delivery, body, is_signed).await;
             tracing::debug!(delivery = %relayed.delivery, result = received.as_str(), is_signed, "received on the channel");
         }
         None => tracing::warn!("a webhook of the channel has a wrong signature"),
@@ -165,7 +165,7 @@ mod tests {
                 "\"x-github-event\":\"push\",\"x-github-delivery\":\"1\",\"x-hub-signature-256\":\"{signature}\""
             );
             let text = format!("{{{head},{rest}}}");
-            serde_json::from_str::<Relayed<'_>>(&text).unwrap().checked(signed).map(|it| it.1)
+            serde_json::from_str::<RelayedWebhook<'_>>(&text).unwrap().checked(signed).map(|it| it.1)
         };
         for (signature, rest, expected) in [
             ("good", r#""body":{"n":1}"#, Some(true)),

@@ -26,7 +26,7 @@ use std::{
 
 use chrono::TimeDelta;
 
-use self::lane::{Lane, Pass, State};
+use self::lane::{LINES, Lane, Pass, State};
 use super::storage::{Arrival, Cursor, Key, Page, Pending, Seq};
 use crate::github::{Served, WorkClass, webhook::Target};
 use loopgate_core::{InstallationId, Timestamp};
@@ -63,7 +63,8 @@ pub(super) struct DirtySet {
     /// Turns that lanes have had.
     turns: u64,
     alarms: BTreeSet<(Timestamp, Alarm)>,
-    running: usize,
+    /// Targets that are worked on.
+    pub running: usize,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -84,7 +85,7 @@ pub(super) struct Start {
 
 /// How a job ended, as far as the queue is concerned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Ended {
+pub(super) enum JobEnd {
     /// Rows up to this one need no further look.
     Done(Seq),
     Retry(Timestamp),
@@ -136,11 +137,9 @@ impl DirtySet {
     pub fn start(&mut self) -> Option<Start> {
         let most = [self.limits.workers + FOR_ALL_PEOPLE, self.limits.workers];
         for (line, most) in most.into_iter().enumerate() {
-            let ready =
-                self.lanes.iter_mut().filter(|(_, lane)| self.running < most && lane.is_ready(line, self.limits));
-            let Some((installation, lane)) = ready.min_by_key(|(_, lane)| lane.last_turn[line]) else {
-                continue;
-            };
+            let is_ready = |lane: &Lane| LINES[line].iter().any(|class| lane.may_start(*class, self.limits));
+            let ready = self.lanes.iter_mut().filter(|(_, lane)| self.running < most && is_ready(lane));
+            let Some((installation, lane)) = ready.min_by_key(|(_, lane)| lane.last_turn[line]) else { continue };
             let (target, newest, served) = lane.take(line, self.limits)?;
             self.turns += 1;
             lane.last_turn[line] = self.turns;
@@ -152,7 +151,7 @@ impl DirtySet {
     }
 
     /// A job that was started has ended.
-    pub fn ended(&mut self, key: Key, ended: Ended) {
+    pub fn ended(&mut self, key: Key, ended: JobEnd) {
         let Key { installation, target } = key;
         let lane = self.lanes.get_mut(&installation).expect("a lane with a running entry stays");
         let entry = lane.entries.get_mut(&target).expect("a running entry stays");
@@ -160,17 +159,17 @@ impl DirtySet {
         lane.classes[class as usize].running -= 1;
         self.running -= 1;
         match ended {
-            Ended::Done(up_to) if entry.newest <= up_to => {
+            JobEnd::Done(up_to) if entry.newest <= up_to => {
                 lane.classes[entry.came_with as usize].held -= 1;
                 lane.entries.remove(&target);
             }
-            Ended::Done(_) => lane.enqueue(target),
-            Ended::Retry(until) => {
+            JobEnd::Done(_) => lane.enqueue(target),
+            JobEnd::Retry(until) => {
                 entry.class = entry.class.min(class);
                 entry.state = State::Waiting(until);
                 self.alarms.insert((until, Alarm::Retry(Key { installation, target })));
             }
-            Ended::Pause(until) => {
+            JobEnd::Pause(until) => {
                 entry.class = entry.class.min(class);
                 lane.enqueue(target);
                 for of_class in &mut lane.classes[class as usize..] {
@@ -269,10 +268,6 @@ impl DirtySet {
     /// Targets in memory that are not running.
     pub fn queued(&self) -> usize {
         self.lanes.values().map(|lane| lane.entries.len()).sum::<usize>() - self.running
-    }
-
-    pub fn running(&self) -> usize {
-        self.running
     }
 
     /// After a lane was changed: updates what its running jobs read, and forgets a lane that has nothing left.

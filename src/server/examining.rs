@@ -11,7 +11,7 @@ use crate::{
         Clock, Github,
         doctor::{Expected, examine},
     },
-    render::{Diagnosis, DoctorOutcome},
+    render::Diagnosis,
 };
 
 /// How old an examination becomes.
@@ -23,7 +23,7 @@ pub(super) struct Doctor {
     expected: Expected,
     clock: Arc<dyn Clock>,
     asked: Notify,
-    last: Mutex<Diagnosis>,
+    pub last: Mutex<Diagnosis>,
 }
 
 impl Doctor {
@@ -50,14 +50,5 @@ impl Doctor {
     pub fn ask(&self) {
         self.last.lock().under_way = true;
         self.asked.notify_one();
-    }
-
-    pub fn diagnosis(&self) -> Diagnosis {
-        self.last.lock().clone()
-    }
-
-    /// What keeps Loopgate from working, in numbers.
-    pub fn faults(&self) -> usize {
-        self.last.lock().lines.iter().filter(|line| line.outcome == DoctorOutcome::Fault).count()
     }
 }

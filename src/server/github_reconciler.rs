@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{Groups, Overview, PullRequest, Reconciler, Unresolved};
 use crate::github::{
-    Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary,
+    Clock, Error, Failed, Github, LookedHeads, Reconcile, ReconcileOutcome, ReconcileRequest, ReconcileResult,
     webhook::OwnApp, webhook::Target,
 };
 
@@ -70,33 +70,31 @@ impl Reconciler for GithubReconciler {
     async fn reconcile(&self, job: ReconcileRequest) -> Result<ReconcileOutcome, Failed> {
         let outcome = self.reconcile.run(&job, self.clock.now()).await?;
         match &outcome.result {
-            Settled::Decided(summary) => log(summary),
-            Settled::Dormant => tracing::info!("the base branch has no .github/loopgate.yml: nothing to do"),
-            Settled::ReadOnly => tracing::info!("the repository is archived: nothing may be written there"),
-            Settled::Nothing => {
+            ReconcileResult::Decided(summary) => {
+                if let Some(reason) = &summary.unknown_rights {
+                    tracing::warn!(reason, "somebody's rights could not be looked up: what depends on them waits");
+                }
+                tracing::info!(
+                    run = summary.run_id,
+                    attempt = summary.attempt,
+                    decision = summary.word.as_str(),
+                    saved = summary.saved.map(|sha| sha.short()),
+                    effects = summary.effects,
+                    problems = summary.problems.len(),
+                    "{}",
+                    summary.subject
+                );
+            }
+            ReconcileResult::Dormant => tracing::info!("the base branch has no .github/loopgate.yml: nothing to do"),
+            ReconcileResult::ReadOnly => tracing::info!("the repository is archived: nothing may be written there"),
+            ReconcileResult::Nothing => {
                 tracing::info!("there is nothing to loop over: the pull request is closed or gone");
             }
         }
         Ok(outcome)
     }
 
-    async fn tell_given_up(&self, job: ReconcileRequest, times: u32) -> Result<(), Failed> {
-        self.reconcile.tell_given_up(&job, times).await
+    async fn show_given_up(&self, job: ReconcileRequest, times: u32) -> Result<(), Failed> {
+        self.reconcile.show_given_up(&job, times).await
     }
-}
-
-fn log(summary: &Summary) {
-    if let Some(reason) = &summary.unknown_rights {
-        tracing::warn!(reason, "somebody's rights could not be looked up: what depends on them waits");
-    }
-    tracing::info!(
-        run = summary.run_id,
-        attempt = summary.attempt,
-        decision = summary.word.as_str(),
-        saved = summary.saved.map(|sha| sha.short()),
-        effects = summary.effects,
-        problems = summary.problems.len(),
-        "{}",
-        summary.subject
-    );
 }

@@ -34,7 +34,14 @@ impl Groups {
         work: &mut Unresolved,
         now: Timestamp,
     ) -> Result<Vec<PullRequest>, Failed> {
-        let Some(group) = self.concerned(work) else { return Ok(Vec::new()) };
+        let group = match &work.target {
+            Target::MergeGroup { .. } => MergeGroup::of(Some(work.installation), &work.target, &work.hints),
+            Target::Head { repository, sha } => {
+                self.0.lock().get(&(repository.clone(), *sha)).map(|(group, _)| group.clone())
+            }
+            _ => None,
+        };
+        let Some(group) = group else { return Ok(Vec::new()) };
         let AnsweredGroup { answer, result, pulls } = reconcile.merge_group(&group, now).await?;
         tracing::info!(head = group.head.short(), ?answer, "merge group");
         let mut known = self.0.lock();
@@ -57,16 +64,5 @@ impl Groups {
         }
         work.hints.extend(result.map(|result| Hint::QueueGroup(Box::new(result))));
         Ok(pulls.into_iter().map(|number| PullRequest { repository: repository.clone(), number }).collect())
-    }
-
-    fn concerned(&self, work: &Unresolved) -> Option<MergeGroup> {
-        match &work.target {
-            Target::MergeGroup { .. } => MergeGroup::of(Some(work.installation), &work.target, &work.hints),
-            Target::Head { repository, sha } => {
-                let known = self.0.lock();
-                known.get(&(repository.clone(), *sha)).map(|(group, _)| group.clone())
-            }
-            _ => None,
-        }
     }
 }

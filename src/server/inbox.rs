@@ -15,7 +15,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::{Applied, Arrival, Change, Metrics, Store, Writer};
+use super::{Arrival, Change, ChangeOutcome, Metrics, Store, Writer};
 use crate::github::{BookingAnswer, BudgetClaim, SharedBudget};
 
 /// More changes than this do not share one transaction, so that the first of them is not kept waiting.
@@ -37,11 +37,11 @@ pub(super) struct Unavailable;
 #[derive(Debug, Clone)]
 pub(super) struct Inbox(mpsc::Sender<WriteRequest>);
 
-type WriteRequest = (Change, oneshot::Sender<Result<Applied, Unavailable>>);
+type WriteRequest = (Change, oneshot::Sender<Result<ChangeOutcome, Unavailable>>);
 
 impl Inbox {
     /// Applies a change; durable when this returns.
-    pub async fn apply(&self, change: Change) -> Result<Applied, Unavailable> {
+    pub async fn apply(&self, change: Change) -> Result<ChangeOutcome, Unavailable> {
         let (reply, answer) = oneshot::channel();
         self.0.send((change, reply)).await.map_err(|_| Unavailable)?;
         answer.await.unwrap_or(Err(Unavailable))
@@ -60,7 +60,7 @@ impl SharedBudget for Bookings {
     fn book(&self, claim: BudgetClaim) -> BoxFuture<'_, Option<BookingAnswer>> {
         Box::pin(async move {
             match Inbox(self.0.upgrade()?).apply(Change::Book(claim)).await {
-                Ok(Applied::Booked(answer)) => Some(answer),
+                Ok(ChangeOutcome::Booked(answer)) => Some(answer),
                 Ok(_) | Err(Unavailable) => None,
             }
         })
@@ -101,7 +101,14 @@ pub(super) fn open(
                 Ok(applied) => {
                     metrics.inbox_commits.add(1);
                     metrics.written.send_replace(());
-                    announce(&queue, &store, &applied).await;
+                    let new_rows =
+                        |it: &ChangeOutcome| if let ChangeOutcome::New(rows) = it { rows.clone() } else { Vec::new() };
+                    let arrivals: Vec<Arrival> = applied.iter().flat_map(new_rows).collect();
+                    if !arrivals.is_empty() {
+                        store.notify_others();
+                        // The queue is gone only when the server stops; the rows are found again at the next start.
+                        queue.send(arrivals).await.ok();
+                    }
                     applied.into_iter().map(Ok).collect()
                 }
                 Err(error) => {
@@ -120,14 +127,4 @@ pub(super) fn open(
         }
     };
     (Inbox(sender), write)
-}
-
-async fn announce(queue: &mpsc::Sender<Vec<Arrival>>, store: &Store, applied: &[Applied]) {
-    let new = applied.iter().filter_map(|it| if let Applied::New(rows) = it { Some(rows) } else { None });
-    let arrivals: Vec<Arrival> = new.flatten().cloned().collect();
-    if !arrivals.is_empty() {
-        store.tell();
-        // The queue is gone only when the server stops; the rows are found again at the next start.
-        queue.send(arrivals).await.ok();
-    }
 }

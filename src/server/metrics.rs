@@ -33,7 +33,7 @@ impl Count {
 loopgate_core::words! {
     /// The outcome of a delivery; the label `result`.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
-    pub(super) enum Received {
+    pub(super) enum DeliveryResult {
         Accepted = "accepted",
         Duplicate = "duplicate",
         Irrelevant = "irrelevant",
@@ -50,7 +50,7 @@ loopgate_core::words! {
 /// Everything that is counted. Gauges that the storage knows are asked for when the text is written.
 #[derive(Debug, Default)]
 pub(super) struct Metrics {
-    deliveries: [Count; Received::ALL.len()],
+    deliveries: [Count; DeliveryResult::ALL.len()],
     pub unknown_events: Count,
     pub inbox_commits: Count,
     /// Raised after each of them.
@@ -97,9 +97,9 @@ pub(super) struct Runs {
 impl Runs {
     pub fn add(&self, line: &RunLine) {
         let first_passed = line.first_result == Some(VerificationResult::Pass);
-        let told = line.memory.as_ref().map_or(0, |memory| memory.carried);
+        let with_fix = line.memory.as_ref().map_or(0, |memory| memory.carried);
         let ended = [1, line.first_result.is_some().into(), first_passed.into(), line.escalated().into()];
-        let attempts = [line.attempts, line.retries, told].map(u64::from);
+        let attempts = [line.attempts, line.retries, with_fix].map(u64::from);
         self.counts.iter().zip(ended.into_iter().chain(attempts)).for_each(|(count, more)| count.add(more));
         let Some(seconds) = line.seconds_to_green else { return };
         self.seconds_to_green.add(seconds);
@@ -109,7 +109,7 @@ impl Runs {
 }
 
 impl Metrics {
-    pub fn received(&self, what: Received) -> &Count {
+    pub fn received(&self, what: DeliveryResult) -> &Count {
         &self.deliveries[what as usize]
     }
 
@@ -129,7 +129,8 @@ impl Metrics {
             }
         };
         let classes = WorkClass::ALL.map(WorkClass::as_str);
-        let deliveries = Received::ALL.into_iter().map(Received::as_str).zip(self.deliveries.iter().map(Count::get));
+        let deliveries =
+            DeliveryResult::ALL.into_iter().map(DeliveryResult::as_str).zip(self.deliveries.iter().map(Count::get));
         let commits = [("done", self.inbox_commits.get()), ("failed", self.inbox_failures.get())];
         let ages = labelled("class", classes.into_iter().zip(by_class.map(age)));
         let reconciles = [
@@ -200,7 +201,7 @@ mod tests {
     #[test]
     fn every_result_has_its_own_counter() {
         let metrics = Metrics::default();
-        for (n, what) in Received::ALL.into_iter().enumerate() {
+        for (n, what) in DeliveryResult::ALL.into_iter().enumerate() {
             assert_eq!(what as usize, n);
             metrics.received(what).add(n as u64 + 1);
         }

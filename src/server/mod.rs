@@ -42,18 +42,18 @@ use tokio::sync::mpsc;
 
 use self::{
     dashboard::{Live, Visitors},
-    dirty::{DirtySet, Ended, Start},
+    dirty::{DirtySet, JobEnd, Start},
     examining::Doctor,
     groups::Groups,
     limiter::{Limiter, site},
     listener::secured,
-    metrics::{Metrics, Received},
+    metrics::{DeliveryResult, Metrics},
     pages::Readiness,
     receive::Receiver,
     reconciler::Overview,
     recovery::RecoveryRequest,
     storage::{
-        Applied, Arrival, Change, Counts, Delivery, DeliveryId, Store, TargetWork, TokenChange, Trouble, WorkEnd,
+        Arrival, Change, ChangeOutcome, Counts, Delivery, DeliveryId, Store, TargetWork, TokenChange, Trouble, WorkEnd,
         Writer,
     },
     worker::{Mailbox, Rest, Shared, Worker},
@@ -64,7 +64,7 @@ pub use dirty::Limits;
 pub use github_reconciler::{GithubReconciler, own_app};
 pub use operating::{GUARD, Replay, ResyncOf};
 pub use reconciler::{PullRequest, Reconciler, Unresolved};
-pub use running::{Running, Server, StartError, Stopped, stop_signal, survive_file_size_limit};
+pub use running::{Running, Server, Shutdown, StartError, stop_signal, survive_file_size_limit};
 pub use setup::{SetupPages, known_setup_token, setup_token};
 pub use signature::Signatures;
 #[cfg(feature = "demo")]

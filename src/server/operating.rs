@@ -16,7 +16,7 @@ use axum::{
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{Admin, Applied, Change, DeadLetter, Key, RecoveryRequest};
+use super::{Admin, Change, ChangeOutcome, DeadLetter, Key, RecoveryRequest};
 use crate::github::webhook::Target;
 use loopgate_core::{PrNumber, RepoName};
 
@@ -114,7 +114,7 @@ pub(super) async fn replayed(admin: &Admin, which: &Replay) -> Result<usize, Ref
     };
     let mut replayed = 0;
     for key in keys {
-        if let Applied::New(arrivals) = admin.services.inbox.apply(Change::Replay(key)).await? {
+        if let ChangeOutcome::New(arrivals) = admin.services.inbox.apply(Change::Replay(key)).await? {
             replayed += arrivals.len();
         }
     }

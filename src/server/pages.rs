@@ -38,7 +38,8 @@ const HOME: &str = include_str!("home.html");
 /// Whether deliveries can be stored, tested by a write.
 pub(super) struct Readiness {
     services: Services,
-    is_draining: AtomicBool,
+    /// Whether the server is stopping: then it is no longer ready.
+    pub is_draining: AtomicBool,
     /// The last answer and its time: anybody may ask, and asking costs a write.
     last: Mutex<Option<(Timestamp, Result<(), &'static str>)>>,
 }
@@ -46,11 +47,6 @@ pub(super) struct Readiness {
 impl Readiness {
     pub fn new(services: Services) -> Self {
         Self { services, is_draining: AtomicBool::new(false), last: Mutex::default() }
-    }
-
-    /// From now on the process is no longer ready.
-    pub fn drain(&self) {
-        self.is_draining.store(true, Ordering::Relaxed);
     }
 
     async fn ask(&self) -> Result<(), &'static str> {

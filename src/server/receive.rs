@@ -21,7 +21,9 @@ use tokio::{
     time::{Instant, timeout_at},
 };
 
-use super::{Applied, Change, Delivery, DeliveryId, Limiter, Received, Services, Signatures, TokenChange, site};
+use super::{
+    Change, ChangeOutcome, Delivery, DeliveryId, DeliveryResult, Limiter, Services, Signatures, TokenChange, site,
+};
 use crate::github::{
     LookedHeads, Secret,
     webhook::{self, CheckNews, Irrelevant, OwnApp, Routed, Target, Work},
@@ -61,16 +63,16 @@ pub(super) struct Receiver {
 }
 
 /// The outcome, which the status follows from, and the words to the sender.
-type WebhookAnswer = (Received, Cow<'static, str>);
+type WebhookAnswer = (DeliveryResult, Cow<'static, str>);
 
-const TOO_LARGE: WebhookAnswer = (Received::TooLarge, Cow::Borrowed("the body is larger than 25 MB"));
+const TOO_LARGE: WebhookAnswer = (DeliveryResult::TooLarge, Cow::Borrowed("the body is larger than 25 MB"));
 
 /// The sender's log shows it, and the delivery can be sent again.
 const NOT_AVAILABLE: WebhookAnswer =
-    (Received::Unavailable, Cow::Borrowed("cannot store the delivery now; send it again"));
+    (DeliveryResult::Unavailable, Cow::Borrowed("cannot store the delivery now; send it again"));
 
 fn bad_request(text: impl Into<Cow<'static, str>>) -> WebhookAnswer {
-    (Received::BadRequest, text.into())
+    (DeliveryResult::BadRequest, text.into())
 }
 
 /// The event, the delivery and the signature, which GitHub's headers name with every delivery.
@@ -89,14 +91,14 @@ pub(super) async fn webhook(
     });
     receiver.services.metrics.received(received).add(1);
     let status = match received {
-        Received::Accepted | Received::Duplicate | Received::Irrelevant => StatusCode::ACCEPTED,
-        Received::Ping => StatusCode::OK,
-        Received::BadSignature => StatusCode::UNAUTHORIZED,
-        Received::BadRequest => StatusCode::BAD_REQUEST,
-        Received::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
-        Received::WrongType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
-        Received::Timeout => StatusCode::REQUEST_TIMEOUT,
-        Received::Unavailable => return not_ready(text),
+        DeliveryResult::Accepted | DeliveryResult::Duplicate | DeliveryResult::Irrelevant => StatusCode::ACCEPTED,
+        DeliveryResult::Ping => StatusCode::OK,
+        DeliveryResult::BadSignature => StatusCode::UNAUTHORIZED,
+        DeliveryResult::BadRequest => StatusCode::BAD_REQUEST,
+        DeliveryResult::TooLarge => StatusCode::PAYLOAD_TOO_LARGE,
+        DeliveryResult::WrongType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
+        DeliveryResult::Timeout => StatusCode::REQUEST_TIMEOUT,
+        DeliveryResult::Unavailable => return not_ready(text),
     };
     (status, text).into_response()
 }
@@ -141,10 +143,10 @@ impl Receiver {
         };
         let (_room, body) = timeout_at(deadline, in_memory)
             .await
-            .map_err(|_| (Received::Timeout, "the body came too slowly".into()))?;
+            .map_err(|_| (DeliveryResult::Timeout, "the body came too slowly".into()))?;
         let body = body?;
         if !self.signatures.check(signature, &body) {
-            return Err((Received::BadSignature, "unauthorized".into()));
+            return Err((DeliveryResult::BadSignature, "unauthorized".into()));
         }
         let kept = timeout_at(deadline, self.keep(event, &delivery, &body, true));
         let answer = kept.await.unwrap_or(NOT_AVAILABLE);
@@ -161,9 +163,9 @@ impl Receiver {
         bodies.acquire_many(u32::try_from(large.div_ceil(1024)).unwrap_or(u32::MAX)).await.ok()
     }
 
-    /// Takes what came on another way than as a request to us.
-    pub async fn hear(&self, event: &str, delivery: &str, body: &[u8], is_trusted: bool) -> Received {
-        let Ok(delivery) = delivery.parse::<DeliveryId>() else { return Received::BadRequest };
+    /// Takes an event that did not come as a request to us.
+    pub async fn receive_event(&self, event: &str, delivery: &str, body: &[u8], is_trusted: bool) -> DeliveryResult {
+        let Ok(delivery) = delivery.parse::<DeliveryId>() else { return DeliveryResult::BadRequest };
         let (received, _) = self.keep(event, &delivery, body, is_trusted).await;
         self.services.metrics.received(received).add(1);
         received
@@ -186,36 +188,31 @@ impl Receiver {
         };
         let change = match routed {
             Routed::Work(work) => {
-                self.told(&work);
+                // Work that is no news of a check: each look at such a head counts.
+                for target in &work.targets {
+                    if let (Some(heads), Target::Head { repository, sha }) = (&self.heads, target) {
+                        heads.note(repository, *sha, None, self.services.clock.now());
+                    }
+                }
                 accept(work)
             }
             Routed::Check(work, news) if self.concerns(&work, &news) => accept(work),
             Routed::Check(..) => {
-                return (Received::Irrelevant, Irrelevant::NotConfigured.as_str().into());
+                return (DeliveryResult::Irrelevant, Irrelevant::NotConfigured.as_str().into());
             }
             Routed::Withdrawn(person) => Change::Tokens(TokenChange::RevokeAll(person)),
-            Routed::Ping => return (Received::Ping, "pong".into()),
+            Routed::Ping => return (DeliveryResult::Ping, "pong".into()),
             Routed::Irrelevant(why) => {
                 if why == Irrelevant::UnknownEvent {
                     self.services.metrics.unknown_events.add(1);
                 }
-                return (Received::Irrelevant, why.as_str().into());
+                return (DeliveryResult::Irrelevant, why.as_str().into());
             }
         };
         match self.services.inbox.apply(change).await {
-            Ok(Applied::Duplicate) => (Received::Duplicate, "accepted before".into()),
-            Ok(_) => (Received::Accepted, "accepted".into()),
+            Ok(ChangeOutcome::Duplicate) => (DeliveryResult::Duplicate, "accepted before".into()),
+            Ok(_) => (DeliveryResult::Accepted, "accepted".into()),
             Err(_) => NOT_AVAILABLE,
-        }
-    }
-
-    /// Work that is no news of a check: each look at such a head counts.
-    fn told(&self, work: &Work) {
-        let Some(heads) = &self.heads else { return };
-        for target in &work.targets {
-            if let Target::Head { repository, sha } = target {
-                heads.told(repository, *sha, self.services.clock.now());
-            }
         }
     }
 
@@ -236,7 +233,7 @@ fn check_headers(headers: &HeaderMap, length: Option<usize>) -> Result<Headers<'
     };
     if !headers.get(CONTENT_TYPE).is_some_and(|value| value.to_str().is_ok_and(is_json)) {
         let text = "only application/json is accepted: set the webhook's content type to it";
-        return Err((Received::WrongType, text.into()));
+        return Err((DeliveryResult::WrongType, text.into()));
     }
     let required =
         |name: &'static str| headers.get(name).ok_or_else(|| bad_request(format!("the header {name} is missing")));

@@ -32,7 +32,7 @@ pub trait Reconciler: Send + Sync + 'static {
 
     /// Shows on the pull request that it was given up because the process did not survive looking at it so many
     /// `times`.
-    fn tell_given_up(&self, job: ReconcileRequest, times: u32) -> impl Future<Output = Result<(), Failed>> + Send;
+    fn show_given_up(&self, job: ReconcileRequest, times: u32) -> impl Future<Output = Result<(), Failed>> + Send;
 }
 
 /// What does not stand in the queue, and is owed all the same.

@@ -1,6 +1,10 @@
 //! Putting the parts together, and taking them apart in an order that loses nothing.
 
-use std::{net::SocketAddr, sync::Arc, time::Duration};
+use std::{
+    net::SocketAddr,
+    sync::{Arc, atomic::Ordering},
+    time::Duration,
+};
 
 use chrono::TimeDelta;
 use parking_lot::Mutex;
@@ -148,7 +152,8 @@ impl Server {
         }));
         writer.spawn(write);
         Ok(Running {
-            addresses: [public_address, admin_address],
+            public_address,
+            admin_address,
             services,
             readiness,
             receiver,
@@ -236,7 +241,9 @@ async fn bind(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartErr
 /// A server at work. Dropping it without [`shutdown`](Self::shutdown) is like killing the process: nothing
 /// acknowledged is lost, and the next start goes on.
 pub struct Running {
-    addresses: [SocketAddr; 2],
+    /// Where webhooks are received; the real port if the configured one is 0.
+    pub public_address: SocketAddr,
+    pub admin_address: SocketAddr,
     services: Services,
     readiness: Arc<Readiness>,
     receiver: Arc<Receiver>,
@@ -254,21 +261,12 @@ pub struct Running {
 
 /// How a server stopped.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Stopped {
+pub struct Shutdown {
     /// Jobs that were not finished in time. They are taken up at the next start.
     pub released: usize,
 }
 
 impl Running {
-    /// Where webhooks are received; the real port if the configured one is 0.
-    pub fn public_address(&self) -> SocketAddr {
-        self.addresses[0]
-    }
-
-    pub fn admin_address(&self) -> SocketAddr {
-        self.addresses[1]
-    }
-
     /// Who we are, learned after the start: until then our own bot's deeds are taken for anybody's, which costs a look
     /// each.
     pub fn introduce(&self, own: OwnApp) {
@@ -280,7 +278,7 @@ impl Running {
     pub fn replace_secrets(&self, of_webhooks: &[Secret], of_client: Option<&Secret>) {
         self.receiver.signatures.replace(of_webhooks);
         if let (Some(visitors), Some(secret)) = (&self.visitors, of_client) {
-            visitors.sign_in.replace_secret(secret.clone());
+            *visitors.sign_in.secret.write() = secret.clone();
         }
     }
 
@@ -335,10 +333,10 @@ impl Running {
 
     /// Stops in order: no new connections, then the requests and jobs that are under way, 25 seconds at most, then
     /// the inbox.
-    pub async fn shutdown(mut self) -> Stopped {
+    pub async fn shutdown(mut self) -> Shutdown {
         let clock = self.services.clock.clone();
         let deadline = clock.now() + STOP_WITHIN;
-        self.readiness.drain();
+        self.readiness.is_draining.store(true, Ordering::Relaxed);
         self.background.shutdown().await;
         self.stop_listeners.send_replace(true);
         self.stop_worker.send(deadline).ok();
@@ -351,7 +349,7 @@ impl Running {
         // The writer ends with the last handle to it, after what was already handed in.
         drop((self.services, self.readiness, self.receiver));
         self.writer.join_next().await;
-        Stopped { released }
+        Shutdown { released }
     }
 }
 

@@ -47,7 +47,7 @@ pub struct SetupPages {
     token: Secret,
     registered: watch::Sender<Option<RegisteredApp>>,
     /// Notified when a page has shown the registered App.
-    shown: Notify,
+    pub shown: Notify,
 }
 
 /// The token that opens the pages of a data directory: made where there is none.
@@ -95,11 +95,6 @@ impl SetupPages {
     pub async fn registered(&self) -> Option<RegisteredApp> {
         let mut registered = self.registered.subscribe();
         registered.wait_for(Option::is_some).await.ok().and_then(|app| app.clone())
-    }
-
-    /// Completes once somebody was shown that the App is registered.
-    pub async fn shown(&self) {
-        self.shown.notified().await;
     }
 
     /// Serves the pages, and to probes that the process is alive, until `stop`.
@@ -181,8 +176,8 @@ impl SetupPages {
         };
         let (name, hook, token) = (&pending.wish.name, pending.wish.arrival.hook(), self.token.expose());
         let origin = pending.wish.web_url.origin().ascii_serialization();
-        let said = context! { stage => "pending", problem, action, manifest, organization, name, hook, token };
-        shown(StatusCode::OK, said, Some(&origin))
+        let values = context! { stage => "pending", problem, action, manifest, organization, name, hook, token };
+        shown(StatusCode::OK, values, Some(&origin))
     }
 
     async fn installing(&self, app: &RegisteredApp) -> Response {
@@ -193,21 +188,21 @@ impl SetupPages {
         let progress = tokio::time::timeout(PROGRESS_WITHIN, asked).await.ok().flatten().unwrap_or_default();
         let names = |all: &[loopgate_core::Login]| all.iter().map(ToString::to_string).collect::<Vec<_>>();
         let asked_by: Vec<_> = progress.asked_by.iter().map(|(who, on)| (who.to_string(), on.to_string())).collect();
-        let said = context! {
+        let values = context! {
             stage => "installing", slug => &app.slug, file => app.file.display().to_string(),
             installation_page => app.installation_page(), installed_on => names(&progress.installed_on),
             newest_delivery => progress.newest_delivery, asked_by,
         };
         self.shown.notify_one();
-        shown(StatusCode::OK, said, None)
+        shown(StatusCode::OK, values, None)
     }
 }
 
 /// The page, from which forms go to itself and to GitHub at most.
-fn shown(status: StatusCode, said: minijinja::Value, form_to: Option<&str>) -> Response {
+fn shown(status: StatusCode, values: minijinja::Value, form_to: Option<&str>) -> Response {
     let mut pages = Environment::new();
     // By the name's end, what is filled in is escaped.
-    let text = pages.add_template("setup.html", PAGE).and_then(|()| pages.get_template("setup.html")?.render(said));
+    let text = pages.add_template("setup.html", PAGE).and_then(|()| pages.get_template("setup.html")?.render(values));
     let mut response = match text {
         Ok(text) => (status, Html(text)).into_response(),
         Err(error) => {

@@ -61,7 +61,7 @@ pub async fn serve_simulated(
     let mut server = Server { clock, loops, ..Server::new(config, own) };
     adjust(&mut server, &client);
     let running = server.start(reconciler).await?;
-    simulator.set_webhook_url(&format!("http://{}/webhook", running.public_address()));
+    simulator.set_webhook_url(&format!("http://{}/webhook", running.public_address));
     Ok(running)
 }
 

@@ -16,12 +16,12 @@ use tokio::{
 use tracing::Instrument;
 
 use super::{
-    Applied, Arrival, Change, DirtySet, Ended, Key, PullRequest, Reconciler, Services, Start, TargetWork, Trouble,
-    Unresolved, WorkEnd,
+    Arrival, Change, ChangeOutcome, DirtySet, JobEnd, Key, PullRequest, Reconciler, Services, Start, TargetWork,
+    Trouble, Unresolved, WorkEnd,
 };
 use crate::{
     github::{
-        Failed, HeardOfHead, LookedHeads, ReconcileOutcome, ReconcileRequest, WorkClass, fenced, serving,
+        Failed, HeadDeliveries, LookedHeads, ReconcileOutcome, ReconcileRequest, WorkClass, fenced, serving,
         webhook::Target,
     },
     refs::Retry,
@@ -50,7 +50,7 @@ const CRASHES: u32 = 3;
 const STORAGE_PAUSE: TimeDelta = TimeDelta::seconds(5);
 
 /// The pause after a notification of other processes: all that they announce meanwhile is found at once.
-const TOLD_PAUSE: TimeDelta = TimeDelta::milliseconds(100);
+const NOTIFIED_PAUSE: TimeDelta = TimeDelta::milliseconds(100);
 
 /// How often old ids and dead letters are forgotten.
 const PRUNE_EVERY: TimeDelta = TimeDelta::minutes(10);
@@ -127,7 +127,7 @@ impl<R: Reconciler> Worker<R> {
     pub async fn run(mut self, mut mailbox: Mailbox) -> usize {
         let deadline = loop {
             self.start();
-            self.tell();
+            self.answer_waiting();
             let alarm = self.next_alarm();
             let Services { clock, store, .. } = self.shared.services.clone();
             tokio::select! {
@@ -148,8 +148,8 @@ impl<R: Reconciler> Worker<R> {
                     self.waiting.push(asked);
                 }
                 () = clock.sleep_until(alarm) => self.wake(),
-                () = store.told() => self.next_poll = earlier(self.next_poll, Some(clock.now() + TOLD_PAUSE)),
-                told = &mut mailbox.stop => break told.ok(),
+                () = store.notified() => self.next_poll = earlier(self.next_poll, Some(clock.now() + NOTIFIED_PAUSE)),
+                deadline = &mut mailbox.stop => break deadline.ok(),
             }
         };
         // From here on the writer waits for no queue: rows it announces are found at the next start.
@@ -189,10 +189,10 @@ impl<R: Reconciler> Worker<R> {
             });
         }
         self.shared.services.metrics.queued.set(self.dirty.queued());
-        self.shared.services.metrics.running.set(self.dirty.running());
+        self.shared.services.metrics.running.set(self.dirty.running);
     }
 
-    fn tell(&mut self) {
+    fn answer_waiting(&mut self) {
         if self.waiting.is_empty() {
             return;
         }
@@ -246,7 +246,7 @@ impl<R: Reconciler> Worker<R> {
             self.next_prune = now + PRUNE_EVERY;
             let shared = self.shared.clone();
             self.jobs.spawn(async move {
-                while let Ok(Applied::Rows(1..)) = shared.services.inbox.apply(Change::Prune(now)).await {}
+                while let Ok(ChangeOutcome::Rows(1..)) = shared.services.inbox.apply(Change::Prune(now)).await {}
                 Box::new(|_: &mut Self| ()) as Report<R>
             });
         }
@@ -274,7 +274,7 @@ impl<R: Reconciler> Shared<R> {
     }
 
     /// How it ended for the queue, and when to look again if nothing happens before.
-    async fn job(&self, start: &Start) -> (Ended, Option<Timestamp>) {
+    async fn job(&self, start: &Start) -> (JobEnd, Option<Timestamp>) {
         let key = &start.key;
         match self.services.store.load(key).await {
             Ok(Some(loaded)) => {
@@ -290,25 +290,25 @@ impl<R: Reconciler> Shared<R> {
                 self.work(start, loaded).instrument(span).await
             }
             // Done already, by a job that read these rows before their announcement came.
-            Ok(None) => (Ended::Done(start.newest), None),
+            Ok(None) => (JobEnd::Done(start.newest), None),
             Err(error) => {
                 tracing::error!(%error, "the inbox cannot be read");
-                (Ended::Retry(self.services.clock.now() + STORAGE_PAUSE), None)
+                (JobEnd::Retry(self.services.clock.now() + STORAGE_PAUSE), None)
             }
         }
     }
 
-    async fn work(&self, Start { key, newest, served }: &Start, loaded: TargetWork) -> (Ended, Option<Timestamp>) {
+    async fn work(&self, Start { key, newest, served }: &Start, loaded: TargetWork) -> (JobEnd, Option<Timestamp>) {
         let Services { store, inbox, clock, .. } = &self.services;
         // Work that was under way when the process died may have killed it. Such work runs one at a time, so that the
         // next death has one suspect.
         let _alone = if loaded.begun > 0 { Some(self.suspects.lock().await) } else { None };
         let now = clock.now();
         let loaded = match inbox.apply(Change::Begin(key.clone(), now)).await {
-            Ok(Applied::Begun(Some(begun))) => *begun,
+            Ok(ChangeOutcome::Begun(Some(begun))) => *begun,
             // Another process does it, or has done it.
-            Ok(_) => return (Ended::Done(*newest), None),
-            Err(_) => return (Ended::Retry(now + STORAGE_PAUSE), None),
+            Ok(_) => return (JobEnd::Done(*newest), None),
+            Err(_) => return (JobEnd::Retry(now + STORAGE_PAUSE), None),
         };
         let covered = loaded.covered;
         let fence = store.fence(Some((key, covered)));
@@ -321,7 +321,7 @@ impl<R: Reconciler> Shared<R> {
         } else {
             let call = self.call(key, served.class(), &loaded);
             match fenced(Some(fence.clone()), serving(served.clone(), call)).await {
-                Ok(how) => (how, Ended::Done(covered.up_to)),
+                Ok(how) => (how, JobEnd::Done(covered.up_to)),
                 Err(failed) => self.failed(failed, &loaded),
             }
         };
@@ -338,7 +338,7 @@ impl<R: Reconciler> Shared<R> {
         let change = Change::Settle { key: key.clone(), covered, how: Box::new(how), now: clock.now() };
         let ended = match inbox.apply(change).await {
             Ok(_) => ended,
-            Err(_) => Ended::Retry(clock.now() + STORAGE_PAUSE),
+            Err(_) => JobEnd::Retry(clock.now() + STORAGE_PAUSE),
         };
         for key in also {
             if inbox.apply(Change::Look(key.clone(), clock.now())).await.is_err() {
@@ -347,9 +347,9 @@ impl<R: Reconciler> Shared<R> {
         }
         // After it was given up for good: should showing that end the process too, nothing begins anew.
         if is_fatal
-            && matches!(ended, Ended::Done(_))
+            && matches!(ended, JobEnd::Done(_))
             && let Some(job) = job_of(key, &loaded)
-            && let Err(failed) = caught(fenced(Some(fence), self.reconciler.tell_given_up(job, loaded.begun))).await
+            && let Err(failed) = caught(fenced(Some(fence), self.reconciler.show_given_up(job, loaded.begun))).await
         {
             tracing::warn!(reason = failed.reason, "the pull request does not show that it was given up");
         }
@@ -392,18 +392,19 @@ impl<R: Reconciler> Shared<R> {
     /// The pull requests that a head's work concerns, where a last look is known: none if that read all there is.
     fn known(&self, work: &Unresolved, loaded: &TargetWork) -> Option<Vec<PullRequest>> {
         let (Some(heads), Target::Head { repository, sha }) = (&self.heads, &work.target) else { return None };
-        let heard = HeardOfHead { hints: &work.hints, since: loaded.waiting_since, last: loaded.origin.received_at };
-        let concerned = heads.concerned(repository, *sha, heard, self.services.clock.now())?;
+        let deliveries =
+            HeadDeliveries { hints: &work.hints, since: loaded.waiting_since, last: loaded.origin.received_at };
+        let concerned = heads.concerned(repository, *sha, deliveries, self.services.clock.now())?;
         let of = |number| PullRequest { repository: repository.clone(), number };
         Some(concerned.into_iter().map(of).collect())
     }
 
-    fn failed(&self, failed: Failed, loaded: &TargetWork) -> (WorkEnd, Ended) {
+    fn failed(&self, failed: Failed, loaded: &TargetWork) -> (WorkEnd, JobEnd) {
         let now = self.services.clock.now();
         let reason: String = failed.reason.chars().take(REASON_CHARS).collect();
         let failing_since = loaded.failing_since.unwrap_or(now);
         let trouble = |failures, retry_at| Trouble { failures, failing_since, reason: reason.clone(), retry_at };
-        let again = |failures, retry_at| (WorkEnd::Failed(trouble(failures, retry_at)), Ended::Retry(retry_at));
+        let again = |failures, retry_at| (WorkEnd::Failed(trouble(failures, retry_at)), JobEnd::Retry(retry_at));
         match failed.retry {
             Retry::At(_) | Retry::Paced(_) | Retry::OnEvent => self.services.metrics.reconciles_waiting.add(1),
             Retry::WhenAnswered | Retry::Later => self.services.metrics.reconciles_failed.add(1),
@@ -412,12 +413,12 @@ impl<R: Reconciler> Shared<R> {
             Retry::At(at) => {
                 let retry_at = at.max(now + FIRST_PAUSE);
                 tracing::info!(reason, %retry_at, "must wait");
-                (WorkEnd::Failed(trouble(loaded.failures, retry_at)), Ended::Pause(retry_at))
+                (WorkEnd::Failed(trouble(loaded.failures, retry_at)), JobEnd::Pause(retry_at))
             }
             Retry::Paced(at) => again(loaded.failures, at.max(now + FIRST_PAUSE)),
             Retry::OnEvent => {
                 tracing::info!(reason, "nothing is asked until an event says otherwise");
-                (WorkEnd::Done(ReconcileOutcome::default()), Ended::Done(loaded.covered.up_to))
+                (WorkEnd::Done(ReconcileOutcome::default()), JobEnd::Done(loaded.covered.up_to))
             }
             Retry::WhenAnswered if now - failing_since < LONGEST_OUTAGE => {
                 let pause = (now - failing_since).clamp(FIRST_PAUSE, OUTAGE_PAUSE);
@@ -436,11 +437,11 @@ impl<R: Reconciler> Shared<R> {
         }
     }
 
-    fn given_up(&self, trouble: Trouble, loaded: &TargetWork) -> (WorkEnd, Ended) {
+    fn given_up(&self, trouble: Trouble, loaded: &TargetWork) -> (WorkEnd, JobEnd) {
         let Trouble { failures, reason, failing_since, .. } = &trouble;
         tracing::error!(reason, failures, %failing_since, "given up: a dead letter");
         self.services.metrics.dead.add(1);
-        (WorkEnd::Dead(trouble), Ended::Done(loaded.covered.up_to))
+        (WorkEnd::Dead(trouble), JobEnd::Done(loaded.covered.up_to))
     }
 
     /// The second half of a pause is random, so that targets which failed together do not come back together.

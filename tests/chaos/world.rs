@@ -133,7 +133,7 @@ impl World {
 
     /// What an operator asks of the server.
     pub async fn resync(&self) {
-        let mut request = Request::post(format!("http://{}/resync", self.server.admin_address()));
+        let mut request = Request::post(format!("http://{}/resync", self.server.admin_address));
         for (name, value) in [("content-type", "application/json"), (GUARD, "1")] {
             request = request.header(name, value);
         }

@@ -6,7 +6,7 @@ use chrono::TimeDelta;
 use futures::stream::{self, StreamExt as _};
 use http::{Method, StatusCode};
 use loopgate::{
-    github::{Folded, GithubObjects, Reconcile, fold_ended_runs},
+    github::{FoldResult, GithubObjects, Reconcile, fold_ended_runs},
     refs::{GitObjects as _, NewCommit, RefName, RefsError, Retry, StateStore, archived},
 };
 use loopgate_core::{PrNumber, Sha};
@@ -45,7 +45,7 @@ async fn ended(bench: &Bench, numbers: impl IntoIterator<Item = u64>) -> Vec<(Pr
     stream::iter(numbers).map(save).buffered(8).collect().await
 }
 
-async fn fold(bench: &Bench, open: &[u64]) -> Result<Folded, RefsError> {
+async fn fold(bench: &Bench, open: &[u64]) -> Result<FoldResult, RefsError> {
     let open = open.iter().copied().map(PrNumber::new).collect();
     let client = app(&bench.sim, &bench.clock).client(Some(bench.installation()));
     fold_ended_runs(client.repo(&bench.repo), &open, 100_000, bench.now()).await

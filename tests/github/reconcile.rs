@@ -3,7 +3,7 @@ use std::collections::BTreeSet;
 use chrono::TimeDelta;
 use http::{Method, StatusCode};
 use loopgate::{
-    github::{GithubObjects, Reconcile, ReconcileOutcome, ReconcileRequest, Settled, Summary, fold_ended_runs},
+    github::{GithubObjects, Reconcile, ReconcileOutcome, ReconcileRequest, ReconcileResult, Summary, fold_ended_runs},
     refs::{GitObjects as _, NewCommit, RefName, Retry},
 };
 use loopgate_core::{deciding::DecisionWord, observed::Hint};
@@ -34,7 +34,7 @@ impl Bench {
 
     pub async fn decided(&self, reconcile: &Reconcile, pr: &Pr) -> Summary {
         match self.run(reconcile, pr).await.result {
-            Settled::Decided(summary) => summary,
+            ReconcileResult::Decided(summary) => summary,
             other => panic!("{other:?}"),
         }
     }
@@ -184,7 +184,7 @@ async fn a_repository_that_has_not_switched_it_on_gets_nothing() {
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, change()).unwrap();
     let reconcile = Reconcile::new(bench.github.clone());
     for _ in 0..2 {
-        assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::Dormant);
+        assert_eq!(bench.run(&reconcile, &pr).await.result, ReconcileResult::Dormant);
     }
     assert_eq!(ours(&bench.view(&pr)), [""; 0]);
     assert!(bench.view(&pr).check_runs.is_empty());
@@ -281,12 +281,12 @@ async fn a_merge_completes_the_run_which_is_folded_and_left_alone() {
     bench.sim.user("olga").merge(&pr).unwrap();
     bench.run(&reconcile, &pr).await;
     let merged = bench.run(&reconcile, &pr).await;
-    let Settled::Decided(summary) = &merged.result else { panic!("{merged:?}") };
+    let ReconcileResult::Decided(summary) = &merged.result else { panic!("{merged:?}") };
     assert_eq!(summary.word, DecisionWord::Proceed);
     bench.clock.advance(TimeDelta::days(15));
     let folded = fold_ended_runs(bench.client().repo(&bench.repo), &BTreeSet::new(), 100, bench.now()).await.unwrap();
     assert_eq!(folded.runs, 1);
-    assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::Nothing, "a late comment begins no new run");
+    assert_eq!(bench.run(&reconcile, &pr).await.result, ReconcileResult::Nothing, "a late comment begins no new run");
 }
 
 #[tokio::test]
@@ -307,7 +307,7 @@ async fn a_configuration_that_a_commit_took_away_takes_labels_and_requests_with_
     let mut first = None;
     for process in [&reconcile, &reconcile, &Reconcile::new(app(&bench.sim, &bench.clock)).staying()] {
         bench.clock.advance(TimeDelta::minutes(1));
-        assert_eq!(bench.run(process, &pr).await.result, Settled::Dormant);
+        assert_eq!(bench.run(process, &pr).await.result, ReconcileResult::Dormant);
         let left = bench.view(&pr);
         assert_eq!((left.labels.len(), left.requested_teams.len()), (0, 0), "{left:?}");
         let said = ours(&left);
@@ -465,7 +465,7 @@ async fn what_an_event_told_is_waited_for_until_the_api_shows_it() {
     assert_eq!(second.revisit_at, Some(since + TimeDelta::seconds(8)));
     let third = reconcile.run(&bench.job(&pr), bench.now()).await.unwrap();
     assert!(third.revisit_at.is_none_or(|at| at > since + TimeDelta::seconds(30)), "{third:?}");
-    let Settled::Decided(summary) = third.result else { panic!("{third:?}") };
+    let ReconcileResult::Decided(summary) = third.result else { panic!("{third:?}") };
     assert!(summary.effects > 0, "the command was answered: {summary:?}");
 }
 
@@ -507,11 +507,11 @@ async fn a_configuration_that_seemed_absent_is_looked_for_again() {
     // An event of a second later is a look that does not ask GitHub: its wish replaces that of the first.
     bench.clock.advance(TimeDelta::seconds(1));
     outcome.revisit_at = bench.run(&reconcile, &pr).await.revisit_at;
-    assert_eq!(outcome.result, Settled::Dormant);
+    assert_eq!(outcome.result, ReconcileResult::Dormant);
     let again = outcome.revisit_at.expect("one answer that may be wrong switches no repository off");
     assert!(again <= bench.now() + TimeDelta::minutes(1), "{again}");
     bench.clock.advance(again - bench.now());
-    assert!(matches!(bench.run(&reconcile, &pr).await.result, Settled::Decided(_)));
+    assert!(matches!(bench.run(&reconcile, &pr).await.result, ReconcileResult::Decided(_)));
 }
 
 #[tokio::test]
@@ -573,7 +573,7 @@ async fn a_save_that_comes_second_looks_again_where_the_first_saw_another_head()
         summary
     };
     let (late, quick) = futures::join!(late, meanwhile);
-    let Settled::Decided(late) = late.unwrap().result else { panic!("it decides in the end") };
+    let ReconcileResult::Decided(late) = late.unwrap().result else { panic!("it decides in the end") };
     assert_eq!((late.word, late.attempt), (quick.word, 1), "it sees what the other saw");
     let state: serde_json::Value = serde_json::from_str(&bench.state(&pr).files["loop-state.json"]).unwrap();
     assert_eq!(state["headSha"], serde_json::json!(bench.view(&pr).head_sha));
@@ -653,7 +653,7 @@ async fn an_archived_repository_is_not_written_to_until_it_is_back() {
     let pr = bench.sim.user("alice").open_pull_request(&bench.repo, spec).unwrap();
     bench.sim.admin().archive_repo(&bench.repo, true).unwrap();
     bench.sim.forget_requests();
-    assert_eq!(bench.run(&reconcile, &pr).await.result, Settled::ReadOnly);
+    assert_eq!(bench.run(&reconcile, &pr).await.result, ReconcileResult::ReadOnly);
     let writes =
         bench.sim.requests().into_iter().filter(|it| it.method != Method::GET && it.path.starts_with("/repos/"));
     assert_eq!(writes.count(), 0);
@@ -667,5 +667,5 @@ async fn an_archived_repository_is_not_written_to_until_it_is_back() {
     let archive = RequestFault::on("/git/commits$", Harm::status(StatusCode::FORBIDDEN)).unwrap();
     bench.sim.add_fault(archive);
     let outcome = bench.run(&reconcile, &pr).await;
-    assert!(matches!(outcome.result, Settled::Decided(_)), "a refusal is no outage: {outcome:?}");
+    assert!(matches!(outcome.result, ReconcileResult::Decided(_)), "a refusal is no outage: {outcome:?}");
 }

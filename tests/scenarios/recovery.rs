@@ -259,7 +259,7 @@ async fn what_was_given_up_is_told_until_a_look_ends_well() {
             titles.flatten().collect::<Vec<_>>()
         };
         for _ in 0..2 {
-            reconcile.tell_given_up(&job, 3).await.unwrap();
+            reconcile.show_given_up(&job, 3).await.unwrap();
         }
         if name == "acme/dormant" {
             assert_eq!(verify(), [""; 0], "nothing is written where nothing is switched on");
@@ -271,7 +271,7 @@ async fn what_was_given_up_is_told_until_a_look_ends_well() {
         assert!(after.last().is_some_and(|title| title.starts_with("Waiting")), "{after:?}");
         // Where it has ended there is nobody to tell.
         github.user("alice").close(&pr).unwrap();
-        reconcile.tell_given_up(&job, 3).await.unwrap();
+        reconcile.show_given_up(&job, 3).await.unwrap();
         assert_eq!(verify(), after);
     }
 }

@@ -6,8 +6,8 @@ use chrono::TimeDelta;
 use http::StatusCode;
 
 use loopgate::github::{
-    ApiUrl, AppCredentials, Clock as _, Credentials, Github, Reconcile, ReconcileRequest, Secret, Settled, Setup,
-    SystemClock,
+    ApiUrl, AppCredentials, Clock as _, Credentials, Github, Reconcile, ReconcileRequest, ReconcileResult, Secret,
+    Setup, SystemClock,
 };
 use loopgate_simulator::{CheckSpec, Conclusion, Conditional, Config, Harm, Pr, PullSpec, RequestFault, Simulator};
 
@@ -119,7 +119,7 @@ async fn looking_at_what_did_not_change_is_nearly_free() {
     for _ in 0..4 {
         github.forget_requests();
         let outcome = reconcile.run(&job, SystemClock.now()).await.unwrap();
-        assert!(matches!(outcome.result, Settled::Decided(_)), "{outcome:?}");
+        assert!(matches!(outcome.result, ReconcileResult::Decided(_)), "{outcome:?}");
         counts.push(github.request_counts());
     }
     println!("requests of a first reconcile: {:?}; of an unchanged one: {:?}", counts[0], counts[3]);

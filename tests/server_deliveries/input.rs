@@ -67,7 +67,7 @@ async fn bad_requests_are_told_what_is_wrong_and_leave_nothing() {
         ),
     ];
     for (name, headers, body, status, text) in cases {
-        let answer = post(server.public_address(), &request(&headers, body)).await;
+        let answer = post(server.public_address, &request(&headers, body)).await;
         assert_eq!((answer.status, answer.body.as_str()), (status, text), "{name}");
     }
     assert_eq!(metric(&server, "loopgate_inbox_commits_total{result=\"done\"}").await, 0);
@@ -83,9 +83,9 @@ async fn too_large_bodies_are_refused_declared_or_not() {
     let headers = "POST /webhook HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\nx-github-event: push\r\n\
                    x-github-delivery: d\r\nx-hub-signature-256: sha256=00\r\nconnection: close\r\n";
     let declared = format!("{headers}content-length: 26214401\r\n\r\n");
-    assert_eq!(post(server.public_address(), declared.as_bytes()).await.status, 413);
+    assert_eq!(post(server.public_address, declared.as_bytes()).await.status, 413);
 
-    let stream = TcpStream::connect(server.public_address()).await.unwrap();
+    let stream = TcpStream::connect(server.public_address).await.unwrap();
     let (mut from, mut to) = stream.into_split();
     let sender = tokio::spawn(async move {
         to.write_all(format!("{headers}transfer-encoding: chunked\r\n\r\n").as_bytes()).await.unwrap();
@@ -117,7 +117,7 @@ async fn both_secrets_are_good_while_rotating() {
             ("x-github-delivery", id),
             ("x-hub-signature-256", &signature),
         ];
-        let answer = post(server.public_address(), &request(&headers, &body)).await;
+        let answer = post(server.public_address, &request(&headers, &body)).await;
         assert_eq!((answer.status, answer.body.as_str()), (202, "accepted"), "{id}");
     }
 }
@@ -138,7 +138,7 @@ async fn what_concerns_nothing_costs_no_row() {
         ("pull_request", r#"{"action":"milestoned","pull_request":{"number":1}}"#.to_owned(), 202, "unknown_action"),
         ("ping", r#"{"zen":"Keep it logically awesome."}"#.to_owned(), 200, "pong"),
     ] {
-        let answer = post(server.public_address(), &signed(event, &kit.next_id(), &body)).await;
+        let answer = post(server.public_address, &signed(event, &kit.next_id(), &body)).await;
         assert_eq!((answer.status, answer.body.as_str()), (status, text), "{event}");
     }
     assert_eq!(metric(&server, "loopgate_inbox_commits_total{result=\"done\"}").await, 0);
@@ -160,11 +160,11 @@ async fn wrong_signatures_cost_a_good_delivery_nothing() {
     let large = body.replacen('{', &format!("{{{}", " ".repeat(300 * 1024)), 1);
     for n in 0..100 {
         let id = format!("d-{n}");
-        assert_eq!(post(server.public_address(), forged(&body, &id).as_bytes()).await.status, 401, "{id}");
-        assert_eq!(post(server.public_address(), &signed("pull_request", &id, &body)).await.status, 202, "{id}");
+        assert_eq!(post(server.public_address, forged(&body, &id).as_bytes()).await.status, 401, "{id}");
+        assert_eq!(post(server.public_address, &signed("pull_request", &id, &body)).await.status, 202, "{id}");
     }
-    assert_eq!(post(server.public_address(), forged(&large, "d-l").as_bytes()).await.status, 401);
-    assert_eq!(post(server.public_address(), &signed("pull_request", "d-l", &large)).await.status, 202);
+    assert_eq!(post(server.public_address, forged(&large, "d-l").as_bytes()).await.status, 401);
+    assert_eq!(post(server.public_address, &signed("pull_request", "d-l", &large)).await.status, 202);
 }
 
 #[tokio::test]
@@ -172,20 +172,20 @@ async fn slow_senders_are_cut_off() {
     let mut kit = Kit::new();
     kit.header_timeout = Duration::from_millis(50);
     let server = kit.start().await;
-    let mut stream = TcpStream::connect(server.public_address()).await.unwrap();
+    let mut stream = TcpStream::connect(server.public_address).await.unwrap();
     stream.write_all(b"POST /webhook HTTP/1.1\r\nhost: x\r\nx-slow: ").await.unwrap();
     // The server ends this, not we.
     let mut rest = Vec::new();
     stream.read_to_end(&mut rest).await.ok();
     assert!(!rest.starts_with(b"HTTP/1.1 2"), "{}", String::from_utf8_lossy(&rest));
-    assert_eq!(get(server.public_address(), "/healthz").await.status, 200);
+    assert_eq!(get(server.public_address, "/healthz").await.status, 200);
 }
 
 #[tokio::test]
 async fn each_listener_shows_its_own_pages_and_no_others() {
     let kit = Kit::new();
     let server = kit.start().await;
-    let (public, admin) = (server.public_address(), server.admin_address());
+    let (public, admin) = (server.public_address, server.admin_address);
     for (address, path, status) in [
         (public, "/", 200),
         (public, "/healthz", 200),

@@ -140,7 +140,7 @@ impl Reconciler for Fake {
         answer.map(|revisit_at| ReconcileOutcome { revisit_at, ..ReconcileOutcome::default() })
     }
 
-    async fn tell_given_up(&self, job: ReconcileRequest, times: u32) -> Result<(), Failed> {
+    async fn show_given_up(&self, job: ReconcileRequest, times: u32) -> Result<(), Failed> {
         self.notes.given_up.lock().unwrap().push((job.number.get(), times));
         Ok(())
     }
@@ -219,7 +219,7 @@ impl Kit {
     }
 
     pub async fn deliver(&self, server: &Running, event: &str, body: &str) {
-        let answer = post(server.public_address(), &signed(event, &self.next_id(), body)).await;
+        let answer = post(server.public_address, &signed(event, &self.next_id(), body)).await;
         assert_eq!(answer.status, 202, "{answer:?}");
     }
 
@@ -308,7 +308,7 @@ pub async fn answer(mut stream: TcpStream) -> Response {
 
 /// One number of `/metrics`.
 pub async fn metric(server: &Running, name: &str) -> u64 {
-    let text = get(server.admin_address(), "/metrics").await.body;
+    let text = get(server.admin_address, "/metrics").await.body;
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.unwrap_or_else(|| panic!("no {name} in {text}")).parse().unwrap()
 }

@@ -15,12 +15,12 @@ async fn a_repeated_delivery_changes_nothing() {
     let kit = Kit::new();
     let server = kit.start().await;
     let request = signed("pull_request", "d-1", &opened(9001, 12));
-    assert_eq!(post(server.public_address(), &request).await.body, "accepted");
+    assert_eq!(post(server.public_address, &request).await.body, "accepted");
     server.settled().await;
-    assert_eq!(post(server.public_address(), &request).await.body, "accepted before");
+    assert_eq!(post(server.public_address, &request).await.body, "accepted before");
     // Copies that arrive together, too.
     let request = signed("pull_request", "d-2", &opened(9001, 13));
-    let answers = join_all((0..20).map(|_| post(server.public_address(), &request))).await;
+    let answers = join_all((0..20).map(|_| post(server.public_address, &request))).await;
     assert!(answers.iter().all(|answer| answer.status == 202));
     assert_eq!(answers.iter().filter(|answer| answer.body == "accepted").count(), 1);
     server.settled().await;
@@ -104,7 +104,7 @@ async fn failures_are_retried_with_growing_pauses_and_given_up_in_the_end() {
     let server = kit.start().await;
     kit.notes.answer(12, vec![failed("GitHub answered 502 to everything")]);
     let request = signed("pull_request", "d-1", &opened(9001, 12));
-    assert_eq!(post(server.public_address(), &request).await.status, 202);
+    assert_eq!(post(server.public_address, &request).await.status, 202);
     let mut pause = TimeDelta::seconds(2);
     for attempt in 1..10 {
         kit.notes.begun(attempt).await;
@@ -161,7 +161,7 @@ async fn a_dead_letter_lives_again_with_the_next_event_or_a_copy_of_its_delivery
         let server = kit.start().await;
         kit.notes.answer(12, vec![failed("no"); 10].into_iter().chain([Ok(None)]).collect());
         let request = signed("pull_request", "d-1", &opened(9001, 12));
-        post(server.public_address(), &request).await;
+        post(server.public_address, &request).await;
         for attempt in 1..10 {
             kit.notes.begun(attempt).await;
             failures(&server, attempt).await;
@@ -170,7 +170,7 @@ async fn a_dead_letter_lives_again_with_the_next_event_or_a_copy_of_its_delivery
         server.settled().await;
         assert_eq!(server.dead_letters().await.unwrap().len(), 1);
         let request = if copy { request } else { signed("pull_request", "d-2", &opened(9001, 12)) };
-        assert_eq!(post(server.public_address(), &request).await.body, "accepted");
+        assert_eq!(post(server.public_address, &request).await.body, "accepted");
         server.settled().await;
         assert_eq!((server.dead_letters().await.unwrap().len(), server.backlog().await.unwrap()), (0, 0));
         // The one that ended well knew what had been told before the others failed.
@@ -325,7 +325,7 @@ async fn operators_see_what_was_given_up_and_try_it_again() {
     let loopgate = async |arguments: &[&str]| {
         let output = tokio::process::Command::new(env!("CARGO_BIN_EXE_loopgate"))
             .args(arguments)
-            .env("LOOPGATE_ADMIN_LISTEN", server.admin_address().to_string())
+            .env("LOOPGATE_ADMIN_LISTEN", server.admin_address.to_string())
             .output();
         let output = output.await.unwrap();
         let text = String::from_utf8([output.stdout, output.stderr].concat()).unwrap();
@@ -371,8 +371,8 @@ async fn a_page_in_somebodys_browser_cannot_ask_for_anything() {
         let headers: Vec<_> = headers.into_iter().chain([("content-type", "application/json")]).collect();
         let request =
             String::from_utf8(request(&headers, body)).unwrap().replacen("/webhook", "/dead-letters/replay", 1);
-        assert_eq!(post(server.admin_address(), request.as_bytes()).await.status, status, "{headers:?}");
+        assert_eq!(post(server.admin_address, request.as_bytes()).await.status, status, "{headers:?}");
         // And nobody can on the other listener.
-        assert_eq!(post(server.public_address(), request.as_bytes()).await.status, 404);
+        assert_eq!(post(server.public_address, request.as_bytes()).await.status, 404);
     }
 }

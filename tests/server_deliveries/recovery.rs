@@ -2,7 +2,7 @@
 
 use chrono::TimeDelta;
 use futures::future::join_all;
-use loopgate::server::{Running, StartError, Stopped};
+use loopgate::server::{Running, Shutdown, StartError};
 use tokio::net::TcpStream;
 
 use crate::kit::{Kit, failed, get, opened, post, signed};
@@ -43,8 +43,8 @@ fn what_was_acknowledged_before_a_death_is_done_after_it_once() {
         assert_eq!(kit.notes.hints().len(), 20, "with what the events told");
         // Ids are remembered over a restart.
         let again = signed("pull_request", "00000000-0000-4000-8000-000000000001", &opened(9001, 1));
-        assert_eq!(post(server.public_address(), &again).await.body, "accepted before");
-        assert_eq!(server.shutdown().await, Stopped { released: 0 });
+        assert_eq!(post(server.public_address, &again).await.body, "accepted before");
+        assert_eq!(server.shutdown().await, Shutdown { released: 0 });
     });
     // And what was done before a restart is not done again.
     kit.notes.jobs.lock().unwrap().clear();
@@ -89,16 +89,16 @@ async fn a_storage_that_does_not_answer_is_the_senders_to_know() {
     let request = signed("pull_request", "d-1", &opened(9001, 12));
     let mut other = kit.database().await;
     sqlx::query("ALTER TABLE work RENAME TO away").execute(&mut other).await.unwrap();
-    let answer = post(server.public_address(), &request).await;
+    let answer = post(server.public_address, &request).await;
     assert_eq!((answer.status, answer.body.as_str()), (503, "cannot store the delivery now; send it again"));
     assert!(answer.head.contains("retry-after: 10"), "{}", answer.head);
-    let ready = get(server.admin_address(), "/readyz").await;
+    let ready = get(server.admin_address, "/readyz").await;
     assert_eq!(ready.status, 503);
     assert!(ready.head.contains("retry-after: 10"), "{}", ready.head);
     assert!(ready.body.starts_with("storage: "), "{}", ready.body);
     sqlx::query("ALTER TABLE away RENAME TO work").execute(&mut other).await.unwrap();
     // The id was not remembered without its row.
-    assert_eq!(post(server.public_address(), &request).await.body, "accepted");
+    assert_eq!(post(server.public_address, &request).await.body, "accepted");
     server.settled().await;
     assert_eq!(kit.notes.numbers(), [12]);
 }
@@ -112,13 +112,13 @@ fn a_data_directory_that_was_removed_is_written_anew() {
         kit.notes.begun(1).await;
         std::fs::remove_dir_all(&kit.directory).unwrap();
         kit.opened(server, 12).await;
-        assert_eq!(get(server.admin_address(), "/readyz").await.status, 200);
+        assert_eq!(get(server.admin_address, "/readyz").await.status, 200);
         kit.open_gate();
         server.settled().await;
         assert_eq!(kit.notes.numbers(), [11, 12]);
         // What was accepted before is remembered, and what is accepted from now on is there after a restart.
         let again = signed("pull_request", "00000000-0000-4000-8000-000000000001", &opened(9001, 11));
-        assert_eq!(post(server.public_address(), &again).await.body, "accepted before");
+        assert_eq!(post(server.public_address, &again).await.body, "accepted before");
         kit.close_gate();
         kit.opened(server, 13).await;
     });
@@ -172,7 +172,7 @@ async fn a_stop_lets_running_work_finish_and_starts_no_more() {
     let most = kit.limits.per_installation;
     join_all((1..=20).map(|number| kit.opened(&server, number))).await;
     kit.notes.begun(most).await;
-    let address = server.public_address();
+    let address = server.public_address;
     let opened = async {
         while TcpStream::connect(address).await.is_ok() {
             tokio::task::yield_now().await;
@@ -180,7 +180,7 @@ async fn a_stop_lets_running_work_finish_and_starts_no_more() {
         kit.open_gate();
     };
     let (stopped, ()) = tokio::join!(server.shutdown(), opened);
-    assert_eq!(stopped, Stopped { released: 0 });
+    assert_eq!(stopped, Shutdown { released: 0 });
     assert_eq!(kit.notes.numbers().len(), most);
     let server = kit.start().await;
     server.settled().await;
@@ -199,7 +199,7 @@ async fn a_stop_does_not_wait_for_ever() {
         tokio::task::yield_now().await;
         kit.clock.advance(TimeDelta::seconds(1));
     });
-    assert_eq!(stopped.0, Stopped { released: 1 });
+    assert_eq!(stopped.0, Shutdown { released: 1 });
     kit.open_gate();
     let kit = kit.with_fresh_notes();
     let server = kit.start().await;

@@ -231,7 +231,7 @@ pub(super) async fn until_stopped(
         .map(|name| RequiredCheck { context: name.to_owned(), app: Some(github.app_id()) });
     github.admin().protect(repo, "main", Protection { required_checks: required.into(), ..Protection::default() })?;
     let (acts, heard) = mpsc::channel(8);
-    let dashboard = format!("http://{}", demo_world.server.admin_address());
+    let dashboard = format!("http://{}", demo_world.server.admin_address);
     let changes = PREPARED.iter().map(Prepared::change).collect();
     let playbook = Playbook { repo: repo.clone(), people: PEOPLE.into(), changes, dashboard: dashboard.clone(), acts };
     let _pages = github.serve_pages(listener, address, playbook);

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{
     cli::{CliError, output},
-    refs::{LoadedRun, LocalRepository, MemoryNotes, RefsError, RunLines, Save, StateStore, loop_subject},
+    refs::{LoadedRun, LocalRepository, MemoryNotes, RefName, RefsError, RunLines, Save, StateStore, loop_subject},
     render::{loop_call, loop_critique, loop_plan, reason},
     runner::{self, Extent, Head, Interrupt},
 };
@@ -253,7 +253,7 @@ impl<'g> Session<'g> {
             if let Some(tip) = self.loaded.tip
                 && let Some(line) = self.store.line(tip, self.state.updated_at).await?
             {
-                RunLines::of_local_loops(&self.workspace.repository).append(&line).await?;
+                RunLines { objects: &self.workspace.repository, name: RefName::local_metrics() }.append(&line).await?;
             }
         }
         Ok(Progress::On)

@@ -48,7 +48,7 @@ const MOST_MARKS: usize = 50;
 pub struct Executor {
     /// Labels and review requests that were changed, and when.
     marks: TtlCache<PullKey, Vec<(Timestamp, Effect)>>,
-    /// What came of things that are asked once, and would come of them again: labels made, runs repeated, messages sent on
+    /// The outcome of things that are asked once, and would end so again: labels made, runs repeated, messages sent on
     /// channels, and whatever of these or of reviewers was refused.
     answers: TtlCache<String, Did>,
     label_creation: tokio::sync::Mutex<()>,
@@ -73,7 +73,7 @@ type PullKey = (RepoName, PrNumber);
 
 /// The outcome of a list of effects.
 #[derive(Debug, Default, PartialEq)]
-pub struct Executed {
+pub struct Execution {
     /// Effects that changed something.
     pub done: usize,
     pub problems: Vec<Problem>,
@@ -90,7 +90,7 @@ struct EffectPlace<'a> {
     surface: &'a ObservedSurface,
 }
 
-/// What came of an effect.
+/// The outcome of an effect.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Did {
     Something,
@@ -105,9 +105,9 @@ impl Executor {
     ///
     /// # Errors
     /// Faults and rate limits; what was done before them stays done.
-    pub async fn execute(&self, client: &Client, surface: &ObservedSurface, effects: &[Effect]) -> Result<Executed> {
+    pub async fn execute(&self, client: &Client, surface: &ObservedSurface, effects: &[Effect]) -> Result<Execution> {
         let place = EffectPlace { repo: client.repo(&surface.repository), surface };
-        let mut executed = Executed::default();
+        let mut executed = Execution::default();
         let mut left_out: Option<Need> = None;
         let mut waiting = ByKind::new();
         for effect in effects {
@@ -275,17 +275,25 @@ impl Executor {
 
     async fn carry_out(&self, place: &EffectPlace<'_>, effect: &Effect) -> Result<Did> {
         match effect {
-            Effect::CreateCheckRun(write) => place.create_check_run(write).await?,
+            Effect::CreateCheckRun(write) => {
+                let head = place.surface.pull_request.head.sha;
+                let body = check_run::creation(write, head, place.repo.now());
+                let booked = place.repo.book(write.need(place.surface), head).await?;
+                let created = place.repo.post(&place.repo.path("check-runs"), &body, Repeat::Never).await?;
+                drop(booked);
+                let run = remember_check_run(place.repo, head, created)?;
+                place.annotate(run.id, write).await?;
+            }
             Effect::UpdateCheckRun { id, write } => {
                 let body = check_run::update(write, place.repo.now());
                 // Annotations add up: a second request would show them twice.
                 let repeat = if write.annotations.is_empty() { Repeat::Safe } else { Repeat::Never };
-                place.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), repeat).await?;
+                place.send(Method::PATCH, &format!("check-runs/{id}"), Some(&body), repeat).await?;
                 place.annotate(*id, write).await?;
             }
             Effect::CancelCheckRun(left) => {
                 let body = check_run::cancellation(left, place.surface, place.repo.now());
-                place.tell(Method::PATCH, &format!("check-runs/{}", left.id), Some(&body), Repeat::Safe).await?;
+                place.send(Method::PATCH, &format!("check-runs/{}", left.id), Some(&body), Repeat::Safe).await?;
             }
             Effect::CreateStatusComment { body } => self.comment(place, body, Need::Status).await?,
             Effect::PostComment { body, dispatch, .. } => {
@@ -296,7 +304,7 @@ impl Executor {
             }
             Effect::UpdateComment { comment, body } => {
                 let below = format!("issues/comments/{comment}");
-                place.tell(Method::PATCH, &below, Some(&json!({ "body": body })), Repeat::Safe).await?;
+                place.send(Method::PATCH, &below, Some(&json!({ "body": body })), Repeat::Safe).await?;
             }
             Effect::DeleteComment(comment) => {
                 let below = format!("issues/comments/{comment}");
@@ -316,7 +324,8 @@ impl Executor {
             }
             Effect::RequestReviewer(reviewer) => return self.request_reviewer(place, reviewer).await,
             Effect::WithdrawReviewer(reviewer) => {
-                return place.remove(&place.reviewers_path(), Some(&reviewer_body(reviewer))).await;
+                let (path, body) = place.reviewer_request(reviewer);
+                return place.remove(&path, Some(&body)).await;
             }
             Effect::TakeBackReaction { to, kind } => return self.take_back(place, *to, *kind).await,
             Effect::React { to, kind, may_be_ours } => return self.react(place, *to, *kind, *may_be_ours).await,
@@ -365,7 +374,7 @@ impl Executor {
     /// may withdraw what was requested.
     async fn request_reviewer(&self, place: &EffectPlace<'_>, reviewer: &Reviewer) -> Result<Did> {
         let key = format!("{:?} {reviewer:?}", place.surface.pull());
-        let (path, body) = (place.reviewers_path(), reviewer_body(reviewer));
+        let (path, body) = place.reviewer_request(reviewer);
         let ask = async || place.create(&path, &body, Need::Mark).await.map(|()| Did::Something);
         let did = self.once(place, key.clone(), ask).await?;
         if did == Did::Something {
@@ -413,7 +422,7 @@ impl Executor {
         let own = place.own_reaction(to, kind).await?;
         if let Some(id) = own {
             let path = place.repo.path(format!("{}/{id}", reactions(to)));
-            place.repo.tell(Method::DELETE, &path, None, Repeat::Safe).await.or_absent()?;
+            place.repo.send(Method::DELETE, &path, None, Repeat::Safe).await.or_absent()?;
         }
         self.reactions.put(key, false, now);
         Ok(if own.is_some() { Did::Something } else { Did::Nothing })
@@ -430,22 +439,27 @@ fn remember_check_run(repo: Repo<'_>, head: Sha, created: Value) -> Result<Check
 }
 
 impl EffectPlace<'_> {
-    fn reviewers_path(&self) -> String {
-        format!("pulls/{}/requested_reviewers", self.surface.pull_request.number)
+    /// Where a review is requested, or the request withdrawn, and the body for this reviewer.
+    fn reviewer_request(&self, reviewer: &Reviewer) -> (String, Value) {
+        let body = match reviewer {
+            Reviewer::User(login) => json!({ "reviewers": [login] }),
+            Reviewer::Team(team) => json!({ "reviewers": [], "team_reviewers": [team.slug()] }),
+        };
+        (format!("pulls/{}/requested_reviewers", self.surface.pull_request.number), body)
     }
 
-    async fn tell(&self, method: Method, below: &str, body: Option<&Value>, repeat: Repeat) -> Result<()> {
-        self.repo.tell(method, &self.repo.path(below), body, repeat).await
+    async fn send(&self, method: Method, below: &str, body: Option<&Value>, repeat: Repeat) -> Result<()> {
+        self.repo.send(method, &self.repo.path(below), body, repeat).await
     }
 
     async fn post(&self, below: &str) -> Result<Did> {
-        self.tell(Method::POST, below, None, Repeat::Never).await.map(|()| Did::Something)
+        self.send(Method::POST, below, None, Repeat::Never).await.map(|()| Did::Something)
     }
 
     /// Creates what is there only once however often it is created, when it may.
     async fn create(&self, below: &str, body: &Value, need: Need) -> Result<()> {
         let _booked = self.repo.book(need, self.surface.pull_request.head.sha).await?;
-        self.tell(Method::POST, below, Some(body), Repeat::Safe).await
+        self.send(Method::POST, below, Some(body), Repeat::Safe).await
     }
 
     /// Starts the fixer's workflow. A request whose answer is lost is not repeated: its comment is there already.
@@ -453,40 +467,31 @@ impl EffectPlace<'_> {
         match &dispatch.to {
             DispatchFixer::Repository { event_type } => {
                 let body = json!({ "event_type": event_type, "client_payload": dispatch.payload });
-                self.tell(Method::POST, "dispatches", Some(&body), Repeat::Never).await
+                self.send(Method::POST, "dispatches", Some(&body), Repeat::Never).await
             }
             DispatchFixer::Workflow { file } => {
                 // Inputs are texts, and the workflow declares this one.
                 let inputs = json!({ "payload": dispatch.payload.to_string() });
                 let body = json!({ "ref": dispatch.branch, "inputs": inputs });
                 let below = format!("actions/workflows/{}/dispatches", path::escape(file));
-                self.tell(Method::POST, &below, Some(&body), Repeat::Never).await
+                self.send(Method::POST, &below, Some(&body), Repeat::Never).await
             }
         }
     }
 
     /// Takes away; what is gone already is gone.
     async fn remove(&self, below: &str, body: Option<&Value>) -> Result<Did> {
-        match self.tell(Method::DELETE, below, body, Repeat::Safe).await {
+        match self.send(Method::DELETE, below, body, Repeat::Safe).await {
             Err(Error::NotFound { .. }) => Ok(Did::Nothing),
             answer => answer.map(|()| Did::Something),
         }
-    }
-
-    async fn create_check_run(&self, write: &CheckRunWrite) -> Result<()> {
-        let body = check_run::creation(write, self.surface.pull_request.head.sha, self.repo.now());
-        let booked = self.repo.book(write.need(self.surface), self.surface.pull_request.head.sha).await?;
-        let created = self.repo.post(&self.repo.path("check-runs"), &body, Repeat::Never).await?;
-        drop(booked);
-        let run = remember_check_run(self.repo, self.surface.pull_request.head.sha, created)?;
-        self.annotate(run.id, write).await
     }
 
     /// Adds the annotations after the first batch.
     async fn annotate(&self, id: CheckRunId, write: &CheckRunWrite) -> Result<()> {
         for batch in write.annotations.chunks(check_run::PER_REQUEST).skip(1) {
             let body = json!({ "output": check_run::output(&write.text, batch) });
-            self.tell(Method::PATCH, &format!("check-runs/{id}"), Some(&body), Repeat::Never).await?;
+            self.send(Method::PATCH, &format!("check-runs/{id}"), Some(&body), Repeat::Never).await?;
         }
         Ok(())
     }
@@ -516,13 +521,6 @@ fn rerun_path(ask: RerunRequest) -> String {
         (Repeatable::WorkflowRun { id, .. }, false) => format!("actions/runs/{id}/rerun"),
         (Repeatable::Job { id }, _) => format!("actions/jobs/{id}/rerun"),
         (Repeatable::CheckRun { id, .. }, _) => format!("check-runs/{id}/rerequest"),
-    }
-}
-
-fn reviewer_body(reviewer: &Reviewer) -> Value {
-    match reviewer {
-        Reviewer::User(login) => json!({ "reviewers": [login] }),
-        Reviewer::Team(team) => json!({ "reviewers": [], "team_reviewers": [team.slug()] }),
     }
 }
 
@@ -557,7 +555,7 @@ async fn delete_branch(repo: Repo<'_>, merged: &MergedBranch) -> Result<Did> {
         }
     }
     let reference = repo.path(format!("git/refs/heads/{name}"));
-    let deleted = repo.tell(Method::DELETE, &reference, None, Repeat::Safe).await.or_absent()?;
+    let deleted = repo.send(Method::DELETE, &reference, None, Repeat::Safe).await.or_absent()?;
     Ok(deleted.map_or(Did::Nothing, |()| Did::Something))
 }
 

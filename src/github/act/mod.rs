@@ -24,7 +24,7 @@ use loopgate_core::{
     state::{Repeatable, Reviewer},
 };
 
-pub use execute::{Executed, Executor, Problem};
+pub use execute::{Execution, Executor, Problem};
 pub use plan::plan;
 
 /// One change to make.

@@ -30,11 +30,22 @@ pub fn plan(observed: &ObservedSurface, wished: &Surface, texts: &Rendered) -> V
     effects.extend(status_comment(observed, wished.status_comment, &texts.status_comment));
     effects.extend(labels(observed, wished));
     effects.extend(reviewers(observed, wished));
-    effects.extend(posts(observed, texts));
+    for (post, text) in texts.posts.iter().filter(|(post, _)| !observed.posts.contains(&post.key())) {
+        let (key, body) = (post.key(), Marker::Post(post.key()).on(text));
+        let dispatch = texts.dispatch.clone().filter(|_| matches!(post, Post::FixRequest { .. }));
+        effects.push(Effect::PostComment { key, body, dispatch });
+    }
     let restore = |(comment, body): &(_, String)| Effect::UpdateComment { comment: *comment, body: body.clone() };
     effects.extend(texts.restored.iter().map(restore));
     effects.extend(reactions(observed, wished));
-    effects.extend(announcements(wished, texts));
+    if let Some(announcement) = &texts.announcement {
+        let announce = |(channel, key): (&Channel, &String)| Effect::Announce {
+            channel: *channel,
+            key: key.clone(),
+            announcement: announcement.clone(),
+        };
+        effects.extend(wished.announce.iter().map(announce));
+    }
     effects.extend(wished.reruns.iter().map(|ask| Effect::Rerun(*ask)));
     effects.extend(wished.approve_runs.iter().map(|run| Effect::ApproveRun(*run)));
     effects.extend(wished.delete_branch.iter().cloned().map(Effect::DeleteBranch));
@@ -133,31 +144,10 @@ fn reviewers(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     request.cloned().map(Effect::RequestReviewer).chain(withdraw.cloned().map(Effect::WithdrawReviewer)).collect()
 }
 
-fn posts(observed: &ObservedSurface, texts: &Rendered) -> Vec<Effect> {
-    let missing = texts.posts.iter().filter(|(post, _)| !observed.posts.contains(&post.key()));
-    let effect = |(post, text): &(Post, String)| {
-        let key = post.key();
-        let body = Marker::Post(key.clone()).on(text);
-        let dispatch = texts.dispatch.clone().filter(|_| matches!(post, Post::FixRequest { .. }));
-        Effect::PostComment { key, body, dispatch }
-    };
-    missing.map(effect).collect()
-}
-
-fn announcements(wished: &Surface, texts: &Rendered) -> Vec<Effect> {
-    let Some(announcement) = &texts.announcement else { return Vec::new() };
-    let announce = |(channel, key): (&Channel, &String)| Effect::Announce {
-        channel: *channel,
-        key: key.clone(),
-        announcement: announcement.clone(),
-    };
-    wished.announce.iter().map(announce).collect()
-}
-
 fn reactions(observed: &ObservedSurface, wished: &Surface) -> Vec<Effect> {
     let react =
         |(to, kind): (&_, &_)| Effect::React { to: *to, kind: *kind, may_be_ours: observed.count(*to, *kind) > 0 };
-    // A word that counted and does not any more bears no 👍 of ours.
+    // A comment that counted and does not any more bears no 👍 of ours.
     let counted = wished
         .reactions
         .iter()

@@ -44,7 +44,7 @@ fn read_at(archive: &[u8], run_head: &str) -> Result<Evidence, String> {
         started_at: None,
         jobs: Vec::new(),
     };
-    let (document, _) = Packed::of(archive)?.unpack()?;
+    let (document, _) = PackedEvidence::of(archive)?.unpack()?;
     read(&document, (&repository, HEAD.parse().unwrap()), (&run, run_head.parse().unwrap()))
 }
 

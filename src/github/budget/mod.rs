@@ -50,7 +50,7 @@ pub struct Quota {
 
 /// Why a request is not sent now.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Held {
+pub(crate) enum HoldReason {
     /// For a moment.
     Points,
     /// What is left of the hour is people's.
@@ -96,13 +96,13 @@ impl Budget {
         place: Option<WaitingPlace>,
         points: u32,
         now: Timestamp,
-    ) -> Result<(), Held> {
+    ) -> Result<(), HoldReason> {
         let is_people = class == WorkClass::Person;
         if let Some(Quota { limit, remaining, reset }) = self.quota.filter(|quota| quota.reset > now)
             && !is_people
             && remaining <= limit / 10
         {
-            return Err(Held::ForPeople { until: reset });
+            return Err(HoldReason::ForPeople { until: reset });
         }
         self.spent.retain(|(at, _)| *at <= now && *at + POINTS_FOR > now);
         if self.has_points_limit {
@@ -112,7 +112,7 @@ impl Budget {
             self.waiting.entry(own).and_modify(|asked| *asked = now);
             let is_first = self.waiting.range(..own).all(|(_, asked)| *asked + ASKS_AGAIN_WITHIN <= now);
             if self.under_way + used + points > most || !is_first {
-                return Err(Held::Points);
+                return Err(HoldReason::Points);
             }
         }
         self.under_way += points;

@@ -23,7 +23,7 @@ fn create(creates: &mut Creates, need: Need, of: usize, behind: usize, now: Time
 }
 
 /// Asks for points, and counts them as used.
-fn spend(budget: &mut Budget, class: WorkClass, points: u32, now: Timestamp) -> Result<(), Held> {
+fn spend(budget: &mut Budget, class: WorkClass, points: u32, now: Timestamp) -> Result<(), HoldReason> {
     budget.ask(class, None, points, now).map(|()| budget.answered(points, now))
 }
 
@@ -39,9 +39,9 @@ fn what_is_under_way_is_counted_from_its_answer() {
     assert_eq!(creates.book(Some(&verify(90)), at(155)), Ok(()));
     let mut budget = Budget::new(true);
     assert_eq!(budget.ask(WorkClass::Author, None, 820, at(0)), Ok(()));
-    assert_eq!(budget.ask(WorkClass::Author, None, 1, at(90)), Err(Held::Points));
+    assert_eq!(budget.ask(WorkClass::Author, None, 1, at(90)), Err(HoldReason::Points));
     budget.answered(820, at(95));
-    assert_eq!(budget.ask(WorkClass::Author, None, 1, at(154)), Err(Held::Points));
+    assert_eq!(budget.ask(WorkClass::Author, None, 1, at(154)), Err(HoldReason::Points));
     assert_eq!(budget.ask(WorkClass::Author, None, 1, at(155)), Ok(()));
 }
 
@@ -115,7 +115,7 @@ fn points_are_used_up_to_what_is_peoples() {
     let mut all =
         |class| std::iter::repeat(()).take_while(|()| spend(&mut budget, class, 5, at(0)).is_ok()).count() * 5;
     assert_eq!((all(WorkClass::Spread), all(WorkClass::Author), all(WorkClass::Person)), (820, 0, 80));
-    assert_eq!(budget.ask(WorkClass::Author, None, 1, at(59)), Err(Held::Points));
+    assert_eq!(budget.ask(WorkClass::Author, None, 1, at(59)), Err(HoldReason::Points));
     assert_eq!(budget.ask(WorkClass::Author, None, 1, at(60)), Ok(()));
 }
 
@@ -125,9 +125,9 @@ fn nothing_overtakes_what_waits_for_points_with_a_better_class_or_for_longer() {
     assert_eq!(spend(&mut budget, WorkClass::Author, 818, at(0)), Ok(()));
     let write = budget.waits(WorkClass::Author, at(0));
     let read = budget.waits(WorkClass::Author, at(0));
-    assert_eq!(budget.ask(WorkClass::Author, Some(write), 5, at(1)), Err(Held::Points), "two are left");
+    assert_eq!(budget.ask(WorkClass::Author, Some(write), 5, at(1)), Err(HoldReason::Points), "two are left");
     for (class, place) in [(WorkClass::Author, Some(read)), (WorkClass::Author, None), (WorkClass::Progress, None)] {
-        assert_eq!(budget.ask(class, place, 1, at(1)), Err(Held::Points), "{class:?} behind a write");
+        assert_eq!(budget.ask(class, place, 1, at(1)), Err(HoldReason::Points), "{class:?} behind a write");
     }
     assert_eq!(budget.ask(WorkClass::Person, None, 1, at(1)), Ok(()));
     assert_eq!(budget.ask(WorkClass::Progress, None, 1, at(4)), Ok(()), "neither has asked again");
@@ -158,7 +158,7 @@ fn the_last_tenth_of_the_hour_is_peoples() {
     told(&mut budget, 502, 600, "core");
     told(&mut budget, 4_999, 660, "graphql");
     for class in [WorkClass::Author, WorkClass::Progress, WorkClass::Spread] {
-        assert_eq!(budget.ask(class, None, 1, at(0)), Err(Held::ForPeople { until: at(600) }));
+        assert_eq!(budget.ask(class, None, 1, at(0)), Err(HoldReason::ForPeople { until: at(600) }));
     }
     assert_eq!(budget.ask(WorkClass::Person, None, 1, at(0)), Ok(()));
     assert_eq!(budget.quota(at(0)).map(|quota| quota.remaining), Some(500));

@@ -14,9 +14,7 @@ use super::{
     unreadable,
 };
 use crate::github::{
-    Credentials, Error, Result, Secret,
-    auth::InstallationToken,
-    fence,
+    Credentials, Error, Result, Secret, fence,
     retry::{Repeat, RetryDecision, judge},
     transport::{Accept, Incoming, Outgoing},
     work_class::served,
@@ -44,7 +42,9 @@ impl Client {
         let mut address = hub.transport.address(path)?;
         let (mut refused, mut retries, mut hops, mut keys_refused) = (None, 0, 0, 0);
         loop {
-            self.respect_limit()?;
+            if let Some(until) = self.shared.limit.lock().until.filter(|until| self.now() < *until) {
+                return Err(Error::RateLimited { until });
+            }
             self.respect_silence()?;
             let token = self.token(refused.as_ref()).await?;
             if request.method != Method::GET {
@@ -118,8 +118,10 @@ impl Client {
         }
         if let (Credentials::App(_), None) = (&self.shared.hub.credentials, self.shared.installation) {
             match &verdict {
-                RetryDecision::Success => self.shared.hub.health.signed(Ok(())),
-                RetryDecision::RenewToken(error) => self.shared.hub.health.signed(Err(error.to_string())),
+                RetryDecision::Success => *self.shared.hub.health.key_refused.lock() = None,
+                RetryDecision::RenewToken(error) => {
+                    *self.shared.hub.health.key_refused.lock() = Some(error.to_string())
+                }
                 _ => {}
             }
         }
@@ -133,6 +135,7 @@ impl Client {
             (Credentials::App(app), None) if app.turn() > *refused)
     }
 
+    /// The token that requests are sent with. The App itself asks for that of an installation.
     pub(super) async fn token(&self, refused: Option<&Secret>) -> Result<Option<Secret>> {
         let now = self.now();
         match (&self.shared.hub.credentials, &self.shared.app) {
@@ -140,32 +143,30 @@ impl Client {
             (Credentials::Token(token) | Credentials::Job { token, .. }, _) => Ok(Some(token.clone())),
             (Credentials::App(app), None) => app.jwt(now).map(Some),
             (Credentials::App(_), Some(app)) => {
-                self.shared.token.current(now, refused, async || self.ask_for_token(app).await).await.map(Some)
+                let ask = async || {
+                    let installation = self.shared.installation.map_or(0, InstallationId::get);
+                    let path = format!("/app/installations/{installation}/access_tokens");
+                    let request = Outgoing {
+                        method: Method::POST,
+                        body: Some(Bytes::from_static(b"{}")),
+                        ..Outgoing::read(&path, Accept::Json, 1 << 20)
+                    };
+                    // A second token does no harm, so this may be repeated whatever happened to the first request.
+                    match Box::pin(app.asked(&request, Repeat::Safe)).await {
+                        Ok(answer) => {
+                            self.ask_again();
+                            parse(&path, &answer.body)
+                        }
+                        // Only an installation that is gone or suspended gets no token.
+                        Err(error @ (Error::NotFound { .. } | Error::Forbidden { .. })) => {
+                            let is_suspended = error.to_string().contains(SUSPENDED);
+                            Err(self.silence(error.to_string(), is_suspended))
+                        }
+                        Err(error) => Err(error),
+                    }
+                };
+                self.shared.token.current(now, refused, ask).await.map(Some)
             }
-        }
-    }
-
-    /// A token for the installation, asked for by the App itself.
-    async fn ask_for_token(&self, app: &Self) -> Result<InstallationToken> {
-        let path =
-            format!("/app/installations/{}/access_tokens", self.shared.installation.map_or(0, InstallationId::get));
-        let request = Outgoing {
-            method: Method::POST,
-            body: Some(Bytes::from_static(b"{}")),
-            ..Outgoing::read(&path, Accept::Json, 1 << 20)
-        };
-        // A second token does no harm, so this may be repeated whatever happened to the first request.
-        match Box::pin(app.asked(&request, Repeat::Safe)).await {
-            Ok(answer) => {
-                self.ask_again();
-                parse(&path, &answer.body)
-            }
-            // Only an installation that is gone or suspended gets no token.
-            Err(error @ (Error::NotFound { .. } | Error::Forbidden { .. })) => {
-                let is_said = error.to_string().contains(SUSPENDED);
-                Err(self.silence(error.to_string(), is_said))
-            }
-            Err(error) => Err(error),
         }
     }
 

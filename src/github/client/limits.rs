@@ -8,7 +8,7 @@ use http::Method;
 use super::{Client, ClientShared};
 use crate::github::{
     Error, Result,
-    budget::{BudgetClaim, BudgetUse, Held, Need, READ, WRITE, WaitingPlace, Want, points_of},
+    budget::{BudgetClaim, BudgetUse, HoldReason, Need, READ, WRITE, WaitingPlace, Want, points_of},
     transport::{GRAPHQL, Outgoing},
     work_class::{WorkClass, served},
 };
@@ -36,7 +36,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::Paced`] when it may not go yet.
-    pub(crate) async fn book(&self, need: Need, head: Sha) -> Result<Booked<'_>> {
+    pub(crate) async fn book(&self, need: Need, head: Sha) -> Result<Reservation<'_>> {
         let served = served();
         let behind = served.behind.load(Ordering::Relaxed);
         self.booked(Some(Want { head, need, behind })).await.map_err(|until| {
@@ -47,15 +47,15 @@ impl Client {
 
     /// Books a creation among those of all processes, or where that cannot be among our own. Without a `want` it waits for
     /// nothing.
-    pub(crate) async fn booked(&self, want: Option<Want>) -> Result<Booked<'_>, Timestamp> {
+    pub(crate) async fn booked(&self, want: Option<Want>) -> Result<Reservation<'_>, Timestamp> {
         let claimed = BudgetUse::Creation { want, takes: CREATION_TAKES };
         if let Some((others, claim)) = self.shared.claim(claimed)
             && let Some(answer) = others.book(claim).await
         {
-            return Ok(Booked { shared: &self.shared, what: Booking::WithOthers { until: answer? } });
+            return Ok(Reservation { shared: &self.shared, what: Booking::WithOthers { until: answer? } });
         }
         self.shared.budget.lock().creates.book(want.as_ref(), self.now())?;
-        Ok(Booked { shared: &self.shared, what: Booking::Creation })
+        Ok(Reservation { shared: &self.shared, what: Booking::Creation })
     }
 
     /// Books the points of a request among those that all processes share. Returns whether there are enough.
@@ -68,7 +68,7 @@ impl Client {
     }
 
     /// Waits until the budget has room for a request.
-    pub(super) async fn admit(&self, request: &Outgoing<'_>) -> Result<Booked<'_>> {
+    pub(super) async fn admit(&self, request: &Outgoing<'_>) -> Result<Reservation<'_>> {
         let served = served();
         let points = points(request);
         let mut waiting: Option<Waiting<'_>> = None;
@@ -78,18 +78,18 @@ impl Client {
             let asked = self.shared.budget.lock().ask(class, place, points, self.now());
             let pause = match asked {
                 Ok(()) => {
-                    let mut booked = Booked { shared: &self.shared, what: Booking::Points(points) };
+                    let mut booked = Reservation { shared: &self.shared, what: Booking::Points(points) };
                     if self.has_points(class, points).await {
                         return Ok(booked);
                     }
                     booked.what = Booking::Unused(points);
                     POINTS_OF_OTHERS_PAUSE
                 }
-                Err(Held::ForPeople { until }) => {
+                Err(HoldReason::ForPeople { until }) => {
                     self.shared.hub.health.counts.lock().deferred[class as usize] += 1;
                     return Err(Error::KeptForPeople { until });
                 }
-                Err(Held::Points) => POINTS_PAUSE,
+                Err(HoldReason::Points) => POINTS_PAUSE,
             };
             if place.is_none_or(|place| place.class != class) {
                 let place = self.shared.budget.lock().waits(class, self.now());
@@ -101,18 +101,10 @@ impl Client {
             }
         }
     }
-
-    pub(super) fn respect_limit(&self) -> Result<()> {
-        let limit = self.shared.limit.lock();
-        match limit.until {
-            Some(until) if self.now() < until => Err(Error::RateLimited { until }),
-            _ => Ok(()),
-        }
-    }
 }
 
 /// What was booked, until it is answered or given up.
-pub(crate) struct Booked<'c> {
+pub(crate) struct Reservation<'c> {
     shared: &'c ClientShared,
     what: Booking,
 }
@@ -128,7 +120,7 @@ enum Booking {
     Unused(u32),
 }
 
-impl Drop for Booked<'_> {
+impl Drop for Reservation<'_> {
     fn drop(&mut self) {
         let (mut budget, now) = (self.shared.budget.lock(), self.shared.hub.setup.clock.now());
         match self.what {

@@ -63,13 +63,13 @@ pub(super) struct StaleReads {
     /// When posts of ours were deleted, by us or as an event states, by path: this wins over lists, and over what we
     /// created.
     deleted: HashMap<String, Timestamp>,
-    created: Vec<Created>,
+    created: Vec<CreatedItem>,
     /// GitHub gave no token for the installation, or its answer names a suspension; with its message.
     silence: Option<(String, Absence)>,
 }
 
 /// Something that we created in a list.
-pub(super) struct Created {
+pub(super) struct CreatedItem {
     list: String,
     id: u64,
     at: Timestamp,
@@ -148,7 +148,7 @@ impl Client {
     pub(crate) fn created(&self, list: &str, id: u64, item: Value) {
         let (mut stale, now) = (self.shared.stale.lock(), self.now());
         stale.created.retain(|item| now - item.at < LISTS_LAG);
-        stale.created.push(Created { list: list.to_owned(), id, at: now, item });
+        stale.created.push(CreatedItem { list: list.to_owned(), id, at: now, item });
     }
 
     /// Notes that the post of ours at this path was deleted: lists may still show it.
@@ -175,7 +175,7 @@ impl Client {
     pub(crate) fn unlisted<T: DeserializeOwned>(&self, list: &str, is_listed: impl Fn(u64) -> bool) -> Vec<T> {
         let (stale, now) = (self.shared.stale.lock(), self.now());
         let young = stale.created.iter().filter(|item| item.list == list && now - item.at < LISTS_LAG);
-        let is_there = |item: &&Created| post(list, item.id).is_none_or(|post| !stale.is_gone(&post, now));
+        let is_there = |item: &&CreatedItem| post(list, item.id).is_none_or(|post| !stale.is_gone(&post, now));
         let missing = young.filter(|item| !is_listed(item.id)).filter(is_there);
         missing.filter_map(|item| serde_json::from_value(item.item.clone()).ok()).collect()
     }
@@ -192,10 +192,10 @@ impl Client {
 
     /// Stops all requests until [`ask_again`](Self::ask_again): at once where GitHub answers that the installation is
     /// suspended, else when a token is refused for the second time.
-    pub(super) fn silence(&self, message: String, is_said: bool) -> Error {
+    pub(super) fn silence(&self, message: String, is_suspended: bool) -> Error {
         let (mut stale, now) = (self.shared.stale.lock(), self.now());
         let since = stale.silence.as_ref().map_or(now, |(_, absence)| absence.since);
-        let absence = Absence { since: if is_said { Absence::CERTAIN } else { since }, last: now };
+        let absence = Absence { since: if is_suspended { Absence::CERTAIN } else { since }, last: now };
         let until = (!absence.is_confirmed()).then(|| since + LOOK_AGAIN_AFTER);
         stale.silence = Some((message.clone(), absence));
         Error::NotInstalled { message, until }

@@ -151,7 +151,7 @@ async fn a_creation_is_never_sent_twice_and_an_absolute_update_is() {
     assert!(matches!(error, Error::Unavailable { .. }));
     assert_eq!(posted.load(Ordering::Relaxed), 1);
     let patched = bench.answers("PATCH", vec![status(502), ok(json!({}))]).await;
-    client.tell(Method::PATCH, "/x", Some(&json!({})), Repeat::Safe).await.unwrap();
+    client.send(Method::PATCH, "/x", Some(&json!({})), Repeat::Safe).await.unwrap();
     assert_eq!(patched.load(Ordering::Relaxed), 2);
     assert_eq!(bench.github.counts().usage, Usage { total: 3, not_modified: 0, writes: 3 });
 }

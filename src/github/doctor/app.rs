@@ -59,7 +59,7 @@ impl AppSettings {
 }
 
 pub(super) fn clock(github: &Github) -> Found {
-    let wrong = |said| Finding::fault(said, "set the clock, and let it be kept by NTP");
+    let wrong = |problem| Finding::fault(problem, "set the clock, and let it be kept by NTP");
     github.clock_is_right().map(|()| Vec::new()).map_err(wrong)
 }
 

@@ -49,7 +49,7 @@ impl Line {
 /// GitHub's answer, or the finding that it is unknown.
 type Lookup<T> = Result<T, Finding>;
 
-/// GitHub's answer; without one the finding says `what` it does not say.
+/// GitHub's answer; without one a finding that `what` is unknown.
 fn asked<T>(what: &str, answer: Result<T>) -> Lookup<T> {
     let unknown = |error| format!("GitHub does not say {what}: {error}");
     answer.map_err(|error| Finding::new(Outcome::Unknown, unknown(error), "ask again later"))

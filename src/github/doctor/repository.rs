@@ -67,7 +67,7 @@ async fn requirements(repo: Repo<'_>) -> Result<Requirements> {
 }
 
 fn configuration_errors(repository: &RepoName, configuration: &Lookup<CheckedConfiguration>) -> Found {
-    let told = |outcome: Outcome| {
+    let finding = |outcome: Outcome| {
         move |error: &ConfigError| {
             let message = format!("{}:{}:{}: {}", error.file, error.line, error.column, error.message);
             Finding::new(outcome, message, error.hint.clone().unwrap_or_default())
@@ -78,8 +78,8 @@ fn configuration_errors(repository: &RepoName, configuration: &Lookup<CheckedCon
         let message = format!("{repository} has no .github/loopgate.yml on its default branch: nothing is done there");
         return Err(Finding::fault(message, "write one with `loopgate init`, and merge it"));
     }
-    let errors = found.errors.iter().map(told(Outcome::Fault));
-    Ok(errors.chain(found.warnings.iter().map(told(Outcome::Warning))).collect())
+    let errors = found.errors.iter().map(finding(Outcome::Fault));
+    Ok(errors.chain(found.warnings.iter().map(finding(Outcome::Warning))).collect())
 }
 
 fn required(requirements: &Lookup<Requirements>, app: &AppSettings) -> Found {

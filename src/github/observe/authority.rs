@@ -62,12 +62,15 @@ impl Registry {
             questions.logins.iter().map(|login| self.login(&repo, login).map_ok(|account| (login.clone(), account)));
         let people =
             questions.people.iter().map(|(id, login)| self.person(repo, *id, login).map_ok(|standing| (*id, standing)));
-        let (teams, logins, people, writers) = futures::try_join!(
-            try_join_all(teams),
-            try_join_all(logins),
-            try_join_all(people),
-            writers(repo, questions.writers)
-        )?;
+        // Everybody with write access, if they are needed and GitHub lists them.
+        let writers = async {
+            let listed = if questions.writers { collaborators(repo).await?.ok() } else { None };
+            let write =
+                |(account, permission): (Account, Permission)| (permission >= Permission::Write).then_some(account.id);
+            Ok(listed.map(|people| people.into_iter().filter_map(write).collect()))
+        };
+        let (teams, logins, people, writers) =
+            futures::try_join!(try_join_all(teams), try_join_all(logins), try_join_all(people), writers)?;
         let teams: BTreeMap<_, _> = teams.into_iter().collect();
         let with_teams = |(id, standing): (UserId, Standing)| match standing {
             Standing::Known { permission, .. } => {
@@ -147,22 +150,12 @@ impl Registry {
     }
 }
 
-/// Everybody with write access, if they are needed and GitHub lists them.
-async fn writers(repo: Repo<'_>, are_needed: bool) -> Result<Option<BTreeSet<UserId>>> {
-    if !are_needed {
-        return Ok(None);
-    }
-    let listed = collaborators(repo).await?.ok();
-    let write = |(account, permission): (Account, Permission)| (permission >= Permission::Write).then_some(account.id);
-    Ok(listed.map(|people| people.into_iter().filter_map(write).collect()))
-}
-
 /// Who may do what in the repository, where GitHub lists them.
 pub(super) async fn collaborators(repo: Repo<'_>) -> Result<Fetched<Vec<(Account, Permission)>>> {
     let path = repo.path("collaborators");
     let listed = repo.list::<Value>(&path, MOST_PAGES).await;
     let known = |one: Value| Some((User::deserialize(&one).ok()?.into(), of_flags(&one["permissions"])));
-    listed.map(|listing| listing.items.into_iter().filter_map(known).collect()).or_said()
+    listed.map(|listing| listing.items.into_iter().filter_map(known).collect()).or_reason()
 }
 
 async fn ask_for_team(repo: Repo<'_>, team: &TeamSlug) -> Result<Result<Members, Unusable>> {

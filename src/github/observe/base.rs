@@ -41,7 +41,7 @@ pub(super) async fn owners_in_question(
         snapshot.test_authors.extend(author);
     }
     if !files.is_empty() && snapshot.codeowners.is_none() {
-        snapshot.codeowners = config::codeowners(repo, tip).await?;
+        snapshot.codeowners = config::owners_file(repo, tip).await?.map(|(_, text)| text);
     }
     Ok(())
 }
@@ -68,7 +68,8 @@ impl PullReading<'_> {
         let Self { repo, facts, policy, previous, .. } = *self;
         let approve = policy.gates.values().any(|gate| gate.approvers.codeowners);
         let called = policy.escalation.notify.is_empty() && previous.is_some_and(|state| state.failures.total > 0);
-        if approve || called { config::codeowners(repo, facts.base.tip).await } else { Ok(None) }
+        let file = if approve || called { config::owners_file(repo, facts.base.tip).await? } else { None };
+        Ok(file.map(|(_, text)| text))
     }
 
     /// The base's checks, with the documents of its workflow runs where they matter: something fails, the change is to keep

@@ -10,7 +10,7 @@ use crate::github::{
     Client, Error, Repo, Result,
     client::LONGEST_LOG,
     error::OrAbsent as _,
-    marker::is_signed,
+    marker::Digest,
     wire::{CheckRun, WireStep},
 };
 use loopgate_core::{
@@ -95,8 +95,10 @@ impl Checks {
     fn add_run(&mut self, run: CheckRun, us: &AppIdentity) {
         let progress = progress(&run.status, run.conclusion.as_deref(), run.completed_at);
         let annotations = run.output.as_ref().and_then(|output| output.annotations_count);
+        // The jobs of all workflows are check runs of the same App, and theirs have an `external_id` of GitHub's making.
+        let is_signed = run.external_id.as_deref().and_then(Digest::parse).is_some();
         let is_of_our_app = run.app.as_ref().is_some_and(|app| app.id == us.id);
-        let is_ours = is_of_our_app && (!us.is_actions() || is_signed(run.external_id.as_deref()));
+        let is_ours = is_of_our_app && (!us.is_actions() || is_signed);
         match OwnCheck::named(&run.name) {
             Some(_) if is_ours => self.own.push(OwnCheckRun {
                 id: run.id,
@@ -224,18 +226,17 @@ async fn annotations(repo: Repo<'_>, check: &ExternalCheck, count: u64) -> Resul
         Ok(listed.map(|listed| listed.items).unwrap_or_default())
     };
     let listed = repo.once(&format!("{path}@{ended}-{count}"), |_| true, read).await?;
+    let annotation = |wire: &Value| {
+        let text = |key: &str| wire[key].as_str().unwrap_or_default().to_owned();
+        Some(Annotation {
+            path: wire["path"].as_str()?.to_owned(),
+            line: wire["start_line"].as_u64()?.try_into().ok()?,
+            level: AnnotationLevel::of_word(&text("annotation_level")).unwrap_or(AnnotationLevel::Notice),
+            title: Some(text("title")).filter(|title| !title.is_empty()),
+            message: text("message"),
+        })
+    };
     Ok(listed.iter().filter_map(annotation).collect())
-}
-
-fn annotation(wire: &Value) -> Option<Annotation> {
-    let text = |key: &str| wire[key].as_str().unwrap_or_default().to_owned();
-    Some(Annotation {
-        path: wire["path"].as_str()?.to_owned(),
-        line: wire["start_line"].as_u64()?.try_into().ok()?,
-        level: AnnotationLevel::of_word(&text("annotation_level")).unwrap_or(AnnotationLevel::Notice),
-        title: Some(text("title")).filter(|title| !title.is_empty()),
-        message: text("message"),
-    })
 }
 
 /// A status and conclusion in GitHub's words. Unknown ones count as the weakest: still running, or neutral.
@@ -278,7 +279,7 @@ impl Checks {
         let is_wanted =
             |check: &ExternalCheck| is_read && is_job(check) && has_failed(check) && is_mapped(check, verify);
         let mut wanted: Vec<usize> = (0..self.external.len()).filter(|at| is_wanted(&self.external[*at])).collect();
-        // Of jobs with one name the newest speaks.
+        // Of jobs with one name the newest counts.
         wanted.sort_by_key(|at| (self.external[*at].name.clone(), std::cmp::Reverse(self.external[*at].id)));
         wanted.dedup_by_key(|at| self.external[*at].name.clone());
         let rest = wanted.split_off(wanted.len().min(MOST_LOGS));
@@ -354,6 +355,13 @@ async fn read_job(
     wire: CheckRun,
     green: Option<GreenLog>,
 ) -> Result<JobOutput> {
+    let step = |wire: WireStep| {
+        let ended = match progress(wire.status.as_deref().unwrap_or("queued"), wire.conclusion.as_deref(), None) {
+            CheckProgress::Completed { conclusion, .. } => wire.conclusion.is_some().then_some(conclusion),
+            CheckProgress::Queued | CheckProgress::InProgress => None,
+        };
+        JobStep { name: wire.name, conclusion: ended, started_at: wire.started_at, completed_at: wire.completed_at }
+    };
     let steps: Vec<JobStep> = wire.steps.into_iter().take(MOST_STEPS).map(step).collect();
     let name = check.name.clone();
     let mut kept = Kept::within(Job { steps: &steps, ..Job::default() }.bounds());
@@ -371,12 +379,4 @@ async fn read_job(
     };
     let failures = if failures.is_empty() { log.failure.into_iter().collect() } else { failures };
     Ok(JobOutput { failures, failures_not_kept: not_kept, findings, excerpt: log.excerpt, is_cut: is_longer })
-}
-
-fn step(wire: WireStep) -> JobStep {
-    let ended = match progress(wire.status.as_deref().unwrap_or("queued"), wire.conclusion.as_deref(), None) {
-        CheckProgress::Completed { conclusion, .. } => wire.conclusion.is_some().then_some(conclusion),
-        CheckProgress::Queued | CheckProgress::InProgress => None,
-    };
-    JobStep { name: wire.name, conclusion: ended, started_at: wire.started_at, completed_at: wire.completed_at }
 }

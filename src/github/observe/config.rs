@@ -128,12 +128,7 @@ async fn last_good<T>(
     Ok(None)
 }
 
-/// The code owners' file in a commit: the first that exists counts.
-pub(super) async fn codeowners(repo: Repo<'_>, tip: Sha) -> Result<Option<String>> {
-    Ok(owners_file(repo, tip).await?.map(|(_, text)| text))
-}
-
-/// Its text and path. The trees of the commit show which of the places exist, and do not change with every commit.
+/// The path and the text of the code owners' file in a commit: the first that exists counts. The trees of the commit show which of the places exist, and do not change with every commit.
 pub(super) async fn owners_file(repo: Repo<'_>, tip: Sha) -> Result<Option<(&'static str, String)>> {
     let places = contents::of_commit(repo, tip, &CODEOWNERS).await?;
     for place in CODEOWNERS {
@@ -171,28 +166,26 @@ pub(super) struct Defaults {
 impl Organisations {
     /// The defaults of a repository's owner; none where they have no such file, or we may not see it.
     pub(super) async fn of(&self, client: &Client, owner: &str) -> Result<Option<Arc<Defaults>>> {
-        let ask = async || Ok(defaults(client, owner).await?.map(Arc::new));
+        // The file on the default branch's head is read conditionally rather than by commit.
+        let ask = async || {
+            let Ok(repository) = format!("{owner}/.github").parse::<RepoName>() else { return Ok(None) };
+            let (repo, file) = (client.repo(&repository), format!("{repository}/{DEFAULTS}"));
+            let contents = repo.get::<Contents>(&repo.path(format!("contents/{DEFAULTS}"))).await.or_refused()?;
+            let Some(Contents::File(contents)) = contents else { return Ok(None) };
+            let bytes = contents.inline();
+            let error = match file_text(&file, bytes.as_deref()).and_then(|text| right(&file, text)) {
+                Ok(text) => return Ok(Some(Arc::new(Defaults { file, text, error: None }))),
+                Err(error) => error,
+            };
+            // A slip must not undo what the organisation has locked.
+            let path = repo.path(format!("commits?path={DEFAULTS}&per_page={}", MOST_VERSIONS + 1));
+            let versions = repo.get::<Vec<ObjectRef>>(&path).await.or_refused()?.unwrap_or_default();
+            let good = |text: FileText| text.and_then(|text| right(&file, text)).ok();
+            let text = last_good(repo, DEFAULTS, &versions, good).await?.map(|(_, text)| text).unwrap_or_default();
+            Ok(Some(Arc::new(Defaults { file, text, error: Some(error) })))
+        };
         self.recall_or_ask(owner.to_ascii_lowercase(), client, |_| true, ask).await
     }
-}
-
-/// Reads the file on the default branch's head, conditionally rather than by commit.
-async fn defaults(client: &Client, owner: &str) -> Result<Option<Defaults>> {
-    let Ok(repository) = format!("{owner}/.github").parse::<RepoName>() else { return Ok(None) };
-    let (repo, file) = (client.repo(&repository), format!("{repository}/{DEFAULTS}"));
-    let contents = repo.get::<Contents>(&repo.path(format!("contents/{DEFAULTS}"))).await.or_refused()?;
-    let Some(Contents::File(contents)) = contents else { return Ok(None) };
-    let bytes = contents.inline();
-    let error = match file_text(&file, bytes.as_deref()).and_then(|text| right(&file, text)) {
-        Ok(text) => return Ok(Some(Defaults { file, text, error: None })),
-        Err(error) => error,
-    };
-    // A slip must not undo what the organisation has locked.
-    let path = repo.path(format!("commits?path={DEFAULTS}&per_page={}", MOST_VERSIONS + 1));
-    let versions = repo.get::<Vec<ObjectRef>>(&path).await.or_refused()?.unwrap_or_default();
-    let good = |text: FileText| text.and_then(|text| right(&file, text)).ok();
-    let text = last_good(repo, DEFAULTS, &versions, good).await?.map(|(_, text)| text).unwrap_or_default();
-    Ok(Some(Defaults { file, text, error: Some(error) }))
 }
 
 /// The text, if it is right alone.
@@ -224,27 +217,27 @@ pub(super) struct Rules {
 }
 
 impl BranchRules {
+    /// Rulesets first, then classic protection where we may read it (that takes administration rights we do not ask for; a
+    /// 403 or 404 counts as none).
     pub(super) async fn of(&self, repo: Repo<'_>, name: &str, branch: Branch) -> Result<Rules> {
         let key = (repo.name.clone(), name.to_owned());
-        self.recall_or_ask(key, &repo, |_| true, async || rules(repo, name, branch).await).await
+        let ask = async || {
+            let name = path::escape_path(name);
+            let path = repo.path(format!("rules/branches/{name}"));
+            let rules = repo.list::<BranchRule>(&path, 3).await.or_refused()?.map(|rules| rules.items);
+            let rules = rules.unwrap_or_default();
+            let has = |kind: &str| rules.iter().any(|rule| rule.kind == kind);
+            let reviews = rules.iter().filter(|rule| rule.kind == "pull_request");
+            let mut approvals = reviews.map(|rule| rule.parameters.required_approving_review_count).max().unwrap_or(0);
+            if approvals == 0 && branch.protected {
+                let path = repo.path(format!("branches/{name}/protection/required_pull_request_reviews"));
+                let classic = repo.get::<RuleParameters>(&path).await.or_refused()?;
+                approvals = classic.map_or(0, |parameters| parameters.required_approving_review_count);
+            }
+            // <https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/available-rules-for-rulesets>
+            let keep_people_out = has("creation") && (has("pull_request") || has("update"));
+            Ok(Rules { approvals, keep_people_out })
+        };
+        self.recall_or_ask(key, &repo, |_| true, ask).await
     }
-}
-
-/// Rulesets first, then classic protection where we may read it (that takes administration rights we do not ask for; a 403
-/// or 404 counts as none).
-async fn rules(repo: Repo<'_>, name: &str, branch: Branch) -> Result<Rules> {
-    let name = path::escape_path(name);
-    let path = repo.path(format!("rules/branches/{name}"));
-    let rules = repo.list::<BranchRule>(&path, 3).await.or_refused()?.map(|rules| rules.items).unwrap_or_default();
-    let has = |kind: &str| rules.iter().any(|rule| rule.kind == kind);
-    let reviews = rules.iter().filter(|rule| rule.kind == "pull_request");
-    let mut approvals = reviews.map(|rule| rule.parameters.required_approving_review_count).max().unwrap_or(0);
-    if approvals == 0 && branch.protected {
-        let path = repo.path(format!("branches/{name}/protection/required_pull_request_reviews"));
-        let classic = repo.get::<RuleParameters>(&path).await.or_refused()?;
-        approvals = classic.map_or(0, |parameters| parameters.required_approving_review_count);
-    }
-    // <https://docs.github.com/en/repositories/configuring-branches-and-merges-in-your-repository/managing-rulesets/available-rules-for-rulesets>
-    let keep_people_out = has("creation") && (has("pull_request") || has("update"));
-    Ok(Rules { approvals, keep_people_out })
 }

@@ -89,21 +89,17 @@ impl ContentsReader<'_> {
             let texts = together.iter().map(|(commit, path)| self.text(contents.entry(*commit, path)));
             let texts = try_join_all(texts).await?;
             for (file, content) in together.iter().zip(texts) {
-                self.count(&content);
+                self.texts += 1;
+                if let Content::Text(text) = &content {
+                    self.bytes += text.len();
+                }
+                if self.texts > MOST_TEXTS || self.bytes > MOST_BYTES {
+                    self.left_out += 1;
+                }
                 contents.insert((*file).clone(), content);
             }
         }
         Ok(())
-    }
-
-    fn count(&mut self, content: &Content) {
-        self.texts += 1;
-        if let Content::Text(text) = content {
-            self.bytes += text.len();
-        }
-        if self.texts > MOST_TEXTS || self.bytes > MOST_BYTES {
-            self.left_out += 1;
-        }
     }
 
     /// Finds files of one commit in its folders, level by level: a file is found by its folder, a folder by its parent.

@@ -19,13 +19,13 @@ const MOST: usize = 10_000;
 
 /// What is known of repositories without configuration.
 #[derive(Debug, Default)]
-pub struct Dormant(Mutex<Known>);
+pub struct Dormant(Mutex<KnownBranches>);
 
 /// One branch of a repository.
 type NamedBranch = (RepoName, String);
 
 #[derive(Debug, Default)]
-struct Known {
+struct KnownBranches {
     absent: BTreeMap<NamedBranch, MissingConfiguration>,
     /// Branches that have, or had, a configuration.
     configured: BTreeSet<NamedBranch>,
@@ -40,7 +40,7 @@ struct MissingConfiguration {
     /// A look came too early to ask, and is repeated as soon as it may.
     one_comes_back: bool,
     /// Operators were warned.
-    is_told: bool,
+    is_warned: bool,
     /// Open pull requests that were looked at since.
     open: BTreeSet<PrNumber>,
 }
@@ -56,7 +56,7 @@ pub struct DormantRepository {
     pub next_at: Option<Timestamp>,
 }
 
-impl Known {
+impl KnownBranches {
     /// The branches of a repository that are without configuration.
     fn absent_in(&mut self, repository: &RepoName) -> impl Iterator<Item = (&NamedBranch, &mut MissingConfiguration)> {
         let from = (repository.clone(), String::new());
@@ -148,11 +148,11 @@ impl Dormant {
         let mut guard = self.0.lock();
         let known = &mut *guard;
         let (branch, absence) = known.absent_in(repository).find(|(_, it)| it.open.contains(&number))?;
-        let (branch, since, was_told) = (branch.clone(), absence.since, absence.is_told);
+        let (branch, since, is_warned) = (branch.clone(), absence.since, absence.is_warned);
         let had_one = known.configured.contains(&branch);
         let next = planned(since, had_one, now);
-        if had_one && !was_told {
-            known.absent.entry(branch.clone()).and_modify(|it| it.is_told = true);
+        if had_one && !is_warned {
+            known.absent.entry(branch.clone()).and_modify(|it| it.is_warned = true);
             let (next, branch) = (next.map(tracing::field::display), branch.1);
             tracing::warn!(%repository, branch, next, "the branch had a .github/loopgate.yml, and GitHub shows none now");
         }

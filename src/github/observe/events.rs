@@ -141,13 +141,13 @@ impl PullReading<'_> {
     pub(super) async fn unheard_edits(&self) -> Result<Vec<Hint>> {
         let Self { repo, facts, hints, previous, .. } = *self;
         let comments = &facts.comments;
-        let is_told =
+        let is_announced =
             |id| hints.iter().any(|hint| matches!(hint, Hint::CommentEdited { comment, .. } if *comment == id));
         let known = |id| previous.is_some_and(|state| state.edited_words.contains(&WordSource::Comment(id)));
         let unheard = |comment: &&Comment| {
             comment.updated_at.timestamp() != comment.created_at.timestamp()
                 && Some(comment.author.id) != facts.us.bot_id
-                && !is_told(comment.id)
+                && !is_announced(comment.id)
                 && !known(comment.id)
                 && may_speak(&comment.body)
         };
@@ -252,8 +252,8 @@ fn of_reviewer(thread: &Value, apps: &[&str]) -> Option<ReviewThread> {
         _ => Resolution::Unknown,
     };
     let string = |text: &Value| text.as_str().unwrap_or_default().to_owned();
-    let others =
-        nodes(&thread["end"]).filter_map(|said| Some((GraphqlAccount::at(&said["author"])?, string(&said["body"]))));
+    let others = nodes(&thread["end"])
+        .filter_map(|comment| Some((GraphqlAccount::at(&comment["author"])?, string(&comment["body"]))));
     let answer = others.rev().find(|(by, _)| !is_reviewer(by));
     let line = ["line", "originalLine"].iter().find_map(|key| thread[*key].as_u64());
     Some(ReviewThread {

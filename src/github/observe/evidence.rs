@@ -169,18 +169,18 @@ pub(super) async fn with_jobs(
         })
     };
     let read = runs.iter().map(|run| async move {
-        let jobs = if is_asked(&run.run) { jobs_of(repo, &run.run).await? } else { Vec::new() };
-        Ok::<_, Error>(WorkflowRun { jobs, ..run.run.clone() })
+        let run = &run.run;
+        let mut jobs = Vec::new();
+        if is_asked(run) {
+            // The executions of its jobs, of all its attempts; none where they may not be listed.
+            let path = repo.path(format!("actions/runs/{}/jobs?filter=all", run.id));
+            let list = async || Ok(repo.list::<CheckRun>(&path, MOST_JOB_PAGES).await?.items);
+            let listed = repo.once(&format!("{path}@{}", run.attempt), |_| has_ended(run), list).await;
+            jobs.extend(listed.or_refused()?.into_iter().flatten().map(job));
+        }
+        Ok::<_, Error>(WorkflowRun { jobs, ..run.clone() })
     });
     futures::future::try_join_all(read).await
-}
-
-/// The executions of a run's jobs, of all its attempts; none where they may not be listed.
-async fn jobs_of(repo: Repo<'_>, run: &WorkflowRun) -> Result<Vec<WorkflowJob>> {
-    let path = repo.path(format!("actions/runs/{}/jobs?filter=all", run.id));
-    let list = async || Ok(repo.list::<CheckRun>(&path, MOST_JOB_PAGES).await?.items);
-    let jobs = repo.once(&format!("{path}@{}", run.attempt), |_| has_ended(run), list).await;
-    Ok(jobs.or_refused()?.into_iter().flatten().map(job).collect())
 }
 
 fn job(wire: CheckRun) -> WorkflowJob {
@@ -254,7 +254,7 @@ async fn download(repo: Repo<'_>, artifact: &Artifact) -> Result<Result<Bytes, S
     if let Some(archive) = repo.recall(&path, Accept::Raw) {
         return Ok(Ok(archive));
     }
-    let archive = repo.download(&path, limit).await.or_said()?;
+    let archive = repo.download(&path, limit).await.or_reason()?;
     if let Ok(archive) = &archive {
         repo.remember(&path, Accept::Raw, archive.clone());
     }
@@ -263,7 +263,7 @@ async fn download(repo: Repo<'_>, artifact: &Artifact) -> Result<Result<Bytes, S
 
 /// An archive's evidence and the bytes that it takes, or a sentence why it is refused.
 async fn read_archive(archive: &[u8], repo: Repo<'_>, head: Sha, run: &HeadRun) -> Result<(Evidence, usize), String> {
-    let packed = artifacts::Packed::of(archive)?;
+    let packed = artifacts::PackedEvidence::of(archive)?;
     evidence_memory::room_for(packed.size).await;
     let (document, cost) = packed.unpack()?;
     evidence_memory::room_for(cost).await;

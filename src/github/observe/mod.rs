@@ -150,9 +150,19 @@ impl Observer {
         };
         self.dormant.found(repo.name, &pull.pull_request.base.branch);
         let head = pull.pull_request.head.sha;
-        let with = compared_with(repo, &pull, &base).await?;
+        let is_open = pull.pull_request.lifecycle == Lifecycle::Open;
+        // The commit that the files are compared with, and whether that is the base of the stack, since not all layers
+        // beneath could be read: then what those change counts as the pull request's own.
+        let compared_with = match &base.layers {
+            Some(StackLayers { problem: Some(_), .. }) => (base.tip, true),
+            Some(_) if is_open && pull.target != pull.pull_request.base.branch => {
+                let target = config::branch(repo, &pull.target).await?;
+                (target.map_or(pull.compared_base, |branch| branch.commit.sha), false)
+            }
+            _ => (base.tip, false),
+        };
         let (changes, checks, runs, comments, reviews) = futures::join!(
-            pull::changes(repo, &pull, with),
+            pull::changes(repo, &pull, compared_with),
             checks::read(repo, head, &us),
             evidence::runs(repo, head),
             conversation::comments(repo, number),
@@ -237,19 +247,6 @@ pub(in crate::github) struct BaseSide {
     /// Whether the commits of a merge are shown.
     pub is_merge_followed: bool,
     layers: Option<StackLayers>,
-}
-
-/// The commit that the files are compared with, and whether that is the base of the stack, since not all layers beneath
-/// could be read: then what those change counts as the pull request's own.
-async fn compared_with(repo: Repo<'_>, pull: &Pull, base: &BaseSide) -> Result<(Sha, bool)> {
-    Ok(match &base.layers {
-        Some(StackLayers { problem: Some(_), .. }) => (base.tip, true),
-        Some(_) if pull.pull_request.lifecycle == Lifecycle::Open && pull.target != pull.pull_request.base.branch => {
-            let target = config::branch(repo, &pull.target).await?;
-            (target.map_or(pull.compared_base, |branch| branch.commit.sha), false)
-        }
-        _ => (base.tip, false),
-    })
 }
 
 impl PullRequestFacts {

@@ -161,21 +161,37 @@ pub(super) struct Changes {
 pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, (tip, is_stack_base): (Sha, bool)) -> Result<Changes> {
     let compared = comparison(repo, tip, pull.pull_request.head.sha).await?;
     let merge_base = compared.as_ref().and_then(|compared| Some(compared.merge_base_commit.as_ref()?.sha));
-    if let Some(ComparedCommits { files, commits, .. }) = compared.filter(|compared| compared.is_whole(pull, tip)) {
-        let files = ChangedFiles::Complete(files.into_iter().map(changed_file).collect());
-        return with_tree(repo, pull, (files, merge_base), Listing::complete(commits)).await;
-    }
-    let (files, commits) = futures::join!(listed_files(repo, pull), listed_commits(repo, pull));
-    // A diff that GitHub cannot show is one that must be taken to touch everything, and the list is the target's.
-    let files = match files {
-        Ok(files) if is_stack_base => {
-            let reason = "the difference from the stack's base is too large to read".to_owned();
-            ChangedFiles::TooLarge { known: files.known().to_vec(), reason }
+    let (files, listed) = match compared.filter(|compared| compared.is_whole(pull, tip)) {
+        Some(ComparedCommits { files, commits, .. }) => {
+            (ChangedFiles::Complete(files.into_iter().map(changed_file).collect()), Listing::complete(commits))
         }
-        Ok(files) => files,
-        Err(error) => ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() },
+        None => {
+            let (files, commits) = futures::join!(listed_files(repo, pull), listed_commits(repo, pull));
+            // A diff that GitHub cannot show is one that must be taken to touch everything, and the list is the target's.
+            let files = match files {
+                Ok(files) if is_stack_base => {
+                    let reason = "the difference from the stack's base is too large to read".to_owned();
+                    ChangedFiles::TooLarge { known: files.known().to_vec(), reason }
+                }
+                Ok(files) => files,
+                Err(error) => ChangedFiles::TooLarge { known: Vec::new(), reason: error.refusal()?.to_string() },
+            };
+            (files, commits?)
+        }
     };
-    with_tree(repo, pull, (files, merge_base), commits?).await
+    let (head, Listing { items: commits, completeness }) = (pull.pull_request.head.sha, listed);
+    let head_tree = match commits.iter().find(|commit| commit.sha == head) {
+        Some(commit) => commit.commit.tree.sha,
+        None => {
+            let commit = repo.git_commit(head).await?;
+            commit.ok_or_else(|| Error::NotFound { path: format!("commit {head}") })?.tree.sha
+        }
+    };
+    let merges = commits.iter().filter(|commit| commit.parents.len() > 1);
+    let merges = merges.map(|commit| (commit.sha, commit.parents.iter().map(|parent| parent.sha).collect())).collect();
+    let nodes = commits.iter().filter_map(|commit| Some((commit.sha, commit.node_id.clone()?))).collect();
+    let commits = Listing { items: commits.into_iter().map(commit).collect(), completeness };
+    Ok(Changes { files, commits, merges, head_tree, merge_base, nodes })
 }
 
 /// `GET …/compare/{base}...{head}`: at most 300 files and, without paging, 250 commits
@@ -300,28 +316,6 @@ async fn listed_commits(repo: Repo<'_>, pull: &Pull) -> Result<Listing<ListedCom
         is_whole && listing.items.last().is_some_and(|last| last.sha != head)
     };
     listed(repo, pull, ("commits", COMMIT_PAGES), is_moved).await
-}
-
-/// The changes with these files and commits, and the tree of the head.
-async fn with_tree(
-    repo: Repo<'_>,
-    pull: &Pull,
-    (files, merge_base): (ChangedFiles, Option<Sha>),
-    Listing { items: commits, completeness }: Listing<ListedCommit>,
-) -> Result<Changes> {
-    let head = pull.pull_request.head.sha;
-    let head_tree = match commits.iter().find(|commit| commit.sha == head) {
-        Some(commit) => commit.commit.tree.sha,
-        None => {
-            let commit = repo.git_commit(head).await?;
-            commit.ok_or_else(|| Error::NotFound { path: format!("commit {head}") })?.tree.sha
-        }
-    };
-    let merges = commits.iter().filter(|commit| commit.parents.len() > 1);
-    let merges = merges.map(|commit| (commit.sha, commit.parents.iter().map(|parent| parent.sha).collect())).collect();
-    let nodes = commits.iter().filter_map(|commit| Some((commit.sha, commit.node_id.clone()?))).collect();
-    let commits = Listing { items: commits.into_iter().map(commit).collect(), completeness };
-    Ok(Changes { files, commits, merges, head_tree, merge_base, nodes })
 }
 
 fn commit(wire: ListedCommit) -> Commit {

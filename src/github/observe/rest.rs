@@ -130,22 +130,19 @@ impl PullReading<'_> {
                 evidence::read(repo, head, &listed).await
             }
         };
-        let (evidence, (base_checks, awaits_logs)) = futures::try_join!(evidence, self.check_details(checks))?;
+        // Annotations and logs of failed checks, the base's checks, and whether a log is not there yet.
+        let check_details = async {
+            let (base, on_base) = self.base_checks(checks).await?;
+            // The log of a green job is compared only once the head has a verdict, so that no verdict waits for it.
+            let last = self.previous.and_then(|state| state.attempts.last());
+            let green = if last.is_some_and(|last| last.head_sha == head) { on_base.as_slice() } else { &[] };
+            let awaits_logs = checks.read_logs(repo, &policy.verify, facts.pull.is_private, green).await?;
+            checks.annotate(repo, &policy.verify, checks::MOST_ANNOTATED).await?;
+            Ok((base, awaits_logs))
+        };
+        let (evidence, (base_checks, awaits_logs)) = futures::try_join!(evidence, check_details)?;
         let workflow_runs = evidence::with_jobs(repo, &listed, &evidence).await?;
         Ok((evidence, workflow_runs, base_checks, awaits_logs))
-    }
-
-    /// Annotations and logs of failed checks, the base's checks, and whether a log is not there yet.
-    async fn check_details(&self, checks: &mut Checks) -> Result<(Option<BaseEvidence>, bool)> {
-        let Self { repo, facts, policy, .. } = *self;
-        let (base, on_base) = self.base_checks(checks).await?;
-        // The log of a green job is compared only once the head has a verdict, so that no verdict waits for it.
-        let last = self.previous.and_then(|state| state.attempts.last());
-        let has_verdict = last.is_some_and(|last| last.head_sha == facts.pull.pull_request.head.sha);
-        let green = if has_verdict { on_base.as_slice() } else { &[] };
-        let awaits_logs = checks.read_logs(repo, &policy.verify, facts.pull.is_private, green).await?;
-        checks.annotate(repo, &policy.verify, checks::MOST_ANNOTATED).await?;
-        Ok((base, awaits_logs))
     }
 
     async fn required_approvals(&self) -> Result<u32> {

@@ -25,7 +25,7 @@ use loopgate_core::{
 };
 
 /// How the check runs of a base are named, and a pattern that the base matches, and whose name people could give
-/// themselves. Patterns are the default branch's word: a branch of the author's own could
+/// themselves. Patterns are read on the default branch: a branch of the author's own could
 /// otherwise call itself by the name of a protected one.
 pub(super) async fn of_base(
     repo: Repo<'_>,
@@ -122,7 +122,7 @@ pub(super) struct StackLayers {
 pub(super) async fn layers(repo: Repo<'_>, pull: &Pull) -> Result<Option<StackLayers>> {
     let Some(stack) = &pull.stack else { return Ok(None) };
     let at = repo.path(format!("stacks?pull_request={}", pull.pull_request.number));
-    let read = repo.get::<Vec<ListedStack>>(&at).await.or_said()?.and_then(|stacks| order(&stacks, pull, stack));
+    let read = repo.get::<Vec<ListedStack>>(&at).await.or_reason()?.and_then(|stacks| order(&stacks, pull, stack));
     let problem = |reason| ObservationProblem {
         what: "the layers of the stack beneath".to_owned(),
         reason: format!("{reason}; all that differs from {} counts as this layer's own", stack.base.branch),

@@ -60,8 +60,8 @@ pub struct OwnCheckRun {
     pub annotations: u64,
 }
 
-/// A check run of ours on a head that was left, or for a base that was: it still runs, or is green by the word of a
-/// person who spoke of something else.
+/// A check run of ours on a head that was left, or for a base that was: it still runs, or is green by the comment of a
+/// person about something else.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LeftCheckRun {
     pub id: CheckRunId,
@@ -85,12 +85,8 @@ impl OwnCheckRun {
         self.external_id.as_deref().and_then(Digest::parse)
     }
 
-    fn on(&self, head: Sha) -> LeftCheckRun {
-        LeftCheckRun { id: self.id, head, name: self.name.clone() }
-    }
-
     pub(super) fn left(&self, head: Sha) -> Option<LeftCheckRun> {
-        self.ends_with_its_head().then(|| self.on(head))
+        self.ends_with_its_head().then(|| LeftCheckRun { id: self.id, head, name: self.name.clone() })
     }
 
     /// Whether a run on the present head, under a name of another base, was left. Such a run is returned.
@@ -104,7 +100,8 @@ impl OwnCheckRun {
         let is_other = |digest: Digest| !digest.base.is_empty() && digest.base != short_hash(default_branch);
         let other_default = plain && self.digest().is_some_and(is_other);
         let green = matches!(self.progress, CheckProgress::Completed { conclusion: Conclusion::Success, .. });
-        (self.ends_with_its_head() || other_default && green).then(|| self.on(head))
+        let is_left = self.ends_with_its_head() || other_default && green;
+        is_left.then(|| LeftCheckRun { id: self.id, head, name: self.name.clone() })
     }
 }
 
@@ -142,7 +139,11 @@ impl ObservedSurface {
 pub(super) fn own_comments(comments: &[Comment], us: &AppIdentity) -> (Vec<OwnComment>, BTreeSet<String>) {
     let mut status = Vec::new();
     let mut posts = BTreeSet::new();
-    for comment in comments.iter().filter(|comment| is_ours(comment, us)) {
+    let is_ours = |comment: &&Comment| match us.bot_id {
+        Some(id) => comment.author.id == id,
+        None => comment.author.login == us.bot,
+    };
+    for comment in comments.iter().filter(is_ours) {
         match Marker::of(&comment.body) {
             Some(Marker::Status) => status.push(OwnComment { id: comment.id, body: comment.body.clone() }),
             Some(Marker::Post(key)) => drop(posts.insert(key)),
@@ -159,11 +160,4 @@ pub(super) fn own_comments(comments: &[Comment], us: &AppIdentity) -> (Vec<OwnCo
 /// Every kind of [`Error`](crate::github::Error).
 pub async fn status_comments(repo: Repo<'_>, number: PrNumber, us: &AppIdentity) -> Result<Vec<OwnComment>> {
     Ok(own_comments(&conversation::comments(repo, number).await?.listing.items, us).0)
-}
-
-fn is_ours(comment: &Comment, us: &AppIdentity) -> bool {
-    match us.bot_id {
-        Some(id) => comment.author.id == id,
-        None => comment.author.login == us.bot,
-    }
 }

@@ -18,9 +18,7 @@ use loopgate_core::{
     Sha,
     gate::{
         AuthorityQuestions,
-        online_facts::{
-            ActionUse, ActionsPolicy, AllowedActions, DefaultToken, Fetched, OwnersFile, Survey, questions,
-        },
+        online_facts::{ActionUse, ActionsPolicy, AllowedActions, DefaultToken, OwnersFile, Survey, questions},
     },
     policy::Policy,
 };
@@ -56,8 +54,10 @@ impl Observer {
         let (there, defaults) = futures::try_join!(there, self.organisations.of(&repo, repo.name.owner()))?;
         let organisation = defaults.map(|defaults| (defaults.file.clone(), defaults.text.clone()));
         let own = own.or(there.map(|text| (config::FILE.to_owned(), text)));
-        let (file, sources) = (own.as_ref().map(|(name, _)| name.clone()), (source(&organisation), source(&own)));
-        let loaded = match load(sources.0, sources.1) {
+        let file = own.as_ref().map(|(name, _)| name.clone());
+        let [organisation, own] =
+            [&organisation, &own].map(|file| file.as_ref().map(|(name, text)| Source::new(name, text)));
+        let loaded = match load(organisation, own) {
             Ok(loaded) => loaded,
             Err(errors) => {
                 let found = OnlineFindings { errors, warnings: Vec::new() };
@@ -65,7 +65,7 @@ impl Observer {
             }
         };
         let survey = self.survey(repo, (&known, tip), &loaded.policy).await?;
-        let mut found = online(sources.0, sources.1, &loaded.policy, &survey);
+        let mut found = online(organisation, own, &loaded.policy, &survey);
         found.warnings.splice(..0, loaded.warnings);
         Ok(CheckedConfiguration { file, policy: Some(loaded.policy), found })
     }
@@ -87,14 +87,21 @@ impl Observer {
         };
         let names = async |what: &str| {
             let listed = repo.list::<Named>(&format!("{base}/{what}"), MOST_PAGES).await;
-            listed.map(|listing| listing.items.into_iter().map(|one| one.name).collect::<BTreeSet<_>>()).or_said()
+            listed.map(|listing| listing.items.into_iter().map(|one| one.name).collect::<BTreeSet<_>>()).or_reason()
+        };
+        let files = async {
+            let tree = contents::tree(repo, format!("{tip}?recursive=1")).await.or_reason()?;
+            let is_file = |entry: TreeEntry| (entry.kind != "tree").then_some(entry.path);
+            let files = |entries: Vec<TreeEntry>| entries.into_iter().filter_map(is_file).collect::<Vec<_>>();
+            let too_many = || "the repository has too many files to list".to_owned();
+            Ok(tree.and_then(|tree| tree.map(files).ok_or_else(too_many)))
         };
         let (authority, collaborators, branches, labels, files, mut actions) = futures::try_join!(
             authority,
             authority::collaborators(repo),
             names("branches"),
             names("labels"),
-            files(repo, tip),
+            files,
             actions(repo),
         )?;
         if let (Some(policy), Ok(files)) = (&mut actions, &files) {
@@ -112,18 +119,6 @@ impl Observer {
             actions,
         })
     }
-}
-
-fn source(file: &Option<NamedText>) -> Option<Source<'_>> {
-    file.as_ref().map(|(name, text)| Source::new(name, text))
-}
-
-async fn files(repo: Repo<'_>, tip: Sha) -> Result<Fetched<Vec<String>>> {
-    let tree = contents::tree(repo, format!("{tip}?recursive=1")).await.or_said()?;
-    let files = |entries: Vec<TreeEntry>| {
-        entries.into_iter().filter(|entry| entry.kind != "tree").map(|entry| entry.path).collect()
-    };
-    Ok(tree.and_then(|tree| tree.map(files).ok_or_else(|| "the repository has too many files to list".to_owned())))
 }
 
 /// The jobs of a commit's workflows that use Loopgate's Action.

@@ -30,7 +30,7 @@ const REQUESTS_OF_A_BATCH: usize = 6;
 
 /// The outcome of one pass that folds a repository's ended runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Folded {
+pub struct FoldResult {
     pub runs: usize,
     /// Requests it took, roughly.
     pub requests: usize,
@@ -48,13 +48,13 @@ pub async fn fold_ended_runs(
     open: &BTreeSet<PrNumber>,
     most_requests: usize,
     now: Timestamp,
-) -> Result<Folded> {
+) -> Result<FoldResult> {
     let objects = repo.objects();
     // Earlier versions moved each run to a ref of its own, which is not looked at again.
     let mut due = objects.refs(ARCHIVE).await?;
     due.retain(|(name, _)| name.number().is_some());
     let mut ended = objects.refs("pr/").await?;
-    let mut folded = Folded { runs: 0, requests: 2 + ended.len() / 100, is_complete: true };
+    let mut folded = FoldResult { runs: 0, requests: 2 + ended.len() / 100, is_complete: true };
     ended.retain(|(name, _)| name.is_of_pull_request() && name.number().is_none_or(|number| !open.contains(&number)));
     ended.sort_by_key(|(name, _)| name.number());
     let made = stream::iter(ended).map(async |run| match objects.made_at(run.1).await {
@@ -110,34 +110,25 @@ async fn fold_batch(objects: &GithubObjects, mut runs: Vec<(RefName, Sha)>, now:
         let seen = runs.len();
         runs.retain(|run| there.contains(run));
         if after == before && runs.len() == seen {
-            return fold_one_by_one(objects, &archive, (before, commit), &runs).await;
+            // GitHub does not move such refs at once: first the archive, then each ref that is still as it was.
+            match objects.compare_and_swap(&archive, before, commit).await {
+                Err(RefsError::RefMoved { .. }) => return Ok(0),
+                moved => moved?,
+            }
+            let mut folded = 0;
+            for (name, tip) in &runs {
+                if objects.read_ref(name).await? == Some(*tip) {
+                    objects.delete_ref(name).await?;
+                    folded += 1;
+                }
+            }
+            return Ok(folded);
         }
         if runs.is_empty() {
             break;
         }
     }
     Ok(0)
-}
-
-/// Where GitHub does not move such refs at once: first the archive, then each ref that is still as it was.
-async fn fold_one_by_one(
-    objects: &GithubObjects,
-    archive: &RefName,
-    (before, commit): (Option<Sha>, Sha),
-    runs: &[(RefName, Sha)],
-) -> Result<usize> {
-    match objects.compare_and_swap(archive, before, commit).await {
-        Err(RefsError::RefMoved { .. }) => return Ok(0),
-        moved => moved?,
-    }
-    let mut folded = 0;
-    for (name, tip) in runs {
-        if objects.read_ref(name).await? == Some(*tip) {
-            objects.delete_ref(name).await?;
-            folded += 1;
-        }
-    }
-    Ok(folded)
 }
 
 impl Turn<'_> {
@@ -196,7 +187,7 @@ impl Turn<'_> {
     /// written now comes back.
     pub async fn keep_line(&self, store: &RunStore<'_>, closed_at: Timestamp) -> Result<Option<RunLine>, Failed> {
         let objects = self.target().repo.objects();
-        let lines = RunLines::of_pull_requests(&objects);
+        let lines = RunLines { objects: &objects, name: RefName::metrics() };
         let append = async {
             let loaded = store.load().await?;
             let (Some(tip), Some(state)) = (loaded.tip, loaded.intact()) else { return Ok(None) };

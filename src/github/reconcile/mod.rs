@@ -15,7 +15,9 @@ mod turn;
 
 use std::{ops::Deref, sync::Arc};
 
-pub use self::archive::{Folded, fold_ended_runs};
+use parking_lot::Mutex;
+
+pub use self::archive::{FoldResult, fold_ended_runs};
 use self::{
     proposed::Proposals,
     recent::{Fact, RecentMemory},
@@ -84,8 +86,8 @@ pub struct ReconcileOutcome {
     /// The next moment at which time alone changes something: an evidence timeout, a gate reminder. It survives a restart
     /// of the server, and the newest answer replaces the ones before it.
     pub revisit_at: Option<Timestamp>,
-    pub result: Settled,
-    pub seen: Seen,
+    pub result: ReconcileResult,
+    pub seen: ObservedPull,
     pub entry: LoopEntry,
     /// The next layer of its stack, where the change may concern that one: no event comes for it.
     pub above: Option<PrNumber>,
@@ -108,10 +110,10 @@ pub enum LoopEntry {
 
 /// What a look saw. A later list is compared with it, to find whether anything has happened since.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub enum Seen {
+pub enum ObservedPull {
     /// Nothing was looked at.
     #[default]
-    Nothing,
+    Unobserved,
     /// An open one. It is final if every check had ended: check results do not change `updated_at`.
     Open { updated_at: Timestamp, head: Sha, is_final: bool },
     /// It has ended, or there is none.
@@ -119,7 +121,7 @@ pub enum Seen {
 }
 
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub enum Settled {
+pub enum ReconcileResult {
     /// The repository has not switched Loopgate on: nothing was looked at or written.
     Dormant,
     /// There is nothing to loop over: the pull request is gone, or it had ended before Loopgate came.
@@ -155,13 +157,13 @@ pub struct Summary {
 
 /// A pull request as it was seen, and what would be decided about it.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Looked {
+pub struct Preview {
     pub snapshot: Snapshot,
     pub policy: Policy,
     pub decision: Decision,
 }
 
-impl Looked {
+impl Preview {
     /// What its texts are made from.
     pub const fn subject(&self) -> Subject<'_> {
         Subject { decision: &self.decision, snapshot: &self.snapshot, policy: &self.policy }
@@ -205,7 +207,7 @@ impl Reconcile {
     pub fn new(github: Github) -> Self {
         Self {
             observer: Observer::new(github.clone()),
-            recent: RecentMemory::since(github.now()),
+            recent: RecentMemory { since: github.now(), pulls: Mutex::default() },
             github,
             executor: Executor::default(),
             debug_memory: DebugMemory::default(),
@@ -247,23 +249,22 @@ impl Reconcile {
     /// # Errors
     /// [`Failed`] when GitHub does not answer, asks to wait, or shows too little to decide.
     pub async fn run(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome> {
-        let outcome = evidence_memory::shared(Box::pin(self.look_and_tell(job, now))).await?;
+        let looks = async {
+            let known = self.recent.change(job, |recent| recent.problems.clone());
+            let outcome = Box::pin(self.look(job, &known, now)).await?;
+            let ReconcileResult::Decided(Summary { problems, .. }) = &outcome.result else { return Ok(outcome) };
+            self.recent.change(job, |recent| recent.problems.clone_from(problems));
+            if *problems == known {
+                return Ok(outcome);
+            }
+            let again = Box::pin(self.look(job, problems, now)).await?;
+            // What was refused a moment ago may be done by now, and is shown all the same.
+            let revisit_at = again.revisit_at.into_iter().chain(outcome.revisit_at).min();
+            let (above, ended) = (again.above.or(outcome.above), again.ended.or(outcome.ended));
+            Ok::<_, Failed>(ReconcileOutcome { revisit_at, above, ended, ..again })
+        };
+        let outcome = evidence_memory::shared(Box::pin(looks)).await?;
         Ok(ReconcileOutcome { awakened: self.observer.dormant.has_awakened(&job.repository), ..outcome })
-    }
-
-    async fn look_and_tell(&self, job: &ReconcileRequest, now: Timestamp) -> Result<ReconcileOutcome> {
-        let known = self.recent.change(job, |recent| recent.problems.clone());
-        let outcome = Box::pin(self.look(job, &known, now)).await?;
-        let Settled::Decided(Summary { problems, .. }) = &outcome.result else { return Ok(outcome) };
-        self.recent.change(job, |recent| recent.problems.clone_from(problems));
-        if *problems == known {
-            return Ok(outcome);
-        }
-        let told = Box::pin(self.look(job, problems, now)).await?;
-        // What was refused a moment ago may be done by now, and is shown all the same.
-        let revisit_at = told.revisit_at.into_iter().chain(outcome.revisit_at).min();
-        let (above, ended) = (told.above.or(outcome.above), told.ended.or(outcome.ended));
-        Ok(ReconcileOutcome { revisit_at, above, ended, ..told })
     }
 
     /// Looks and decides as [`run`](Self::run) does, and leaves everything as it is: nothing is saved or shown. None
@@ -271,16 +272,16 @@ impl Reconcile {
     ///
     /// # Errors
     /// As [`run`](Self::run).
-    pub async fn peek(&self, job: &ReconcileRequest, now: Timestamp) -> Result<Option<Looked>> {
+    pub async fn peek(&self, job: &ReconcileRequest, now: Timestamp) -> Result<Option<Preview>> {
         let turn = self.turn(job, now);
-        let Some(Entered { facts, loaded, elsewhere, .. }) = Box::pin(turn.begin()).await? else {
+        let Some(TurnStart { facts, loaded, elsewhere, .. }) = Box::pin(turn.begin()).await? else {
             return Ok(None);
         };
         let loaded = elsewhere.map_or(loaded, |(_, held)| held);
         let read = self.observer.complete(turn.target(), facts, job.hints.clone(), loaded.intact());
         let observation = Box::pin(read).await?;
         let (_, decision) = decide(&observation, &loaded, now);
-        Ok(Some(Looked { snapshot: observation.snapshot, policy: observation.policy, decision }))
+        Ok(Some(Preview { snapshot: observation.snapshot, policy: observation.policy, decision }))
     }
 
     /// One turn, begun anew when somebody else saved what they saw of another head meanwhile.
@@ -307,7 +308,7 @@ impl Reconcile {
 
 impl Turn<'_> {
     /// The facts, and the state from where the configuration has it kept. None where Loopgate is not switched on.
-    async fn begin(&self) -> Result<Option<Entered>> {
+    async fn begin(&self) -> Result<Option<TurnStart>> {
         let (target, job) = (self.target(), self.job);
         let hidden_ref = Storage::Ref(target.repo.objects());
         let Some((facts, in_ref)) = self.facts(&self.store(job, &hidden_ref)).await? else { return Ok(None) };
@@ -321,28 +322,28 @@ impl Turn<'_> {
             (loaded, hidden_ref, in_ref)
         };
         let elsewhere = (loaded.tip.is_none() && held.tip.is_some()).then_some((other, held));
-        Ok(Some(Entered { facts, storage, loaded, elsewhere, not_moved: None }))
+        Ok(Some(TurnStart { facts, storage, loaded, elsewhere, not_moved: None }))
     }
 
     /// Moves a run that is still kept where the configuration had it before. If that is refused it stays, and the pull
     /// request shows it.
-    async fn settle_in(&self, entered: &mut Entered) -> Result<()> {
+    async fn settle_in(&self, start: &mut TurnStart) -> Result<()> {
         let job = self.job;
-        let Some((old, held)) = entered.elsewhere.take() else { return Ok(()) };
-        if entered.facts.pull.pull_request.lifecycle != Lifecycle::Open {
+        let Some((old, held)) = start.elsewhere.take() else { return Ok(()) };
+        if start.facts.pull.pull_request.lifecycle != Lifecycle::Open {
             // Nothing more is written there than has to be.
-            (entered.storage, entered.loaded) = (old, held);
+            (start.storage, start.loaded) = (old, held);
             return Ok(());
         }
         let (Some(tip), Some(state)) = (held.tip, held.intact()) else {
             // What is damaged is recovered from, and saved in the new place.
-            entered.loaded = LoadedRun { tip: None, ..held };
+            start.loaded = LoadedRun { tip: None, ..held };
             return Ok(());
         };
-        let store = self.store(job, &entered.storage);
+        let store = self.store(job, &start.storage);
         match store.adopt(&self.store(job, &old), tip, state).await {
             Ok(()) | Err(RefsError::RefMoved { .. }) => {
-                entered.loaded = store.load().await?;
+                start.loaded = store.load().await?;
                 match old.delete_ref(&RefName::pull_request(job.number)).await {
                     Ok(()) | Err(RefsError::Refused(_)) => Ok(()),
                     Err(error) => Err(error.into()),
@@ -350,8 +351,8 @@ impl Turn<'_> {
             }
             Err(RefsError::Refused(reason)) => {
                 let what = "move the saved state to where the configuration has it kept".to_owned();
-                entered.not_moved = Some(ObservationProblem { what, reason });
-                (entered.storage, entered.loaded) = (old, held);
+                start.not_moved = Some(ObservationProblem { what, reason });
+                (start.storage, start.loaded) = (old, held);
                 Ok(())
             }
             Err(error) => Err(error.into()),
@@ -434,7 +435,7 @@ impl Turn<'_> {
 }
 
 /// What a turn begins with.
-struct Entered {
+struct TurnStart {
     facts: PullRequestFacts,
     /// Where the state is kept, and what is there.
     storage: Storage,

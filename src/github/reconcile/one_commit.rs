@@ -1,7 +1,7 @@
 //! What is done beside a turn's own surface: one commit may be the head of several pull requests, whose check runs must not
 //! speak for one another; a base may have no configuration any more; and work may be given up.
 
-use super::{Failed, Looked, Observation, Reconcile, ReconcileRequest, Result, Turn};
+use super::{Failed, Observation, Preview, Reconcile, ReconcileRequest, Result, Turn};
 use crate::{
     github::{
         Error, LeftCheckRun, ObservedSurface,
@@ -117,7 +117,7 @@ impl Reconcile {
     ///
     /// # Errors
     /// [`Failed`] when GitHub does not answer or asks to wait.
-    pub async fn tell_given_up(&self, job: &ReconcileRequest, times: u32) -> Result<()> {
+    pub async fn show_given_up(&self, job: &ReconcileRequest, times: u32) -> Result<()> {
         let client = self.github.client(job.installation);
         let repo = client.repo(&job.repository);
         let Some(Pull { mut pull_request, stack, default_branch, .. }) = read_pull(repo, job.number)
@@ -165,7 +165,7 @@ const fn shown(surface: &Surface, check: OwnCheck) -> Option<CheckRunPlan> {
 }
 
 /// Whether the result of a run also holds for another pull request.
-fn is_judged_by(looked: &Looked, run: &LeftCheckRun) -> bool {
+fn is_judged_by(looked: &Preview, run: &LeftCheckRun) -> bool {
     let pull_request = &looked.snapshot.pull_request;
     let check = OwnCheck::ALL.into_iter().find(|check| check.name(&pull_request.base.scope) == run.name);
     pull_request.head.sha == run.head

@@ -43,8 +43,8 @@ const MOST_FACTS: usize = 100;
 #[derive(Debug)]
 pub(super) struct RecentMemory {
     /// When this process began: who saved before that has most likely ended.
-    since: Timestamp,
-    pulls: Mutex<BTreeMap<(RepoName, PrNumber), Recent>>,
+    pub since: Timestamp,
+    pub pulls: Mutex<BTreeMap<(RepoName, PrNumber), Recent>>,
 }
 
 #[derive(Debug, Default, PartialEq)]
@@ -67,10 +67,6 @@ pub(super) struct Fact {
 }
 
 impl RecentMemory {
-    pub const fn since(since: Timestamp) -> Self {
-        Self { since, pulls: Mutex::new(BTreeMap::new()) }
-    }
-
     pub fn change<T>(&self, job: &ReconcileRequest, change: impl FnOnce(&mut Recent) -> T) -> T {
         let mut pulls = self.pulls.lock();
         let key = (job.repository.clone(), job.number);
@@ -220,7 +216,7 @@ mod tests {
 
     #[test]
     fn what_an_event_stated_is_awaited_after_2_8_30_and_90_seconds() {
-        let memory = RecentMemory::since(at(0));
+        let memory = RecentMemory { since: at(0), pulls: Mutex::default() };
         let mut looks = Vec::new();
         let mut now = at(0);
         while let Some(next) = memory.facts(&job(&[Hint::Closed]), now).first().and_then(|fact| fact.awaits_end(now)) {
@@ -233,7 +229,7 @@ mod tests {
 
     #[test]
     fn a_later_fact_makes_an_earlier_one_history_however_often_it_is_looked() {
-        let memory = RecentMemory::since(at(0));
+        let memory = RecentMemory { since: at(0), pulls: Mutex::default() };
         let comment = CommentId::new(7);
         let by = Actor { id: loopgate_core::UserId::new(1), login: "alice".parse().unwrap() };
         let written = Hint::CommentWritten { comment };

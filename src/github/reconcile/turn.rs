@@ -5,11 +5,12 @@ use std::ops::ControlFlow;
 use chrono::TimeDelta;
 
 use super::{
-    Entered, Failed, LoopEntry, MOST_SAVES, ReconcileOutcome, Result, RunStore, Seen, Settled, Summary, Turn, recent,
+    Failed, LoopEntry, MOST_SAVES, ObservedPull, ReconcileOutcome, ReconcileResult, Result, RunStore, Summary, Turn,
+    TurnStart, recent,
 };
 use crate::{
     github::{
-        Client, Executed, Observation, Problem, client::next_look, error::OrAbsent as _, observe::CONFIGURATION_LIMIT,
+        Client, Execution, Observation, Problem, client::next_look, error::OrAbsent as _, observe::CONFIGURATION_LIMIT,
         path, plan, storage::Storage,
     },
     refs::{self, LoadedRun, RefsError, Retry, Save},
@@ -27,7 +28,7 @@ use loopgate_core::{
 const MOST_COMPANIONS: usize = 8;
 
 /// A decision that is saved, or could not be.
-struct Decided {
+struct SavedDecision {
     decision: Decision,
     texts: Rendered,
     /// The state commit.
@@ -45,11 +46,11 @@ impl Turn<'_> {
     /// `None` if another process saved what it saw of another head meanwhile: the turn begins anew.
     pub(super) async fn run(&self, problems: &[Problem]) -> Result<Option<ReconcileOutcome>> {
         let Self { client, job, now, .. } = self;
-        let entered = match Box::pin(self.enter()).await? {
-            ControlFlow::Continue(entered) => entered,
+        let start = match Box::pin(self.enter()).await? {
+            ControlFlow::Continue(start) => start,
             ControlFlow::Break(outcome) => return Ok(Some(outcome)),
         };
-        let Entered { facts, storage, loaded, not_moved, .. } = entered;
+        let TurnStart { facts, storage, loaded, not_moved, .. } = start;
         let store = self.store(job, &storage);
         let mut observation = Box::pin(self.observe(facts, &loaded)).await?;
         Box::pin(self.add_companions(&storage, &mut observation, &loaded)).await?;
@@ -97,7 +98,7 @@ impl Turn<'_> {
                 }
                 false => LoopEntry::Over,
             },
-            result: Settled::Decided(summary(&observation, decided, executed)),
+            result: ReconcileResult::Decided(summary(&observation, decided, executed)),
             ended,
             awakened: false,
         }))
@@ -120,7 +121,7 @@ impl Turn<'_> {
 
     /// What comes before the observation: news of events is kept, and a pull request that there is nothing to do about
     /// ends the turn.
-    async fn enter(&self) -> Result<ControlFlow<ReconcileOutcome, Entered>> {
+    async fn enter(&self) -> Result<ControlFlow<ReconcileOutcome, TurnStart>> {
         let Self { client, job, now, .. } = self;
         if !job.hints.is_empty() {
             client.ask_once_more();
@@ -132,25 +133,25 @@ impl Turn<'_> {
         }
         let end = |outcome| Ok(ControlFlow::Break(outcome));
         let dormant = |revisit_at| {
-            let (result, entry) = (Settled::Dormant, LoopEntry::Over);
+            let (result, entry) = (ReconcileResult::Dormant, LoopEntry::Over);
             end(ReconcileOutcome { revisit_at, result, entry, ..ReconcileOutcome::default() })
         };
         if let Err(revisit_at) = self.observer.dormant.ask(&job.repository, client.now()) {
             return dormant(revisit_at);
         }
-        let Some(mut entered) = Box::pin(self.begin()).await? else {
+        let Some(mut start) = Box::pin(self.begin()).await? else {
             Box::pin(self.leave()).await?;
             let next = self.observer.dormant.next_look(&job.repository, job.number, client.now());
             return dormant(next.into_iter().chain(self.doubted_again_at()).min());
         };
-        if entered.facts.pull.is_archived {
-            return end(ReconcileOutcome { result: Settled::ReadOnly, ..ReconcileOutcome::default() });
+        if start.facts.pull.is_archived {
+            return end(ReconcileOutcome { result: ReconcileResult::ReadOnly, ..ReconcileOutcome::default() });
         }
-        self.settle_in(&mut entered).await?;
-        let store = self.store(job, &entered.storage);
-        let facts = &entered.facts;
-        let Some(loaded) = self.find_archived(facts, entered.loaded, &store).await? else {
-            let (revisit_at, seen, entry) = (self.doubted_again_at(), Seen::Ended, LoopEntry::Over);
+        self.settle_in(&mut start).await?;
+        let store = self.store(job, &start.storage);
+        let facts = &start.facts;
+        let Some(loaded) = self.find_archived(facts, start.loaded, &store).await? else {
+            let (revisit_at, seen, entry) = (self.doubted_again_at(), ObservedPull::Ended, LoopEntry::Over);
             return end(ReconcileOutcome { revisit_at, seen, entry, ..ReconcileOutcome::default() });
         };
         let is_open = facts.pull.pull_request.lifecycle == Lifecycle::Open;
@@ -166,7 +167,7 @@ impl Turn<'_> {
             let reason = "GitHub does not show what it was merged as yet".to_owned();
             return Err(Failed { reason, retry: Retry::WhenAnswered });
         }
-        Ok(ControlFlow::Continue(Entered { loaded, ..entered }))
+        Ok(ControlFlow::Continue(TurnStart { loaded, ..start }))
     }
 
     /// Decides and saves, again from the newer state as long as somebody else saves first. None when what was observed
@@ -176,7 +177,7 @@ impl Turn<'_> {
         observation: &Observation,
         mut loaded: LoadedRun,
         store: &RunStore<'_>,
-    ) -> Result<Option<Decided>> {
+    ) -> Result<Option<SavedDecision>> {
         let (client, now) = (&self.client, self.now);
         let mut concurrent_save = None;
         for _ in 0..MOST_SAVES {
@@ -235,7 +236,7 @@ impl Turn<'_> {
                 }
                 Err(error) => return Err(error.into()),
             };
-            return Ok(Some(Decided {
+            return Ok(Some(SavedDecision {
                 decision,
                 texts,
                 saved,
@@ -270,11 +271,11 @@ impl Turn<'_> {
     async fn show(
         &self,
         observation: &mut Observation,
-        decided: &mut Decided,
+        decided: &mut SavedDecision,
         storage: &Storage,
-    ) -> Result<(Executed, bool, Option<Timestamp>)> {
+    ) -> Result<(Execution, bool, Option<Timestamp>)> {
         let now = self.now;
-        let Decided { decision, texts, concurrent_save, is_in_doubt, .. } = decided;
+        let SavedDecision { decision, texts, concurrent_save, is_in_doubt, .. } = decided;
         Box::pin(self.share(observation, &mut decision.surface, texts)).await?;
         Box::pin(self.keep_judged_elsewhere(&mut observation.surface)).await?;
         storage.put_in(&mut observation.surface.status_comments, &mut texts.status_comment);
@@ -292,7 +293,7 @@ impl Turn<'_> {
     }
 
     /// What later lists of pull requests are compared with.
-    fn seen(&self, observation: &Observation, decision: &Decision, is_current: bool) -> Seen {
+    fn seen(&self, observation: &Observation, decision: &Decision, is_current: bool) -> ObservedPull {
         let Observation { snapshot, policy, .. } = observation;
         let (head, is_open) = (snapshot.pull_request.head.sha, snapshot.pull_request.lifecycle == Lifecycle::Open);
         if is_open && !observation.is_head_shared {
@@ -302,9 +303,9 @@ impl Turn<'_> {
         }
         let is_final = decision.next.attempt_of(head).is_some() && !decision.action.awaits_evidence() && is_current;
         match observation.pull.updated_at {
-            Some(updated_at) if is_open => Seen::Open { updated_at, head, is_final },
-            _ if is_open => Seen::Nothing,
-            _ => Seen::Ended,
+            Some(updated_at) if is_open => ObservedPull::Open { updated_at, head, is_final },
+            _ if is_open => ObservedPull::Unobserved,
+            _ => ObservedPull::Ended,
         }
     }
 }
@@ -334,8 +335,8 @@ fn above(snapshot: &Snapshot, decision: &Decision, before: Option<PrNumber>, has
     decision.next.above.or(before).filter(|_| may_concern)
 }
 
-fn summary(observation: &Observation, decided: Decided, executed: Executed) -> Summary {
-    let Decided { decision, saved, refused, .. } = decided;
+fn summary(observation: &Observation, decided: SavedDecision, executed: Execution) -> Summary {
+    let SavedDecision { decision, saved, refused, .. } = decided;
     Summary {
         word: decision.action.word(),
         status: decision.next.status,

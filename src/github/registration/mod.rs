@@ -130,13 +130,8 @@ impl Registration {
         let stored = StoredApp::read(&self.folder)?;
         if let (Some(id), Some(slug)) = (stored.get("LOOPGATE_APP_ID"), stored.get("LOOPGATE_APP_SLUG")) {
             let web_url = stored.get("LOOPGATE_GITHUB_WEB_URL").unwrap_or("https://github.com").to_owned();
-            let file = stored::file(&self.folder);
-            return Ok(Some(Stage::Registered(RegisteredApp {
-                slug: slug.to_owned(),
-                id: id.to_owned(),
-                file,
-                web_url,
-            })));
+            let (slug, id, file) = (slug.to_owned(), id.to_owned(), self.folder.join(stored::FILE));
+            return Ok(Some(Stage::Registered(RegisteredApp { slug, id, file, web_url })));
         }
         match fs::read(self.folder.join(PENDING)) {
             Ok(bytes) => Ok(serde_json::from_slice(&bytes).ok().map(Stage::Pending)),

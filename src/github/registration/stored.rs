@@ -15,7 +15,7 @@ use zeroize::Zeroizing;
 use crate::github::Secret;
 
 /// The file's name in the data directory.
-const FILE: &str = "app.env";
+pub(super) const FILE: &str = "app.env";
 /// Bytes of it at most.
 const MOST_BYTES: u64 = 64 << 10;
 
@@ -27,11 +27,6 @@ impl fmt::Debug for StoredApp {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_set().entries(self.0.keys()).finish()
     }
-}
-
-/// Where it is in a data directory.
-pub(super) fn file(folder: &Path) -> PathBuf {
-    folder.join(FILE)
 }
 
 /// Makes a data directory where there is none: its files are secret, and no commit of whatever is around it takes them.
@@ -58,7 +53,7 @@ impl StoredApp {
     /// # Errors
     /// When there is one that cannot be read.
     pub fn read(folder: &Path) -> io::Result<Self> {
-        let path = file(folder);
+        let path = folder.join(FILE);
         let text = match fs::metadata(&path) {
             Ok(known) if known.len() > MOST_BYTES => {
                 return Err(io::Error::other(format!("{} is larger than such a file can be", path.display())));
@@ -84,7 +79,7 @@ impl StoredApp {
             file.write_all(line.as_bytes())?;
         }
         file.as_file().sync_all()?;
-        let path = self::file(folder);
+        let path = folder.join(FILE);
         let (file, path) = match file.persist_noclobber(&path) {
             Ok(_) => return sync(folder).map(|()| path),
             Err(taken) if taken.error.kind() == io::ErrorKind::AlreadyExists => {

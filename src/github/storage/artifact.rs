@@ -20,7 +20,7 @@ use std::{
 use chrono::TimeDelta;
 use tokio::sync::{Mutex, MutexGuard};
 
-use super::{KEPT_AFTER_THE_END, told};
+use super::KEPT_AFTER_THE_END;
 use crate::{
     github::{
         Client, Repo, Result,
@@ -60,13 +60,13 @@ pub struct StateArtifact {
     workflow: String,
     /// The branch that it was started for; none where it was started for a tag.
     branch: Option<String>,
-    shelf: Mutex<Shelf>,
+    loaded: Mutex<LoadedArtifact>,
 }
 
 type PackedStates = BTreeMap<PrNumber, String>;
 
 #[derive(Debug, Default)]
-struct Shelf {
+struct LoadedArtifact {
     /// The artifact the states were read from last.
     found: Option<u64>,
     states: PackedStates,
@@ -95,32 +95,32 @@ impl StateArtifact {
         })?;
         let branch = at.strip_prefix("refs/heads/").map(str::to_owned);
         let workflow = artifacts::normalise(path, repository);
-        Ok(Self { folder, workflow, branch, shelf: Mutex::default() })
+        Ok(Self { folder, workflow, branch, loaded: Mutex::default() })
     }
 
     /// The folder to upload, when a state in it has changed or the artifact is about to expire.
     pub async fn to_upload(&self) -> Option<&Path> {
-        self.shelf.lock().await.changed.then_some(self.folder.as_path())
+        self.loaded.lock().await.changed.then_some(self.folder.as_path())
     }
 
     /// Reads the newest artifact that counts, unless it is the one that was read last.
-    async fn refresh(&self, shelf: &mut Shelf, repo: Repo<'_>) -> Result<(), RefsError> {
+    async fn refresh(&self, loaded: &mut LoadedArtifact, repo: Repo<'_>) -> Result<(), RefsError> {
         let path = repo.path(format!("actions/artifacts?name={NAME}"));
-        let mut listed = repo.list::<Artifact>(&path, MOST_PAGES).await.map_err(told)?;
+        let mut listed = repo.list::<Artifact>(&path, MOST_PAGES).await?;
         listed.items.sort_by_key(|artifact| std::cmp::Reverse(artifact.id));
         for artifact in listed.items.iter().filter(|artifact| !artifact.expired) {
             let Some(run) = artifact.workflow_run["id"].as_u64() else { continue };
-            if !self.is_ours(repo, run).await.map_err(told)? {
+            if !self.is_ours(repo, run).await? {
                 continue;
             }
-            if shelf.found == Some(artifact.id) {
+            if loaded.found == Some(artifact.id) {
                 return Ok(());
             }
             match self.download(repo, artifact).await? {
                 Ok(states) => {
-                    (shelf.states, shelf.found) = (states, Some(artifact.id));
+                    (loaded.states, loaded.found) = (states, Some(artifact.id));
                     if artifact.is_aging(repo.now()) {
-                        self.leave_behind(shelf)?;
+                        self.leave_behind(loaded)?;
                     }
                     return Ok(());
                 }
@@ -139,7 +139,7 @@ impl StateArtifact {
     /// The states in an artifact, or why they cannot be read.
     async fn download(&self, repo: Repo<'_>, artifact: &Artifact) -> Result<Result<PackedStates, String>, RefsError> {
         let path = repo.path(format!("actions/artifacts/{}/zip", artifact.id));
-        let archive = repo.download(&path, ARCHIVE_LIMIT).await.or_said().map_err(told)?;
+        let archive = repo.download(&path, ARCHIVE_LIMIT).await.or_reason()?;
         let files = archive.and_then(|archive| artifacts::unpack_each(&archive, FILES));
         let kept_since = repo.now() - KEPT_AFTER_THE_END;
         let state = |(name, packed): (String, String)| {
@@ -161,16 +161,16 @@ impl StateArtifact {
     }
 
     /// Writes all states to the folder.
-    fn leave_behind(&self, shelf: &mut Shelf) -> Result<(), RefsError> {
+    fn leave_behind(&self, loaded: &mut LoadedArtifact) -> Result<(), RefsError> {
         let fault = |error: std::io::Error| RefsError::Fault {
             message: format!("{} cannot be written: {error}", self.folder.display()),
             retry: Retry::Later,
         };
         std::fs::create_dir_all(&self.folder).map_err(fault)?;
-        for (number, packed) in &shelf.states {
+        for (number, packed) in &loaded.states {
             std::fs::write(self.folder.join(format!("pr-{number}")), packed).map_err(fault)?;
         }
-        shelf.changed = true;
+        loaded.changed = true;
         Ok(())
     }
 }
@@ -185,32 +185,30 @@ pub struct ArtifactSlot {
 
 impl ArtifactSlot {
     /// The states as they are now.
-    async fn shelf(&self) -> Result<MutexGuard<'_, Shelf>, RefsError> {
-        let mut shelf = self.artifact.shelf.lock().await;
+    async fn loaded(&self) -> Result<MutexGuard<'_, LoadedArtifact>, RefsError> {
+        let mut loaded = self.artifact.loaded.lock().await;
         // What this process changed is newer than any artifact: it is uploaded when the process has ended.
-        if !shelf.changed {
-            self.artifact.refresh(&mut shelf, self.client.repo(&self.repository)).await?;
+        if !loaded.changed {
+            self.artifact.refresh(&mut loaded, self.client.repo(&self.repository)).await?;
         }
-        Ok(shelf)
+        Ok(loaded)
     }
 }
 
 impl Slot for ArtifactSlot {
-    fn room(&self) -> usize {
-        STATE_LIMIT
-    }
+    const ROOM: usize = STATE_LIMIT;
 
     async fn read(&self) -> Result<Option<String>, RefsError> {
-        Ok(self.shelf().await?.states.get(&self.number).cloned())
+        Ok(self.loaded().await?.states.get(&self.number).cloned())
     }
 
     async fn replace(&self, name: &RefName, old: Option<&str>, new: &str, _: &str) -> Result<(), RefsError> {
-        let mut shelf = self.shelf().await?;
-        if shelf.states.get(&self.number).map(String::as_str) != old {
+        let mut loaded = self.loaded().await?;
+        if loaded.states.get(&self.number).map(String::as_str) != old {
             return Err(RefsError::RefMoved { name: name.clone() });
         }
-        shelf.states.insert(self.number, new.to_owned());
-        self.artifact.leave_behind(&mut shelf)
+        loaded.states.insert(self.number, new.to_owned());
+        self.artifact.leave_behind(&mut loaded)
     }
 }
 

@@ -27,7 +27,6 @@ use super::{
     Client, GithubObjects, OwnComment, PullRequestFacts, Repo, Result, Target,
     error::OrAbsent as _,
     marker::{Marker, state_apart, with_state},
-    objects::told,
     observe::status_comments,
     path,
     retry::Repeat,
@@ -36,7 +35,7 @@ use crate::{
     refs::{GitObjects, NewCommit, PackedObjects, RefName, RefsError, Slot},
     render::Rendered,
 };
-use loopgate_core::{CommentId, PrNumber, RepoName, Sha, observed::AppIdentity, policy::StateBackend};
+use loopgate_core::{PrNumber, RepoName, Sha, observed::AppIdentity, policy::StateBackend};
 
 /// How long the state of an ended run stays where it is.
 pub(super) const KEPT_AFTER_THE_END: TimeDelta = TimeDelta::days(14);
@@ -169,46 +168,10 @@ impl CommentSlot {
     fn comment(&self) -> Option<OwnComment> {
         self.comment.lock().clone()
     }
-
-    fn is_now(&self, comment: Option<OwnComment>) {
-        *self.comment.lock() = comment;
-    }
-
-    /// The comment as it stands on GitHub.
-    async fn look_again(&self) -> Result<Option<OwnComment>> {
-        let Some(OwnComment { id, .. }) = self.comment() else {
-            return Ok(status_comments(self.client.repo(&self.repository), self.number, &self.us)
-                .await?
-                .into_iter()
-                .next());
-        };
-        let path = format!("{}/issues/comments/{id}", path::repo(&self.repository));
-        self.client.get::<OwnComment>(&path).await.or_absent()
-    }
-
-    async fn write(&self, over: Option<CommentId>, body: String) -> Result<OwnComment> {
-        let repository = path::repo(&self.repository);
-        let json = json!({ "body": body });
-        let id = match over {
-            Some(id) => {
-                let path = format!("{repository}/issues/comments/{id}");
-                self.client.tell(Method::PATCH, &path, Some(&json), Repeat::Safe).await?;
-                id
-            }
-            None => {
-                let path = format!("{repository}/issues/{}/comments", self.number);
-                let _booked = self.client.booked(None).await;
-                self.client.post::<OwnComment>(&path, &json, Repeat::Never).await?.id
-            }
-        };
-        Ok(OwnComment { id, body })
-    }
 }
 
 impl Slot for CommentSlot {
-    fn room(&self) -> usize {
-        StateBackend::ROOM_IN_COMMENT
-    }
+    const ROOM: usize = StateBackend::ROOM_IN_COMMENT;
 
     async fn read(&self) -> Result<Option<String>, RefsError> {
         let comment = self.comment();
@@ -216,15 +179,36 @@ impl Slot for CommentSlot {
     }
 
     async fn replace(&self, name: &RefName, old: Option<&str>, new: &str, report: &str) -> Result<(), RefsError> {
-        let there = self.look_again().await.map_err(told)?;
+        // As it stands on GitHub.
+        let there = match self.comment() {
+            Some(OwnComment { id, .. }) => {
+                let path = format!("{}/issues/comments/{id}", path::repo(&self.repository));
+                self.client.get::<OwnComment>(&path).await.or_absent()?
+            }
+            None => {
+                let comments = status_comments(self.client.repo(&self.repository), self.number, &self.us).await?;
+                comments.into_iter().next()
+            }
+        };
         let standing = there.as_ref().and_then(|comment| state_apart(&comment.body).1);
         if standing != old {
-            self.is_now(there);
+            *self.comment.lock() = there;
             return Err(RefsError::RefMoved { name: name.clone() });
         }
         let body = with_state(&Marker::Status.on(report), new);
-        let written = self.write(there.map(|comment| comment.id), body).await.map_err(told)?;
-        self.is_now(Some(written));
+        let (repository, json) = (path::repo(&self.repository), json!({ "body": body }));
+        let written = match there {
+            Some(OwnComment { id, .. }) => {
+                let path = format!("{repository}/issues/comments/{id}");
+                self.client.send(Method::PATCH, &path, Some(&json), Repeat::Safe).await.map(|()| id)
+            }
+            None => {
+                let path = format!("{repository}/issues/{}/comments", self.number);
+                let _booked = self.client.booked(None).await;
+                self.client.post::<OwnComment>(&path, &json, Repeat::Never).await.map(|created| created.id)
+            }
+        };
+        *self.comment.lock() = Some(OwnComment { id: written?, body });
         Ok(())
     }
 }

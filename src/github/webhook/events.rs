@@ -9,7 +9,7 @@ use loopgate_core::{
 use serde::{Deserialize as _, de::IgnoredAny};
 
 use super::{
-    CheckNews, Irrelevant, Misread, Reader, Routed, Target, Work,
+    CheckNews, Irrelevant, PayloadError, Reader, Routed, Target, Work,
     payload::{Payload, PayloadGroup, PayloadPull, PushedCommit, Run},
 };
 use crate::github::marker::Marker;
@@ -22,12 +22,12 @@ enum NoWork {
     #[error("it is irrelevant")]
     Irrelevant(Irrelevant),
     #[error(transparent)]
-    Misread(#[from] Misread),
+    PayloadError(#[from] PayloadError),
 }
 
 impl Routed {
-    fn with(self, told: Option<CheckNews>) -> Self {
-        match (self, told) {
+    fn with(self, news: Option<CheckNews>) -> Self {
+        match (self, news) {
             (Self::Work(work), Some(news)) => Self::Check(work, news),
             (routed, _) => routed,
         }
@@ -50,7 +50,7 @@ const ROUTED: &str = "pull_request issue_comment pull_request_review pull_reques
                       github_app_authorization";
 
 /// Reads an event, from any sender.
-pub(super) fn read(reader: &Reader<'_>) -> Result<Routed, Misread> {
+pub(super) fn read(reader: &Reader<'_>) -> Result<Routed, PayloadError> {
     if !ROUTED.split_ascii_whitespace().any(|event| event == reader.event) {
         let unknown = Routed::Irrelevant(Irrelevant::UnknownEvent);
         let routed = if reader.event == "ping" { Routed::Ping } else { unknown };
@@ -59,7 +59,7 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Routed, Misread> {
     match route(reader, &reader.read()?) {
         Ok(routed) => Ok(routed),
         Err(NoWork::Irrelevant(why)) => Ok(Routed::Irrelevant(why)),
-        Err(NoWork::Misread(misread)) => Err(misread),
+        Err(NoWork::PayloadError(error)) => Err(error),
     }
 }
 
@@ -113,9 +113,12 @@ fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
             }
         }
         ("push", _) => push(reader, event),
-        ("merge_group", "checks_requested") => merge_group(reader, event),
-        // The last time that its result can be read.
-        ("merge_group", "destroyed") if event.reason.as_deref() != Some("merged") => merge_group(reader, event),
+        // When a group that was not merged is destroyed, its result can be read for the last time.
+        ("merge_group", action @ ("checks_requested" | "destroyed"))
+            if action == "checks_requested" || event.reason.as_deref() != Some("merged") =>
+        {
+            reader.group(event, reader.of(event.merge_group.clone(), "merge_group")?)
+        }
         ("installation", "created" | "unsuspend" | "new_permissions_accepted") => reader.installation(event, None),
         ("installation", "deleted" | "suspend") | ("repository", "archived" | "deleted") => {
             irrelevant(Irrelevant::NothingToAsk)
@@ -277,10 +280,6 @@ fn push(reader: &Reader<'_>, event: &Payload) -> RouteResult {
 fn touches(commit: &PushedCommit, what: fn(&str) -> bool) -> bool {
     let lists = [&commit.added, &commit.modified, &commit.removed];
     lists.iter().all(|list| list.is_none()) || lists.into_iter().flatten().flatten().any(|path| what(path))
-}
-
-fn merge_group(reader: &Reader<'_>, event: &Payload) -> RouteResult {
-    reader.group(event, reader.of(event.merge_group.clone(), "merge_group")?)
 }
 
 fn repositories_added(reader: &Reader<'_>, event: &Payload) -> RouteResult {

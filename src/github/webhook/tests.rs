@@ -29,7 +29,7 @@ fn payload(event: Value) -> Vec<u8> {
     serde_json::to_vec(&whole).unwrap()
 }
 
-fn routed(event: &str, body: Value) -> Result<Routed, Misread> {
+fn routed(event: &str, body: Value) -> Result<Routed, PayloadError> {
     route(event, &payload(body), &own(), received_at())
 }
 
@@ -53,11 +53,11 @@ fn alice() -> Actor {
     Actor { id: UserId::new(7), login: "alice".parse().unwrap() }
 }
 
-fn work(target: Target, hints: Vec<Hint>) -> Result<Routed, Misread> {
+fn work(target: Target, hints: Vec<Hint>) -> Result<Routed, PayloadError> {
     Ok(Routed::Work(Work { installation: InstallationId::new(9001), targets: vec![target], hints }))
 }
 
-fn nothing(why: Irrelevant) -> Result<Routed, Misread> {
+fn nothing(why: Irrelevant) -> Result<Routed, PayloadError> {
     Ok(Routed::Irrelevant(why))
 }
 
@@ -363,7 +363,7 @@ fn what_cannot_be_read_is_said_without_quoting_it() {
     insta::assert_snapshot!(error("status", sha), @"the body is JSON, but not a `status` payload as GitHub documents it (line 1, column 13)");
     let bare = br#"{"repository":{"full_name":"a/b"}}"#;
     insta::assert_snapshot!(error("status", bare), @"the `status` payload lacks a usable sha");
-    assert!(matches!(route("star", &b"[".repeat(1_000_000), &own(), received_at()), Err(Misread::NotJson { .. })));
+    assert!(matches!(route("star", &b"[".repeat(1_000_000), &own(), received_at()), Err(PayloadError::NotJson { .. })));
 }
 
 const EVENTS: [&str; 17] = [

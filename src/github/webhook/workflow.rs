@@ -3,7 +3,7 @@
 //! (<https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows>).
 
 use super::payload::{Payload, PayloadPull};
-use super::{Irrelevant, Misread, OwnApp, Reader, Routed, Target, Work, events};
+use super::{Irrelevant, OwnApp, PayloadError, Reader, Routed, Target, Work, events};
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
 
 /// What a workflow was started for.
@@ -40,15 +40,15 @@ pub enum Unsuitable {
 /// `at` is a moment at or after the event, by GitHub's clock where it is known: heads are first seen then.
 ///
 /// # Errors
-/// [`Misread`] when the payload is not JSON, or lacks a field that GitHub documents as always there.
+/// [`PayloadError`] when the payload is not JSON, or lacks a field that GitHub documents as always there.
 pub fn route_in_workflow(
     event: &str,
     body: &[u8],
     own: &OwnApp,
     repository: &RepoName,
     at: Timestamp,
-) -> Result<InWorkflow, Misread> {
-    // The token says whose it is, not the payload.
+) -> Result<InWorkflow, PayloadError> {
+    // Whose it is follows from the token, not from the payload.
     let installation = Some(InstallationId::new(0));
     let reader = |event| Reader { event, body, own, received_at: at, installation };
     let event = match event {
@@ -89,7 +89,7 @@ fn everything(repository: &RepoName) -> InWorkflow {
 }
 
 /// Started by hand: for the pull request that the input `pull-request` names, or for all.
-fn dispatched(reader: &Reader<'_>, repository: &RepoName) -> Result<InWorkflow, Misread> {
+fn dispatched(reader: &Reader<'_>, repository: &RepoName) -> Result<InWorkflow, PayloadError> {
     let inputs = reader.read::<Payload>()?.inputs;
     let named = inputs["pull-request"].as_str().map(str::trim).filter(|text| !text.is_empty());
     let Some(named) = named else { return Ok(everything(repository)) };

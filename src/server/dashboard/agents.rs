@@ -28,7 +28,7 @@ use url::Url;
 
 use super::{as_a_visitor, tokens::PREFIX};
 use crate::{
-    github::{FeedbackReader, LoopReader, Pacing, Waited},
+    github::{FeedbackReader, LoopReader, Pacing, WaitEnd},
     mcp::{Answer, Call, Dispute, Place, Refused, Stop, Toolbox, Tools},
     refs::MemoryStore,
     render::{Until, dispute_to_say, explanation, memory_found},
@@ -39,7 +39,7 @@ use crate::{
     },
 };
 use loopgate_core::{
-    InstallationId, PrNumber, RepoName, Sha, UserId, commands::Command, memory::Retention, policy::MemoryPolicy,
+    InstallationId, PrNumber, RepoName, UserId, commands::Command, memory::Retention, policy::MemoryPolicy,
 };
 
 /// Bytes of a request at most.
@@ -50,7 +50,7 @@ const USE_NOTED_EVERY: TimeDelta = TimeDelta::minutes(5);
 const LONGEST_WAIT: TimeDelta = TimeDelta::seconds(55);
 
 /// Answers for the owners of tokens.
-struct Desk {
+struct AgentTools {
     admin: Arc<Admin>,
     calls: Limiter<UserId>,
 }
@@ -58,7 +58,7 @@ struct Desk {
 /// `origin` is where browsers find the pages: requests by other names, and from other pages, are refused
 /// (<https://modelcontextprotocol.io/specification/2025-06-18/basic/transports#security-warning>).
 pub(super) fn routes(admin: Arc<Admin>, origin: &str) -> Router {
-    let desk = Arc::new(Desk { admin, calls: Limiter::default() });
+    let tools = Arc::new(AgentTools { admin, calls: Limiter::default() });
     let url = Url::parse(origin).ok();
     let host = url.as_ref().and_then(Url::host_str).unwrap_or_default();
     let port = url.as_ref().and_then(Url::port_or_known_default).unwrap_or_default();
@@ -69,19 +69,19 @@ pub(super) fn routes(admin: Arc<Admin>, origin: &str) -> Router {
         .with_allowed_hosts([host, "localhost", "127.0.0.1", "::1"])
         .with_allowed_origins([format!("{scheme}://{host}:{port}")])
         .with_max_request_body_bytes(MOST_BYTES);
-    let of_desk = desk.clone();
+    let shared = tools.clone();
     let service =
-        StreamableHttpService::new(move || Ok(Tools(of_desk.clone())), Arc::<NeverSessionManager>::default(), config);
-    Router::new().route_service("/mcp", service).route_layer(from_fn_with_state(desk, admit))
+        StreamableHttpService::new(move || Ok(Tools(shared.clone())), Arc::<NeverSessionManager>::default(), config);
+    Router::new().route_service("/mcp", service).route_layer(from_fn_with_state(tools, admit))
 }
 
 /// Lets through who shows a token that is good, and leaves with the request whose it is, in the token's place.
-async fn admit(State(desk): State<Arc<Desk>>, mut request: Request, next: Next) -> Response {
+async fn admit(State(tools): State<Arc<AgentTools>>, mut request: Request, next: Next) -> Response {
     let shown = request.headers_mut().remove(AUTHORIZATION);
     let shown = shown.as_ref().and_then(|line| line.to_str().ok()).and_then(|line| line.split_once(' '));
     let token = shown.filter(|(scheme, token)| scheme.eq_ignore_ascii_case("bearer") && token.starts_with(PREFIX));
     let Some((_, token)) = token else { return unauthorized("Bearer realm=\"loopgate\"") };
-    let (Desk { admin, calls }, digest) = (&*desk, TokenDigest::of(token));
+    let (AgentTools { admin, calls }, digest) = (&*tools, TokenDigest::of(token));
     let now = admin.services.clock.now();
     let known = match admin.services.store.token(&digest, now).await {
         Ok(Some(known)) => known,
@@ -109,7 +109,7 @@ fn unauthorized(challenge: &'static str) -> Response {
     (StatusCode::UNAUTHORIZED, [(WWW_AUTHENTICATE, challenge)], text).into_response()
 }
 
-impl Toolbox for Desk {
+impl Toolbox for AgentTools {
     const PLACE: Place = Place::Server;
 
     fn answer(self: Arc<Self>, call: Call, from: Extensions, _: Stop) -> Answer {
@@ -121,13 +121,13 @@ impl Toolbox for Desk {
     }
 }
 
-impl Desk {
+impl AgentTools {
     async fn answered(&self, owner: &AccessToken, call: &Call) -> Result<Value, Refused> {
         let named = call.subject().ok_or_else(|| Refused("there is no working tree here".to_owned()))?;
         let loops = self.admin.loops.as_ref().ok_or_else(|| not_now("this server reads no GitHub"))?;
         let installation = loops.installation_for(named.0, (owner.owner, &owner.login)).await.map_err(not_now)?;
         if let Some(installation) = installation
-            && let Some(answer) = self.told((loops, installation), named, call).await?
+            && let Some(answer) = self.tool_answer((loops, installation), named, call).await?
         {
             return Ok(answer);
         }
@@ -137,7 +137,7 @@ impl Desk {
     }
 
     /// What a call asks for of a repository that may be shown; none where there is no such thing.
-    async fn told(
+    async fn tool_answer(
         &self,
         (loops, installation): (&LoopReader, InstallationId),
         (repository, number): (&RepoName, Option<PrNumber>),
@@ -146,13 +146,26 @@ impl Desk {
         let number = number.unwrap_or(PrNumber::new(0));
         match call {
             Call::Verify(_) => Ok(None),
-            // What is known now is what is known after no time.
-            Call::Feedback(_) => {
-                self.waited((loops, installation), (repository, number), None, TimeDelta::zero()).await
-            }
-            Call::Wait(input) => {
-                let time = input.time()?.min(LONGEST_WAIT);
-                self.waited((loops, installation), (repository, number), input.since, time).await
+            // The feedback once the verdict on another head than `since` is final, or at the end of the time. What is known
+            // now is what is known after no time.
+            Call::Feedback(_) | Call::Wait(_) => {
+                let (since, time) = match call {
+                    Call::Wait(input) => (input.since, input.time()?.min(LONGEST_WAIT)),
+                    _ => (None, TimeDelta::zero()),
+                };
+                let waited = async {
+                    let client = loops.github.client(Some(installation));
+                    let us = loops.github.identity(&client).await?;
+                    let reader = FeedbackReader::new(client, repository.clone(), number, Some(us.bot));
+                    let clock = &*self.admin.services.clock;
+                    reader.wait((since, Until::Final), (Pacing::WITH_TOKEN, time), clock, |_| ()).await
+                };
+                match waited.await {
+                    Ok(WaitEnd::Ended(reading) | WaitEnd::TimedOut(Some(reading))) => Ok(Some(reading.document())),
+                    Ok(WaitEnd::TimedOut(None)) => Err(not_now("GitHub did not tell in time")),
+                    Err(error) if error.is_refusal() => Ok(None),
+                    Err(error) => Err(not_now(error)),
+                }
             }
             Call::Explain(_) => {
                 let looked = loops.now(installation, (repository, number), self.admin.services.clock.now()).await;
@@ -171,32 +184,9 @@ impl Desk {
                 if reason.is_empty() {
                     return Err(Refused("a dispute needs a reason".to_owned()));
                 }
-                let said = Command::Dispute { failure: *failure, kind: *kind, reason };
-                Ok(Some(dispute_to_say(&said.arguments().join(" "))))
+                let command = Command::Dispute { failure: *failure, kind: *kind, reason };
+                Ok(Some(dispute_to_say(&command.arguments().join(" "))))
             }
-        }
-    }
-
-    /// The feedback on a pull request once the verdict on another head than `since` is final, or at the end of the time.
-    async fn waited(
-        &self,
-        (loops, installation): (&LoopReader, InstallationId),
-        (repository, number): (&RepoName, PrNumber),
-        since: Option<Sha>,
-        time: TimeDelta,
-    ) -> Result<Option<Value>, Refused> {
-        let clock = &*self.admin.services.clock;
-        let waited = async {
-            let client = loops.github.client(Some(installation));
-            let us = loops.github.identity(&client).await?;
-            let reader = FeedbackReader::new(client, repository.clone(), number, Some(us.bot));
-            reader.wait((since, Until::Final), (Pacing::WITH_TOKEN, time), clock, |_| ()).await
-        };
-        match waited.await {
-            Ok(Waited::Ended(reading) | Waited::TimedOut(Some(reading))) => Ok(Some(reading.document())),
-            Ok(Waited::TimedOut(None)) => Err(not_now("GitHub did not tell in time")),
-            Err(error) if error.is_refusal() => Ok(None),
-            Err(error) => Err(not_now(error)),
         }
     }
 }

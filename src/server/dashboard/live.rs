@@ -24,7 +24,7 @@ use tokio::{
 };
 
 use super::{
-    Refused,
+    PageError,
     reply::{Reader, Reply},
     seen,
 };
@@ -42,7 +42,7 @@ use crate::{
 const MOST: usize = 64;
 /// Of them one visitor's.
 const MOST_OF_ONE: usize = 8;
-/// How long one listens before its rights are looked at again: less than GitHub's word on them is believed.
+/// How long one listens before its rights are looked at again: less than GitHub's answer about them is believed.
 const LISTENS: Duration = Duration::from_secs(4 * 60);
 /// How long a listener waits for more before it asks what changed.
 const PAUSE: Duration = Duration::from_millis(500);
@@ -93,7 +93,7 @@ struct Listener {
 
 impl Listener {
     /// Completes when something changed; with nothing when it is over.
-    async fn hears(mut self) -> Option<(Result<Event, Infallible>, Self)> {
+    async fn next_event(mut self) -> Option<(Result<Event, Infallible>, Self)> {
         loop {
             let is_shared = self.store.poll_every().is_some();
             tokio::select! {
@@ -114,18 +114,22 @@ impl Listener {
 }
 
 #[derive(Deserialize)]
-pub(super) struct Of {
+pub(super) struct EventsQuery {
     /// The path of the page that listens.
     #[serde(default)]
     page: String,
 }
 
-pub(super) async fn events(State(admin): State<Arc<Admin>>, reply: Reply, Query(Of { page }): Query<Of>) -> Response {
+pub(super) async fn events(
+    State(admin): State<Arc<Admin>>,
+    reply: Reply,
+    Query(EventsQuery { page }): Query<EventsQuery>,
+) -> Response {
     match listen(&admin, &reply.reader, &page).await {
         Ok(Some(listener)) => {
-            let heard = stream::unfold(listener, Listener::hears);
+            let events = stream::unfold(listener, Listener::next_event);
             // Some proxies buffer an answer until it is whole, unless this header forbids it.
-            ([("x-accel-buffering", "no")], Sse::new(heard).keep_alive(KeepAlive::default())).into_response()
+            ([("x-accel-buffering", "no")], Sse::new(events).keep_alive(KeepAlive::default())).into_response()
         }
         Ok(None) => {
             let full = Notice::not_now("Enough pages listen already. Ask again in half a minute.");
@@ -133,19 +137,19 @@ pub(super) async fn events(State(admin): State<Arc<Admin>>, reply: Reply, Query(
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("30"));
             response
         }
-        Err(refused) => refused.told(&reply),
+        Err(refused) => refused.response(&reply),
     }
 }
 
 /// None where there is no room.
-async fn listen(admin: &Admin, reader: &Reader, page: &str) -> Result<Option<Listener>, Refused> {
+async fn listen(admin: &Admin, reader: &Reader, page: &str) -> Result<Option<Listener>, PageError> {
     let repository = match page.split('/').skip(1).collect::<Vec<_>>()[..] {
         [owner, name, _, ..] => Some(seen(reader, &format!("{owner}/{name}"))?),
         _ => None,
     };
     let Some(places) = admin.live.places(reader) else { return Ok(None) };
     let shown = Filter { repository: repository.map(|name| name.to_string()), ..Filter::default() };
-    let filter = IndexFilter { sees: reader.sees.clone(), shown };
+    let filter = IndexFilter { visible: reader.visible.clone(), shown };
     let (written, stop) = (admin.services.metrics.written.subscribe(), admin.live.stop.clone());
     let known = admin.services.store.index_version(&filter).await?;
     let (store, until) = (admin.services.store.clone(), Instant::now() + LISTENS);

@@ -29,18 +29,18 @@ use self::reply::{Reader, Reply, without_suffix};
 pub(super) use self::{live::Live, visitors::Visitors};
 use super::{
     Admin,
-    storage::{IndexFilter, Sees},
+    storage::{IndexFilter, Visibility},
 };
 use crate::{
     github::{LoopReader, WorkClass, serving},
-    refs::{MemoryStore, RunLines},
+    refs::{MemoryStore, RefName, RunLines},
     render::{
-        Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice, Overview, Page,
-        Repositories, STYLE, shortened,
+        DoctorLine, DoctorOutcome, Filter, Frame, LIVE_SCRIPT, ListedLoop, LoopPage, MemoryPage, MetricsPage, Notice,
+        Overview, Page, Repositories, STYLE, shortened,
     },
 };
 use loopgate_core::{
-    InstallationId, Login, PrNumber, RepoName, Sha, Timestamp,
+    InstallationId, Login, PrNumber, RepoName, Sha,
     deciding::Part,
     memory::Retention,
     metrics::{Report, Window, newest},
@@ -69,9 +69,10 @@ pub(super) fn routes(admin: Arc<Admin>) -> Router<Arc<Admin>> {
 }
 
 async fn as_operator(State(admin): State<Arc<Admin>>, mut request: Request, next: Next) -> Response {
-    let faults = admin.doctor.as_ref().map(|doctor| doctor.faults());
+    let is_fault = |line: &&DoctorLine| line.outcome == DoctorOutcome::Fault;
+    let faults = admin.doctor.as_ref().map(|doctor| doctor.last.lock().lines.iter().filter(is_fault).count());
     let frame = Frame::Operator { faults, token: admin.form_token.clone() };
-    request.extensions_mut().insert(Reader { frame, visitor: None, sees: Sees::Everything });
+    request.extensions_mut().insert(Reader { frame, visitor: None, visible: Visibility::Everything });
     next.run(request).await
 }
 
@@ -102,19 +103,19 @@ fn pages() -> Router<Arc<Admin>> {
 }
 
 /// Why a page is not shown.
-enum Refused {
+enum PageError {
     Absent(&'static str),
     NotNow(String),
 }
 
-impl<E: std::error::Error> From<E> for Refused {
+impl<E: std::error::Error> From<E> for PageError {
     fn from(error: E) -> Self {
         Self::NotNow(error.to_string())
     }
 }
 
-impl Refused {
-    fn told(self, reply: &Reply) -> Response {
+impl PageError {
+    fn response(self, reply: &Reply) -> Response {
         match self {
             Self::Absent(what) => reply.with(StatusCode::NOT_FOUND, &Notice::absent(what)),
             // The reason may name what only operators know.
@@ -127,17 +128,17 @@ impl Refused {
     }
 }
 
-fn told<P: Page>(reply: &Reply, page: Result<P, Refused>) -> Response {
+fn reply_with<P: Page>(reply: &Reply, page: Result<P, PageError>) -> Response {
     match page {
         Ok(page) => reply.with(StatusCode::OK, &page),
-        Err(refused) => refused.told(reply),
+        Err(refused) => refused.response(reply),
     }
 }
 
 /// What the first page may be narrowed to. What an empty field of a form sends is none.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-struct Asked {
+struct OverviewQuery {
     repository: String,
     person: String,
     me: String,
@@ -148,27 +149,27 @@ struct Asked {
     login: Option<String>,
 }
 
-async fn overview(State(admin): State<Arc<Admin>>, reply: Reply, Query(asked): Query<Asked>) -> Response {
-    told(&reply, listed(&admin, &reply.reader, asked).await)
+async fn overview(State(admin): State<Arc<Admin>>, reply: Reply, Query(asked): Query<OverviewQuery>) -> Response {
+    reply_with(&reply, listed(&admin, &reply.reader, asked).await)
 }
 
 /// What waits for a person.
-async fn mine(State(admin): State<Arc<Admin>>, reply: Reply, Query(asked): Query<Asked>) -> Response {
+async fn mine(State(admin): State<Arc<Admin>>, reply: Reply, Query(asked): Query<OverviewQuery>) -> Response {
     let me = match (asked.login.as_deref().map(str::parse::<Login>), &reply.reader.visitor) {
-        (Some(Err(_)), _) => return Refused::Absent("account of that name").told(&reply),
+        (Some(Err(_)), _) => return PageError::Absent("account of that name").response(&reply),
         (Some(Ok(login)), _) => login.to_string(),
         (None, Some((_, login))) => login.to_string(),
         (None, None) => String::new(),
     };
-    told(&reply, listed(&admin, &reply.reader, Asked { me, ..Asked::default() }).await)
+    reply_with(&reply, listed(&admin, &reply.reader, OverviewQuery { me, ..OverviewQuery::default() }).await)
 }
 
-async fn listed(admin: &Admin, reader: &Reader, asked: Asked) -> Result<Overview, Refused> {
-    let Asked { repository, person, me, agent, part, from, .. } = asked;
+async fn listed(admin: &Admin, reader: &Reader, asked: OverviewQuery) -> Result<Overview, PageError> {
+    let OverviewQuery { repository, person, me, agent, part, from, .. } = asked;
     let given = |text: String| Some(text.trim().to_owned()).filter(|text| !text.is_empty());
     let repository = given(repository).map(|name| seen(reader, &name)).transpose()?.map(|name| name.to_string());
     let shown = Filter { repository, person: given(person), me: given(me), agent: given(agent), part };
-    let filter = IndexFilter { sees: reader.sees.clone(), shown };
+    let filter = IndexFilter { visible: reader.visible.clone(), shown };
     let now = admin.services.clock.now();
     let counts = admin.services.store.count_loops(&filter).await?;
     let mut groups = Vec::with_capacity(counts.len());
@@ -183,12 +184,12 @@ async fn listed(admin: &Admin, reader: &Reader, asked: Asked) -> Result<Overview
 }
 
 async fn repositories(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
-    let rows = admin.services.store.repositories(reply.reader.sees.clone()).await.map_err(Refused::from);
-    told(&reply, rows.map(Repositories::new))
+    let rows = admin.services.store.repositories(reply.reader.visible.clone()).await.map_err(PageError::from);
+    reply_with(&reply, rows.map(Repositories::new))
 }
 
 #[derive(Deserialize)]
-struct At {
+struct CommitQuery {
     at: Option<Sha>,
 }
 
@@ -196,46 +197,40 @@ async fn one_loop(
     State(admin): State<Arc<Admin>>,
     reply: Reply,
     Path((owner, name, number)): Path<(String, String, String)>,
-    Query(At { at }): Query<At>,
+    Query(CommitQuery { at }): Query<CommitQuery>,
 ) -> Response {
     let read = async {
         let repository = seen(&reply.reader, &format!("{owner}/{name}"))?;
-        let number = without_suffix(&number).parse().map_err(|_| Refused::Absent("pull request of that number"))?;
+        let number = without_suffix(&number).parse().map_err(|_| PageError::Absent("pull request of that number"))?;
         let (loops, installation) = whose(&admin, &repository).await?;
         let target = (&repository, PrNumber::new(number));
         match at {
             Some(at) => match loops.recorded(installation, target, Some(at)).await? {
                 Some(recorded) => Ok(LoopPage::then(&recorded, target.1, &repository)),
-                None => Err(Refused::Absent("saved state of this loop with that id")),
+                None => Err(PageError::Absent("saved state of this loop with that id")),
             },
-            None => as_it_stands(loops, installation, target, admin.services.clock.now()).await,
+            // What GitHub shows now, beside what was saved of it: one of the two is enough for a page.
+            None => {
+                let now = admin.services.clock.now();
+                let recorded = Box::pin(loops.recorded(installation, target, None));
+                match futures::join!(loops.now(installation, target, now), recorded) {
+                    (Ok(Some(preview)), recorded) => {
+                        let note = recorded.as_ref().err().map(ToString::to_string);
+                        let page = LoopPage::now(&preview.subject(), recorded.ok().flatten().as_ref(), now);
+                        Ok(LoopPage { note, ..page })
+                    }
+                    (preview, Ok(Some(recorded))) => {
+                        let note = preview.err().map(|failed| failed.reason);
+                        Ok(LoopPage { note, ..LoopPage::then(&recorded, target.1, &repository) })
+                    }
+                    (Err(failed), _) => Err(PageError::NotNow(failed.reason)),
+                    (Ok(None), Err(error)) => Err(error.into()),
+                    (Ok(None), Ok(None)) => Err(PageError::Absent("loop of that pull request")),
+                }
+            }
         }
     };
-    told(&reply, as_a_visitor(read).await)
-}
-
-/// What GitHub shows now, beside what was saved of it: one of the two is enough for a page.
-async fn as_it_stands(
-    loops: &LoopReader,
-    installation: InstallationId,
-    target: (&RepoName, PrNumber),
-    now: Timestamp,
-) -> Result<LoopPage, Refused> {
-    let (looked, recorded) =
-        futures::join!(loops.now(installation, target, now), Box::pin(loops.recorded(installation, target, None)));
-    match (looked, recorded) {
-        (Ok(Some(seen)), recorded) => {
-            let note = recorded.as_ref().err().map(ToString::to_string);
-            Ok(LoopPage { note, ..LoopPage::now(&seen.subject(), recorded.ok().flatten().as_ref(), now) })
-        }
-        (looked, Ok(Some(recorded))) => {
-            let note = looked.err().map(|failed| failed.reason);
-            Ok(LoopPage { note, ..LoopPage::then(&recorded, target.1, target.0) })
-        }
-        (Err(failed), _) => Err(Refused::NotNow(failed.reason)),
-        (Ok(None), Err(error)) => Err(error.into()),
-        (Ok(None), Ok(None)) => Err(Refused::Absent("loop of that pull request")),
-    }
+    reply_with(&reply, as_a_visitor(read).await)
 }
 
 async fn of_repository(
@@ -247,7 +242,7 @@ async fn of_repository(
     let read = async {
         let repository = seen(&reply.reader, &format!("{owner}/{name}"))?;
         if !["metrics", "memory"].contains(&page) {
-            return Err(Refused::Absent("page of that name"));
+            return Err(PageError::Absent("page of that name"));
         }
         let (loops, installation) = whose(&admin, &repository).await?;
         let objects = loops.objects(installation, &repository);
@@ -261,10 +256,10 @@ async fn of_repository(
         let hour = now.duration_trunc(TimeDelta::hours(1)).unwrap_or(now);
         let window = Window::back(hour, METRICS_OF);
         let whole = Window { from: window.before().from, to: now };
-        let lines = RunLines::of_pull_requests(&objects).read(whole).await?;
+        let lines = RunLines { objects: &objects, name: RefName::metrics() }.read(whole).await?;
         Ok(reply.with(StatusCode::OK, &MetricsPage::of(&repository, &Report::of(&newest(lines), window))))
     };
-    as_a_visitor(read).await.unwrap_or_else(|refused| refused.told(&reply))
+    as_a_visitor(read).await.unwrap_or_else(|refused| refused.response(&reply))
 }
 
 /// Requests for a page are served after those of people who wait for a look, and before checks and resyncs.
@@ -273,16 +268,16 @@ async fn as_a_visitor<T>(read: impl Future<Output = T>) -> T {
 }
 
 /// The repository of that name, if it may be shown. The answer is the same where there is none, before anything is asked.
-fn seen(reader: &Reader, name: &str) -> Result<RepoName, Refused> {
-    let named = name.parse().ok().filter(|repository| reader.sees.has(repository));
-    named.ok_or(Refused::Absent("repository of that name"))
+fn seen(reader: &Reader, name: &str) -> Result<RepoName, PageError> {
+    let named = name.parse().ok().filter(|repository| reader.visible.has(repository));
+    named.ok_or(PageError::Absent("repository of that name"))
 }
 
 /// Who reads of a repository, if Loopgate is installed there.
-async fn whose<'a>(admin: &'a Admin, repository: &RepoName) -> Result<(&'a LoopReader, InstallationId), Refused> {
-    let loops = admin.loops.as_ref().ok_or_else(|| Refused::NotNow("this server reads no GitHub".to_owned()))?;
+async fn whose<'a>(admin: &'a Admin, repository: &RepoName) -> Result<(&'a LoopReader, InstallationId), PageError> {
+    let loops = admin.loops.as_ref().ok_or_else(|| PageError::NotNow("this server reads no GitHub".to_owned()))?;
     let installation = loops.github.client(None).installation_of(repository).await?;
-    Ok((loops, installation.ok_or(Refused::Absent("repository of that name where Loopgate is installed"))?))
+    Ok((loops, installation.ok_or(PageError::Absent("repository of that name where Loopgate is installed"))?))
 }
 
 #[cfg(test)]

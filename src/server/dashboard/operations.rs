@@ -10,7 +10,7 @@ use axum::{
     response::{IntoResponse, Redirect, Response},
 };
 
-use super::{Refused, reply::Reply, told};
+use super::{PageError, reply::Reply, reply_with};
 use crate::{
     github::{DormantRepository, WorkClass, registration::is_same},
     render::{
@@ -28,10 +28,10 @@ use loopgate_core::Timestamp;
 const MOST: usize = 100;
 
 pub(super) async fn page(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
-    told(&reply, read(&admin).await)
+    reply_with(&reply, operations(&admin).await)
 }
 
-async fn read(admin: &Admin) -> Result<Operations, Refused> {
+async fn operations(admin: &Admin) -> Result<Operations, PageError> {
     let now = admin.services.clock.now();
     let (counts, letters, problems) = futures::try_join!(
         admin.services.store.counts(),
@@ -107,8 +107,8 @@ fn is_ours(admin: &Admin, form: &str) -> bool {
 }
 
 pub(super) async fn doctor(State(admin): State<Arc<Admin>>, reply: Reply) -> Response {
-    let found = admin.doctor.as_ref().map(|doctor| doctor.diagnosis());
-    told(&reply, found.ok_or_else(|| Refused::NotNow("this server asks GitHub nothing by itself".to_owned())))
+    let found = admin.doctor.as_ref().map(|doctor| doctor.last.lock().clone());
+    reply_with(&reply, found.ok_or_else(|| PageError::NotNow("this server asks GitHub nothing by itself".to_owned())))
 }
 
 /// Examines again.
@@ -130,7 +130,7 @@ pub(super) async fn replay(State(admin): State<Arc<Admin>>, reply: Reply, form: 
     let which = if id.is_empty() { Replay::All } else { Replay::Id(id) };
     match replayed(&admin, &which).await {
         Ok(_) => Redirect::to("/operations").into_response(),
-        Err(Refusal(StatusCode::BAD_REQUEST, _)) => Refused::Absent("dead letter of that id").told(&reply),
-        Err(Refusal(_, reason)) => Refused::NotNow(reason).told(&reply),
+        Err(Refusal(StatusCode::BAD_REQUEST, _)) => PageError::Absent("dead letter of that id").response(&reply),
+        Err(Refusal(_, reason)) => PageError::NotNow(reason).response(&reply),
     }
 }

@@ -22,7 +22,7 @@ use sha2::{Digest, Sha256};
 
 use crate::{
     render::{Frame, Notice, Page},
-    server::storage::Sees,
+    server::storage::Visibility,
 };
 use loopgate_core::{Login, UserId};
 
@@ -39,7 +39,7 @@ pub(super) struct Reader {
     /// Who signed in.
     pub visitor: Option<(UserId, Login)>,
     /// A repository that is not theirs to see is answered for like one that there is not.
-    pub sees: Sees,
+    pub visible: Visibility,
 }
 
 impl Reader {

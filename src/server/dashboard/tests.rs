@@ -22,6 +22,7 @@ use crate::{
         storage::{self, Change, Delivery, Key, Trouble, WorkEnd, sample},
     },
 };
+use loopgate_core::Timestamp;
 
 struct Pages {
     app: Router,

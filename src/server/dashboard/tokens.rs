@@ -13,9 +13,9 @@ use chrono::TimeDelta;
 use sha2::{Digest as _, Sha256};
 
 use super::{
-    Refused, Reply,
+    PageError, Reply,
     operations::field,
-    told,
+    reply_with,
     visitors::{MOST_BYTES, Visitors},
 };
 use crate::{
@@ -23,7 +23,7 @@ use crate::{
     render::{Frame, Notice, TokenRow, TokensPage, moment, plain_line},
     server::{
         Admin,
-        storage::{AccessToken, Applied, Change, TokenChange, TokenDigest},
+        storage::{AccessToken, Change, ChangeOutcome, TokenChange, TokenDigest},
     },
 };
 use loopgate_core::{Login, UserId};
@@ -47,19 +47,24 @@ pub(super) fn routes(tokens: Tokens) -> Router {
 }
 
 /// The visitor whose page it is; operators and strangers have none.
-fn owner(reply: &Reply) -> Result<(UserId, &Login, &str), Refused> {
+fn owner(reply: &Reply) -> Result<(UserId, &Login, &str), PageError> {
     match (&reply.reader.visitor, &reply.reader.frame) {
         (Some((id, login)), Frame::Visitor { token, .. }) => Ok((*id, login, token)),
-        _ => Err(Refused::Absent("page of that name")),
+        _ => Err(PageError::Absent("page of that name")),
     }
 }
 
 async fn list(State((admin, visitors)): State<Tokens>, reply: Reply) -> Response {
     let page = page(&admin, &visitors, &reply, None).await;
-    told(&reply, page)
+    reply_with(&reply, page)
 }
 
-async fn page(admin: &Admin, visitors: &Visitors, reply: &Reply, made: Option<String>) -> Result<TokensPage, Refused> {
+async fn page(
+    admin: &Admin,
+    visitors: &Visitors,
+    reply: &Reply,
+    made: Option<String>,
+) -> Result<TokensPage, PageError> {
     let (owner, ..) = owner(reply)?;
     let tokens = admin.services.store.tokens_of(owner, admin.services.clock.now()).await?;
     let row = |it: AccessToken| TokenRow {
@@ -86,11 +91,11 @@ async fn make(State((admin, visitors)): State<Tokens>, reply: Reply, headers: He
         let (digest, login) = (TokenDigest::of(&token), login.clone());
         let new = AccessToken { digest, owner, login, name, made_at: now, used_at: None, ends_at: now + LIFE };
         match admin.services.inbox.apply(Change::Tokens(TokenChange::Make(new))).await? {
-            Applied::Rows(0) => Ok(reply.with(StatusCode::CONFLICT, &Notice::refused("too_many_tokens"))),
+            ChangeOutcome::Rows(0) => Ok(reply.with(StatusCode::CONFLICT, &Notice::refused("too_many_tokens"))),
             _ => Ok(reply.with(StatusCode::OK, &page(&admin, &visitors, &reply, Some(token)).await?)),
         }
     };
-    let mut response = made.await.unwrap_or_else(|refused: Refused| refused.told(&reply));
+    let mut response = made.await.unwrap_or_else(|refused: PageError| refused.response(&reply));
     response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     response
 }
@@ -105,5 +110,5 @@ async fn revoke(State((admin, visitors)): State<Tokens>, reply: Reply, headers: 
         admin.services.inbox.apply(Change::Tokens(change)).await?;
         Ok(Redirect::to("/tokens").into_response())
     };
-    revoked.await.unwrap_or_else(|refused: Refused| refused.told(&reply))
+    revoked.await.unwrap_or_else(|refused: PageError| refused.response(&reply))
 }

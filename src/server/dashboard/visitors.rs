@@ -1,7 +1,7 @@
 //! Signing in with GitHub, and who reads a page of the public listener.
 //!
 //! GitHub answers who a person is, and which repositories they have access to; that is believed for five minutes. A
-//! session is known by a random word in a cookie, of which only the digest is kept, beside the person's token, in the
+//! session is known by a random text in a cookie, of which only the digest is kept, beside the person's token, in the
 //! memory of this process: a restart signs everybody out, and of several processes a visitor needs the same.
 //!
 //! What is under way between our page and GitHub's is in the visitor's own cookie; the state that comes back must be its
@@ -30,18 +30,18 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use sha2::{Digest as _, Sha256};
 
-use super::{Reader, Refused, Reply, operations::field};
+use super::{PageError, Reader, Reply, operations::field};
 use crate::{
     github::{
         Clock, Error, Secret, SignIn, Visitor,
         registration::{is_same, nonce},
     },
     render::{Frame, Notice},
-    server::storage::Sees,
+    server::storage::Visibility,
 };
 use loopgate_core::{Login, RepoName, Timestamp, UserId};
 
-/// How long GitHub's word on somebody's repositories is believed.
+/// How long GitHub's answer about somebody's repositories is believed.
 const BELIEVED: TimeDelta = TimeDelta::minutes(5);
 /// How long a sign-in may take.
 const UNDER_WAY: TimeDelta = TimeDelta::minutes(10);
@@ -62,9 +62,12 @@ pub(in crate::server) struct Visitors {
     clock: Arc<dyn Clock>,
     /// The address of the pages as browsers name it, without a slash at the end.
     pub origin: String,
+    /// What the name of a cookie begins with and its line ends with. Over https no other name of the domain can set it
+    /// (<https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes>).
+    cookie_marks: (&'static str, &'static str),
     /// The key of the states' HMAC; it never leaves this process.
     key: Hmac<Sha256>,
-    /// By the digest of the word in the cookie.
+    /// By the digest of the text in the cookie.
     sessions: Mutex<BTreeMap<[u8; 32], Arc<VisitorSession>>>,
     spent: Mutex<BTreeSet<(i64, String)>>,
 }
@@ -82,8 +85,9 @@ struct VisitorSession {
 
 impl Visitors {
     pub fn new(sign_in: SignIn, origin: String, clock: Arc<dyn Clock>) -> Self {
-        let key = Hmac::new_from_slice(unguessable().as_bytes()).expect("HMAC takes a key of any length");
-        Self { sign_in, clock, origin, key, sessions: Mutex::default(), spent: Mutex::default() }
+        let key = Hmac::new_from_slice((nonce() + &nonce()).as_bytes()).expect("HMAC takes a key of any length");
+        let cookie_marks = if origin.starts_with("https:") { ("__Host-", "; Secure") } else { ("", "") };
+        Self { sign_in, clock, origin, cookie_marks, key, sessions: Mutex::default(), spent: Mutex::default() }
     }
 
     /// What follows from a text for us alone.
@@ -93,18 +97,8 @@ impl Visitors {
         hex::encode(key.finalize().into_bytes())
     }
 
-    /// The prefix lets no other name of the domain set it
-    /// (<https://developer.mozilla.org/en-US/docs/Web/HTTP/Reference/Headers/Set-Cookie#cookie_prefixes>).
-    fn name(&self, cookie: &str) -> String {
-        format!("{}{cookie}", if self.is_secure() { "__Host-" } else { "" })
-    }
-
-    fn is_secure(&self) -> bool {
-        self.origin.starts_with("https:")
-    }
-
     fn cookie<'h>(&self, headers: &'h HeaderMap, cookie: &str) -> Option<&'h str> {
-        let wanted = self.name(cookie);
+        let wanted = format!("{}{cookie}", self.cookie_marks.0);
         let lines = headers.get_all(COOKIE).into_iter().filter_map(|line| line.to_str().ok());
         let mut pairs = lines.flat_map(|line| line.split(';')).filter_map(|pair| pair.trim().split_once('='));
         pairs.find(|(name, _)| *name == wanted).map(|(_, value)| value)
@@ -112,9 +106,8 @@ impl Visitors {
 
     /// Without a time to live it goes at once.
     fn set(&self, mut answer: Response, cookie: &str, value: &str, lives: TimeDelta) -> Response {
-        let secure = if self.is_secure() { "; Secure" } else { "" };
-        let (name, seconds) = (self.name(cookie), lives.num_seconds());
-        let line = format!("{name}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
+        let ((prefix, secure), seconds) = (self.cookie_marks, lives.num_seconds());
+        let line = format!("{prefix}{cookie}={value}; Path=/; Max-Age={seconds}; HttpOnly; SameSite=Lax{secure}");
         answer.headers_mut().extend(HeaderValue::from_str(&line).ok().map(|line| (SET_COOKIE, line)));
         answer
     }
@@ -144,7 +137,7 @@ impl Visitors {
         }
         let frame = Frame::Visitor { login: session.login.to_string(), token: session.form_token.clone() };
         let visitor = Some((session.user, session.login.clone()));
-        Ok(Reader { frame, visitor, sees: Sees::These(seen.1.clone()) })
+        Ok(Reader { frame, visitor, visible: Visibility::These(seen.1.clone()) })
     }
 
     /// Whether a form is of a page that was made for this visitor, and came from there.
@@ -153,8 +146,8 @@ impl Visitors {
         is_from_here && is_same(token, &field(form, "token").unwrap_or_default())
     }
 
-    /// The word for the cookie of a new session.
-    async fn finish(&self, headers: &HeaderMap, back: &Back) -> Result<String, &'static str> {
+    /// The text for the cookie of a new session.
+    async fn finish(&self, headers: &HeaderMap, back: &SignInAnswer) -> Result<String, &'static str> {
         const FOREIGN: &str = "This sign-in was not begun in this browser, or took too long. Begin again.";
         const SILENT: &str = "GitHub does not answer as it should now. Try again in a minute.";
         let state = back.state.as_deref().ok_or(FOREIGN)?;
@@ -179,20 +172,17 @@ impl Visitors {
         if let Some((id, _)) = self.session(headers) {
             self.sessions.lock().remove(&id);
         }
-        Ok(self.open(visitor, seen, now))
-    }
-
-    fn open(&self, visitor: Visitor, seen: BTreeSet<RepoName>, now: Timestamp) -> String {
         let Visitor { id: user, login, token, lives } = visitor;
-        let (word, form_token) = (unguessable(), nonce());
+        // 244 random bits.
+        let (secret, form_token) = (nonce() + &nonce(), nonce());
         let seen = tokio::sync::Mutex::new((now, Arc::new(seen)));
         let session = VisitorSession { user, login, token, form_token, began: now, ends: now + lives, seen };
         let mut sessions = self.sessions.lock();
         sessions.retain(|_, session| now < session.ends);
-        sessions.insert(Sha256::digest(&word).into(), Arc::new(session));
+        sessions.insert(Sha256::digest(&secret).into(), Arc::new(session));
         end_oldest(&mut sessions, MOST_OF_ONE, |it| it.user == user);
         end_oldest(&mut sessions, MOST_SESSIONS, |_| true);
-        word
+        Ok(secret)
     }
 
     /// Whether the state was not spent before.
@@ -204,11 +194,6 @@ impl Visitors {
         }
         is_new
     }
-}
-
-/// 244 random bits.
-fn unguessable() -> String {
-    nonce() + &nonce()
 }
 
 fn end_oldest(
@@ -249,7 +234,7 @@ pub(super) async fn admit(State(visitors): State<Arc<Visitors>>, request: Reques
             parts.extensions.insert(reader);
             next.run(Request::from_parts(parts, body)).await
         }
-        Err(error) => Refused::NotNow(error.to_string()).told(&reply),
+        Err(error) => PageError::NotNow(error.to_string()).response(&reply),
     }
 }
 
@@ -258,12 +243,12 @@ async fn begin(State(visitors): State<Arc<Visitors>>, reply: Reply) -> Response 
     let challenge = BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(visitors.sealed("verifier", &begun)));
     match visitors.sign_in.page(&visitors.sealed("state", &begun), &challenge).await {
         Ok(page) => visitors.set(Redirect::to(&page).into_response(), BEGUN, &begun, UNDER_WAY),
-        Err(error) => Refused::NotNow(error.to_string()).told(&reply),
+        Err(error) => PageError::NotNow(error.to_string()).response(&reply),
     }
 }
 
 #[derive(Deserialize)]
-struct Back {
+struct SignInAnswer {
     code: Option<String>,
     state: Option<String>,
 }
@@ -272,10 +257,10 @@ async fn finish(
     State(visitors): State<Arc<Visitors>>,
     reply: Reply,
     headers: HeaderMap,
-    Query(back): Query<Back>,
+    Query(back): Query<SignInAnswer>,
 ) -> Response {
     let answer = match visitors.finish(&headers, &back).await {
-        Ok(word) => visitors.set(Redirect::to("/").into_response(), SESSION, &word, TimeDelta::hours(8)),
+        Ok(secret) => visitors.set(Redirect::to("/").into_response(), SESSION, &secret, TimeDelta::hours(8)),
         Err(reason) => reply.with(StatusCode::FORBIDDEN, &Notice::new("Not signed in", reason)),
     };
     visitors.set(answer, BEGUN, "", TimeDelta::zero())

@@ -110,13 +110,8 @@ impl Lane {
         Self { last_turn: [turns; LINES.len()], ..Self::default() }
     }
 
-    /// Whether something of a line may start.
-    pub fn is_ready(&self, line: usize, limits: Limits) -> bool {
-        LINES[line].iter().any(|class| self.may_start(*class, limits))
-    }
-
     /// Whether there is something of a class, and a place for it among the running.
-    fn may_start(&self, class: WorkClass, limits: Limits) -> bool {
+    pub fn may_start(&self, class: WorkClass, limits: Limits) -> bool {
         let all = self.classes.iter().map(|class| class.running).sum::<usize>();
         let others = all - self.classes[WorkClass::Person as usize].running;
         let of_class = &self.classes[class as usize];

@@ -43,9 +43,9 @@ fn a_hundred_events_while_one_runs_mean_one_more_run() {
         dirty.arrived(arrival(1, 12, seq));
     }
     assert_eq!(started(&mut dirty), [], "never two at once");
-    dirty.ended(key(1, 12), Ended::Done(Seq(1)));
+    dirty.ended(key(1, 12), JobEnd::Done(Seq(1)));
     assert_eq!(started(&mut dirty), [(1, 12)]);
-    dirty.ended(key(1, 12), Ended::Done(Seq(101)));
+    dirty.ended(key(1, 12), JobEnd::Done(Seq(101)));
     assert_eq!(started(&mut dirty), []);
     assert!(dirty.is_settled() && dirty.lanes.is_empty() && dirty.alarms.is_empty());
 }
@@ -59,7 +59,7 @@ fn installations_take_turns_within_their_limits() {
     dirty.arrived(arrival(2, 1, 1));
     dirty.arrived(arrival(3, 1, 1));
     assert_eq!(started(&mut dirty), [(1, 50), (2, 1), (3, 1), (1, 49)]);
-    dirty.ended(key(1, 50), Ended::Done(Seq(1)));
+    dirty.ended(key(1, 50), JobEnd::Done(Seq(1)));
     assert_eq!(started(&mut dirty), [(1, 48)]);
     for installation in 4..=9 {
         dirty.arrived(arrival(installation, 1, 1));
@@ -76,7 +76,7 @@ fn order(dirty: &mut DirtySet) -> Vec<u64> {
     let mut order = Vec::new();
     while let Some(start) = dirty.start() {
         order.push(number(&start).1);
-        dirty.ended(start.key, Ended::Done(start.newest));
+        dirty.ended(start.key, JobEnd::Done(start.newest));
     }
     order
 }
@@ -106,7 +106,7 @@ fn what_runs_is_as_urgent_as_the_best_that_arrived_meanwhile() {
     dirty.arrived(of(WorkClass::Person, 1, 2));
     dirty.arrived(of(WorkClass::Progress, 1, 3));
     assert_eq!(start.served.class(), WorkClass::Person);
-    dirty.ended(start.key, Ended::Done(Seq(1)));
+    dirty.ended(start.key, JobEnd::Done(Seq(1)));
     assert_eq!(dirty.start().unwrap().served.class(), WorkClass::Person, "and so is the look after it");
 }
 
@@ -144,7 +144,7 @@ fn repositories_take_turns_and_the_newest_goes_first_past_a_backlog_on_disk() {
     for number in 9..=30 {
         dirty.arrived(in_repository("acme/busy", number));
     }
-    dirty.ended(eighth.key, Ended::Done(Seq(1)));
+    dirty.ended(eighth.key, JobEnd::Done(Seq(1)));
     assert_eq!(dirty.start().map(|start| number(&start).1), Some(30), "the oldest in memory made room for it");
 }
 
@@ -183,7 +183,7 @@ fn what_runs_knows_how_many_others_wait_or_run() {
         .map(|start| (number(&start).1, start.served.behind.load(Ordering::Relaxed)))
         .collect();
     assert_eq!(behind, [(1, 3), (4, 3), (2, 3), (3, 3)]);
-    dirty.ended(first.key.clone(), Ended::Done(first.newest));
+    dirty.ended(first.key.clone(), JobEnd::Done(first.newest));
     dirty.arrived(of(WorkClass::Progress, 5, 1));
     assert_eq!(first.served.behind.load(Ordering::Relaxed), 2);
 }
@@ -195,7 +195,7 @@ fn what_is_kept_for_people_holds_nobody_better() {
         dirty.arrived(of(class, number, 1));
     }
     let start = dirty.start().unwrap();
-    dirty.ended(start.key, Ended::Pause(at(60)));
+    dirty.ended(start.key, JobEnd::Pause(at(60)));
     assert_eq!(started(&mut dirty), []);
     dirty.arrived(of(WorkClass::Author, 8, 1));
     dirty.arrived(of(WorkClass::Person, 9, 1));
@@ -209,7 +209,7 @@ fn a_retry_is_due_by_time_and_events_join_it() {
     let mut dirty = with(1, 1, 100);
     dirty.arrived(arrival(1, 1, 1));
     let start = dirty.start().unwrap();
-    dirty.ended(start.key, Ended::Retry(at(600)));
+    dirty.ended(start.key, JobEnd::Retry(at(600)));
     assert_eq!(dirty.next_alarm(), Some(at(600)));
     dirty.wake(at(599));
     assert_eq!(started(&mut dirty), []);
@@ -229,15 +229,15 @@ fn a_pause_holds_the_whole_installation_and_nobody_else() {
     }
     dirty.arrived(arrival(2, 1, 1));
     assert_eq!(started(&mut dirty).len(), 5);
-    dirty.ended(key(1, 6), Ended::Pause(at(60)));
-    dirty.ended(key(1, 5), Ended::Done(Seq(1)));
+    dirty.ended(key(1, 6), JobEnd::Pause(at(60)));
+    dirty.ended(key(1, 5), JobEnd::Done(Seq(1)));
     dirty.arrived(arrival(2, 2, 1));
     assert_eq!(started(&mut dirty), [(2, 2)]);
     dirty.wake(at(60));
     let mut numbers = started(&mut dirty);
     numbers.sort_unstable();
     assert_eq!(numbers, [(1, 2), (1, 6)], "and 1 waits behind them");
-    dirty.ended(key(1, 2), Ended::Done(Seq(1)));
+    dirty.ended(key(1, 2), JobEnd::Done(Seq(1)));
     assert_eq!(started(&mut dirty), [(1, 1)]);
 }
 
@@ -308,7 +308,7 @@ proptest! {
                     if disk.get(&number(&start)).is_some_and(|&(seq, _)| seq <= up_to) {
                         disk.remove(&number(&start));
                     }
-                    dirty.ended(start.key, Ended::Done(Seq(up_to)));
+                    dirty.ended(start.key, JobEnd::Done(Seq(up_to)));
                 }
                 Step::ReadPage => {
                     for (installation, class, after, limit) in dirty.wants_pages() {

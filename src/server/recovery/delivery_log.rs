@@ -11,7 +11,7 @@ use indexmap::IndexMap;
 
 use crate::{
     github::{Client, DeliveryAttempt, Error, Github, LoggedDelivery},
-    server::{Services, metrics::Received, receive::Receiver, storage::Change},
+    server::{Services, metrics::DeliveryResult, receive::Receiver, storage::Change},
 };
 use loopgate_core::{Timestamp, observed::Completeness};
 
@@ -77,8 +77,8 @@ pub(super) async fn pass(
 async fn take(client: &Client, receiver: &Receiver, attempt: u64) -> Result<(), Error> {
     let delivery: LoggedDelivery = client.fetch(&format!("/app/hook/deliveries/{attempt}")).await?;
     let payload = delivery.request.payload.get().as_bytes();
-    let received = receiver.hear(&delivery.event, &delivery.guid, payload, true).await;
-    if received == Received::Unavailable {
+    let received = receiver.receive_event(&delivery.event, &delivery.guid, payload, true).await;
+    if received == DeliveryResult::Unavailable {
         let (path, message) = (format!("delivery {attempt}"), "it could not be stored".to_owned());
         return Err(Error::Unavailable { path, message, retry_at: None });
     }

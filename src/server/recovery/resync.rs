@@ -15,7 +15,7 @@ use crate::{
     github::{Github, fold_ended_runs},
     server::{
         Services,
-        storage::{Applied, Change, PullList},
+        storage::{Change, ChangeOutcome, PullList},
     },
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Completeness};
@@ -157,7 +157,7 @@ async fn share(
             .await?;
     }
     let most = left / REQUESTS_OF_A_LOOK;
-    if let Applied::New(asked) = services.inbox.apply(Change::Resync { installation, most, now }).await?
+    if let ChangeOutcome::New(asked) = services.inbox.apply(Change::Resync { installation, most, now }).await?
         && !asked.is_empty()
     {
         services.metrics.resynced.add(asked.len() as u64);

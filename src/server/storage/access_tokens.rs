@@ -85,7 +85,7 @@ fn token((digest, owner, login, name, made_at, used_at, ends_at): Columns) -> Op
 }
 
 impl Batch<'_> {
-    pub(super) async fn change_tokens(&mut self, change: &TokenChange) -> Result<Applied> {
+    pub(super) async fn change_tokens(&mut self, change: &TokenChange) -> Result<ChangeOutcome> {
         let query = match change {
             TokenChange::Make(AccessToken { digest, owner, login, name, made_at, ends_at, .. }) => {
                 let made =

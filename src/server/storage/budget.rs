@@ -16,7 +16,7 @@ const POINTS: i64 = 1;
 const USED: &str = "SELECT CAST(COALESCE(SUM(amount), 0) AS BIGINT) FROM taken WHERE installation = $1 AND kind = $2 AND at > $3 AND at <= $4";
 
 impl Batch<'_> {
-    pub(super) async fn book(&mut self, claim: BudgetClaim) -> Result<Applied> {
+    pub(super) async fn book(&mut self, claim: BudgetClaim) -> Result<ChangeOutcome> {
         let BudgetClaim { installation, now, what } = claim;
         let (kind, at, amount) = match what {
             BudgetUse::Points { points, most, takes } => {
@@ -25,7 +25,7 @@ impl Batch<'_> {
                 let rows = rows.bind(now - TimeDelta::minutes(1)).bind(now + AHEAD);
                 let used: i64 = rows.fetch(self.on()).await?.first().map_or(0, |(used,)| *used);
                 if used + i64::from(points) > i64::from(most) {
-                    return Ok(Applied::Booked(Err(now)));
+                    return Ok(ChangeOutcome::Booked(Err(now)));
                 }
                 (POINTS, now + takes, points)
             }
@@ -33,7 +33,7 @@ impl Batch<'_> {
                 self.lock_budget().await?;
                 match self.create(installation, want, now).await? {
                     Ok(not_before) => (CREATION, not_before.max(now + takes), 1),
-                    Err(later) => return Ok(Applied::Booked(Err(later))),
+                    Err(later) => return Ok(ChangeOutcome::Booked(Err(later))),
                 }
             }
             BudgetUse::CreationEnd { booked_until } => {
@@ -43,7 +43,7 @@ impl Batch<'_> {
         };
         let row = Query::new("INSERT INTO taken (installation, kind, at, amount) VALUES ($1, $2, $3, $4)");
         self.run(row.bind(installation).bind(kind).bind(at).bind(i64::from(amount))).await?;
-        Ok(Applied::Booked(Ok(at)))
+        Ok(ChangeOutcome::Booked(Ok(at)))
     }
 
     /// Before when a booking may not end, if something may be created now; else when to ask again.

@@ -10,14 +10,14 @@ use crate::{
 };
 use loopgate_core::{PrNumber, deciding::Part};
 
-/// The repositories whose loops are shown, counted and named. Without a word about it: none.
+/// The repositories whose loops are shown, counted and named. By default none.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(in crate::server) enum Sees {
+pub(in crate::server) enum Visibility {
     Everything,
     These(Arc<BTreeSet<RepoName>>),
 }
 
-impl Default for Sees {
+impl Default for Visibility {
     fn default() -> Self {
         Self::These(Arc::default())
     }
@@ -26,7 +26,7 @@ impl Default for Sees {
 /// No repository has this name.
 const ALL: &str = r#"["*"]"#;
 
-impl Sees {
+impl Visibility {
     pub fn has(&self, repository: &RepoName) -> bool {
         match self {
             Self::Everything => true,
@@ -48,7 +48,7 @@ impl Sees {
 /// What the rows of a page have in common. Names are compared in lower case.
 #[derive(Debug, Clone, Default)]
 pub(in crate::server) struct IndexFilter {
-    pub sees: Sees,
+    pub visible: Visibility,
     pub shown: Filter,
 }
 
@@ -92,7 +92,7 @@ impl IndexFilter {
         let lower = |name: &Option<String>| name.as_deref().unwrap_or_default().to_lowercase();
         let Filter { repository, person, me, agent, .. } = &self.shown;
         let query = Query::new(sql.replace("{filter}", WHERE)).bind(repository.as_deref().unwrap_or_default());
-        query.bind(lower(person)).bind(lower(me)).bind(lower(agent)).bind(self.sees.listed())
+        query.bind(lower(person)).bind(lower(me)).bind(lower(agent)).bind(self.visible.listed())
     }
 }
 
@@ -135,8 +135,8 @@ impl Store {
     }
 
     /// The repositories that have open loops, with their number; those with most of them first, 500 at most.
-    pub async fn repositories(&self, sees: Sees) -> Result<Vec<(RepoName, u64)>> {
-        let filter = IndexFilter { sees, ..IndexFilter::default() };
+    pub async fn repositories(&self, visible: Visibility) -> Result<Vec<(RepoName, u64)>> {
+        let filter = IndexFilter { visible, ..IndexFilter::default() };
         let rows: Vec<(String, i64)> = self.database.read(filter.bound(REPOSITORIES)).await?;
         let read = |(name, loops): (String, i64)| Some((name.parse().ok()?, loops.cast_unsigned()));
         Ok(rows.into_iter().filter_map(read).collect())
@@ -148,7 +148,7 @@ impl Batch<'_> {
     ///
     /// # Errors
     /// Only where the connection is broken, so that the whole batch is tried again.
-    pub(super) async fn index(&mut self, key: &Key, entry: &LoopEntry, now: Timestamp) -> Result<Applied> {
+    pub(super) async fn index(&mut self, key: &Key, entry: &LoopEntry, now: Timestamp) -> Result<ChangeOutcome> {
         match entry {
             LoopEntry::Open(open) => {
                 let who: Vec<String> = open.who.iter().map(|name| name.to_lowercase()).collect();
@@ -159,11 +159,11 @@ impl Batch<'_> {
                 self.or_without(found.bind(open.problem.as_deref().unwrap_or_default())).await
             }
             LoopEntry::Over => self.or_without(Query::by_key("DELETE FROM open_loop WHERE {key}", key)).await,
-            LoopEntry::Unchanged => Ok(Applied::Rows(0)),
+            LoopEntry::Unchanged => Ok(ChangeOutcome::Rows(0)),
         }
     }
 
-    pub(super) async fn or_without(&mut self, query: Query) -> Result<Applied> {
+    pub(super) async fn or_without(&mut self, query: Query) -> Result<ChangeOutcome> {
         self.run(Query::new("SAVEPOINT indexing")).await?;
         if let Err(error) = self.run(query).await {
             tracing::warn!(%error, "the index of open loops is not up to date");

@@ -35,7 +35,7 @@ use tokio::task::JoinSet;
 pub(super) use self::tests::sample;
 pub(super) use self::{
     access_tokens::{AccessToken, TokenChange, TokenDigest},
-    index::{IndexFilter, IndexVersion, Sees},
+    index::{IndexFilter, IndexVersion, Visibility},
     read::Store,
     write::Writer,
 };
@@ -45,7 +45,7 @@ use self::{
     sqlite::SqliteFile,
 };
 use crate::github::{
-    BookingAnswer, BudgetClaim, DeliveryAttempt, ListedPull, ReconcileOutcome, Secret, Seen, WorkClass,
+    BookingAnswer, BudgetClaim, DeliveryAttempt, ListedPull, ObservedPull, ReconcileOutcome, Secret, WorkClass,
     webhook::{Target, Work},
 };
 use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Hint};
@@ -279,7 +279,7 @@ pub(super) struct Trouble {
 
 /// What a [`Change`] led to.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(super) enum Applied {
+pub(super) enum ChangeOutcome {
     /// This is on disk, and new.
     New(Vec<Arrival>),
     /// This delivery was accepted before.

@@ -1,4 +1,4 @@
-//! Targets as two columns of the database, keys as a word that people can copy, and back.
+//! Targets as two columns of the database, keys as a text that people can copy, and back.
 
 use std::{fmt, str::FromStr};
 

@@ -50,7 +50,7 @@ const BEAT: Duration = Duration::from_secs(5);
 pub(super) const POLL: TimeDelta = TimeDelta::seconds(2);
 
 /// The least pause between two notifications of new work.
-const TELL_EVERY: Duration = Duration::from_millis(50);
+const NOTIFY_EVERY: Duration = Duration::from_millis(50);
 
 /// A question that takes longer is not answered.
 const ANSWER_WITHIN: Duration = Duration::from_secs(5);
@@ -64,9 +64,9 @@ pub(super) struct PostgresServer {
     options: PgConnectOptions,
     readers: PgPool,
     /// Notified when there is new work for other processes.
-    pub tell: Arc<Notify>,
+    pub outgoing: Arc<Notify>,
     /// Notified when another process has new work.
-    pub told: Arc<Notify>,
+    pub incoming: Arc<Notify>,
 }
 
 impl PostgresServer {
@@ -83,7 +83,7 @@ impl PostgresServer {
         // A slow database shows in the requests that fail: sqlx need not log it too.
         let pool = pool.acquire_slow_threshold(ANSWER_WITHIN);
         let readers = pool.connect_lazy_with(options.clone());
-        Ok(Self { options, readers, tell: Arc::default(), told: Arc::default() })
+        Ok(Self { options, readers, outgoing: Arc::default(), incoming: Arc::default() })
     }
 
     pub async fn connect(&self) -> Result<PgConnection> {
@@ -131,12 +131,12 @@ impl PostgresServer {
         let server = self.clone();
         tasks.spawn(async move {
             loop {
-                server.tell.notified().await;
-                let told = Query::new("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(process.to_string());
-                if let Err(error) = server.read::<()>(told).await {
+                server.outgoing.notified().await;
+                let notify = Query::new("SELECT pg_notify($1, $2)").bind(CHANNEL).bind(process.to_string());
+                if let Err(error) = server.read::<()>(notify).await {
                     tracing::debug!(%error, "other processes get no wake-up and find new work by polling");
                 }
-                sleep(TELL_EVERY).await;
+                sleep(NOTIFY_EVERY).await;
             }
         });
         let server = self.clone();
@@ -157,7 +157,7 @@ impl PostgresServer {
         listener.listen(CHANNEL).await?;
         loop {
             if listener.recv().await?.payload() != process.to_string() {
-                self.told.notify_one();
+                self.incoming.notify_one();
             }
         }
     }

@@ -36,17 +36,17 @@ impl Store {
     }
 
     /// Completes when another process has stored something new.
-    pub async fn told(&self) {
+    pub async fn notified(&self) {
         match &*self.database {
             Database::Sqlite(_) => std::future::pending().await,
-            Database::Postgres(server) => server.told.notified().await,
+            Database::Postgres(server) => server.incoming.notified().await,
         }
     }
 
     /// Notifies other processes of new work.
-    pub fn tell(&self) {
+    pub fn notify_others(&self) {
         if let Database::Postgres(server) = &*self.database {
-            server.tell.notify_one();
+            server.outgoing.notify_one();
         }
     }
 
@@ -182,10 +182,16 @@ pub(super) type WorkColumns = (i64, String, String, i64, String, i64, Option<i64
 pub(super) fn target_work(columns: WorkColumns) -> TargetWork {
     let (newest, delivery, event, received_at, hints, failures, failing_since, begun, fence, waiting_since) = columns;
     let characters = i64::try_from(hints.chars().count()).unwrap_or(i64::MAX);
+    // Hints of another version that cannot be read are left out: no decision may depend on a hint being there.
+    let hint = |line| {
+        serde_json::from_str(line)
+            .inspect_err(|error| tracing::warn!(%error, "the inbox holds a hint that this version cannot read"))
+            .ok()
+    };
     TargetWork {
         covered: Covered { up_to: Seq(newest), hints: characters, fence: Seq(fence) },
         origin: WorkOrigin { delivery, event, received_at: time(received_at) },
-        hints: read_hints(&hints),
+        hints: hints.lines().filter_map(hint).collect(),
         failures: count(failures),
         failing_since: failing_since.map(time),
         begun: count(begun),
@@ -195,14 +201,4 @@ pub(super) fn target_work(columns: WorkColumns) -> TargetWork {
 
 fn count(number: i64) -> u32 {
     u32::try_from(number).unwrap_or_default()
-}
-
-/// Hints of another version that cannot be read are left out: no decision may depend on a hint being there.
-fn read_hints(text: &str) -> Vec<Hint> {
-    let read = |line| {
-        serde_json::from_str(line)
-            .inspect_err(|error| tracing::warn!(%error, "the inbox holds a hint that this version cannot read"))
-            .ok()
-    };
-    text.lines().filter_map(read).collect()
 }

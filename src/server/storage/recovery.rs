@@ -9,7 +9,7 @@ use loopgate_core::PrNumber;
 /// the days that GitHub keeps a delivery.
 const REDELIVERY_PAUSE: TimeDelta = TimeDelta::minutes(5);
 
-/// A pull request is reconciled again this long after its last success, whatever a list says. Lists are read every six
+/// A pull request is reconciled again this long after its last success, whatever a list shows. Lists are read every six
 /// hours, so this makes one a day.
 const LOOK_ANYWAY_AFTER: TimeDelta = TimeDelta::hours(18);
 
@@ -50,7 +50,7 @@ const WANTED: &str = "UPDATE open_pull SET asked_at = $2 WHERE (installation, re
      RETURNING installation, repository, what, updated_at";
 
 impl Batch<'_> {
-    pub(super) async fn log(&mut self, attempts: &[DeliveryAttempt], until: Timestamp) -> Result<Applied> {
+    pub(super) async fn log(&mut self, attempts: &[DeliveryAttempt], until: Timestamp) -> Result<ChangeOutcome> {
         for attempt in attempts {
             let guid = attempt.guid.as_str();
             if attempt.is_accepted() {
@@ -63,30 +63,30 @@ impl Batch<'_> {
         self.run(Query::new(KNOWN).bind(LOG).bind(until)).await
     }
 
-    pub(super) async fn redelivery(&mut self, attempt: u64, due_at: Option<Timestamp>) -> Result<Applied> {
+    pub(super) async fn redelivery(&mut self, attempt: u64, due_at: Option<Timestamp>) -> Result<ChangeOutcome> {
         let sql = "UPDATE failed_delivery SET due_at = $2 WHERE attempt = $1";
         self.run(Query::new(sql).bind(attempt.cast_signed()).bind(due_at)).await
     }
 
     /// Stores what a look saw. A newer entry of a list stays.
-    pub(super) async fn looked(&mut self, key: &Key, seen: Seen, now: Timestamp) -> Result<Applied> {
+    pub(super) async fn looked(&mut self, key: &Key, seen: ObservedPull, now: Timestamp) -> Result<ChangeOutcome> {
         let query = match seen {
-            Seen::Open { updated_at, head, is_final } => {
+            ObservedPull::Open { updated_at, head, is_final } => {
                 let looked = Query::by_key(LOOKED, key).bind(updated_at).bind(head.to_string());
                 looked.bind(i64::from(is_final)).bind(now)
             }
             // Nothing can be compared, and no check is waited for: the entry of the list is all there is.
-            Seen::Nothing => {
+            ObservedPull::Unobserved => {
                 let sql = "UPDATE open_pull SET is_final = 1, looked_at = $4, asked_at = NULL WHERE {key}";
                 Query::by_key(sql, key).bind(now)
             }
-            Seen::Ended => Query::by_key("DELETE FROM open_pull WHERE {key}", key),
+            ObservedPull::Ended => Query::by_key("DELETE FROM open_pull WHERE {key}", key),
         };
         self.run(query).await
     }
 
     /// Compares a list with what is known, and notes of which pull requests a look is wanted.
-    pub(super) async fn listed(&mut self, list: &PullList) -> Result<Applied> {
+    pub(super) async fn listed(&mut self, list: &PullList) -> Result<ChangeOutcome> {
         let &PullList { installation, ref repository, ref pulls, is_complete, now } = list;
         let key = |number: PrNumber| Key {
             installation,
@@ -101,11 +101,11 @@ impl Batch<'_> {
             let ended = Query::new(NOT_LISTED).bind(installation).bind(repository.to_string());
             self.run(ended.bind(now)).await?;
         }
-        Ok(Applied::Rows(0))
+        Ok(ChangeOutcome::Rows(0))
     }
 
     /// What was given up stays so: it would only fail again.
-    pub async fn resync(&mut self, installation: InstallationId, most: usize, now: Timestamp) -> Result<Applied> {
+    pub async fn resync(&mut self, installation: InstallationId, most: usize, now: Timestamp) -> Result<ChangeOutcome> {
         let wanted = Query::new(WANTED).bind(installation).bind(now).bind(now - ASK_AGAIN_AFTER).bind(most);
         let mut wanted: Vec<(i64, String, String, i64)> = wanted.fetch(self.on()).await?;
         wanted.sort_by_key(|(.., updated_at)| std::cmp::Reverse(*updated_at));

@@ -96,13 +96,13 @@ impl Kept {
     }
 
     async fn begin(&mut self, number: u64) -> Option<TargetWork> {
-        let Applied::Begun(begun) = self.one(Change::Begin(key(number), at(0))).await else {
+        let ChangeOutcome::Begun(begun) = self.one(Change::Begin(key(number), at(0))).await else {
             panic!("an answer to another question")
         };
         begun.map(|begun| *begun)
     }
 
-    async fn one(&mut self, change: Change) -> Applied {
+    async fn one(&mut self, change: Change) -> ChangeOutcome {
         self.writer.apply(&[change]).await.unwrap().remove(0)
     }
 
@@ -149,8 +149,8 @@ fn hint(text: &str) -> Hint {
     Hint::MergeGroup { head: sha, base: sha, base_ref: text.to_owned(), head_ref: None }
 }
 
-fn is_fresh(applied: &Applied) -> bool {
-    matches!(applied, Applied::New(arrivals) if !arrivals.is_empty())
+fn is_fresh(applied: &ChangeOutcome) -> bool {
+    matches!(applied, ChangeOutcome::New(arrivals) if !arrivals.is_empty())
 }
 
 fn trouble(failures: u32) -> Trouble {

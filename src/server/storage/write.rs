@@ -121,16 +121,12 @@ pub(in crate::server) struct Writer {
 impl Writer {
     /// Applies all changes, durable when this returns. One answer per change, in order. Nothing of a batch is kept if
     /// this fails, or, with several processes, at most its deliveries.
-    pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<Applied>> {
-        let database = self.store.database.clone();
-        let applied = match &*database {
-            Database::Sqlite(file) => {
-                self.put_back(file).await?;
-                self.try_apply(changes.iter()).await
-            }
-            Database::Postgres(_) => {
-                timeout(ANSWER_WITHIN, self.apply_beside_others(changes)).await.unwrap_or(Err(StoreError::Silent))
-            }
+    pub async fn apply(&mut self, changes: &[Change]) -> Result<Vec<ChangeOutcome>> {
+        let applied = if self.store.database.is_shared() {
+            timeout(ANSWER_WITHIN, self.apply_beside_others(changes)).await.unwrap_or(Err(StoreError::Silent))
+        } else {
+            self.tend().await?;
+            self.try_apply(changes.iter()).await
         };
         if applied.is_err() {
             self.connection = None;
@@ -140,12 +136,12 @@ impl Writer {
 
     /// A connection that broke is replaced. Whether what it was sent became durable need not be known: none of it does
     /// more the second time, and work that was not announced is found by polling.
-    async fn apply_beside_others(&mut self, changes: &[Change]) -> Result<Vec<Applied>> {
+    async fn apply_beside_others(&mut self, changes: &[Change]) -> Result<Vec<ChangeOutcome>> {
         let mut order: Vec<(usize, &Change)> = changes.iter().enumerate().collect();
         let is_other = |change: &Change| !matches!(change, Change::Accept(_));
         order.sort_by_key(|(_, change)| (is_other(change), change.key()));
         let (deliveries, others) = order.split_at(order.partition_point(|(_, change)| !is_other(change)));
-        let mut applied = vec![Applied::Rows(0); changes.len()];
+        let mut applied = vec![ChangeOutcome::Rows(0); changes.len()];
         for part in [deliveries, others] {
             let mut attempt = 1;
             let answers = loop {
@@ -164,17 +160,11 @@ impl Writer {
         Ok(applied)
     }
 
-    /// Looks whether the files are still there, between batches.
+    /// Heals a file that somebody removed or replaced, also between batches. What we hold open still has everything, and is
+    /// held until then.
     pub async fn tend(&mut self) -> Result<()> {
         let database = self.store.database.clone();
-        match &*database {
-            Database::Sqlite(file) => self.put_back(file).await,
-            Database::Postgres(_) => Ok(()),
-        }
-    }
-
-    /// Heals a file that somebody removed or replaced. What we hold open still has everything, and is held until then.
-    async fn put_back(&mut self, file: &SqliteFile) -> Result<()> {
+        let Database::Sqlite(file) = &*database else { return Ok(()) };
         if let Some(connection) = self.connection.as_mut().filter(|_| !file.is_in_place()) {
             file.restore(&mut **connection).await?;
             // Closed before another is opened: its end removes the log by its name.
@@ -189,7 +179,7 @@ impl Writer {
     async fn try_apply<'a>(
         &mut self,
         changes: impl ExactSizeIterator<Item = &'a Change> + Clone,
-    ) -> Result<Vec<Applied>> {
+    ) -> Result<Vec<ChangeOutcome>> {
         if changes.len() == 0 {
             return Ok(Vec::new());
         }
@@ -246,11 +236,14 @@ impl Batch<'_> {
     }
 
     /// Carries out a statement of which nothing is asked but that it is.
-    pub(super) async fn run(&mut self, query: Query) -> Result<Applied> {
-        Ok(Applied::Rows(query.execute(self.on()).await?))
+    pub(super) async fn run(&mut self, query: Query) -> Result<ChangeOutcome> {
+        Ok(ChangeOutcome::Rows(query.execute(self.on()).await?))
     }
 
-    async fn apply<'a>(&mut self, changes: impl ExactSizeIterator<Item = &'a Change> + Clone) -> Result<Vec<Applied>> {
+    async fn apply<'a>(
+        &mut self,
+        changes: impl ExactSizeIterator<Item = &'a Change> + Clone,
+    ) -> Result<Vec<ChangeOutcome>> {
         let mut accepted = self.accept(changes.clone()).await?.into_iter();
         let mut applied = Vec::with_capacity(changes.len());
         for change in changes {
@@ -261,7 +254,7 @@ impl Batch<'_> {
                     let fence = self.take_seq();
                     let claim = Query::by_key(CLAIM, key).bind(self.process).bind(fence.0).bind(*now);
                     let begun = claim.fetch(self.on()).await?.pop().map(read::target_work);
-                    Applied::Begun(begun.map(Box::new))
+                    ChangeOutcome::Begun(begun.map(Box::new))
                 }
                 Change::Probe(now) => self.run(Query::new(PROBE).bind(*now)).await?,
                 Change::Replay(key) => self.replay(key).await?,
@@ -284,7 +277,7 @@ impl Batch<'_> {
     }
 
     /// All deliveries of the batch together: a few statements however many they are.
-    async fn accept<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<Vec<Applied>> {
+    async fn accept<'a>(&mut self, changes: impl Iterator<Item = &'a Change>) -> Result<Vec<ChangeOutcome>> {
         let deliveries = changes.filter_map(|change| if let Change::Accept(it) = change { Some(it) } else { None });
         let deliveries: Vec<(Seq, &Delivery)> = deliveries.map(|delivery| (self.take_seq(), delivery)).collect();
         let fresh = self.remember(&deliveries).await?;
@@ -303,7 +296,7 @@ impl Batch<'_> {
             let origin = WorkOrigin { delivery: id.to_string(), event: event.clone(), received_at: *received_at };
             let addition = |arrival| Addition { arrival, origin: origin.clone(), hints: hints.clone() };
             additions.extend(arrivals.iter().cloned().map(addition));
-            applied.push(Applied::New(arrivals));
+            applied.push(ChangeOutcome::New(arrivals));
         }
         self.add(merged(additions).collect()).await?;
         Ok(applied)
@@ -342,15 +335,15 @@ impl Batch<'_> {
 
     /// A delivery that was accepted before changes nothing, unless what it asked for was given up: then it is accepted
     /// again.
-    async fn repeated(&mut self, delivery: &Delivery) -> Result<Applied> {
+    async fn repeated(&mut self, delivery: &Delivery) -> Result<ChangeOutcome> {
         let mut revived = Vec::new();
         for target in &delivery.work.targets {
             let key = Key { installation: delivery.work.installation, target: target.clone() };
-            if let Applied::New(arrivals) = self.replay(&key).await? {
+            if let ChangeOutcome::New(arrivals) = self.replay(&key).await? {
                 revived.extend(arrivals);
             }
         }
-        Ok(if revived.is_empty() { Applied::Duplicate } else { Applied::New(revived) })
+        Ok(if revived.is_empty() { ChangeOutcome::Duplicate } else { ChangeOutcome::New(revived) })
     }
 
     async fn add(&mut self, additions: Vec<Addition>) -> Result<Vec<Arrival>> {
@@ -374,11 +367,11 @@ impl Batch<'_> {
         seq
     }
 
-    async fn settle(&mut self, key: &Key, covered: Covered, how: &WorkEnd, now: Timestamp) -> Result<Applied> {
+    async fn settle(&mut self, key: &Key, covered: Covered, how: &WorkEnd, now: Timestamp) -> Result<ChangeOutcome> {
         let held = Query::by_key("SELECT 1 FROM work WHERE {key} AND fence = $4 {lock}", key).bind(covered.fence.0);
         if held.fetch::<()>(self.on()).await?.is_empty() {
             tracing::warn!(%key, "another process has taken this work over; how it ended here is not noted");
-            return Ok(Applied::Rows(0));
+            return Ok(ChangeOutcome::Rows(0));
         }
         match how {
             WorkEnd::Done(ReconcileOutcome { revisit_at, seen, entry, .. }) => {
@@ -390,7 +383,7 @@ impl Batch<'_> {
                 .await?;
                 self.looked(key, *seen, now).await?;
                 self.index(key, entry, now).await?;
-                Ok(Applied::New(left))
+                Ok(ChangeOutcome::New(left))
             }
             WorkEnd::Resolved { into, origin, hints, class } => {
                 let mut left = self.finish(key, covered).await?;
@@ -403,7 +396,7 @@ impl Batch<'_> {
                 };
                 let additions = into.iter().map(addition).collect();
                 left.extend(self.add(additions).await?);
-                Ok(Applied::New(left))
+                Ok(ChangeOutcome::New(left))
             }
             WorkEnd::Failed(trouble) => self.note(key, trouble).await,
             WorkEnd::Dead(trouble) => {
@@ -427,17 +420,17 @@ impl Batch<'_> {
         Ok(left.into_iter().map(arrival).collect())
     }
 
-    async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<Applied> {
+    async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<ChangeOutcome> {
         let Trouble { failures, failing_since, reason, retry_at } = trouble;
         let noted = Query::by_key(NOTE, key).bind(i64::from(*failures)).bind(reason.as_str());
         self.run(noted.bind(*retry_at).bind(*failing_since)).await
     }
 
-    async fn replay(&mut self, key: &Key) -> Result<Applied> {
+    async fn replay(&mut self, key: &Key) -> Result<ChangeOutcome> {
         let seq = self.take_seq();
         let revived = Query::by_key(REVIVE, key).bind(seq.0).execute(self.on()).await?;
         let arrival = Arrival { key: key.clone(), seq, class: WorkClass::Author };
-        Ok(Applied::New(if revived > 0 { vec![arrival] } else { Vec::new() }))
+        Ok(ChangeOutcome::New(if revived > 0 { vec![arrival] } else { Vec::new() }))
     }
 
     /// Looks that no delivery asked for.
@@ -447,17 +440,17 @@ impl Batch<'_> {
         event: &str,
         class: WorkClass,
         now: Timestamp,
-    ) -> Result<Applied> {
+    ) -> Result<ChangeOutcome> {
         let origin = WorkOrigin { delivery: String::new(), event: event.to_owned(), received_at: now };
         let addition = |key| {
             let arrival = Arrival { key, seq: self.take_seq(), class };
             Addition { arrival, origin: origin.clone(), hints: String::new() }
         };
         let additions = keys.into_iter().map(addition).collect();
-        Ok(Applied::New(self.add(additions).await?))
+        Ok(ChangeOutcome::New(self.add(additions).await?))
     }
 
-    async fn prune(&mut self, now: Timestamp) -> Result<Applied> {
+    async fn prune(&mut self, now: Timestamp) -> Result<ChangeOutcome> {
         let ids = if self.is_shared {
             Query::new("DELETE FROM process WHERE alive_until < clock_millis() - 86400000").execute(self.on()).await?;
             let tomorrow = part_of(now + TimeDelta::days(1));
@@ -476,7 +469,7 @@ impl Batch<'_> {
         ] {
             self.run(Query::new(old).bind(before)).await?;
         }
-        Ok(Applied::Rows(ids))
+        Ok(ChangeOutcome::Rows(ids))
     }
 }
 

@@ -96,7 +96,7 @@ impl<'w> Browser<'w> {
     pub async fn asks(&self, method: Method, path: &str, headers: &[(&str, &str)], body: &str) -> Answer {
         let path = path.strip_prefix(ADDRESS).unwrap_or(path);
         let mut request =
-            Request::builder().method(method).uri(format!("http://{}{path}", self.world.servers[0].public_address()));
+            Request::builder().method(method).uri(format!("http://{}{path}", self.world.servers[0].public_address));
         for (name, value) in headers {
             request = request.header(*name, *value);
         }
@@ -124,7 +124,7 @@ impl<'w> Browser<'w> {
     /// Listens with this browser's session.
     pub async fn listens(&self, path: &str) -> Ear {
         let cookies: Vec<_> = self.cookies.borrow().iter().map(|(name, value)| format!("{name}={value}")).collect();
-        let address = format!("http://{}{path}", self.world.servers[0].public_address());
+        let address = format!("http://{}{path}", self.world.servers[0].public_address);
         Ear::of(&address, &[("cookie", &cookies.join("; "))]).await
     }
 

@@ -113,7 +113,7 @@ impl World {
     pub async fn with_a_server(mut self) -> Self {
         let data = tempfile::tempdir().expect("a directory");
         let server = serve(&self.settings, &data, self.times.clone(), self.resync).await;
-        self.fan.targets.lock().expect("no panic").push(server.public_address());
+        self.fan.targets.lock().expect("no panic").push(server.public_address);
         self.servers.push(server);
         self.data.push(data);
         self
@@ -126,7 +126,7 @@ impl World {
         let settings = [other.app_id().to_string(), key, secret, other.url(), String::new(), String::new()];
         let data = tempfile::tempdir().expect("a directory");
         let server = serve(&settings, &data, self.times.clone(), self.resync).await;
-        other.set_webhook_url(&format!("http://{}/webhook", server.public_address()));
+        other.set_webhook_url(&format!("http://{}/webhook", server.public_address));
         self.servers.push(server);
         self.data.push(data);
         self
@@ -143,7 +143,7 @@ impl World {
     /// Starts the server that was stopped.
     pub async fn starts(&mut self) {
         let server = serve(&self.settings, &self.data[0], self.times.clone(), self.resync).await;
-        self.fan.targets.lock().expect("no panic").push(server.public_address());
+        self.fan.targets.lock().expect("no panic").push(server.public_address);
         self.servers.push(server);
     }
 
@@ -162,7 +162,7 @@ impl World {
 
     /// What an operator asks of the server: the status of the answer.
     pub async fn asks(&self, path: &str, body: &str) -> u16 {
-        let mut request = Request::post(format!("http://{}{path}", self.servers[0].admin_address()));
+        let mut request = Request::post(format!("http://{}{path}", self.servers[0].admin_address));
         for (name, value) in [("content-type", "application/json"), (GUARD, "1")] {
             request = request.header(name, value);
         }
@@ -173,7 +173,7 @@ impl World {
 
     /// Where the server's dashboard is.
     pub fn admin_url(&self) -> String {
-        format!("http://{}", self.servers[0].admin_address())
+        format!("http://{}", self.servers[0].admin_address)
     }
 
     /// A page of the dashboard: its status and text.

@@ -43,7 +43,7 @@ impl Bench {
             .await;
     }
 
-    async fn execute(&self, effects: &[Effect]) -> Result<Executed> {
+    async fn execute(&self, effects: &[Effect]) -> Result<Execution> {
         self.executor.execute(&self.client, &untouched(), effects).await
     }
 
@@ -194,7 +194,7 @@ async fn a_post_that_is_gone_is_made_again_three_times_an_hour() {
     assert_eq!(bench.client.unlisted::<Value>(list, |_| false).len(), 1, "no list shows it yet");
     let change = [Effect::UpdateComment { comment: CommentId::new(1), body: "y".into() }];
     let executed = bench.execute(&change).await.unwrap();
-    assert_eq!(executed, Executed::default(), "it is no problem yet");
+    assert_eq!(executed, Execution::default(), "it is no problem yet");
     assert!(!bench.client.is_gone_from(list, 1), "a server that lags behind says it of what is new");
     bench.client.deleted("/repos/acme/widgets/issues/comments/1".to_owned());
     assert!(bench.client.is_gone_from(list, 1) && !bench.client.is_gone_from(list, 2));
@@ -213,7 +213,7 @@ async fn a_label_is_made_with_colour_and_description_where_it_is_missing() {
     let label = Effect::CreateLabel { name: "loop:retry".into(), color: "d93f0b".into(), description: "why".into() };
     for _ in 0..2 {
         let executed = bench.execute(std::slice::from_ref(&label)).await.unwrap();
-        assert_eq!(executed, Executed::default(), "one that exists is no problem");
+        assert_eq!(executed, Execution::default(), "one that exists is no problem");
     }
     let requests = bench.requests().await;
     let body = json!({ "name": "loop:retry", "color": "d93f0b", "description": "why" });

@@ -23,7 +23,7 @@ async fn tokens_are_their_owners_and_end(mut kept: Kept) {
     for made in 0..=i64::from(MOST_TOKENS) {
         let is_too_many = made == i64::from(MOST_TOKENS);
         let applied = change(&mut kept, TokenChange::Make(token(alice, &format!("t{made}"), made))).await;
-        assert_eq!(applied, Applied::Rows(u64::from(!is_too_many)), "{made}");
+        assert_eq!(applied, ChangeOutcome::Rows(u64::from(!is_too_many)), "{made}");
     }
     change(&mut kept, TokenChange::Make(token(bob, "bobs", 1))).await;
     assert_eq!(kept.store.token(&digest("bobs"), at(100)).await.unwrap(), Some(token(bob, "bobs", 1)));
@@ -41,7 +41,7 @@ async fn tokens_are_their_owners_and_end(mut kept: Kept) {
     );
     assert_eq!(
         change(&mut kept, TokenChange::Make(token(alice, "later", 100))).await,
-        Applied::Rows(1),
+        ChangeOutcome::Rows(1),
         "one has ended"
     );
     kept.one(Change::Prune(at(100))).await;

@@ -28,7 +28,7 @@ async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
         }
         titles.join(" ")
     };
-    let all = || IndexFilter { sees: Sees::Everything, ..IndexFilter::default() };
+    let all = || IndexFilter { visible: Visibility::Everything, ..IndexFilter::default() };
     let only = |shown: Filter| IndexFilter { shown, ..all() };
     assert_eq!(listed(&kept, all()).await, "two one three four");
     let counts = kept.store.count_loops(&all()).await.unwrap();
@@ -51,13 +51,13 @@ async fn an_open_loop_is_listed_as_the_last_look_left_it(mut kept: Kept) {
     assert_eq!(listed(&kept, repository("acme/other")).await, "");
     let second = kept.store.loops((&all(), Part::Approver), 1, 1).await.unwrap();
     assert_eq!((second.len(), second[0].1.get()), (1, 1));
-    let these = |names: &[&str]| Sees::These(Arc::new(names.iter().map(|name| name.parse().unwrap()).collect()));
-    let seen = async |sees: Sees| kept.store.repositories(sees).await.unwrap();
-    assert_eq!(seen(Sees::Everything).await, [("acme/widgets".parse().unwrap(), 4)]);
+    let these = |names: &[&str]| Visibility::These(Arc::new(names.iter().map(|name| name.parse().unwrap()).collect()));
+    let seen = async |visible: Visibility| kept.store.repositories(visible).await.unwrap();
+    assert_eq!(seen(Visibility::Everything).await, [("acme/widgets".parse().unwrap(), 4)]);
     assert_eq!(seen(these(&["acme/other", "ACME/Widgets"])).await.len(), 1);
-    for sees in [Sees::default(), these(&["acme/other"])] {
-        assert_eq!(seen(sees.clone()).await, []);
-        assert_eq!(listed(&kept, IndexFilter { sees, ..all() }).await, "", "what is not seen is not counted");
+    for visible in [Visibility::default(), these(&["acme/other"])] {
+        assert_eq!(seen(visible.clone()).await, []);
+        assert_eq!(listed(&kept, IndexFilter { visible, ..all() }).await, "", "what is not seen is not counted");
     }
 
     looked(&mut kept, 1, LoopEntry::Unchanged).await;

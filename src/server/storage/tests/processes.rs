@@ -40,7 +40,7 @@ async fn work_is_one_processs_until_it_ends_or_that_is_gone(mut kept: Kept) {
         assert!(!former.store.fence(None).holds().await.unwrap() || !next.store.fence(None).holds().await.unwrap());
     }
     let late = former.as_mut().unwrap_or(&mut next);
-    assert_eq!(late.one(settle(&again)).await, Applied::Rows(0));
+    assert_eq!(late.one(settle(&again)).await, ChangeOutcome::Rows(0));
     assert!(next.loaded(1).await.is_some(), "an end that comes too late changes nothing");
     assert_eq!(next.store.next_wakeup().await.unwrap(), None);
     next.one(settle(&second)).await;
@@ -98,7 +98,7 @@ async fn four_processes_share_the_work_and_wait_for_nobody() {
         }
         let batch: Vec<_> = numbers.iter().map(|&number| Change::Begin(key(number), at(0))).collect();
         for (number, applied) in numbers.iter().zip(kept.writer.apply(&batch).await.unwrap()) {
-            if let Applied::Begun(Some(_)) = applied {
+            if let ChangeOutcome::Begun(Some(_)) = applied {
                 taken.push(*number);
             }
         }
@@ -151,8 +151,8 @@ async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
             kept.writer.apply(&batch).await.unwrap();
             let begin = |number: &u64| Change::Begin(key(*number), at(0));
             let begun_work = kept.writer.apply(&numbers.iter().map(begin).collect::<Vec<_>>()).await.unwrap();
-            let settle = |(number, applied): (&u64, Applied)| {
-                let Applied::Begun(Some(work)) = applied else { panic!("nobody else is there") };
+            let settle = |(number, applied): (&u64, ChangeOutcome)| {
+                let ChangeOutcome::Begun(Some(work)) = applied else { panic!("nobody else is there") };
                 let how = WorkEnd::Done(ReconcileOutcome::default());
                 Change::Settle { key: key(*number), covered: work.covered, how: Box::new(how), now: at(0) }
             };
@@ -197,11 +197,10 @@ async fn others_are_told_of_new_work() {
     let kept = Kept::at(Some(Secret::new(&address))).await;
     let other = Kept::at(Some(Secret::new(&address))).await;
     // A notification is lost until the other listens.
-    let told = other.store.told();
-    let mut told = std::pin::pin!(told);
+    let mut notified = std::pin::pin!(other.store.notified());
     loop {
-        kept.store.tell();
-        if tokio::time::timeout(std::time::Duration::from_millis(100), &mut told).await.is_ok() {
+        kept.store.notify_others();
+        if tokio::time::timeout(std::time::Duration::from_millis(100), &mut notified).await.is_ok() {
             break;
         }
     }

@@ -20,7 +20,7 @@ on_both! {
 
 async fn of_copies_the_first_is_fresh_in_one_batch_and_in_another(mut kept: Kept) {
     let batch: Vec<_> = ["a", "b", "a", "c"].map(|id| delivery(id, 1, vec![])).into();
-    let fresh = |applied: Vec<Applied>| applied.iter().map(is_fresh).collect::<Vec<_>>();
+    let fresh = |applied: Vec<ChangeOutcome>| applied.iter().map(is_fresh).collect::<Vec<_>>();
     assert_eq!(fresh(kept.writer.apply(&batch).await.unwrap()), [true, true, false, true]);
     let batch: Vec<_> = ["d", "a", "d"].map(|id| delivery(id, 1, vec![])).into();
     assert_eq!(fresh(kept.writer.apply(&batch).await.unwrap()), [true, false, false]);
@@ -162,7 +162,7 @@ async fn ids_are_remembered_for_nine_days_and_the_dead_for_thirty(mut kept: Kept
     let after = |days: i64| Change::Prune(at(0) + TimeDelta::days(days));
     for days in 0..=9 {
         kept.one(after(days)).await;
-        assert_eq!(kept.one(delivery("a", 1, vec![])).await, Applied::Duplicate, "after {days} days");
+        assert_eq!(kept.one(delivery("a", 1, vec![])).await, ChangeOutcome::Duplicate, "after {days} days");
     }
     kept.one(after(10)).await;
     assert!(is_fresh(&kept.one(delivery("a", 1, vec![])).await));
@@ -180,7 +180,7 @@ async fn a_retry_is_due_by_time_and_events_join_it(mut kept: Kept) {
     assert_eq!(kept.store.installations(at(60)).await.unwrap().len(), 1);
     let page = kept.store.page((InstallationId::new(u64::MAX), WorkClass::Spread), None, 9).await.unwrap();
     assert_eq!(page.pending[0].retry_at, Some(at(60)));
-    let Applied::Begun(Some(work)) = kept.one(Change::Begin(key(1), at(60))).await else { panic!("due") };
+    let ChangeOutcome::Begun(Some(work)) = kept.one(Change::Begin(key(1), at(60))).await else { panic!("due") };
     assert_eq!((work.hints, work.failures), (vec![hint("a"), hint("b")], 1));
 }
 

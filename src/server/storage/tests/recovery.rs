@@ -61,7 +61,7 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of(mut kept: Kep
     };
     let asked = async |kept: &mut Kept, hours: i64, most| {
         let change = Change::Resync { installation, most, now: at(3_600 * hours) };
-        let Applied::New(arrivals) = kept.one(change).await else { panic!("arrivals") };
+        let ChangeOutcome::New(arrivals) = kept.one(change).await else { panic!("arrivals") };
         assert!(arrivals.iter().all(|it| it.class == WorkClass::Spread));
         let number =
             |it: Arrival| if let Target::PullRequest { number, .. } = it.key.target { number.get() } else { 0 };
@@ -72,14 +72,15 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of(mut kept: Kep
         let how = WorkEnd::Done(ReconcileOutcome { seen, ..ReconcileOutcome::default() });
         kept.one(Change::Settle { key: key(number), covered, how: Box::new(how), now: at(3_600 * hours) }).await;
     };
-    let open = |minute: i64, head, is_final| Seen::Open { updated_at: at(60 * minute), head: sha(head), is_final };
+    let open =
+        |minute: i64, head, is_final| ObservedPull::Open { updated_at: at(60 * minute), head: sha(head), is_final };
 
     let all = [(1, 1, 'a'), (2, 2, 'a'), (3, 3, 'a'), (4, 0, 'a')];
     kept.one(listed(0, &all, true)).await;
     assert_eq!(asked(&mut kept, 0, 2).await, [3, 2], "what changed last comes first");
     assert_eq!(asked(&mut kept, 1, 9).await, [1, 4], "each is asked for once");
     looked(&mut kept, 1, 1, open(1, 'a', true)).await;
-    looked(&mut kept, 2, 1, Seen::Nothing).await;
+    looked(&mut kept, 2, 1, ObservedPull::Unobserved).await;
     looked(&mut kept, 3, 1, open(3, 'a', false)).await;
     kept.settle(4, WorkEnd::Dead(Trouble { retry_at: at(0), ..trouble(10) })).await;
     kept.one(listed(6, &all, true)).await;
@@ -93,7 +94,7 @@ async fn a_resync_wants_looks_at_what_a_list_says_something_new_of(mut kept: Kep
     kept.one(listed(18, &[(1, 9, 'a'), (3, 3, 'b')], true)).await;
     assert_eq!(asked(&mut kept, 18, 9).await, [1, 2], "the second is open no more");
     looked(&mut kept, 1, 18, open(9, 'a', true)).await;
-    looked(&mut kept, 2, 18, Seen::Ended).await;
+    looked(&mut kept, 2, 18, ObservedPull::Ended).await;
     kept.one(listed(24, &[(1, 9, 'a'), (3, 3, 'b')], true)).await;
     assert_eq!(asked(&mut kept, 24, 9).await, [0; 0]);
     kept.one(listed(31, &[(1, 9, 'a'), (3, 3, 'b')], true)).await;
