@@ -90,7 +90,7 @@ impl ContentsReader<'_> {
             let texts = try_join_all(texts).await?;
             for (file, content) in together.iter().zip(texts) {
                 self.count(&content);
-                contents.insert((*file).clone(), content);
+                contents.texts.insert((*file).clone(), content);
             }
         }
         Ok(())
@@ -127,7 +127,7 @@ impl ContentsReader<'_> {
         }
         for path in paths {
             match find(&folders, path) {
-                Some(entry) => contents.insert_entry((commit, (*path).to_owned()), entry),
+                Some(entry) => drop(contents.entries.insert((commit, (*path).to_owned()), entry)),
                 None => self.left_out += 1,
             }
         }

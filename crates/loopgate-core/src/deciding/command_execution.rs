@@ -245,12 +245,10 @@ type CarriedOut = Result<AnswerOutcome, CommandRefusal>;
 
 fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> CarriedOut {
     Ok(match command {
-        Command::Help | Command::Status | Command::History | Command::Explain | Command::LintConfig => {
-            AnswerOutcome::Shown
-        }
+        Command::Ask(_) => AnswerOutcome::Shown,
         Command::Forget => AnswerOutcome::ExcerptForgotten,
         Command::Memory { words } => AnswerOutcome::Searched { words: words.clone(), found: None },
-        Command::Next | Command::Run | Command::Retry => run_again(run, &word.by.login, command.verb(), evidence),
+        Command::Rerun(verb) => run_again(run, &word.by.login, *verb, evidence),
         Command::Resume { accept: Some(what @ (Acceptable::ResultsLost | Acceptable::Skipped)) } => {
             release(run, word, *what, evidence)?
         }

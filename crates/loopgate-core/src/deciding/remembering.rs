@@ -80,8 +80,10 @@ impl Decision {
         if matches!(self.action, NextAction::Complete | NextAction::Stopped) {
             return MemoryQuestions::default();
         }
-        let Some(head) = self.head_attempt() else {
-            let look_up = self.is_searched() || self.has_just_begun(policy);
+        let is_open = |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Searched { found: None, .. });
+        let is_searched = self.next.replies().any(|(_, answer)| is_open(&answer.outcome));
+        let Some(head) = self.next.attempt_of(self.next.head_sha) else {
+            let look_up = is_searched || self.has_just_begun(policy);
             return MemoryQuestions { look_up, changed_since: None };
         };
         let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < head.number);
@@ -90,17 +92,8 @@ impl Decision {
         let looks_up = policy.memory.check_history && head.spent() && head.memory_matches.is_none();
         MemoryQuestions {
             changed_since: before.filter(|_| self.attempt.is_some()).map(|before| before.head_sha),
-            look_up: looks_up || self.is_searched(),
+            look_up: looks_up || is_searched,
         }
-    }
-
-    fn is_searched(&self) -> bool {
-        let open = |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Searched { found: None, .. });
-        self.next.replies().any(|(_, answer)| open(&answer.outcome))
-    }
-
-    fn head_attempt(&self) -> Option<&AttemptDigest> {
-        self.next.attempt_of(self.next.head_sha)
     }
 
     /// Whether to show the patterns of the edited files: the run has no attempt, and no earlier look-up.
@@ -144,7 +137,7 @@ impl Decision {
             // It is not asked again, so an unanswered question makes no difference.
             self.next.known_here = self.next.known_here.take().filter(|known| !known.is_empty());
         }
-        let Some(head) = self.head_attempt().cloned() else { return };
+        let Some(head) = self.next.attempt_of(self.next.head_sha).cloned() else { return };
         if self.attempt.is_some() {
             let files = answers.change.as_ref().map(|(_, files)| files.as_slice());
             for before in self.next.attempts.iter_mut().filter(|attempt| attempt.number < head.number) {
@@ -184,7 +177,7 @@ impl Decision {
         let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
         let follows = record.compare.against == Against::AttemptBefore;
         let is_local = self.next.pull_request.is_none();
-        let in_repository = is_local || snapshot.pull_request.head.repository.as_ref() == Some(&snapshot.repository);
+        let in_repository = is_local || snapshot.has_own_branch();
         Some(MemoryLine {
             schema: MEMORY_SCHEMA.to_owned(),
             session_id: self.next.run_id.clone(),
@@ -216,7 +209,7 @@ impl Decision {
     /// Whether this merged the work of somebody who may not write: from now on it may teach.
     pub fn merges_from_outside(&self, snapshot: &Snapshot) -> bool {
         let is_news = self.action == NextAction::Complete && !self.events.is_empty();
-        is_news && snapshot.pull_request.head.repository.as_ref() != Some(&snapshot.repository)
+        is_news && !snapshot.has_own_branch()
     }
 }
 

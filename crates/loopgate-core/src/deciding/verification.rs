@@ -10,7 +10,7 @@ use crate::{
     attempts::{Judgement, attempt, comparison, rerun, retry},
     commands::Acceptable,
     escalation::disputes,
-    evidence::{Compare, RetryClass},
+    evidence::{CheckEvidence, CheckKind, Compare, Outcome, RetryClass},
     failure::{self, Blame},
     gate,
     ids::{CheckName, Login, RuleId, Sha, Timestamp},
@@ -24,15 +24,15 @@ use crate::{
     text,
     verdict::{
         FailureView, Verification, blame, evaluate, feedback,
-        gather::{self, HeadEvidence},
-        lost_results, review, reviewers,
+        gather::{self, CheckView, HeadEvidence},
+        lost_results, review,
         tamper::{self, Tampering},
     },
 };
 
 /// Evidence of the head, as it is known with the skips and repetitions so far.
 pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
-    let since = |check: &CheckName| waiting_since(inputs, next, check);
+    let since = |check: &CheckName| rerun::waiting_since(inputs.look(), next, check);
     let head = inputs.snapshot.pull_request.head.sha;
     let let_go = |what: Acceptable| -> BTreeSet<CheckName> {
         let of_head = |one: &&Release| what != Acceptable::Skipped || one.head == head;
@@ -42,20 +42,14 @@ pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
     let skipped = let_go(Acceptable::Skipped);
     let mut evidence = gather::gather(inputs.look(), &next.skips, &skipped, since);
     if !inputs.policy.retry.execution_gate.require_passing_tests {
-        evidence.excuse(&evidence.failing_tests());
+        let fails = |found: &CheckEvidence| found.outcome == Outcome::Failed;
+        let failing = |check: &CheckView| check.kind == CheckKind::Test && check.evidence().is_some_and(fails);
+        evidence.excuse(&evidence.names(failing));
     }
-    reviewers::overrule(&mut evidence, inputs.policy, &next.disputes);
+    evidence.overrule_reviewers(inputs.policy, &next.disputes);
     lost_results::fail(&mut evidence, inputs.look(), &next.attempts, &let_go(Acceptable::ResultsLost));
     evidence.compare_with_attempt_of_base(inputs.snapshot.pull_request.base.sha, &next.attempts);
     evidence
-}
-
-/// Since when a check of the head is waited for.
-pub(super) fn waiting_since(inputs: &Inputs<'_>, next: &LoopState, check: &CheckName) -> Timestamp {
-    let head = inputs.snapshot.pull_request.head.sha;
-    let seen = next.first_seen_heads.iter().find(|seen| seen.sha == head).map_or(inputs.now, |seen| seen.at);
-    let let_run = next.hold.as_ref().filter(|hold| hold.head == head).and_then(|hold| hold.ended_at);
-    rerun::waiting_since(next, let_run.map_or(seen, |at| at.max(seen)), check)
 }
 
 /// Judges the evidence of the head.

@@ -8,10 +8,10 @@ use super::{
     action::{AttemptOrigin, AttemptRecord, DecisionWord, NextAction},
     inputs::Inputs,
     outcome::{self, ApprovedRuns, Blocking},
-    verification::{self, Counting},
+    verification::Counting,
 };
 use crate::{
-    attempts::{Cause, NextRerun},
+    attempts::{Cause, NextRerun, rerun},
     escalation::{
         EscalationView, disputes, escalation_call,
         fix_request::{self, FixTurn},
@@ -21,10 +21,10 @@ use crate::{
     gate::{Considered, GateReport, waiting},
     ids::{CheckName, Login, PrNumber, Timestamp},
     observed::{ForgedCheck, Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
-    policy::{ConfigError, EscalationAction, PolicyOrigin, Trigger},
+    policy::{CheckSource, ConfigError, EscalationAction, PolicyOrigin, Trigger},
     stage::Stage,
     stages::{Blocker, Walks},
-    state::{CapabilityProgress, GateStatus, LoopState, LostRecord, Rejection, Rerun, RunStatus, Skip},
+    state::{CapabilityProgress, GateStatus, LoopState, LostRecord, QueueDeparture, Rejection, Rerun, RunStatus, Skip},
     verdict::{
         DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, Verification, blame, evaluate, external,
         feedback,
@@ -221,7 +221,9 @@ impl Stages<'_> {
         warnings.extend(gather::flaky_new_tests(snapshot).into_iter().cloned().map(Warning::FlakyNewTest));
         warnings.extend(snapshot.judged_on.map(Warning::JudgedOn));
         let PullRequest { number, head, lifecycle, .. } = &snapshot.pull_request;
-        let departure = self.next.queue.current(head.sha).filter(|_| *lifecycle == Lifecycle::Open);
+        // The last departure, while this head is out of the queue.
+        let is_out = |left: &&QueueDeparture| !left.is_over && left.head == head.sha && *lifecycle == Lifecycle::Open;
+        let departure = self.next.queue.departures.last().filter(is_out);
         let left = departure.and_then(|left| LeftQueue::explain(*number, &self.next.queue.groups, &left.removal));
         warnings.extend(left.map(Warning::LeftQueue));
         let base = &snapshot.pull_request.base;
@@ -257,10 +259,20 @@ impl Stages<'_> {
             return None;
         }
         let overdue = |check: &CheckName| {
-            let policy = inputs.policy.verify.checks.get(check)?;
-            Some(verification::waiting_since(inputs, next, check) + policy.patience(&inputs.policy.retry))
+            let timeout = match &inputs.policy.verify.checks.get(check)?.source {
+                CheckSource::Reviewer(reviewer) => reviewer.timeout,
+                CheckSource::Command(_) | CheckSource::External(_) => inputs.policy.retry.evidence_timeout,
+            };
+            Some(rerun::waiting_since(inputs.look(), next, check) + timeout)
         };
-        let overdue = self.verification.evidence.open().iter().filter_map(overdue).filter(|at| *at > inputs.now).min();
+        let overdue = self
+            .verification
+            .evidence
+            .names(CheckView::is_open)
+            .iter()
+            .filter_map(overdue)
+            .filter(|at| *at > inputs.now)
+            .min();
         let external = outcome::external_deadline(next);
         let gates = &self.inputs.assessment.gates;
         let triggered = gates.iter().any(|gate| !gate.is_advisory && gate.status != GateStatus::NotApplicable);

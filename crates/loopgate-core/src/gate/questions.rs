@@ -15,7 +15,7 @@ use crate::{
     evidence::Finding,
     ids::{GateName, Login, TeamSlug, UserId},
     observed::{Hint, ReviewVerdict, Snapshot},
-    policy::{ChecklistMode, GatePolicy, GateRole, Policy, Recipient, Trigger},
+    policy::{ApproveBy, ChecklistMode, GatePolicy, GateRole, Policy, Recipient, Trigger},
     state::LoopState,
 };
 
@@ -136,7 +136,7 @@ enum Urgency {
 /// Whether somebody's rights are needed for what they said.
 fn urgency_of(utterance: &Utterance<'_>, policy: &Policy, triggers: &BTreeMap<GateName, Triggered>) -> Option<Urgency> {
     let applying = || triggers.keys().filter_map(|name| policy.gates.get(name));
-    let takes_reviews = applying().any(|gate| gate.approve_by.reviews());
+    let takes_reviews = applying().any(|gate| gate.approve_by != ApproveBy::Comment);
     let by_review = match utterance.verdict().filter(|_| takes_reviews) {
         Some(ReviewVerdict::ChangesRequested) => Some(Urgency::Objects),
         Some(ReviewVerdict::Approved) => Some(Urgency::Speaks),

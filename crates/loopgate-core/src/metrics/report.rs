@@ -206,7 +206,7 @@ impl Report {
             Measured { metric, value, counted, of, target: metric.target(), met, before, trend }
         };
         let (mut waited, mut calls) = (BTreeMap::new(), BTreeMap::new());
-        let mut gates = BTreeMap::new();
+        let mut gates: BTreeMap<GateName, GateTotals> = BTreeMap::new();
         let mut checks: BTreeMap<CheckName, CheckUse> = BTreeMap::new();
         let (mut offers, mut disputes, mut queue_exits) = (Offers::default(), BTreeMap::new(), BTreeMap::new());
         for line in &runs {
@@ -221,7 +221,13 @@ impl Report {
                 offers.followed.add(of_run.followed);
                 offers.all.add(of_run.all);
             }
-            line.gates.iter().for_each(|(gate, used)| add_gate(gates.entry(gate.clone()).or_default(), used));
+            for (gate, of_run) in &line.gates {
+                let GateTotals { runs, used } = gates.entry(gate.clone()).or_default();
+                *runs += 1;
+                used.rounds = used.rounds.saturating_add(of_run.rounds);
+                used.rejections = used.rejections.saturating_add(of_run.rejections);
+                used.waited_seconds = used.waited_seconds.saturating_add(of_run.waited_seconds);
+            }
             line.checks.iter().for_each(|(check, used)| checks.entry(check.clone()).or_default().add(used));
         }
         Self {
@@ -244,14 +250,6 @@ impl Report {
             checks,
         }
     }
-}
-
-fn add_gate(total: &mut GateTotals, one: &GateUse) {
-    total.runs += 1;
-    let used = &mut total.used;
-    used.rounds = used.rounds.saturating_add(one.rounds);
-    used.rejections = used.rejections.saturating_add(one.rejections);
-    used.waited_seconds = used.waited_seconds.saturating_add(one.waited_seconds);
 }
 
 fn groups(runs: &[&RunLine], name: impl Fn(&RunLine) -> Option<String>) -> Vec<Group> {
@@ -354,7 +352,12 @@ fn compared(runs: &[&RunLine]) -> Vec<Compared> {
         estimates: Figure::ALL.map(|figure| {
             let estimate = figure.estimate(runs);
             let people = measured.iter().find(|people| people.figure == figure).and_then(|people| people.value);
-            let than_people = estimate.value.zip(people).and_then(|(ours, theirs)| ours.than(theirs));
+            // Only where the intervals do not overlap.
+            let than_people = match estimate.value.zip(people) {
+                Some((own, people)) if own.low > people.high => Some(Difference::Higher),
+                Some((own, people)) if own.high < people.low => Some(Difference::Lower),
+                _ => None,
+            };
             Estimate { than_people, ..estimate }
         }),
     };
@@ -388,19 +391,6 @@ impl Figure {
             Self::Attempts | Self::WaitedSeconds => mean(&values),
         });
         Estimate { figure: self, of: values.len(), value, than_people: None }
-    }
-}
-
-impl Interval {
-    /// How it compares with another, where the intervals do not overlap.
-    fn than(self, other: Self) -> Option<Difference> {
-        if self.low > other.high {
-            Some(Difference::Higher)
-        } else if self.high < other.low {
-            Some(Difference::Lower)
-        } else {
-            None
-        }
     }
 }
 

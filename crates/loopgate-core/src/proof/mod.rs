@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     deciding::{CheckView, Decision},
     evidence::{CheckEvidence, Outcome},
-    gate::{GateReport, agent_of},
+    gate::{Approval, GateReport, agent_of},
     ids::{CheckName, GateName, Login, PrNumber, RepoName, Sha, Timestamp},
     observed::{Lifecycle, Snapshot},
     policy::Policy,
@@ -153,7 +153,17 @@ impl Statement {
             let agent = agent_of(commit, &policy.coding_agents)?;
             Some(AgentCommit { commit: commit.sha, agent })
         });
-        let applies = |gate: &&GateReport| gate.status != GateStatus::NotApplicable;
+        let applying = decision.view.gates.iter().filter(|gate| gate.status != GateStatus::NotApplicable);
+        let approval = |one: &Approval| {
+            let (by, url) = (one.by.clone(), one.url.clone());
+            ProvenApproval { by, at: one.at, head: one.head, url }
+        };
+        let gate = |gate: &GateReport| ProvenGate {
+            name: gate.name.clone(),
+            holds: !gate.is_advisory,
+            status: gate.status,
+            approvals: gate.approvals.iter().map(approval).collect(),
+        };
         let check = |check: &CheckView| {
             use CheckStanding::{Absent, Done, NotApplicable, Skipped};
             let is_skipped = matches!(check.standing, Skipped { .. } | NotApplicable { .. } | Absent { .. });
@@ -180,7 +190,7 @@ impl Statement {
                     pull_request: pull.number,
                     run: decision.next.run_id.clone(),
                     attempt: decision.view.attempt,
-                    gates: decision.view.gates.iter().filter(applies).map(ProvenGate::of).collect(),
+                    gates: applying.map(gate).collect(),
                     checks: decision.view.checks.iter().map(check).collect(),
                     agent_commits: agent_commits.collect(),
                     bypassed: decision.view.bypassed.clone(),
@@ -257,23 +267,6 @@ impl Statement {
             }
         }
         found
-    }
-}
-
-impl ProvenGate {
-    fn of(report: &GateReport) -> Self {
-        let approval = |one: &crate::gate::Approval| ProvenApproval {
-            by: one.by.clone(),
-            at: one.at,
-            head: one.head,
-            url: one.url.clone(),
-        };
-        Self {
-            name: report.name.clone(),
-            holds: !report.is_advisory,
-            status: report.status,
-            approvals: report.approvals.iter().map(approval).collect(),
-        }
     }
 }
 

@@ -188,7 +188,10 @@ impl Policy {
     pub fn with_checks_of(mut self, checks: &[ExternalCheck]) -> Self {
         self.verify.checks.clear();
         for check in checks {
-            let Some(name) = check_name(&check.name) else { continue };
+            // `Test (ubuntu, 3.12)` is `test-ubuntu-3-12`.
+            let words = check.name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
+            let name = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
+            let Ok(name) = text::start(&name, 40).trim_end_matches('-').parse() else { continue };
             let Ok(glob) = NameGlob::parse(&globset::escape(&check.name)) else { continue };
             let source = CheckSource::External(ExternalSource {
                 name: glob,
@@ -201,13 +204,6 @@ impl Policy {
         }
         self
     }
-}
-
-/// A name of the configuration's form: `Test (ubuntu, 3.12)` is `test-ubuntu-3-12`.
-fn check_name(name: &str) -> Option<CheckName> {
-    let words = name.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| !word.is_empty());
-    let name = words.map(str::to_ascii_lowercase).collect::<Vec<_>>().join("-");
-    text::start(&name, 40).trim_end_matches('-').parse().ok()
 }
 
 /// `schema` of the document.
@@ -344,7 +340,20 @@ impl WhatIf {
         add_attempts(&mut self.attempts_was, &mut self.scores_was, &was.attempts);
         add_attempts(&mut self.attempts_would, &mut self.scores_would, &would.attempts);
         for attempt in &would.attempts {
-            self.add_verdict(&name, &was.attempts, attempt);
+            let before = was.attempts.iter().find(|was| was.head_sha == attempt.head_sha);
+            let Some(before) = before.filter(|before| before.result != attempt.result) else { continue };
+            if self.verdicts.len() >= MOST_VERDICTS {
+                self.verdicts_not_listed += 1;
+                continue;
+            }
+            self.verdicts.push(VerdictChange {
+                run: name.clone(),
+                attempt: attempt.number,
+                was: before.result,
+                would: attempt.result,
+                was_score: before.score,
+                would_score: attempt.score,
+            });
         }
         for check in was.evidence.iter().filter(|check| !other.verify.checks.contains_key(&check.name)) {
             self.dropped_checks.entry(check.name.clone()).or_default().add(&CheckUse::of(check));
@@ -356,23 +365,6 @@ impl WhatIf {
         for what in checks.chain(unread) {
             self.unknown.entry(what).or_default().push(name.clone());
         }
-    }
-
-    fn add_verdict(&mut self, name: &str, was: &[AttemptDigest], would: &AttemptDigest) {
-        let was = was.iter().find(|was| was.head_sha == would.head_sha);
-        let Some(was) = was.filter(|was| was.result != would.result) else { return };
-        if self.verdicts.len() >= MOST_VERDICTS {
-            self.verdicts_not_listed += 1;
-            return;
-        }
-        self.verdicts.push(VerdictChange {
-            run: name.to_owned(),
-            attempt: would.number,
-            was: was.result,
-            would: would.result,
-            was_score: was.score,
-            would_score: would.score,
-        });
     }
 }
 

@@ -12,17 +12,15 @@ use std::{
 use regex::Regex;
 use serde::Deserialize;
 
-use super::gather::{CheckView, HeadEvidence};
 use crate::{
     evidence::{CheckEvidence, CheckKind, ErrorType, Failure, FindingSeverity, Outcome, SourceLocation},
     expressions::compile,
-    failure, gate,
-    ids::{CheckName, FailureId, UserId},
+    gate,
+    ids::{CheckName, UserId},
     observed::{
         Account, AccountKind, Completeness, Conclusion, ExternalCheck, Permission, Resolution, ReviewThread, Snapshot,
     },
-    policy::{Policy, ReviewerSource},
-    state::{Dispute, DisputeEnd, Settlement},
+    policy::ReviewerSource,
     text,
     verdict::CheckStanding,
 };
@@ -124,23 +122,6 @@ fn who_may_resolve(snapshot: &Snapshot) -> BTreeSet<UserId> {
             && gate::has_part_in(snapshot, account) == Some(false)
     };
     resolvers(snapshot).into_values().filter(may).map(|account| account.id).collect()
-}
-
-/// Takes away the findings that a person settled for the code.
-pub fn overrule(evidence: &mut HeadEvidence, policy: &Policy, disputes: &[Dispute]) {
-    let is_code =
-        |dispute: &&Dispute| matches!(dispute.end, Some(DisputeEnd::Settled { outcome: Settlement::Code, .. }));
-    let settled: BTreeSet<FailureId> = disputes.iter().filter(is_code).map(|dispute| dispute.failure).collect();
-    for (name, _) in policy.verify.reviewers().filter(|_| !settled.is_empty()) {
-        if let Some(CheckView { standing: CheckStanding::Done(found), .. }) = evidence.checks.get_mut(name)
-            && !found.failures.is_empty()
-        {
-            found.failures.retain(|one| !settled.contains(&failure::fingerprint(one).into()));
-            if found.failures.is_empty() && found.failures_not_kept == 0 {
-                found.outcome = Outcome::Passed;
-            }
-        }
-    }
 }
 
 /// Characters of a finding that are kept: they make it the same in the next round.

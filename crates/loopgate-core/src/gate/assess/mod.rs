@@ -28,7 +28,7 @@ use crate::{
 use self::words::{GateWord, What};
 pub(super) use self::words::{Utterance, is_own, utterances};
 
-pub use self::checklist::ticked_boxes;
+pub use self::checklist::checkboxes;
 
 /// All that gates and comments come to at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -40,7 +40,7 @@ pub struct Assessment {
     /// Commands to the loop, oldest first, also those in comments that do not count.
     pub commands: Vec<CommandWord>,
     /// Counted approvals whose comment was changed by another account, or by an unknown one.
-    pub tampered: Vec<Tampered>,
+    pub tampered: Vec<TamperedComment>,
     /// To be entered into [`LoopState::first_seen_heads`].
     pub sighting: Option<HeadObservation>,
     /// To replace [`LoopState::edited_words`].
@@ -96,7 +96,7 @@ pub struct CommandWord {
 
 /// An approval that counted and whose comment reads differently now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tampered {
+pub struct TamperedComment {
     pub gate: GateName,
     pub comment: CommentId,
     pub by: Account,

@@ -53,7 +53,9 @@ impl Weighing<'_> {
         if let Err(refusal) = self.authority.may_dismiss(&word.by) {
             return WordOutcome::Refused(refusal);
         }
-        let said = self.said[..at].iter().any(|earlier| earlier.by.login == *of && rejects(earlier));
+        let said = self.said[..at]
+            .iter()
+            .any(|earlier| earlier.by.login == *of && matches!(earlier.what, What::Reject { .. }));
         let known = self.gate.remembered.objections.iter().any(|objection| objection.by == *of);
         if said || known {
             WordOutcome::Counted
@@ -67,8 +69,8 @@ impl Weighing<'_> {
     pub(super) fn remember_objections(&mut self) {
         // Whether its own words still stand there, and were weighed with the others.
         let is_present = |objection: &Objection| {
-            let is_it = |word: &GateWord| word.source == objection.source && word.void.is_none() && rejects(word);
-            self.said.iter().any(is_it)
+            let mut own = self.said.iter().filter(|word| word.source == objection.source && word.void.is_none());
+            own.any(|word| matches!(word.what, What::Reject { .. }))
         };
         let remembered = self.gate.remembered.objections.iter();
         let stands = |objection: &&Objection| !is_present(objection) && !self.is_ended(objection);
@@ -79,7 +81,9 @@ impl Weighing<'_> {
     /// Whether somebody ended it since. Dismissing a review takes no more than write, so that ends it only by the hand of
     /// somebody who may dismiss it here too.
     pub(super) fn is_ended(&self, objection: &Objection) -> bool {
-        let by_writer = |word: &GateWord| word.by.id == objection.by_id && (lifts(word) || rejects(word));
+        let by_writer = |word: &GateWord| {
+            word.by.id == objection.by_id && (lifts(word) || matches!(word.what, What::Reject { .. }))
+        };
         // GitHub's times have a granularity of seconds: of two comments in one second the one with the higher id is later.
         let ends = |word: &GateWord| {
             (word.at, word.source) > (objection.at, objection.source)
@@ -90,10 +94,6 @@ impl Weighing<'_> {
             if self.gate.snapshot.dismissed_by.get(&id).is_some_and(|by| self.authority.may_dismiss(by).is_ok()));
         dismissed || self.said.iter().any(ends)
     }
-}
-
-const fn rejects(word: &GateWord) -> bool {
-    matches!(word.what, What::Reject { .. })
 }
 
 /// Whether it takes back a person's own rejection. The dismissal of a review does not.

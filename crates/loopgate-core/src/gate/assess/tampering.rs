@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Tampered,
+    TamperedComment,
     weighing::{OneGate, Weighing},
     words::{GateWord, editors},
 };
@@ -25,7 +25,7 @@ impl Weighing<'_> {
         approved.chain(earlier.into_iter().filter(|(id, _)| is_kept(id))).collect()
     }
 
-    pub(super) fn tampered(&self) -> Vec<Tampered> {
+    pub(super) fn tampered(&self) -> Vec<TamperedComment> {
         let remembered = self.gate.remembered;
         let changed = remembered.counted.iter().filter_map(|(id, then)| {
             let comment = self.gate.comment(*id).filter(|comment| digest(&comment.body) != *then)?;
@@ -33,7 +33,7 @@ impl Weighing<'_> {
             let told = editors(*id, self.gate.snapshot).last().map(|editor| editor.login.clone());
             let changed_by = told.or_else(|| remembered.tamperers.get(id).cloned());
             let is_own = self.gate.is_edited_by_writer(comment);
-            (!is_own).then_some(Tampered { gate, comment: *id, by, changed_by, url })
+            (!is_own).then_some(TamperedComment { gate, comment: *id, by, changed_by, url })
         });
         changed.collect()
     }

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Tampered, checklist, sighting,
+    TamperedComment, checklist, sighting,
     words::{GateWord, Utterance, What, about},
 };
 use crate::{
@@ -15,7 +15,7 @@ use crate::{
     },
     ids::{GateName, UserId},
     observed::{Account, Completeness, Lifecycle, Snapshot},
-    policy::{GatePolicy, Mode},
+    policy::{ApproveBy, GatePolicy, Mode},
     state::{GateState, GateStatus, HeadObservation, Objection, Revocation, Ticks, WordSource},
 };
 
@@ -37,15 +37,14 @@ pub(super) struct OneGate<'a> {
     pub(super) record: &'a [HeadObservation],
 }
 
-/// Where a gate stands, the counted comments that were tampered with, and those who spoke and may approve it.
-pub(super) type Weighed = (GateReport, Vec<Tampered>, BTreeSet<UserId>);
-
-pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
+/// Where a gate stands, the counted comments that were tampered with, and those who wrote here and may approve it.
+pub(super) fn report(gate: &OneGate<'_>) -> (GateReport, Vec<TamperedComment>, BTreeSet<UserId>) {
     let authority = ResolvedApprovers::resolve(gate.policy, gate.snapshot, &gate.paths);
     let mut weighing = Weighing::new(gate, &authority);
     weighing.weigh();
     let tampered = weighing.tampered();
-    let status = weighing.status();
+    let awaiting_owners = authority.awaiting_owners(weighing.approvals.iter().map(|(_, grant)| grant));
+    let status = weighing.status(awaiting_owners.is_empty());
     let approvers = weighing.approvers();
     let (matches, matches_not_kept) =
         gate.triggered.map_or((Vec::new(), 0), |found| (found.matches.clone(), found.not_kept));
@@ -56,11 +55,11 @@ pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
         matches,
         matches_not_kept,
         suspects: if gate.triggered.is_none() { gate.changes.suspects(gate.policy) } else { Vec::new() },
-        looked_at: gate.changes.extent(),
+        looked_at: gate.changes.extent,
         fingerprint: gate.fingerprint.to_owned(),
         eligible: authority.eligible(),
         needed: gate.policy.approvers.count.max(1),
-        awaiting_owners: weighing.awaiting_owners(),
+        awaiting_owners,
         considered: weighing.considered(status, &approvers),
         counted: weighing.counted(),
         approvals: weighing.approvals.into_iter().map(|(approval, _)| approval).collect(),
@@ -92,7 +91,7 @@ impl<'a> Weighing<'a> {
     fn new(gate: &'a OneGate<'a>, authority: &'a ResolvedApprovers<'a>) -> Self {
         let mut said: Vec<GateWord> =
             gate.said.iter().flat_map(|utterance| about(utterance, gate.name, gate.snapshot)).collect();
-        let takes_reviews = gate.policy.approve_by.reviews();
+        let takes_reviews = gate.policy.approve_by != ApproveBy::Comment;
         // An approver who approves in the wrong place is answered; other people's reviews are not about this gate.
         said.retain(|word| {
             let approves = || matches!(word.what, What::Approve { .. });
@@ -118,7 +117,13 @@ impl<'a> Weighing<'a> {
 
     fn weigh(&mut self) {
         if self.gate.triggered.is_none() {
-            self.leave_alone();
+            // What counted while it applied needs no answer, and objections are kept for when it applies again.
+            let remembered = self.gate.remembered;
+            for word in &mut self.said {
+                let done = matches!(&word.source, WordSource::Comment(id) if remembered.counted.contains_key(id));
+                word.outcome = if done { WordOutcome::Superseded } else { WordOutcome::Refused(Refusal::NotTriggered) };
+            }
+            self.objections.clone_from(&remembered.objections);
             return;
         }
         for at in 0..self.said.len() {
@@ -127,17 +132,6 @@ impl<'a> Weighing<'a> {
         self.remember_revocations();
         self.forget_mended();
         self.remember_objections();
-    }
-
-    /// The gate does not apply, or no longer does. What counted while it did needs no answer, and objections are kept
-    /// for when it applies again.
-    fn leave_alone(&mut self) {
-        let remembered = self.gate.remembered;
-        for word in &mut self.said {
-            let done = matches!(&word.source, WordSource::Comment(id) if remembered.counted.contains_key(id));
-            word.outcome = if done { WordOutcome::Superseded } else { WordOutcome::Refused(Refusal::NotTriggered) };
-        }
-        self.objections.clone_from(&remembered.objections);
     }
 
     /// A person whose later word counts needs no answer to an earlier one that did not. A person whose later approval is
@@ -266,26 +260,24 @@ impl<'a> Weighing<'a> {
             return Err(refusal);
         }
         let grant = self.authority.grant(&word.by)?;
-        if let Some(what) = self.not_all_read() {
-            return Err(Refusal::NotAllRead { what: what.to_owned() });
+        // An objection or a contributor may be in the part that was not read.
+        let Snapshot { commits, comments, reviews, .. } = self.gate.snapshot;
+        let lists = [commits.completeness, comments.completeness, reviews.completeness];
+        let names = ["the commits", "the comments", "the reviews"];
+        if let Some(at) = lists.iter().position(|list| *list == Completeness::Incomplete) {
+            return Err(Refusal::NotAllRead { what: names[at].to_owned() });
         }
-        if !word.is_verdict && !self.gate.policy.approve_by.comments() {
+        if !word.is_verdict && self.gate.policy.approve_by == ApproveBy::Review {
             return Err(Refusal::WrongChannel { wants_review: true });
         }
         if !sighting::is_settled(self.gate.snapshot) {
             return Err(Refusal::HeadUnsettled);
         }
         let names_head = !matches!(word.what, What::Approve { commit: None });
-        if self.authority.must_name_head() && !word.is_verdict && !names_head {
+        if self.authority.known.must_name_head && !word.is_verdict && !names_head {
             return Err(Refusal::PusherUnknown);
         }
-        let head = match (&word.what, word.source) {
-            (What::Approve { commit }, _) if word.is_verdict => self.gate.bind_review(*commit, word.at),
-            (What::Approve { commit: Some(commit) }, _) => self.gate.bind_commit(*commit, word.at),
-            (_, WordSource::Review(_)) => Err(Refusal::ReviewStale { seen: None }),
-            (_, WordSource::Comment(_)) => self.gate.bind_comment(word.at),
-            (_, WordSource::Inline(_)) => Err(Refusal::OnTheDiff),
-        }?;
+        let head = self.gate.bind(word)?;
         if let Some(refusal) = checklist::open(self.gate.policy, self.ticks.as_ref()) {
             return Err(refusal);
         }
@@ -293,20 +285,8 @@ impl<'a> Weighing<'a> {
         Ok((Approval { by, by_id: word.by.id, at: word.at, head, source: word.source, url }, grant))
     }
 
-    /// What could not be read whole. An objection or a contributor may be in the missing part.
-    fn not_all_read(&self) -> Option<&'static str> {
-        let snapshot = self.gate.snapshot;
-        let incomplete = |completeness: Completeness, what| (completeness == Completeness::Incomplete).then_some(what);
-        incomplete(snapshot.commits.completeness, "the commits")
-            .or_else(|| incomplete(snapshot.comments.completeness, "the comments"))
-            .or_else(|| incomplete(snapshot.reviews.completeness, "the reviews"))
-    }
-
-    fn awaiting_owners(&self) -> BTreeSet<String> {
-        self.authority.awaiting_owners(self.approvals.iter().map(|(_, grant)| grant))
-    }
-
-    fn status(&self) -> GateStatus {
+    /// `is_owned` is whether the owners of every owned file approve.
+    fn status(&self, is_owned: bool) -> GateStatus {
         if self.gate.triggered.is_none() {
             return GateStatus::NotApplicable;
         }
@@ -316,10 +296,12 @@ impl<'a> Weighing<'a> {
         let people: BTreeSet<UserId> = self.approvals.iter().map(|(approval, _)| approval.by_id).collect();
         let needed = self.gate.policy.approvers.count.max(1) as usize;
         // Where the person who asked an agent for it may approve, somebody else must approve, too.
-        let asked = self.approvals.iter().filter(|(approval, _)| self.authority.asked(approval.by_id)).count();
+        let snapshot = self.gate.snapshot;
+        let asked = |id: UserId| snapshot.assignments.asked(id, snapshot.pull_request.created_at) == Ok(true);
+        let asked = self.approvals.iter().filter(|(approval, _)| asked(approval.by_id)).count();
         let enough = people.len() >= needed && (needed == 1 || asked < people.len());
-        let closed = self.gate.snapshot.pull_request.lifecycle == Lifecycle::Closed;
-        if enough && !closed && !self.doubtful_objection && self.awaiting_owners().is_empty() {
+        let closed = snapshot.pull_request.lifecycle == Lifecycle::Closed;
+        if enough && !closed && !self.doubtful_objection && is_owned {
             GateStatus::Approved
         } else {
             GateStatus::Requested

@@ -233,8 +233,10 @@ fn stated(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>,
     if line.text.trim_start().starts_with('/') {
         return slash::read(line, vocabulary);
     }
-    let Some(text) = line.plain() else { return Ok(Vec::new()) };
-    Ok(phrase::read(text, vocabulary)?.into_iter().collect())
+    match line.alien {
+        None => Ok(phrase::read(&line.text, vocabulary)?.into_iter().collect()),
+        Some(_) => Ok(Vec::new()),
+    }
 }
 
 #[cfg(test)]

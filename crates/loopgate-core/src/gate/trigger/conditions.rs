@@ -163,7 +163,7 @@ fn changed(reading: &FileReading<'_>, wanted: &LineCondition, is_added: bool) ->
         return Vec::new();
     }
     let matched = |line: &ChangedLine<'_>, text: &str| {
-        let name = wanted.patterns.iter().find(|pattern| pattern.matches(text))?.name().cloned();
+        let name = wanted.patterns.iter().find(|pattern| pattern.matches(text))?.name.clone();
         let excerpt = excerpt(line.text.trim());
         let reason = match is_added {
             true => MatchReason::AddedLine { name, excerpt },

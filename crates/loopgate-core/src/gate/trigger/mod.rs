@@ -16,7 +16,7 @@ use super::report::{MatchReason, TriggerMatch};
 use crate::{
     evidence::Finding,
     observed::{ChangedFile, ChangedFiles, FileAt, FileStatus, Snapshot},
-    policy::{GatePolicy, GateTrigger, Policy, RuleBook},
+    policy::{GatePolicy, GateTrigger, Policy},
 };
 
 /// Matches kept of one gate; the rest are counted.
@@ -25,6 +25,8 @@ pub const MATCHES_KEPT: usize = 50;
 const KEPT_PER_FILE: usize = 5;
 /// Bytes of each digest of a gate's own diff.
 const DIGEST_LENGTH: usize = 20;
+/// Files whose texts are read for one pull request, so that a large one costs no more than others.
+const MOST_FILES_READ: usize = 20;
 /// Characters of a matching line that are shown.
 const EXCERPT: usize = 160;
 
@@ -132,14 +134,18 @@ pub(super) struct ReadDiff<'a> {
     findings: &'a [Finding],
     /// In the order of the changed files.
     files: Vec<FileReading<'a>>,
+    /// How many files and changed lines the rules look at.
+    pub(super) extent: (usize, usize),
     /// What the rules of the presets find.
     hits: OnceCell<Vec<RuleHit>>,
 }
 
 impl<'a> ReadDiff<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
-        let files = snapshot.files.known().iter().map(|file| FileReading::new(file, snapshot)).collect();
-        Self { snapshot, findings, files, hits: OnceCell::new() }
+        let files = snapshot.files.known().iter().map(|file| FileReading::new(file, snapshot));
+        let files: Vec<FileReading<'_>> = files.collect();
+        let extent = (files.len(), files.iter().map(|file| file.lines.len()).sum());
+        Self { snapshot, findings, files, extent, hits: OnceCell::new() }
     }
 
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
@@ -158,28 +164,25 @@ impl<'a> ReadDiff<'a> {
         });
         matches.map(|(_, found)| found).collect()
     }
-
-    /// How many files and changed lines the rules look at.
-    pub(super) fn extent(&self) -> (usize, usize) {
-        (self.files.len(), self.files.iter().map(|file| file.lines.len()).sum())
-    }
-
-    fn hits(&self, book: &RuleBook) -> &[RuleHit] {
-        self.hits.get_or_init(|| rules::hits(book, self.snapshot, &self.files))
-    }
 }
 
 /// The files whose whole texts the gates need, at [`Snapshot::merge_base`] and at the head, before they can be assessed: where a patch is
-/// missing, or does not tell which lines are code. At most 20 files of a pull request.
+/// missing, or does not show which lines are code. At most 20 files of a pull request.
 pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<FileAt> {
     let conditions: Vec<_> = policy.gates.values().flat_map(|gate| gate.trigger.conditions()).collect();
-    reading::files_to_read(snapshot, |file, kinds| {
+    let is_looked_at = |file: &&ChangedFile| {
+        let kinds = reading::kinds(file);
         conditions.iter().any(|condition| match condition {
-            GateTrigger::Rules(rules) => rules.reads_lines_of(&file.path, kinds),
+            GateTrigger::Rules(rules) => rules.reads_lines_of(&file.path, &kinds),
             GateTrigger::AddedLines(_) | GateTrigger::RemovedLines(_) => true,
             _ => false,
         })
-    })
+    };
+    // Both texts of a lock file show which of its sources are new.
+    let is_compared = |file: &ChangedFile| manifests::is_lock_file(&file.path) && !reading::has_no_change(file);
+    let files = snapshot.files.known().iter().filter(is_looked_at);
+    let files = files.filter(|file| reading::needs_texts(file) || is_compared(file)).take(MOST_FILES_READ);
+    files.flat_map(|file| reading::sides(file, snapshot).into_iter().flatten()).collect()
 }
 
 /// Why a gate applies to a pull request; empty when it does not. Labels that were taken away are not known here.

@@ -148,13 +148,16 @@ pub fn new_tests(files: &ChangedFiles) -> Vec<Declared<'_>> {
 fn declared<'a>(file: &'a ChangedFile, lines: &[(u32, &'a str)]) -> Vec<Declared<'a>> {
     let Some(syntax) = TestSyntax::of(&file.path) else { return Vec::new() };
     let whole_file = is_test(&file.path);
+    // What a group of tests, or the test below, is called in reports.
+    let title =
+        pattern!(r#"(?:\b(?:describe|context)(?:\.\w+)*\s*\(?|@DisplayName\()\s*(?:'([^']+)|"([^"]+)|`([^`]+))"#);
     let (mut names, mut is_marked) = (Vec::new(), false);
     for &(line, text) in lines.iter().filter(|(_, text)| text.len() <= LONGEST_LINE) {
         let test = syntax.test(text);
         is_marked |= test == Some("");
         let named = test.filter(|name| !name.is_empty() && whole_file).map(|name| (name, true));
         let declared = || syntax.function(text).filter(|_| whole_file || is_marked).map(|name| (name, is_marked));
-        let titled = || title(text).filter(|_| whole_file).map(|name| (name, false));
+        let titled = || first_group(&title.captures(text)?).filter(|_| whole_file).map(|name| (name, false));
         if let Some((name, is_test)) = named.or_else(declared).or_else(titled) {
             names.push(Declared { file: &file.path, name, line, is_test });
         }
@@ -162,13 +165,6 @@ fn declared<'a>(file: &'a ChangedFile, lines: &[(u32, &'a str)]) -> Vec<Declared
         is_marked &= text.trim_start().starts_with(['#', '@', '[']);
     }
     names
-}
-
-/// What a group of tests, or the test below, is called in reports.
-fn title(text: &str) -> Option<&str> {
-    let named =
-        pattern!(r#"(?:\b(?:describe|context)(?:\.\w+)*\s*\(?|@DisplayName\()\s*(?:'([^']+)|"([^"]+)|`([^`]+))"#);
-    first_group(&named.captures(text)?)
 }
 
 #[cfg(test)]
