@@ -19,7 +19,7 @@ use loopgate_core::{
     self, InstallationId, PrNumber, RepoName, Sha, Timestamp,
     deciding::{CheckRunPlan, Decision, Surface},
     gate::GateReport,
-    observed::{GroupResult, Hint, Lifecycle, QueueGroup, Snapshot},
+    observed::{Hint, Lifecycle, QueueGroup, Snapshot},
     policy::CheckSource,
     state::LoopState,
 };
@@ -102,10 +102,7 @@ impl Reconcile {
             if looked.snapshot.pull_request.lifecycle == Lifecycle::Open {
                 let (member, tested) = self.member(&client, group, &looked, now).await?;
                 members.push(member);
-                // None of its checks is known yet.
-                let is_unknown =
-                    result.result == GroupResult::Running && result.unfinished.is_empty() && result.failing.is_empty();
-                if let (Some(tested), true) = (tested, is_unknown) {
+                if let (Some(tested), true) = (tested, result.has_no_evidence()) {
                     result = tested.queue_group(result);
                 }
                 pulls.extend(looked.decision.next.queue.companions(number));

@@ -16,7 +16,7 @@ use loopgate_core::{
     gate::{GateReport, MatchReason},
     observed::{Lifecycle, Review, Snapshot, Standing},
     policy::RuleTier,
-    replay::{Judged, PastPullRequest, Waited, WhatIf},
+    replay::{JudgedHead, PastPullRequest, Waited, WhatIf},
     state::{AttemptDigest, AuthorKind, ProposedConfiguration, VerificationResult},
 };
 
@@ -82,7 +82,7 @@ pub struct TriedCall {
 }
 
 /// In words, what was judged of one pull request.
-pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
+pub fn tried(past: &PastPullRequest, judged: &[JudgedHead]) -> Tried {
     let pull = &past.last.pull_request;
     let author_kind = judged.last().and_then(|last| last.decision.next.author).unwrap_or(AuthorKind::Person);
     // Where nothing ran, nothing was attempted.
@@ -121,7 +121,7 @@ fn is_of_all(report: &&GateReport) -> bool {
     report.matches.iter().any(|found| found.reason == MatchReason::Always)
 }
 
-fn gates(last: &Judged) -> Vec<TriedGate> {
+fn gates(last: &JudgedHead) -> Vec<TriedGate> {
     let subject = Subject { decision: &last.decision, snapshot: &last.snapshot, policy: &last.policy };
     let links = Links::of(&last.snapshot);
     let applies = last.decision.view.gates.iter().filter(|gate| !gate.matches.is_empty() && !is_of_all(gate));
@@ -162,7 +162,7 @@ fn is_reviewed(report: &GateReport, snapshot: &Snapshot) -> bool {
     snapshot.reviews.items.iter().any(|review| review.author.id != author && may(review))
 }
 
-fn calls(judged: &[Judged]) -> Vec<TriedCall> {
+fn calls(judged: &[JudgedHead]) -> Vec<TriedCall> {
     let mut calls: Vec<TriedCall> = Vec::new();
     for escalation in judged.iter().filter_map(|judged| judged.decision.view.escalation.as_ref()) {
         let asked = plain(card_question(escalation).as_str());

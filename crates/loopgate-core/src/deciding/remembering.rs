@@ -37,7 +37,7 @@ pub struct MemoryQuestions {
     pub look_up: bool,
 }
 
-/// What it says, as far as it could be asked.
+/// What it returns, as far as it could be asked.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryAnswers {
     /// The change that was asked for, with all its files.
@@ -124,13 +124,13 @@ impl Decision {
         for answer in self.next.answered.iter_mut().flat_map(|answered| &mut answered.answers) {
             if let AnswerOutcome::Searched { words, found: found @ None } = &mut answer.outcome {
                 let cards = memory.search(words);
-                let told = cards.into_iter().filter_map(|card| ToldFix::of(card, None));
-                *found = Some(told.take(MOST_SEARCHED).collect());
+                let fixes = cards.into_iter().filter_map(|card| ToldFix::of(card, None));
+                *found = Some(fixes.take(MOST_SEARCHED).collect());
             }
         }
     }
 
-    /// Takes in what the memory says: beside the failures it is about, and in the attempts that are saved.
+    /// Takes in what the memory returned: beside the failures it is about, and in the attempts that are saved.
     pub fn remember(&mut self, answers: MemoryAnswers) {
         self.next.known_here = answers.known_here.or_else(|| self.next.known_here.take());
         if !self.next.attempts.is_empty() {
@@ -142,9 +142,9 @@ impl Decision {
             let files = answers.change.as_ref().map(|(_, files)| files.as_slice());
             for before in self.next.attempts.iter_mut().filter(|attempt| attempt.number < head.number) {
                 for found in before.memory_matches.iter_mut().flatten() {
-                    let told = found.told.take();
+                    let fix = found.told.take();
                     if before.number.checked_add(1) == Some(head.number) {
-                        found.followed = told.zip(files).and_then(|(told, files)| followed(&told, files));
+                        found.followed = fix.zip(files).and_then(|(fix, files)| followed(&fix, files));
                         found.went_green = Some(!head.fingerprints.contains(&found.fingerprint));
                     }
                 }

@@ -203,7 +203,12 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
     if open {
         surface.request = gates.request;
         surface.withdraw = gates.withdraw;
-        surface.restore = restore(stages);
+        let altered = stages.inputs.assessment.gates.iter().filter(|gate| gate.request_altered);
+        let request = |gate: &GateReport| {
+            let state = stages.next.gates.get(&gate.name).filter(|state| state.status == GateStatus::Requested)?;
+            Some((Post::GateRequest { gate: gate.name.clone(), round: state.round }, gate.ticks.clone()?))
+        };
+        surface.restore = altered.filter_map(request).collect();
         surface.announce = announcements(stages);
         surface.reruns = rerun::asks(stages.inputs.look(), stages.next);
     }
@@ -349,15 +354,6 @@ fn posts(stages: &Stages<'_>, fix: Option<FixTurn>) -> Vec<Post> {
         posts.push(Post::MergedOverOpenGates);
     }
     posts
-}
-
-fn restore(stages: &Stages<'_>) -> Vec<(Post, Ticks)> {
-    let altered = stages.inputs.assessment.gates.iter().filter(|gate| gate.request_altered);
-    let request = |gate: &GateReport| {
-        let state = stages.next.gates.get(&gate.name).filter(|state| state.status == GateStatus::Requested)?;
-        Some((Post::GateRequest { gate: gate.name.clone(), round: state.round }, gate.ticks.clone()?))
-    };
-    altered.filter_map(request).collect()
 }
 
 /// The escalation on Slack and by e-mail, while it is younger than [`rerun::WINDOW`]. The code that sends it records

@@ -101,7 +101,7 @@ const MOST_CHECKPOINTS: usize = 20;
 const MOST_LOGGED: usize = 30;
 
 /// The head's attempt, when its verification has ended.
-pub(super) struct Counted {
+pub(super) struct CountedAttempt {
     pub(super) digest: AttemptDigest,
     pub(super) compare: Compare,
     /// Whether it is new, or its evidence was replaced.
@@ -110,7 +110,7 @@ pub(super) struct Counted {
 
 /// What the attempts of the run amount to with the head.
 pub(super) struct Counting {
-    pub(super) counted: Option<Counted>,
+    pub(super) counted: Option<CountedAttempt>,
     pub(super) judgement: Judgement,
     /// The head's failures, the most telling first.
     pub(super) failures: Vec<FailureView>,
@@ -146,7 +146,7 @@ pub(super) fn count(
 
 /// Counts the head as an attempt once its verification has ended, or replaces the evidence of a head that was counted
 /// before.
-fn attempt_of_head(inputs: &Inputs<'_>, next: &mut LoopState, verification: &Verification) -> Option<Counted> {
+fn attempt_of_head(inputs: &Inputs<'_>, next: &mut LoopState, verification: &Verification) -> Option<CountedAttempt> {
     let evidence = &verification.evidence;
     let mut digest = attempt::digest(inputs.look(), next, verification)?;
     mark_weakened(&mut digest, next, inputs.tampering);
@@ -171,7 +171,7 @@ fn attempt_of_head(inputs: &Inputs<'_>, next: &mut LoopState, verification: &Ver
             *next.check_usage.entry(check.name.clone()).or_default() += 1;
         }
     }
-    Some(Counted { digest, compare, is_news })
+    Some(CountedAttempt { digest, compare, is_news })
 }
 
 /// Marks an attempt that weakens what checks it, and says in its summary who accepted that.
@@ -198,10 +198,10 @@ fn is_disputed(inputs: &Inputs<'_>, next: &LoopState, verification: &Verificatio
     let Verification { evidence, blames, .. } = verification;
     let failures = feedback::failures(evidence, blames, &BTreeSet::new(), inputs.policy);
     let own: Vec<&FailureView> = failures.iter().filter(|view| view.blame == Blame::PrCode).collect();
-    let told: BTreeSet<&str> = own.iter().map(|view| view.check.as_str()).collect();
+    let explained: BTreeSet<&str> = own.iter().map(|view| view.check.as_str()).collect();
     let silent = blames.iter().filter(|blame| blame.blame == Blame::PrCode).map(|blame| blame.check.as_str());
     let rules = digest.failed_rules.iter().map(RuleId::as_str);
-    silent.chain(rules).all(|name| told.contains(name)) && disputes::cover(next, own.iter().map(|view| view.cause))
+    silent.chain(rules).all(|name| explained.contains(name)) && disputes::cover(next, own.iter().map(|view| view.cause))
 }
 
 /// What failed in the head's attempt, which earlier failures it is rid of, and where the run stands.

@@ -146,6 +146,7 @@ impl Stages<'_> {
         let is_flagged = |(trigger, _): &(&Trigger, _)| {
             escalation_call::action_of(**trigger, &policy.escalation) == EscalationAction::FlagAndContinue
         };
+        let flags = blocking.causes.iter().filter(is_flagged).map(|(trigger, cause)| (*trigger, cause.clone()));
         View {
             origin: policy.origin.clone(),
             stage: next.state,
@@ -163,12 +164,7 @@ impl Stages<'_> {
             skips: next.skips.clone(),
             reruns: next.reruns.clone(),
             next_rerun: blocking.next_rerun.clone(),
-            flags: blocking
-                .causes
-                .iter()
-                .filter(is_flagged)
-                .map(|(trigger, cause)| (*trigger, cause.clone()))
-                .collect(),
+            flags: flags.collect(),
             tampering: inputs.tampering.to_vec(),
             warnings: self.warnings(),
             unmatched: assessment.unmatched.clone(),
@@ -265,14 +261,7 @@ impl Stages<'_> {
             };
             Some(rerun::waiting_since(inputs.look(), next, check) + timeout)
         };
-        let overdue = self
-            .verification
-            .evidence
-            .names(CheckView::is_open)
-            .iter()
-            .filter_map(overdue)
-            .filter(|at| *at > inputs.now)
-            .min();
+        let open = self.verification.evidence.names(CheckView::is_open);
         let external = outcome::external_deadline(next);
         let gates = &self.inputs.assessment.gates;
         let triggered = gates.iter().any(|gate| !gate.is_advisory && gate.status != GateStatus::NotApplicable);
@@ -284,7 +273,7 @@ impl Stages<'_> {
         // Then waiting for the senior fixer ends by itself.
         let senior = next.senior.as_ref().filter(|call| call.head_sha == next.head_sha);
         let senior = senior.map(|call| senior_fixer::deadline(call, inputs.policy));
-        let moments = [overdue, external, again, waits, senior].into_iter().chain(due);
-        moments.flatten().filter(|at| *at > inputs.now).min()
+        let moments = [external, again, waits, senior].into_iter().chain(due).flatten();
+        moments.chain(open.iter().filter_map(overdue)).filter(|at| *at > inputs.now).min()
     }
 }

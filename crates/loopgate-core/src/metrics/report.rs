@@ -88,10 +88,10 @@ impl Metric {
             }
             Self::AverageAttempts => (line.first_pass.unwrap_or(0).into(), one(line.first_pass.is_some())),
             Self::EscalationRate => (one(line.escalated()), 1),
-            Self::DebugMemoryReuse => line
-                .memory
-                .as_ref()
-                .map_or((0, 0), |memory| (memory.carried.min(line.retries).into(), line.retries.into())),
+            Self::DebugMemoryReuse => {
+                let carried = line.memory.as_ref().map(|memory| memory.carried.min(line.retries));
+                carried.map_or((0, 0), |carried| (carried.into(), line.retries.into()))
+            }
             Self::CoverageMetRate => (one(line.coverage == Some(CoverageMet::Met)), one(line.coverage.is_some())),
         }
     }
@@ -110,7 +110,7 @@ impl Metric {
 
 /// A metric over a window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measured {
+pub struct MetricValue {
     pub metric: Metric,
     pub value: Option<f64>,
     /// What was counted, and of how many.
@@ -149,7 +149,7 @@ pub struct Report {
     pub runs: usize,
     /// Of these, runs that have not ended.
     pub open: usize,
-    pub metrics: Vec<Measured>,
+    pub metrics: Vec<MetricValue>,
     pub median_seconds_to_green: Option<u64>,
     /// Seconds in all.
     pub waited: BTreeMap<Waited, u64>,
@@ -203,7 +203,7 @@ impl Report {
             };
             let (before, ..) = metric.value(before.iter().copied());
             let trend = parts.iter().map(point).collect();
-            Measured { metric, value, counted, of, target: metric.target(), met, before, trend }
+            MetricValue { metric, value, counted, of, target: metric.target(), met, before, trend }
         };
         let (mut waited, mut calls) = (BTreeMap::new(), BTreeMap::new());
         let mut gates: BTreeMap<GateName, GateTotals> = BTreeMap::new();
@@ -213,9 +213,7 @@ impl Report {
             line.waited.iter().for_each(|(who, seconds)| *waited.entry(*who).or_default() += seconds);
             line.calls.iter().for_each(|(trigger, count)| *calls.entry(*trigger).or_default() += u64::from(*count));
             line.disputes.iter().for_each(|(end, count)| *disputes.entry(*end).or_default() += u64::from(*count));
-            line.queue_exits
-                .iter()
-                .for_each(|(exit, count)| *queue_exits.entry(*exit).or_default() += u64::from(*count));
+            line.queue_exits.iter().for_each(|(exit, runs)| *queue_exits.entry(*exit).or_default() += u64::from(*runs));
             if let Some(MemoryUse { offers: of_run, .. }) = line.memory {
                 offers.shown.add(of_run.shown);
                 offers.followed.add(of_run.followed);

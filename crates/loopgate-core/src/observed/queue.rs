@@ -83,6 +83,11 @@ impl QueueGroup {
         Self { head, tree, entries, made_at, result: GroupResult::Running, failing, unfinished, recovered }
     }
 
+    /// Whether no check of it is known.
+    pub fn has_no_evidence(&self) -> bool {
+        self.result == GroupResult::Running && self.unfinished.is_empty() && self.failing.is_empty()
+    }
+
     pub fn short_name(name: &str) -> String {
         text::one_line(name, Self::MOST_NAME)
     }

@@ -232,9 +232,9 @@ impl Statement {
         let Grounds { repository, pull_request, run, attempt, gates, checks, agent_commits: _, bypassed } =
             &self.predicate.loopgate;
         let mut found = Vec::new();
-        let mut compare = |what: &str, says: String, recorded: String| {
-            if says != recorded {
-                found.push(format!("{what}: the statement says {says}, the record {recorded}"));
+        let mut compare = |what: &str, stated: String, recorded: String| {
+            if stated != recorded {
+                found.push(format!("{what}: the statement says {stated}, the record {recorded}"));
             }
         };
         let shown = |commit: Option<Sha>| commit.map_or("none".to_owned(), |commit| commit.to_string());
@@ -247,14 +247,14 @@ impl Statement {
         compare("merged over", format!("{bypassed:?}"), format!("{:?}", state.bypassed));
         let names = |names: BTreeSet<&str>| format!("{:?}", names.iter().collect::<Vec<_>>());
         let applying = state.gates.iter().filter(|(_, gate)| gate.status != GateStatus::NotApplicable);
-        let says = names(gates.iter().map(|gate| gate.name.as_str()).collect());
-        compare("gates", says, names(applying.map(|(name, _)| name.as_str()).collect()));
+        let stated = names(gates.iter().map(|gate| gate.name.as_str()).collect());
+        compare("gates", stated, names(applying.map(|(name, _)| name.as_str()).collect()));
         for gate in gates {
             let Some(recorded) = state.gates.get(&gate.name) else { continue };
             compare(&format!("gate {}", gate.name), gate.status.to_string(), recorded.status.to_string());
-            let says = names(gate.approvals.iter().map(|approval| approval.by.as_str()).collect());
+            let stated = names(gate.approvals.iter().map(|approval| approval.by.as_str()).collect());
             let by = names(recorded.approved_by.iter().flatten().map(Login::as_str).collect());
-            compare(&format!("who approved {}", gate.name), says, by);
+            compare(&format!("who approved {}", gate.name), stated, by);
             if let (Some(head), false) = (recorded.head_sha, gate.approvals.is_empty()) {
                 let heads: BTreeSet<Sha> = gate.approvals.iter().map(|approval| approval.head).collect();
                 let last = heads.contains(&head).then_some(head).or_else(|| heads.first().copied());

@@ -91,9 +91,9 @@ pub fn title(task_type: CodeType, task: &str) -> String {
         CodeType::Integration => "integration",
     };
     let line = task.lines().next().unwrap_or_default().trim();
-    let said = line.split_once(':').filter(|(word, _)| !word.contains(' '));
-    match said.and_then(|(word, rest)| Some((infer_type(word)?, rest))) {
-        Some((said, _)) if said == task_type => line.to_owned(),
+    let prefixed = line.split_once(':').filter(|(word, _)| !word.contains(' '));
+    match prefixed.and_then(|(word, rest)| Some((infer_type(word)?, rest))) {
+        Some((written, _)) if written == task_type => line.to_owned(),
         Some((_, rest)) => format!("{prefix}: {}", rest.trim_start()),
         None => format!("{prefix}: {line}"),
     }

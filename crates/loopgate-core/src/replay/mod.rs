@@ -106,7 +106,7 @@ pub struct Waited {
 
 /// A head, judged when its checks had ended and when it was left.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct JudgedHead {
     pub snapshot: Snapshot,
     pub policy: Policy,
     pub decision: Decision,
@@ -114,8 +114,8 @@ pub struct Judged {
 
 impl PastPullRequest {
     /// Decides over each head in turn. `policy` is the one in force at a head.
-    pub fn judge(&self, policy: impl Fn(&PastHead) -> Policy) -> Vec<Judged> {
-        let mut judged: Vec<Judged> = Vec::new();
+    pub fn judge(&self, policy: impl Fn(&PastHead) -> Policy) -> Vec<JudgedHead> {
+        let mut judged: Vec<JudgedHead> = Vec::new();
         let opened = self.last.pull_request.created_at;
         for (nth, head) in self.heads.iter().enumerate() {
             let policy = policy(head);
@@ -128,7 +128,7 @@ impl PastPullRequest {
                 let before = judged.last().map(|judged| judged.decision.next.clone());
                 let before = before.unwrap_or_else(|| LoopState::begin(&snapshot, &policy, opened));
                 let decision = decide(&snapshot, &before, &policy, now);
-                judged.push(Judged { snapshot, policy: policy.clone(), decision });
+                judged.push(JudgedHead { snapshot, policy: policy.clone(), decision });
             }
         }
         judged
@@ -296,29 +296,23 @@ struct Course {
 impl Course {
     fn of(past: &PastPullRequest, policy: &Policy) -> Self {
         let judged = past.judge(|head| head.with_known_checks(policy));
-        let checked: BTreeSet<_> = judged
-            .iter()
-            .filter(|judged| !judged.policy.verify.checks.is_empty())
-            .map(|judged| judged.snapshot.pull_request.head.sha)
-            .collect();
+        let checked = judged.iter().filter(|judged| !judged.policy.verify.checks.is_empty());
+        let checked: BTreeSet<_> = checked.map(|judged| judged.snapshot.pull_request.head.sha).collect();
         let last = judged.last().map(|last| &last.decision);
         let gates = last.into_iter().flat_map(|last| &last.view.gates);
         let holds = gates.filter(|gate| !gate.is_advisory && !gate.matches.is_empty());
         let attempts = last.into_iter().flat_map(|last| &last.next.attempts);
         // Whether an approval would have come in time is not known.
-        let call = |judged: &Judged| {
+        let call = |judged: &JudgedHead| {
             let call = judged.decision.view.escalation.as_ref()?;
             (call.trigger != Trigger::GateTimeout).then_some((call.attempt, call.trigger))
         };
+        let recorded = judged.iter().filter_map(|judged| judged.decision.attempt.as_ref());
         Self {
             gates: holds.map(|gate| gate.name.clone()).collect(),
             calls: judged.iter().filter_map(call).collect(),
             attempts: attempts.filter(|attempt| checked.contains(&attempt.head_sha)).cloned().collect(),
-            evidence: judged
-                .iter()
-                .filter_map(|judged| judged.decision.attempt.as_ref())
-                .flat_map(|attempt| attempt.checks.iter().cloned())
-                .collect(),
+            evidence: recorded.flat_map(|attempt| attempt.checks.iter().cloned()).collect(),
         }
     }
 }

@@ -16,7 +16,7 @@ use crate::{
     },
     failure::{self, Blame},
     ids::{CheckName, FailureId, Sha, Timestamp},
-    observed::{BaseEvidence, ReceivedEvidence, Snapshot, WorkflowRun},
+    observed::{BaseEvidence, ReceivedEvidence, Snapshot},
     policy::{CheckPolicy, CheckSource, Look, Policy, RequiredTest},
     state::{AttemptDigest, Dispute, DisputeEnd, Settlement, Skip},
     verdict::CheckStanding,
@@ -245,7 +245,7 @@ impl HeadEvidence {
     }
 }
 
-/// What the base's own evidence says, all its documents together. They come from runs on a commit that is in the base
+/// The base's own evidence, all its documents together. They come from runs on a commit that is in the base
 /// branch; figures that cannot be are left out all the same.
 pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
     let claims = documents.iter().filter_map(|document| document.coverage.clone());
@@ -267,16 +267,12 @@ pub fn findings(snapshot: &Snapshot) -> Vec<Finding> {
 /// A command check's evidence comes in the artifacts of workflow runs; matrix jobs and several workflows merge.
 fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be_empty: bool) -> CheckStanding {
     // Evidence of a run that runs again is about to be replaced.
-    let is_repeated = |run: &WorkflowRun, origin: &WorkflowOrigin| {
-        run.id == origin.run_id && run.attempt > origin.run_attempt && run.progress.conclusion().is_none()
+    let is_replaced = |origin: &WorkflowOrigin| {
+        let mut again = snapshot.workflow_runs.iter().filter(|run| run.id == origin.run_id);
+        again.any(|run| run.attempt > origin.run_attempt && run.progress.conclusion().is_none())
     };
-    let is_replaced = |evidence: &&Evidence| {
-        evidence
-            .workflow
-            .as_ref()
-            .is_some_and(|origin| snapshot.workflow_runs.iter().any(|run| is_repeated(run, origin)))
-    };
-    let documents: Vec<_> = snapshot.evidence_of_head().filter(|evidence| !is_replaced(evidence)).collect();
+    let documents = snapshot.evidence_of_head().filter(|evidence| !evidence.workflow.as_ref().is_some_and(is_replaced));
+    let documents: Vec<_> = documents.collect();
     if let Some(reason) = legs::contradiction(&documents, name) {
         return CheckStanding::Refused { reason };
     }
@@ -309,14 +305,14 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
             _ => CheckStanding::Running { url: run.url.clone() },
         };
     }
-    let (speaking, lost) = legs::spoken(runs, received, &documents, name);
+    let (reporting, lost) = legs::reporting(runs, received, &documents, name);
     let refusal = |received: &ReceivedEvidence| {
         if let ReceivedEvidence::Refused { reason, .. } = received { Some(reason.clone()) } else { None }
     };
     let refusal = || received.iter().find_map(refusal).map(|reason| CheckStanding::Refused { reason });
     let not_started = || external::without_evidence(runs, &snapshot.files);
     let refused = legs::refused_since(received, &documents, name, !lost.is_empty());
-    match (merged(&speaking), lost) {
+    match (merged(&reporting), lost) {
         // A failure is final although other jobs brought no evidence.
         (Some(merged), _) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
         (Some(merged), legs) if legs.is_empty() => refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),

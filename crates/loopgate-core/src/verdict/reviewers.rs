@@ -30,15 +30,15 @@ const MOST_FINDINGS: usize = 200;
 
 /// Where a reviewer stands on the head. `is_overdue` says that it was waited for long enough.
 pub fn standing(snapshot: &Snapshot, name: &CheckName, source: &ReviewerSource, is_overdue: bool) -> CheckStanding {
-    let has_spoken = has_spoken(snapshot, &source.app);
-    if !has_spoken && !is_overdue {
+    let has_reviewed = has_reviewed(snapshot, &source.app);
+    if !has_reviewed && !is_overdue {
         return CheckStanding::Running { url: None };
     }
     let may_resolve = who_may_resolve(snapshot);
     let is_closed = |thread: &ReviewThread| match &thread.resolution {
         Resolution::ByReviewer => true,
         Resolution::By(account) if may_resolve.contains(&account.id) => true,
-        _ => thread.is_outdated && has_spoken,
+        _ => thread.is_outdated && has_reviewed,
     };
     let own = snapshot.review_threads.items.iter().filter_map(|thread| Some((thread, finding(thread, source)?)));
     let own: Vec<(&ReviewThread, ReviewFinding)> = own.collect();
@@ -54,7 +54,7 @@ pub fn standing(snapshot: &Snapshot, name: &CheckName, source: &ReviewerSource, 
         (None, Completeness::Incomplete) => {
             CheckStanding::Refused { reason: "not all review threads were read".into() }
         }
-        (None, Completeness::Complete) if !has_spoken => {
+        (None, Completeness::Complete) if !has_reviewed => {
             CheckStanding::Absent { minutes: source.timeout.num_minutes().unsigned_abs() }
         }
         (None, Completeness::Complete) => {
@@ -91,17 +91,17 @@ fn of((thread, finding): &(&ReviewThread, ReviewFinding), own: &[(&ReviewThread,
 
 /// Whether the reviewer wrote about the head itself: in a review or a thread on it, in a comment that names it, or
 /// by the end of a check run.
-fn has_spoken(snapshot: &Snapshot, app: &str) -> bool {
+fn has_reviewed(snapshot: &Snapshot, app: &str) -> bool {
     let head = snapshot.pull_request.head.sha;
     // A person may have the slug for a login, but not the bot's kind.
     let is_bot = |by: &Account| by.kind == AccountKind::Bot && by.login.as_str().strip_suffix("[bot]") == Some(app);
-    let says = |by: &Account, text: &str| is_bot(by) && !is_placeholder(app, text);
+    let is_review = |by: &Account, text: &str| is_bot(by) && !is_placeholder(app, text);
     let has_judged =
         |check: &ExternalCheck| matches!(check.progress.conclusion(), Some(Conclusion::Success | Conclusion::Failure));
     let short = head.short();
-    snapshot.reviews.items.iter().any(|review| review.commit == Some(head) && says(&review.author, &review.body))
+    snapshot.reviews.items.iter().any(|review| review.commit == Some(head) && is_review(&review.author, &review.body))
         || snapshot.review_threads.items.iter().any(|thread| thread.app == app && thread.begun_on == Some(head))
-        || snapshot.comments.items.iter().any(|one| one.body.contains(&short) && says(&one.author, &one.body))
+        || snapshot.comments.items.iter().any(|one| one.body.contains(&short) && is_review(&one.author, &one.body))
         || snapshot.checks.iter().any(|check| check.app.as_deref() == Some(app) && has_judged(check))
 }
 

@@ -4,9 +4,9 @@
 use chrono::TimeDelta;
 
 use super::{
+    messages::{Vote, What},
     sighting,
     weighing::OneGate,
-    words::{GateWord, What},
 };
 use crate::{
     gate::report::Refusal,
@@ -39,10 +39,10 @@ impl OneGate<'_> {
 
     /// Binds an approval: a review to the commit it was given on, a line that names a commit to that, any other comment to
     /// the head seen before it was written.
-    pub(super) fn bind(&self, word: &GateWord) -> Result<Sha, Refusal> {
-        let entry = |commit: &Sha| sighting::entry(self.record, *commit, word.at);
-        match (&word.what, word.source) {
-            (What::Approve { commit }, _) if word.is_verdict => {
+    pub(super) fn bind(&self, vote: &Vote) -> Result<Sha, Refusal> {
+        let entry = |commit: &Sha| sighting::entry(self.record, *commit, vote.at);
+        match (&vote.what, vote.source) {
+            (What::Approve { commit }, _) if vote.is_verdict => {
                 let seen = commit.as_ref().and_then(entry).ok_or(Refusal::ReviewStale { seen: *commit })?;
                 self.covers(seen).map_err(|refusal| match refusal {
                     Refusal::DiffChanged { seen } => Refusal::ReviewStale { seen: Some(seen) },
@@ -53,7 +53,7 @@ impl OneGate<'_> {
                 self.covers(entry(commit).ok_or(Refusal::OtherCommit { named: *commit })?)
             }
             (_, WordSource::Review(_)) => Err(Refusal::ReviewStale { seen: None }),
-            (_, WordSource::Comment(_)) => self.bind_comment(word.at),
+            (_, WordSource::Comment(_)) => self.bind_comment(vote.at),
             (_, WordSource::Inline(_)) => Err(Refusal::OnTheDiff),
         }
     }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use pulldown_cmark::{Event, Options, Parser, TagEnd};
 
-use super::words::{editors, is_own};
+use super::messages::{editors, is_own};
 use crate::{
     gate::report::Refusal,
     ids::GateName,

@@ -32,7 +32,7 @@ const EXCERPT: usize = 160;
 
 /// Why a gate applies, and to which part of the diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Triggered {
+pub(super) struct Opening {
     pub(super) matches: Vec<TriggerMatch>,
     pub(super) not_kept: usize,
     pub(super) scope: Scope,
@@ -40,7 +40,7 @@ pub(super) struct Triggered {
     is_certain: bool,
 }
 
-impl Triggered {
+impl Opening {
     fn new(scope: Scope, matches: Vec<TriggerMatch>) -> Self {
         let is_unread = |found: &TriggerMatch| matches!(found.reason, MatchReason::Unreadable | MatchReason::TooLarge);
         let is_certain = !matches.iter().all(is_unread);
@@ -150,9 +150,9 @@ impl<'a> ReadDiff<'a> {
 
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
     /// not close it again.
-    pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Triggered> {
+    pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Opening> {
         let found = self.evaluate(&policy.trigger, remembered)?;
-        Some(if found.matches.is_empty() { Triggered::whole(MatchReason::NotExcluded) } else { found })
+        Some(if found.matches.is_empty() { Opening::whole(MatchReason::NotExcluded) } else { found })
     }
 
     /// Suspects that do not open the gate: fewer than two.
@@ -192,7 +192,7 @@ pub fn matches(policy: &GatePolicy, snapshot: &Snapshot, findings: &[Finding]) -
 
 /// Files that govern gates themselves (configuration, code owners, workflows). A pull request that edits one opens the
 /// security gate, whatever the gate's own trigger says.
-pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Triggered> {
+pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Opening> {
     const FILES: [&str; 5] =
         [".github/loopgate.yml", ".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".github/loopgate/"];
     let governs = |path: &&str| {
@@ -202,9 +202,9 @@ pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Tri
     let files = snapshot.files.known().iter().enumerate().filter_map(|(index, file)| {
         let glob = Some(file.paths().find(governs)?.to_owned());
         let reason = MatchReason::Path { name: "a_file_that_governs_gates".parse().ok(), glob };
-        Some(Triggered::file(index, vec![in_file(file, None, reason)]))
+        Some(Opening::file(index, vec![in_file(file, None, reason)]))
     });
-    files.reduce(Triggered::and)
+    files.reduce(Opening::and)
 }
 
 fn in_file(file: &ChangedFile, line: Option<u32>, reason: MatchReason) -> TriggerMatch {
