@@ -7,7 +7,7 @@ use crate::render::iteration_answer;
 use loopgate_core::{
     deciding::{
         DecisionWord,
-        iteration::{self, AssertedSides, Request, Understood},
+        iteration::{self, AssertedSides, OutputReading, Request},
     },
     failure::{self, Changes, ExaminedFailure, FeedbackLine},
 };
@@ -24,7 +24,7 @@ pub fn run(file: &Path) -> CommandResult {
 fn answer(text: &str) -> Result<(DecisionWord, serde_json::Value), String> {
     let request: Request = serde_yaml::from_str(text).map_err(|error| plain(&error.to_string()))?;
     let check = &request.iteration_check;
-    let earlier: Vec<Understood> =
+    let earlier: Vec<OutputReading> =
         check.previous_attempts.iter().map(|attempt| understand(&attempt.test_result.output)).collect();
     let now = understand(&check.test_result.output);
     let decided = iteration::decide(&request, &now, &earlier).map_err(|error| error.to_string())?;
@@ -48,7 +48,7 @@ fn plain(error: &str) -> String {
 }
 
 /// Reads the test output as whatever report it looks like, else as the text of one failure.
-fn understand(output: &str) -> Understood {
+fn understand(output: &str) -> OutputReading {
     let mut failures =
         loopgate_reports::read("test_result.output", output.as_bytes(), &ReadOptions::default()).failures;
     if failures.is_empty() && !output.trim().is_empty() {
@@ -70,7 +70,7 @@ fn understand(output: &str) -> Understood {
         if is_nowhere { FeedbackLine { location: String::new(), ..line } } else { line }
     });
     let items = items.collect();
-    Understood { items, sides }
+    OutputReading { items, sides }
 }
 
 #[cfg(test)]

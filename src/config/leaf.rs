@@ -14,8 +14,8 @@ config_value!([] Transition, [] Handle, [] EnvName, [] EnvValue, [] Off);
 pub(super) struct EnvValue(pub String);
 
 impl ConfigValue for EnvValue {
-    fn expected() -> Cow<'static, str> {
-        "text".into()
+    fn form() -> (Cow<'static, str>, Schema) {
+        ("text".into(), json_schema!({ "type": ["string", "integer", "boolean"] }))
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
@@ -26,10 +26,6 @@ impl ConfigValue for EnvValue {
             _ => return None,
         }))
     }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": ["string", "integer", "boolean"] })
-    }
 }
 
 /// The word `off`.
@@ -37,16 +33,12 @@ impl ConfigValue for EnvValue {
 pub(super) struct Off;
 
 impl ConfigValue for Off {
-    fn expected() -> Cow<'static, str> {
-        "`off` or keys with values".into()
+    fn form() -> (Cow<'static, str>, Schema) {
+        ("`off` or keys with values".into(), json_schema!({ "const": "off" }))
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
         (found == Unexpected::Str("off")).then_some(Self)
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "const": "off" })
     }
 }
 
@@ -55,17 +47,14 @@ impl ConfigValue for Off {
 pub(super) struct Handle(pub Login);
 
 impl ConfigValue for Handle {
-    fn expected() -> Cow<'static, str> {
-        "a login, such as `copilot`".into()
+    fn form() -> (Cow<'static, str>, Schema) {
+        let schema = json_schema!({ "type": "string", "pattern": "^@?[A-Za-z0-9_-]+(\\[bot\\])?$" });
+        ("a login, such as `copilot`".into(), schema)
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
         let Unexpected::Str(text) = found else { return None };
         text.strip_prefix('@').unwrap_or(text).parse().ok().map(Self)
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "pattern": "^@?[A-Za-z0-9_-]+(\\[bot\\])?$" })
     }
 }
 
@@ -79,10 +68,6 @@ pub(super) struct Transition {
 const BLOCKABLE: std::ops::RangeInclusive<Stage> = Stage::Init..=Stage::Review;
 
 impl ConfigValue for Transition {
-    fn expected() -> Cow<'static, str> {
-        "a transition such as `VALIDATE -> DOCUMENT`, up to `REVIEW -> SHIP`".into()
-    }
-
     fn read(found: Unexpected<'_>) -> Option<Self> {
         let Unexpected::Str(text) = found else { return None };
         let stage = |word: &str| Stage::of_word(word.trim());
@@ -94,13 +79,14 @@ impl ConfigValue for Transition {
         BLOCKABLE.contains(&from).then_some(Self { from })
     }
 
-    fn schema() -> Schema {
+    fn form() -> (Cow<'static, str>, Schema) {
         let transitions = Stage::ALL.into_iter().filter(|from| BLOCKABLE.contains(from)).filter_map(|from| {
             let to = from.next()?;
             Some([format!("{} -> {}", from.as_str(), to.as_str()), to.as_str().to_owned()])
         });
         let words: Vec<String> = transitions.flatten().collect();
-        json_schema!({ "type": "string", "examples": words })
+        let schema = json_schema!({ "type": "string", "examples": words });
+        ("a transition such as `VALIDATE -> DOCUMENT`, up to `REVIEW -> SHIP`".into(), schema)
     }
 }
 
@@ -109,8 +95,9 @@ impl ConfigValue for Transition {
 pub(super) struct EnvName(pub String);
 
 impl ConfigValue for EnvName {
-    fn expected() -> Cow<'static, str> {
-        "the name of an environment variable (letters, digits and _)".into()
+    fn form() -> (Cow<'static, str>, Schema) {
+        let schema = json_schema!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" });
+        ("the name of an environment variable (letters, digits and _)".into(), schema)
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
@@ -118,10 +105,6 @@ impl ConfigValue for EnvName {
         let plain = text.chars().all(|c| c.is_ascii_alphanumeric() || c == '_');
         let starts_well = text.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_');
         (plain && starts_well).then(|| Self(text.to_owned()))
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "pattern": "^[A-Za-z_][A-Za-z0-9_]*$" })
     }
 }
 

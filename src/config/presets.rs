@@ -82,7 +82,7 @@ impl Presets {
 
     /// Some of the rules, each of which opens.
     pub fn opening(&self, ids: &[&str]) -> ChosenRules {
-        let chosen = self.rules.rules().iter().enumerate().filter(|(_, rule)| ids.contains(&rule.id.as_str()));
+        let chosen = self.rules.rules.iter().enumerate().filter(|(_, rule)| ids.contains(&rule.id.as_str()));
         let tiers = chosen.map(|(index, _)| (index, RuleTier::Opens)).collect();
         ChosenRules { book: Arc::clone(&self.rules), tiers }
     }

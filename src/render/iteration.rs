@@ -4,8 +4,8 @@ use loopgate_core::{
     deciding::{
         DecisionWord,
         iteration::{
-            AssertedSides, IterationDecision, MAX_ITERATIONS, Recurrence, ReviewResult, ReviewStatus, TestResult,
-            TestStatus, Understood, review_items,
+            AssertedSides, IterationDecision, MAX_ITERATIONS, OutputReading, Recurrence, ReviewResult, ReviewStatus,
+            TestResult, TestStatus, review_items,
         },
     },
     failure::{FeedbackLine, Priority, cut_at_sentence},
@@ -114,7 +114,7 @@ fn attempts_summary(decided: &IterationDecision<'_>) -> String {
     unlisted.into_iter().chain(before).chain([last]).collect::<Vec<_>>().join("\n")
 }
 
-fn end_of(test: &TestResult, review: &ReviewResult, understood: &Understood) -> String {
+fn end_of(test: &TestResult, review: &ReviewResult, understood: &OutputReading) -> String {
     match (test.status, review.status, understood.items.first()) {
         (TestStatus::Fail, _, None) => "tests fail".to_owned(),
         (TestStatus::Fail, _, Some(first)) => format!("tests fail — {}", problem(first)),
@@ -182,7 +182,7 @@ mod tests {
         check.as_object_mut().unwrap().extend(fields);
         let request = json!({ "iteration_check": check, "iteration_control": control });
         let request: Request = serde_json::from_value(request).unwrap();
-        iteration_answer(&iteration::decide(&request, &Understood::default(), &[]).unwrap())["decision"].take()
+        iteration_answer(&iteration::decide(&request, &OutputReading::default(), &[]).unwrap())["decision"].take()
     }
 
     #[test]

@@ -13,7 +13,7 @@ use loopgate_core::{
     CommentId, GateName, Login, TeamSlug,
     deciding::Post,
     escalation::fix_request::{FixTurn, Whom},
-    gate::{GateReport, ticked_boxes},
+    gate::{GateReport, checkboxes},
     observed::{Lifecycle, OwnCheck},
     policy::{ChecklistMode, DispatchFixer, Fixer, InvalidateOnPush},
     state::Reviewer,
@@ -43,7 +43,7 @@ pub(super) fn restored(subject: &Subject<'_>, own: Option<&str>) -> Vec<(Comment
     let restored = subject.decision.surface.restore.iter().map(|(post, ticks)| {
         let line = |line: &str| {
             let done = line.replacen("- [ ]", "- [x]", 1);
-            let is_done = done != line && ticked_boxes(&done).is_subset(&ticks.boxes);
+            let is_done = done != line && checkboxes(&done).1.is_subset(&ticks.boxes);
             if is_done { done } else { line.to_owned() }
         };
         let lines: Vec<String> = text_of(subject, post, own).lines().map(line).collect();

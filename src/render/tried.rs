@@ -19,7 +19,7 @@ use loopgate_core::{
     gate::{Considered, GateReport, MatchReason, Refusal, TriggerMatch},
     observed::{ChangedFiles, Lifecycle, Review, Snapshot, Standing, Unusable},
     policy::{RuleTier, Trigger},
-    replay::{Judged, PastPullRequest, Waited, WhatIf},
+    replay::{JudgedHead, PastPullRequest, Waited, WhatIf},
     state::{AttemptDigest, AuthorKind, Lacking, ProposedConfiguration, VerificationResult},
 };
 
@@ -89,7 +89,7 @@ pub struct TriedCall {
 }
 
 /// In words, what was judged of one pull request.
-pub fn tried(past: &PastPullRequest, judged: &[Judged]) -> Tried {
+pub fn tried(past: &PastPullRequest, judged: &[JudgedHead]) -> Tried {
     let pull = &past.last.pull_request;
     let author_kind = judged.last().and_then(|last| last.decision.next.author).unwrap_or(AuthorKind::Person);
     // Where nothing ran, nothing was attempted.
@@ -144,7 +144,7 @@ fn unread_files(snapshot: &Snapshot) -> Option<&str> {
     }
 }
 
-fn gates(last: &Judged) -> Vec<TriedGate> {
+fn gates(last: &JudgedHead) -> Vec<TriedGate> {
     let subject = Subject { decision: &last.decision, snapshot: &last.snapshot, policy: &last.policy };
     let links = Links::of(&last.snapshot);
     let is_unread = unread_files(&last.snapshot).is_some();
@@ -179,7 +179,7 @@ fn gates(last: &Judged) -> Vec<TriedGate> {
 
 /// Whether GitHub shows who may approve a gate, as far as the gate depends on it: its team, and the rights of those who
 /// wrote that they approve it or reviewed the pull request.
-fn is_authority_known(report: &GateReport, last: &Judged) -> bool {
+fn is_authority_known(report: &GateReport, last: &JudgedHead) -> bool {
     let authority = &last.snapshot.authority;
     let is_unread = |team: &TeamSlug| {
         matches!(authority.teams.get(team), Some(Err(Unusable::Unknown(_) | Unusable::Unreadable(_))))
@@ -212,8 +212,8 @@ fn is_reviewed(report: &GateReport, snapshot: &Snapshot) -> bool {
 
 /// Calls for a human, but for those whose cause history does not show: whether an approval would have come in time, and
 /// which error it was where nothing named one.
-fn calls(judged: &[Judged]) -> Vec<TriedCall> {
-    let is_known = |judged: &&Judged| {
+fn calls(judged: &[JudgedHead]) -> Vec<TriedCall> {
+    let is_known = |judged: &&JudgedHead| {
         let last = judged.decision.next.attempts.last();
         let is_explained = last.is_none_or(|last| last.lacking != Some(Lacking::Explanation));
         match judged.decision.view.escalation.as_ref().map(|escalation| escalation.trigger) {

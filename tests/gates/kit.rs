@@ -160,8 +160,8 @@ impl Talk {
         for (commit, text) in [base, before, base_now, sha(digit)].into_iter().zip(texts) {
             let at = (commit, "src/auth/login.rs".to_owned());
             let entry = file("", text).blob.map(|id| FileEntry { mode: 0o100_644, id });
-            self.snapshot.contents.insert_entry(at.clone(), entry);
-            self.snapshot.contents.insert(at, Content::Text(text.into()));
+            self.snapshot.contents.entries.insert(at.clone(), entry);
+            self.snapshot.contents.texts.insert(at, Content::Text(text.into()));
         }
         self.pushes(digit, texts[3])
     }

@@ -388,11 +388,6 @@ impl Score {
         self.0
     }
 
-    /// How far `self` falls short of `threshold`; never below zero.
-    pub const fn gap_to(self, threshold: Self) -> Self {
-        Self(threshold.0.saturating_sub(self.0))
-    }
-
     pub fn as_f64(self) -> f64 {
         f64::from(self.0) / 100.0
     }
@@ -503,7 +498,6 @@ mod tests {
         assert_eq!(Score::from_ratio(2.0, 3.0).to_string(), "0.67");
         assert_eq!(Score::from_ratio(0.0, 0.0), Score::ONE);
         assert_eq!(Score::from_ratio(0.125, 1.0).hundredths(), 13);
-        assert_eq!(Score::from_ratio(0.72, 1.0).gap_to(Score::try_from(0.8).unwrap()).to_string(), "0.08");
         assert!(Score::try_from(1.01).is_err());
         assert!(Score::try_from(f64::NAN).is_err());
     }

@@ -40,7 +40,7 @@ fn pull_request(path: &str, lines: &[String]) -> Snapshot {
 fn rules_found(example: &[String]) -> Vec<String> {
     let [path, lines @ ..] = example else { panic!("an example is a path and the lines of its diff") };
     let book = &Presets::builtin().rules;
-    let tiers = (0..book.rules().len()).map(|index| (index, RuleTier::Opens)).collect();
+    let tiers = (0..book.rules.len()).map(|index| (index, RuleTier::Opens)).collect();
     let trigger = GateTrigger::Rules(ChosenRules { book: Arc::clone(book), tiers });
     let gate = fixtures::gate_with(trigger, &[]);
     matches(&gate, &pull_request(path, lines), &[]).into_iter().filter_map(rule_of).collect()
@@ -70,7 +70,7 @@ const NONE: [&str; 0] = [];
 #[test]
 fn every_rule_finds_its_example_and_leaves_the_other() {
     let mut wrong = Vec::new();
-    for rule in Presets::builtin().rules.rules() {
+    for rule in &Presets::builtin().rules.rules {
         let id = rule.id.to_string();
         let looks_at = [rule.path.is_some(), rule.manifest.is_some(), rule.new_folder].map(usize::from);
         assert_eq!(looks_at.iter().sum::<usize>() + rule.of_lines().count(), 1, "{id} looks at one thing");
@@ -92,7 +92,7 @@ fn the_files_stay_small_enough_to_read() {
     }
     assert!(FILES.iter().map(|(_, _, text)| text.len()).sum::<usize>() <= 60_000);
     for gate in Presets::builtin().gates.keys() {
-        let own = Presets::builtin().rules.rules().iter().filter(|rule| rule.gate == *gate);
+        let own = Presets::builtin().rules.rules.iter().filter(|rule| rule.gate == *gate);
         assert!(own.clone().count() <= 25, "{gate}");
         for rule in own {
             assert!(ids.insert(&rule.id), "{} is the heading of two rules", rule.id);
@@ -415,7 +415,7 @@ fn the_document_says_what_the_rules_are() {
     let mut document =
         include_str!("rules_head.md").replace(&format!("{MEASURED}{END}"), &format!("{MEASURED}{measured}{END}"));
     for name in Presets::builtin().gates.keys() {
-        let rules: Vec<&GateRule> = Presets::builtin().rules.rules().iter().filter(|rule| rule.gate == *name).collect();
+        let rules: Vec<&GateRule> = Presets::builtin().rules.rules.iter().filter(|rule| rule.gate == *name).collect();
         if !rules.is_empty() {
             let _ = write!(document, "\n## The gate {name}\n");
         }

@@ -211,10 +211,10 @@ fn choose(trigger: &mut GateTrigger, rule: &PatternName, choice: RuleChoice, nod
     };
     let chosen: Vec<&mut ChosenRules> = trigger.conditions_mut().into_iter().filter_map(rules_of).collect();
     let known: Vec<String> =
-        chosen.iter().flat_map(|rules| rules.book.rules()).map(|rule| rule.id.to_string()).collect();
+        chosen.iter().flat_map(|rules| &rules.book.rules).map(|rule| rule.id.to_string()).collect();
     let mut is_known = false;
     for rules in chosen {
-        let Some(index) = rules.tiers.keys().copied().find(|&index| rules.book.rules()[index].id == *rule) else {
+        let Some(index) = rules.tiers.keys().copied().find(|&index| rules.book.rules[index].id == *rule) else {
             continue;
         };
         is_known = true;

@@ -165,10 +165,14 @@ impl LinesSection {
         let patterns = match patterns {
             ShortOr::Short(patterns) => patterns.0,
             ShortOr::Long(named) => {
-                let of_name = |(name, patterns): (PatternName, NonEmpty<Pattern>)| {
-                    patterns.0.into_iter().map(move |pattern| pattern.named(Some(name.clone())))
-                };
-                named.into_iter().flat_map(of_name).collect()
+                let each = named.into_iter().flat_map(|(name, patterns): (PatternName, NonEmpty<Pattern>)| {
+                    patterns.0.into_iter().map(move |pattern| (name.clone(), pattern))
+                });
+                let named = each.map(|(name, mut pattern)| {
+                    pattern.name = Some(name);
+                    pattern
+                });
+                named.collect()
             }
         };
         LineCondition { patterns, except: PathGlobs::new(except.into_iter().map(|glob| glob.0).collect()) }

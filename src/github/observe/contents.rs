@@ -96,7 +96,7 @@ impl ContentsReader<'_> {
                 if self.texts > MOST_TEXTS || self.bytes > MOST_BYTES {
                     self.left_out += 1;
                 }
-                contents.insert((*file).clone(), content);
+                contents.texts.insert((*file).clone(), content);
             }
         }
         Ok(())
@@ -123,7 +123,7 @@ impl ContentsReader<'_> {
         }
         for path in paths {
             match find(&folders, path) {
-                Some(entry) => contents.insert_entry((commit, (*path).to_owned()), entry),
+                Some(entry) => drop(contents.entries.insert((commit, (*path).to_owned()), entry)),
                 None => self.left_out += 1,
             }
         }

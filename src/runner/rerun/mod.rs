@@ -21,7 +21,7 @@ use loopgate_core::{
     observed::ChangedFiles,
     policy::CommandCheck,
     source_files::language_of,
-    verdict::coverage::{Declared, new_tests},
+    verdict::coverage::{DeclaredTest, new_tests},
 };
 use loopgate_reports::ReadOptions;
 
@@ -166,7 +166,7 @@ pub async fn burn_in(trial: &TestTrial<'_>, times: u32, interrupt: Interrupt) ->
 }
 
 /// A test before its first run, and what runs it.
-fn planned(trial: &TestTrial<'_>, test: &Declared<'_>) -> (RepeatedTest, Option<Rerun>) {
+fn planned(trial: &TestTrial<'_>, test: &DeclaredTest<'_>) -> (RepeatedTest, Option<Rerun>) {
     let rerun = Rerun::of(trial, trial.root, |directory| Failure {
         test_name: Some(qualified(trial.root, test, directory)),
         test_file: Some(test.file.to_owned()),
@@ -180,7 +180,7 @@ fn planned(trial: &TestTrial<'_>, test: &Declared<'_>) -> (RepeatedTest, Option<
 }
 
 /// Python's tools want a test's module and class, which its declaration does not name; others find it by its name.
-fn qualified(root: &Path, test: &Declared<'_>, directory: &str) -> String {
+fn qualified(root: &Path, test: &DeclaredTest<'_>, directory: &str) -> String {
     let inside = test.file.strip_prefix(directory).unwrap_or(test.file).trim_start_matches('/');
     let Some(module) = inside.strip_suffix(".py") else { return test.name.to_owned() };
     let text = fs::read_to_string(root.join(test.file)).unwrap_or_default();

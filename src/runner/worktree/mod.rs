@@ -246,9 +246,9 @@ impl Worktree {
         let mut rest = printed.as_slice();
         for file in asked {
             let content = next_object(&mut rest);
-            contents.insert(file, content);
+            contents.texts.insert(file, content);
         }
-        other.into_iter().for_each(|file| contents.insert(file, Content::Unreadable));
+        contents.texts.extend(other.into_iter().map(|file| (file, Content::Unreadable)));
         Ok(contents)
     }
 }

@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::comparison;
 use crate::{
     evidence::{CheckEvidence, CheckKind, Failure, tree_hash},
     failure::{self, Blame},
@@ -11,7 +10,7 @@ use crate::{
     state::{AttemptDigest, CoverageMet, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
     text,
     verdict::{
-        Evaluation, RuleOutcome, RuleView, Verification,
+        RuleOutcome, RuleView, Verification,
         blame::CheckBlame,
         evaluate::COVERAGE_RULE,
         gather::{CheckView, HeadEvidence},
@@ -23,8 +22,8 @@ use crate::{
 const KEPT_PER_ATTEMPT: usize = 200;
 const KEPT_PLACES: usize = 50;
 
-/// Lines at the end of a log that tell one silent failure from another.
-const LAST_WORDS: usize = 5;
+/// Lines at the end of a log by which one silent failure differs from another.
+const LAST_LINES: usize = 5;
 
 /// Whether the head passed, and whose fault it is if not; None where it cannot be judged.
 fn result(
@@ -67,12 +66,12 @@ pub fn digest(
         .take(KEPT_PER_ATTEMPT)
         .unzip();
     // A check that fails without saying how is still the same error when it fails the same way again.
-    for blame in own.iter().filter(|blame| says_nothing(evidence, &blame.check)) {
-        fingerprints.insert(failure::fingerprint(&silent_failure(evidence, &blame.check)));
-    }
+    let silent = own.iter().filter_map(|blame| silent_failure(evidence, &blame.check));
+    fingerprints.extend(silent.map(|failure| failure::fingerprint(&failure)));
     fingerprints.extend(rejections.iter().map(review::fingerprint));
+    let coverage = evaluation.rules.iter().find(|rule| rule.id.as_str() == COVERAGE_RULE);
     Some(AttemptDigest {
-        number: before.map_or_else(|| next_number(state), |before| before.number),
+        number: state.attempt_number(head.sha),
         head_sha: head.sha,
         tree_hash: tree_hash(head.tree),
         at: before.map_or(now, |before| before.at),
@@ -81,14 +80,18 @@ pub fn digest(
         score: evaluation.score,
         phase: evaluation.phase,
         failed_rules: evaluation.failed_rules(),
-        failed_checks: evidence.failing(),
+        failed_checks: evidence.names(CheckView::has_failed),
         fingerprints,
         failing_tests: failures.iter().filter_map(|one| Some((one.test_name.clone()?, one.test_id))).collect(),
-        tests: comparison::test_outcomes(evidence),
+        tests: CheckEvidence::all_tests(evidence.ended()),
         named_places: named_places(evidence),
-        total_tests: comparison::total(evidence),
+        total_tests: CheckEvidence::sum(evidence.ended(), |results| results.total),
         lacking: lacking(result, &own, verification),
-        coverage: coverage_met(evaluation),
+        coverage: coverage.and_then(|rule| match rule.outcome {
+            RuleOutcome::Passed => Some(CoverageMet::Met),
+            RuleOutcome::Failed(_) => Some(CoverageMet::Short),
+            RuleOutcome::Unknown => None,
+        }),
         retry_class: own.iter().map(|blame| blame.class).max(),
         memory_matches: before.and_then(|before| before.memory_matches.clone()),
         summary: summary(result, verification, &failures),
@@ -108,15 +111,6 @@ fn named_places(evidence: &HeadEvidence) -> BTreeSet<String> {
     findings.chain(failures).take(KEPT_PLACES).map(|(file, line)| format!("{file}:{line}")).collect()
 }
 
-fn coverage_met(evaluation: &Evaluation) -> Option<CoverageMet> {
-    let rule = evaluation.rules.iter().find(|rule| rule.id.as_str() == COVERAGE_RULE)?;
-    match rule.outcome {
-        RuleOutcome::Passed => Some(CoverageMet::Met),
-        RuleOutcome::Failed(_) => Some(CoverageMet::Short),
-        RuleOutcome::Unknown => None,
-    }
-}
-
 /// What a failing head lacks, if it is one thing.
 fn lacking(result: VerificationResult, own: &[&CheckBlame], verification: &Verification) -> Option<Lacking> {
     let Verification { evidence, evaluation, .. } = verification;
@@ -133,38 +127,28 @@ fn lacking(result: VerificationResult, own: &[&CheckBlame], verification: &Verif
     if is_short && failed().next().is_some() && own.iter().all(|blame| is_coverage(&blame.check)) {
         return Some(Lacking::Coverage);
     }
-    let silent = !own.is_empty() && own.iter().all(|blame| says_nothing(evidence, &blame.check));
+    let silent = !own.is_empty() && own.iter().all(|blame| silent_failure(evidence, &blame.check).is_some());
     silent.then_some(Lacking::Explanation)
 }
 
-/// The number of the next attempt to be counted.
-pub fn next_number(state: &LoopState) -> u32 {
-    state.attempts.last().map_or(state.lost_attempts, |last| last.number) + 1
-}
-
-fn says_nothing(evidence: &HeadEvidence, check: &CheckName) -> bool {
-    evidence.of_check(check).is_none_or(|found| found.failures.is_empty())
-}
-
-/// The failure of a check that failed without one failure in its reports. Two such failures differ only by the end of
-/// the log.
-fn silent_failure(evidence: &HeadEvidence, check: &CheckName) -> Failure {
+/// The failure of a check that failed without one failure in its reports; none of any other. Two such failures differ
+/// only by the last lines of the log that are not blank.
+fn silent_failure(evidence: &HeadEvidence, check: &CheckName) -> Option<Failure> {
     let found = evidence.of_check(check);
-    let log = found.map(last_words).filter(|words| !words.is_empty());
-    Failure {
+    if found.is_some_and(|found| !found.failures.is_empty()) {
+        return None;
+    }
+    let log = found.map(|found| if found.log_tail.trim().is_empty() { &found.log_head } else { &found.log_tail });
+    let lines = log.into_iter().flat_map(|log| log.lines().rev()).filter(|line| !line.trim().is_empty());
+    let mut lines: Vec<&str> = lines.take(LAST_LINES).collect();
+    lines.reverse();
+    let message = if lines.is_empty() { format!("{check} did not pass") } else { lines.join("\n") };
+    Some(Failure {
         test_name: Some(check.to_string()),
         error_class: found.map(|found| found.outcome.as_str().to_owned()),
-        error_message: log.unwrap_or_else(|| format!("{check} did not pass")),
+        error_message: message,
         ..Failure::default()
-    }
-}
-
-/// The last lines of a check's output that say anything.
-fn last_words(check: &CheckEvidence) -> String {
-    let log = if check.log_tail.trim().is_empty() { &check.log_head } else { &check.log_tail };
-    let mut lines: Vec<&str> = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_WORDS).collect();
-    lines.reverse();
-    lines.join("\n")
+    })
 }
 
 fn summary(result: VerificationResult, verification: &Verification, failures: &[&Failure]) -> String {

@@ -29,7 +29,7 @@ pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSe
     let mut flaky: BTreeSet<String> = checks().flat_map(|check| check.flaky_tests.iter().cloned()).collect();
     if let Some(before) = before {
         flaky.extend(before.flaky.iter().cloned());
-        let now = test_outcomes(evidence);
+        let now = CheckEvidence::all_tests(checks());
         let passes_now = |id: TestId| now.as_ref().is_some_and(|now| is_green(now, id));
         let mended = before.failing_tests.iter().filter(|(_, id)| id.is_some_and(passes_now));
         flaky.extend(mended.map(|(name, _)| name.clone()));
@@ -41,16 +41,6 @@ pub fn flaky(before: Option<&AttemptDigest>, evidence: &HeadEvidence) -> BTreeSe
         flaky.pop_last();
     }
     flaky
-}
-
-/// Every test that ran on the head, over all checks.
-pub fn test_outcomes(evidence: &HeadEvidence) -> Option<TestOutcomes> {
-    CheckEvidence::all_tests(evidence.ended())
-}
-
-/// Tests of all checks with results; `None` if no check of tests has any.
-pub fn total(evidence: &HeadEvidence) -> Option<u64> {
-    CheckEvidence::sum(evidence.ended(), |results| results.total)
 }
 
 fn is_green(test_outcomes: &TestOutcomes, id: TestId) -> bool {
@@ -70,7 +60,7 @@ pub fn compare(
     base: Option<&BaseEvidence>,
     tampering: &[Tampering],
 ) -> (Compare, BTreeSet<String>) {
-    let all = test_outcomes(evidence);
+    let all = CheckEvidence::all_tests(evidence.ended());
     let now = ComparedTests { failing: digest.failing_tests.clone(), tests: all.as_ref() };
     let base_tests = CheckEvidence::all_tests(base.into_iter().flat_map(|base| base.checks.values()));
     let (before, against, total_before) = match (previous, base) {
@@ -89,9 +79,23 @@ pub fn compare(
         }
     };
     let ran_all = total_before.is_none_or(|before| digest.total_tests.is_some_and(|now| now >= before));
+    // Whether a test that failed before was seen to pass: it is named as passed, or, where no passed tests are named,
+    // every check ran, as many tests as before, and none of its name failed.
     let passes = |name: &str, id: Option<TestId>| {
-        let is_gone = tampering.iter().filter_map(|one| one.gone.as_deref()).any(|gone| is_declared(name, gone));
-        !is_gone && passes(&now, evidence, name, id, ran_all)
+        if tampering.iter().filter_map(|one| one.gone.as_deref()).any(|gone| is_declared(name, gone)) {
+            return false;
+        }
+        if let (Some(id), Some(tests)) = (id, now.tests)
+            && (tests.is_whole() || tests.state(id).is_some())
+        {
+            return is_green(tests, id);
+        }
+        let ran = |check: &CheckView| {
+            check.evidence().is_none_or(|check| matches!(check.outcome, Outcome::Passed | Outcome::Failed))
+        };
+        let mut failures = evidence.ended().flat_map(|check| &check.failures);
+        let ran_whole = ran_all && evidence.checks.values().all(ran);
+        ran_whole && !failures.any(|failure| failure.test_name.as_deref() == Some(name))
     };
     let compare = sets(&before, &now, &passes, digest, against);
     let regressed = match against {
@@ -152,24 +156,6 @@ fn sets(
 fn fails(side: &ComparedTests<'_>, name: &str, id: Option<TestId>) -> bool {
     let listed = id.zip(side.tests).and_then(|(id, tests)| tests.state(id));
     side.failing.contains_key(name) || listed.is_some_and(TestState::is_failure)
-}
-
-/// Whether a test that failed before was seen to pass: it is named as passed, or, where no passed tests are named, every
-/// check ran, as many tests as before (`ran_all`), and none of its name failed.
-fn passes(now: &ComparedTests<'_>, evidence: &HeadEvidence, name: &str, id: Option<TestId>, ran_all: bool) -> bool {
-    let still_fails = || {
-        let failures = evidence.ended().flat_map(|check| &check.failures);
-        failures.filter_map(|failure| failure.test_name.as_deref()).any(|failing| failing == name)
-    };
-    match (id, now.tests) {
-        (Some(id), Some(tests)) if tests.is_whole() || tests.state(id).is_some() => is_green(tests, id),
-        _ => {
-            let ran = |check: &CheckView| {
-                check.evidence().is_none_or(|check| matches!(check.outcome, Outcome::Passed | Outcome::Failed))
-            };
-            ran_all && evidence.checks.values().all(ran) && !still_fails()
-        }
-    }
 }
 
 #[cfg(test)]

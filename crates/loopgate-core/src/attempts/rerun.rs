@@ -12,7 +12,7 @@ use chrono::TimeDelta;
 
 use crate::{
     evidence::{CheckEvidence, Outcome},
-    ids::{CheckName, Login, Sha, Timestamp},
+    ids::{CheckName, Login, Timestamp},
     observed::{CheckProgress, Conclusion, Snapshot, WorkflowRun},
     policy::{CheckSource, ExternalSource, Look},
     state::{AnswerOutcome, AskedBy, LoopState, Repeatable, Rerun},
@@ -87,11 +87,14 @@ pub fn repeat_outside(
     failing: &BTreeSet<CheckName>,
     since: Timestamp,
 ) -> (BTreeSet<CheckName>, Option<NextRerun>) {
-    let waits = &look.policy.retry.external_retry.workflows;
+    let (waits, head) = (&look.policy.retry.external_retry.workflows, look.snapshot.pull_request.head.sha);
     let mut asked = BTreeSet::new();
     let mut waiting: BTreeMap<Timestamp, NextRerun> = BTreeMap::new();
     for check in failing {
-        let tries = tries(state, look.snapshot.pull_request.head.sha, check);
+        // How often the check was repeated by itself on this head.
+        let of_check = |rerun: &&Rerun| rerun.head_sha == head && rerun.checks.contains(check);
+        let nth = |rerun: &Rerun| if let AskedBy::Backoff { nth } = rerun.by { Some(nth) } else { None };
+        let tries = state.reruns.iter().filter(of_check).filter_map(nth).max().unwrap_or(0);
         if tries >= waits.times {
             continue;
         }
@@ -126,24 +129,18 @@ pub fn asks(look: Look<'_>, state: &LoopState) -> BTreeSet<RerunRequest> {
     current.filter(shown).map(request).collect()
 }
 
-/// When waiting for a check's evidence began: when the head was first seen, or when the check was last asked for again.
-pub fn waiting_since(state: &LoopState, head_since: Timestamp, check: &CheckName) -> Timestamp {
-    let asked = state.reruns.iter().filter(|rerun| rerun.head_sha == state.head_sha && rerun.checks.contains(check));
-    asked.map(|rerun| rerun.at).max().map_or(head_since, |asked| asked.max(head_since))
+/// When waiting for a check's evidence began: when the head was first seen, when its workflows were let run, or when the
+/// check was last asked for again.
+pub fn waiting_since(look: Look<'_>, state: &LoopState, check: &CheckName) -> Timestamp {
+    let head = look.snapshot.pull_request.head.sha;
+    let seen = state.first_seen_heads.iter().find(|seen| seen.sha == head).map_or(look.now, |seen| seen.at);
+    let let_run = state.hold.as_ref().filter(|hold| hold.head == head).and_then(|hold| hold.ended_at);
+    let asked = state.reruns.iter().filter(|rerun| rerun.head_sha == head && rerun.checks.contains(check));
+    asked.map(|rerun| rerun.at).chain(let_run).chain([seen]).max().unwrap_or(seen)
 }
 
 fn is_current(rerun: &Rerun, look: Look<'_>) -> bool {
     rerun.head_sha == look.snapshot.pull_request.head.sha && look.now < rerun.at + WINDOW
-}
-
-/// How often a check was repeated by itself on this head.
-fn tries(state: &LoopState, head: Sha, check: &CheckName) -> u32 {
-    let of_check = state.reruns.iter().filter(|rerun| rerun.head_sha == head && rerun.checks.contains(check));
-    let nth = |rerun: &Rerun| match rerun.by {
-        AskedBy::Backoff { nth } => Some(nth),
-        AskedBy::Person(_) => None,
-    };
-    of_check.filter_map(nth).max().unwrap_or(0)
 }
 
 /// Several checks of one workflow run are one request.

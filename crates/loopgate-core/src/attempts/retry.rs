@@ -29,6 +29,8 @@ pub struct Judgement {
     pub causes: BTreeMap<Trigger, Cause>,
     /// Tests that passed before and fail in the last attempt.
     pub regressed: BTreeSet<String>,
+    /// The attempts are used up and no person is to be called (`escalation_on_max: false`).
+    pub has_given_up: bool,
 }
 
 /// Judges a run by its counted attempts, oldest first. Streaks start anew after each resume; totals do not.
@@ -45,6 +47,7 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
     }
     let spent: Vec<&AttemptDigest> = since.iter().copied().filter(|attempt| attempt.spent()).collect();
     judgement.streak = streak(&since);
+    judgement.has_given_up = !policy.escalation_on_max && judgement.streak >= policy.max_attempts;
     let repeats = longest_repeat(&since);
     judgement.same_error = repeats;
     judgement.stagnation = stagnation(&spent);
@@ -94,11 +97,6 @@ pub fn judge(attempts: &[AttemptDigest], resumes: &[Resume], policy: &LoopPolicy
 
 /// Most tests that a regression names.
 const TESTS_NAMED: usize = 3;
-
-/// Whether the attempts are used up and no person is to be called (`escalation_on_max: false`).
-pub fn has_given_up(judgement: &Judgement, policy: &LoopPolicy) -> bool {
-    !policy.escalation_on_max && judgement.streak >= policy.max_attempts
-}
 
 /// The attempt with the highest score that weakens nothing; the earliest of equals.
 pub fn best(attempts: &[AttemptDigest]) -> Option<&AttemptDigest> {
@@ -357,6 +355,6 @@ mod tests {
     fn without_escalation_on_max_the_run_gives_up_silently() {
         let policy = LoopPolicy { escalation_on_max: false, same_error: 9, ..LoopPolicy::default() };
         let judgement = judge(&run(&["a", "a", "a"]), &[], &policy);
-        assert!(judgement.causes.is_empty() && has_given_up(&judgement, &policy));
+        assert!(judgement.causes.is_empty() && judgement.has_given_up);
     }
 }

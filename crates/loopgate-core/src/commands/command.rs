@@ -17,24 +17,15 @@ const LONGEST_TEXT: usize = 500;
 /// A command as understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// What commands there are.
-    Help,
-    /// Where the run stands.
-    Status,
-    /// One transition. On a pull request: reconcile now, asking again for missing evidence.
-    Next,
-    /// The same as [`Command::Next`] on a pull request.
-    Run,
-    /// What is missing or fails is run again.
-    Retry,
+    /// Asks that something be shown, and changes nothing: what commands there are, where the run stands, what happened so
+    /// far, why it stands there, whether the configuration is valid.
+    Ask(Verb),
+    /// Reconciles now. `next` and `run` ask again for missing evidence, `retry` also for what fails.
+    Rerun(Verb),
     /// Ends a block; `accept` names a cause that the person takes responsibility for.
     Resume { accept: Option<Acceptable> },
     /// The run stands still until it is resumed.
     Stop { reason: Option<String> },
-    /// What happened so far.
-    History,
-    /// Why the run stands where it does.
-    Explain,
     /// A check is left out.
     Skip { check: CheckName, reason: String },
     /// A failure is not theirs to mend.
@@ -43,8 +34,6 @@ pub enum Command {
     Settle { failure: Option<FailureId>, outcome: Settlement },
     /// The debug memory is searched.
     Memory { words: String },
-    /// The configuration is checked.
-    LintConfig,
     /// The lines quoted of jobs' output are taken back, on this head.
     Forget,
 }
@@ -105,43 +94,48 @@ macro_rules! verbs {
 
             /// The command with what follows the verb on its line; none if that is not what it takes.
             fn with_arguments(self, rest: &str) -> Option<Command> {
-                let read: fn(&str) -> Option<Command> = match self {
+                let read: fn(Self, &str) -> Option<Command> = match self {
                     $(Self::$verb => $read,)*
                 };
-                read(rest)
-            }
-        }
-
-        impl Command {
-            /// The verb it begins with.
-            pub const fn verb(&self) -> Verb {
-                match self {
-                    $(Self::$verb { .. } => Verb::$verb,)*
-                }
+                read(self, rest)
             }
         }
     };
 }
 
 verbs! {
-    Help       "help"        "/loop help"                          Anyone         |_| Some(Command::Help);
-    Status     "status"      "/loop status"                        Anyone         |rest| alone(rest, Command::Status);
-    Next       "next"        "/loop next"                          Write          |rest| alone(rest, Command::Next);
-    Run        "run"         "/loop run"                           Write          |rest| alone(rest, Command::Run);
-    Retry      "retry"       "/loop retry"                         AuthorOrWrite  |rest| alone(rest, Command::Retry);
-    Resume     "resume"      "/loop resume [--accept tampering | results_lost | skipped]" Write          resume;
-    Stop       "stop"        "/loop stop [reason]"                 Write          stop;
-    History    "history"     "/loop history"                       Anyone         |rest| alone(rest, Command::History);
-    Explain    "explain"     "/loop explain"                       Anyone         |rest| alone(rest, Command::Explain);
-    Skip       "skip"        "/loop skip <check> --reason \"…\""   Write          skip;
-    Dispute    "dispute"     "/loop dispute <failure> <reason>"    ContributorOrWrite dispute;
-    Settle     "settle"      "/loop settle [failure] test|code|neither <text>" Write settle;
-    Memory     "memory"      "/loop memory <words>"                Anyone         memory;
-    LintConfig "lint-config" "/loop lint-config"                   Anyone         |rest| alone(rest, Command::LintConfig);
-    Forget     "forget"      "/loop forget excerpt"                Write          |rest| alone(rest.to_ascii_lowercase().strip_prefix("excerpt")?, Command::Forget);
+    Help       "help"        "/loop help"                          Anyone         |verb, _| Some(Command::Ask(verb));
+    Status     "status"      "/loop status"                        Anyone         ask;
+    Next       "next"        "/loop next"                          Write          rerun;
+    Run        "run"         "/loop run"                           Write          rerun;
+    Retry      "retry"       "/loop retry"                         AuthorOrWrite  rerun;
+    Resume     "resume"      "/loop resume [--accept tampering | results_lost | skipped]" Write          |_, rest| resume(rest);
+    Stop       "stop"        "/loop stop [reason]"                 Write          |_, rest| Some(Command::Stop { reason: free_text(rest) });
+    History    "history"     "/loop history"                       Anyone         ask;
+    Explain    "explain"     "/loop explain"                       Anyone         ask;
+    Skip       "skip"        "/loop skip <check> --reason \"…\""   Write          |_, rest| skip(rest);
+    Dispute    "dispute"     "/loop dispute <failure> <reason>"    ContributorOrWrite |_, rest| dispute(rest);
+    Settle     "settle"      "/loop settle [failure] test|code|neither <text>" Write |_, rest| settle(rest);
+    Memory     "memory"      "/loop memory <words>"                Anyone         |_, rest| Some(Command::Memory { words: free_text(rest)? });
+    LintConfig "lint-config" "/loop lint-config"                   Anyone         ask;
+    Forget     "forget"      "/loop forget excerpt"                Write          |_, rest| rest.eq_ignore_ascii_case("excerpt").then_some(Command::Forget);
 }
 
 impl Command {
+    /// The verb it begins with.
+    pub const fn verb(&self) -> Verb {
+        match self {
+            Self::Ask(verb) | Self::Rerun(verb) => *verb,
+            Self::Resume { .. } => Verb::Resume,
+            Self::Stop { .. } => Verb::Stop,
+            Self::Skip { .. } => Verb::Skip,
+            Self::Dispute { .. } => Verb::Dispute,
+            Self::Settle { .. } => Verb::Settle,
+            Self::Memory { .. } => Verb::Memory,
+            Self::Forget => Verb::Forget,
+        }
+    }
+
     /// What was given with the verb.
     pub fn arguments(&self) -> Vec<String> {
         match self {
@@ -181,7 +175,7 @@ pub fn read(rest: &str) -> Result<Command, CommandProblem> {
     let (typed, rest) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
     let rest = rest.trim();
     if typed.is_empty() {
-        return Ok(Command::Help);
+        return Ok(Command::Ask(Verb::Help));
     }
     let verb = Verb::ALL.into_iter().find(|verb| verb.as_str().eq_ignore_ascii_case(typed));
     let verb =
@@ -189,16 +183,16 @@ pub fn read(rest: &str) -> Result<Command, CommandProblem> {
     verb.with_arguments(rest).ok_or(CommandProblem::Usage(verb))
 }
 
-fn alone(rest: &str, command: Command) -> Option<Command> {
-    rest.is_empty().then_some(command)
+fn ask(verb: Verb, rest: &str) -> Option<Command> {
+    rest.is_empty().then_some(Command::Ask(verb))
 }
 
-fn stop(rest: &str) -> Option<Command> {
-    Some(Command::Stop { reason: (!rest.is_empty()).then(|| text::start(rest, LONGEST_TEXT)) })
+fn rerun(verb: Verb, rest: &str) -> Option<Command> {
+    rest.is_empty().then_some(Command::Rerun(verb))
 }
 
-fn memory(rest: &str) -> Option<Command> {
-    (!rest.is_empty()).then(|| Command::Memory { words: text::start(rest, LONGEST_TEXT) })
+fn free_text(rest: &str) -> Option<String> {
+    (!rest.is_empty()).then(|| text::start(rest, LONGEST_TEXT))
 }
 
 fn resume(rest: &str) -> Option<Command> {
@@ -214,7 +208,7 @@ fn skip(rest: &str) -> Option<Command> {
     let (check, rest) = rest.split_once(char::is_whitespace)?;
     let reason = unquoted(option(rest.trim(), "reason")?);
     let check = plain(check).parse().ok()?;
-    (!reason.is_empty()).then(|| Command::Skip { check, reason: text::start(reason, LONGEST_TEXT) })
+    Some(Command::Skip { check, reason: free_text(reason)? })
 }
 
 /// `<failure> [kind] <reason>`, as after `/loop dispute` and in the trailer of a commit.
@@ -229,7 +223,7 @@ pub fn dispute(rest: &str) -> Option<Command> {
         None => (DisputeKind::default(), rest),
     };
     let reason = unquoted(option(reason.trim(), "reason").unwrap_or(reason.trim()));
-    (!reason.is_empty()).then(|| Command::Dispute { failure, kind, reason: text::start(reason, LONGEST_TEXT) })
+    Some(Command::Dispute { failure, kind, reason: free_text(reason)? })
 }
 
 fn settle(rest: &str) -> Option<Command> {
@@ -237,10 +231,10 @@ fn settle(rest: &str) -> Option<Command> {
     let failure = plain(first).parse().ok();
     let rest = if failure.is_some() { rest[first.len()..].trim() } else { rest };
     let (word, text) = rest.split_once(char::is_whitespace).unwrap_or((rest, ""));
-    let outcome = match (word.to_ascii_lowercase().as_str(), unquoted(text.trim())) {
-        ("test", _) => Settlement::Test,
-        ("code", _) => Settlement::Code,
-        ("neither", text) if !text.is_empty() => Settlement::Neither(text::start(text, LONGEST_TEXT)),
+    let outcome = match word.to_ascii_lowercase().as_str() {
+        "test" => Settlement::Test,
+        "code" => Settlement::Code,
+        "neither" => Settlement::Neither(free_text(unquoted(text.trim()))?),
         _ => return None,
     };
     Some(Command::Settle { failure, outcome })
@@ -305,8 +299,8 @@ mod tests {
         let dispute = |kind, reason: &str| Command::Dispute { failure: id, kind, reason: reason.to_owned() };
         let settle = |failure, outcome| Command::Settle { failure, outcome };
         for (text, command) in [
-            ("", Command::Help),
-            ("help me", Command::Help),
+            ("", Command::Ask(Verb::Help)),
+            ("help me", Command::Ask(Verb::Help)),
             ("resume", Command::Resume { accept: None }),
             ("resume --accept tampering", Command::Resume { accept: Some(Acceptable::Tampering) }),
             ("resume --accept=Tampering", Command::Resume { accept: Some(Acceptable::Tampering) }),

@@ -98,7 +98,7 @@ pub struct AttemptRecord {
     pub fix_applied: Option<AppliedFix>,
 }
 
-/// What `attempts/NNN.json` says of its origin, in the words of `evidence.json`. Where the evidence comes from several
+/// The origin of an attempt in `attempts/NNN.json`, with the keys of `evidence.json`. Where the evidence comes from several
 /// jobs, the first names the workflow and the environment, and the times span all of them. Checks that were read from
 /// GitHub alone have neither.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]

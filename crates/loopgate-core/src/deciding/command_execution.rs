@@ -14,7 +14,7 @@ use crate::{
     },
     evidence::{CheckKind, Outcome},
     failure::Blame,
-    gate::{self, CommandWord, PhraseProblem, Refusal},
+    gate::{self, CommandLine, PhraseProblem, Refusal},
     ids::{CheckName, FailureId, GateName, Login},
     observed::{Account, AccountKind, Hint, Permission},
     policy::Trigger,
@@ -77,20 +77,20 @@ const ASKED_AGAIN_FOR: TimeDelta = TimeDelta::hours(1);
 /// Answers every command in words once; those whose writer's rights were not known are taken up again.
 fn answer(run: &mut Execution<'_>, evidence: &HeadEvidence) {
     let mut fresh: Vec<Answered> = Vec::new();
-    for word in &run.inputs.assessment.commands {
-        let source = Asked::InWords(word.source);
-        let is_recent = run.inputs.now < word.at + ASKED_AGAIN_FOR;
+    for line in &run.inputs.assessment.commands {
+        let source = Asked::InWords(line.source);
+        let is_recent = run.inputs.now < line.at + ASKED_AGAIN_FOR;
         let before = run.next.answered.iter().find(|answered| answered.source == source);
         let is_answered = before.is_some();
         if before.is_some_and(|before| !(is_recent && before.waits_for_rights())) {
             continue;
         }
-        let Some(outcome) = answer_to(run, word, evidence) else { continue };
+        let Some(outcome) = answer_to(run, line, evidence) else { continue };
         if is_answered && outcome == AnswerOutcome::Refused(CommandRefusal::RightsUnknown) {
             continue;
         }
-        let verb = word.command.as_ref().map_or("?", |command| command.verb().as_str());
-        let answer = Answer { by: word.by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
+        let verb = line.command.as_ref().map_or("?", |command| command.verb().as_str());
+        let answer = Answer { by: line.by.login.clone(), verb: verb.to_owned(), outcome, head_sha: run.next.head_sha };
         match fresh.iter_mut().find(|answered| answered.source == source) {
             Some(answered) => answered.answers.push(answer),
             None => fresh.push(Answered { source, answers: vec![answer] }),
@@ -169,14 +169,14 @@ fn run_again(run: &mut Execution<'_>, by: &Login, verb: Verb, evidence: &HeadEvi
 
 /// None where the words are not a person's own (bots, Apps, hidden comments): they are not answered, so that two bots
 /// do not answer each other for ever.
-fn answer_to(run: &mut Execution<'_>, word: &CommandWord, evidence: &HeadEvidence) -> Option<AnswerOutcome> {
-    match (&word.void, &word.command) {
+fn answer_to(run: &mut Execution<'_>, line: &CommandLine, evidence: &HeadEvidence) -> Option<AnswerOutcome> {
+    match (&line.void, &line.command) {
         (Some(Refusal::Edited | Refusal::EditedByAnother), _) => Some(AnswerOutcome::Refused(CommandRefusal::Edited)),
         // An agent says so by its own account.
         (Some(Refusal::IsBot | Refusal::ViaApp), Ok(command @ Command::Dispute { .. }))
-            if gate::wrote(run.inputs.snapshot, &word.by) =>
+            if gate::wrote(run.inputs.snapshot, &line.by) =>
         {
-            Some(order(run, word, command, evidence))
+            Some(order(run, line, command, evidence))
         }
         (Some(_), _) => None,
         (None, Err(miss)) => match miss.problem.clone() {
@@ -189,19 +189,19 @@ fn answer_to(run: &mut Execution<'_>, word: &CommandWord, evidence: &HeadEvidenc
             // A line that was meant as an approval is answered by the gates.
             _ => None,
         },
-        (None, Ok(command)) => Some(order(run, word, command, evidence)),
+        (None, Ok(command)) => Some(order(run, line, command, evidence)),
     }
 }
 
-fn order(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
-    let carried_out = may(run, &word.by, command.verb()).and_then(|()| execute(run, word, command, evidence));
+fn order(run: &mut Execution<'_>, line: &CommandLine, command: &Command, evidence: &HeadEvidence) -> AnswerOutcome {
+    let carried_out = may(run, &line.by, command.verb()).and_then(|()| execute(run, line, command, evidence));
     if let Ok(outcome) = &carried_out {
         run.events.push(Event::CommandRun(CommandRun::Written {
             command: command.verb().as_str().to_owned(),
-            by: word.by.login.clone(),
-            url: word.url.clone(),
+            by: line.by.login.clone(),
+            url: line.url.clone(),
             answer: outcome.clone(),
-            source: word.source,
+            source: line.source,
             head: run.next.head_sha,
         }));
     }
@@ -243,39 +243,37 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
 /// What comes of a command, or why it is not carried out.
 type CarriedOut = Result<AnswerOutcome, CommandRefusal>;
 
-fn execute(run: &mut Execution<'_>, word: &CommandWord, command: &Command, evidence: &HeadEvidence) -> CarriedOut {
+fn execute(run: &mut Execution<'_>, line: &CommandLine, command: &Command, evidence: &HeadEvidence) -> CarriedOut {
     Ok(match command {
-        Command::Help | Command::Status | Command::History | Command::Explain | Command::LintConfig => {
-            AnswerOutcome::Shown
-        }
+        Command::Ask(_) => AnswerOutcome::Shown,
         Command::Forget => AnswerOutcome::ExcerptForgotten,
         Command::Memory { words } => AnswerOutcome::Searched { words: words.clone(), found: None },
-        Command::Next | Command::Run | Command::Retry => run_again(run, &word.by.login, command.verb(), evidence),
+        Command::Rerun(verb) => run_again(run, &line.by.login, *verb, evidence),
         Command::Resume { accept: Some(what @ (Acceptable::ResultsLost | Acceptable::Skipped)) } => {
-            release(run, word, *what, evidence)?
+            release(run, line, *what, evidence)?
         }
-        Command::Resume { accept } => resume(run, word, accept.map(|_| Trigger::Tampering))?,
+        Command::Resume { accept } => resume(run, line, accept.map(|_| Trigger::Tampering))?,
         Command::Stop { reason } => {
             run.next.status = RunStatus::Stopped;
             run.next.stop = Stop {
                 passed: false,
                 reason: Some(StopReason::UserStop),
                 words: reason.clone(),
-                by: Some(word.by.login.clone()),
+                by: Some(line.by.login.clone()),
             };
             AnswerOutcome::Stopped
         }
-        Command::Skip { check, reason } => skip(run, word, check, reason)?,
+        Command::Skip { check, reason } => skip(run, line, check, reason)?,
         Command::Dispute { failure, kind, reason } => {
-            let source = DisputeSource::Words(word.source);
-            let claim = Claim { failure: *failure, kind: *kind, reason, by: &word.by, at: word.at, source };
+            let source = DisputeSource::Words(line.source);
+            let claim = Claim { failure: *failure, kind: *kind, reason, by: &line.by, at: line.at, source };
             dispute(run, &claim, evidence)?
         }
-        Command::Settle { failure, outcome } => settle(run, word, *failure, outcome)?,
+        Command::Settle { failure, outcome } => settle(run, line, *failure, outcome)?,
     })
 }
 
-fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) -> CarriedOut {
+fn resume(run: &mut Execution<'_>, line: &CommandLine, accept: Option<Trigger>) -> CarriedOut {
     // Stopped by a person, or given up at the limit without calling anybody.
     let stopped = run.next.stop.reason == Some(StopReason::UserStop) || run.next.status == RunStatus::Failed;
     let mut newly_accepted = Vec::new();
@@ -291,7 +289,7 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
             if accept != Some(cause) {
                 return Err(CommandRefusal::NeedsAccept { cause });
             }
-            if !may_accept(run, &word.by) {
+            if !may_accept(run, &line.by) {
                 return Err(CommandRefusal::OwnWork);
             }
             newly_accepted = run.next.accept_tampering(tamper::counts(run.inputs.tampering));
@@ -302,9 +300,9 @@ fn resume(run: &mut Execution<'_>, word: &CommandWord, accept: Option<Trigger>) 
         run.next.stop = Stop::default();
         run.next.status = RunStatus::InProgress;
     }
-    let resume = run.next.resume(&word.by, word.at, None, newly_accepted);
+    let resume = run.next.resume(&line.by, line.at, None, newly_accepted);
     let accepted_tampering = accept.map(|_| run.next.accepted_tampering.clone()).unwrap_or_default();
-    let by = word.by.login.clone();
+    let by = line.by.login.clone();
     run.events.push(Event::Resumed(Resumed::PullRequest { by, resume, accepted: accept, accepted_tampering }));
     Ok(AnswerOutcome::Resumed)
 }
@@ -320,7 +318,7 @@ fn may_accept(run: &Execution<'_>, by: &Account) -> bool {
 }
 
 /// Lets go what no evidence shows: a check's results by test for the run, or jobs that were skipped on this head.
-fn release(run: &mut Execution<'_>, word: &CommandWord, what: Acceptable, evidence: &HeadEvidence) -> CarriedOut {
+fn release(run: &mut Execution<'_>, line: &CommandLine, what: Acceptable, evidence: &HeadEvidence) -> CarriedOut {
     let is_meant = |check: &CheckView| match what {
         Acceptable::Skipped => matches!(check.standing, CheckStanding::AwaitsRelease { .. }),
         _ => check.evidence().is_some_and(|found| found.outcome == Outcome::ResultsLost),
@@ -330,15 +328,15 @@ fn release(run: &mut Execution<'_>, word: &CommandWord, what: Acceptable, eviden
     if checks.is_empty() {
         return Err(CommandRefusal::NothingToResume);
     }
-    if !may_accept(run, &word.by) {
+    if !may_accept(run, &line.by) {
         return Err(CommandRefusal::OwnWork);
     }
-    let (by, head) = (word.by.login.clone(), run.next.head_sha);
+    let (by, head) = (line.by.login.clone(), run.next.head_sha);
     run.next.releases.retain(|known| known.what != what.as_str() || known.head == head || what != Acceptable::Skipped);
-    run.next.releases.push(Release { what: what.as_str().to_owned(), checks, head, by, at: word.at });
+    run.next.releases.push(Release { what: what.as_str().to_owned(), checks, head, by, at: line.at });
     // A loop that called a person for it goes on.
     let is_called = run.next.blocked.is_some();
-    if is_called { resume(run, word, None) } else { Ok(AnswerOutcome::Resumed) }
+    if is_called { resume(run, line, None) } else { Ok(AnswerOutcome::Resumed) }
 }
 
 fn dispute(run: &mut Execution<'_>, claim: &Claim<'_>, evidence: &HeadEvidence) -> CarriedOut {
@@ -367,30 +365,30 @@ fn dispute_in_commits(run: &mut Execution<'_>, evidence: &HeadEvidence) {
     }
 }
 
-fn settle(run: &mut Execution<'_>, word: &CommandWord, failure: Option<FailureId>, outcome: &Settlement) -> CarriedOut {
+fn settle(run: &mut Execution<'_>, line: &CommandLine, failure: Option<FailureId>, outcome: &Settlement) -> CarriedOut {
     let dispute = disputes::meant(run.next, failure)?.clone();
-    disputes::may_settle(run.inputs.snapshot, &word.by, &dispute)?;
-    let by = word.by.login.clone();
-    let end = DisputeEnd::Settled { outcome: outcome.clone(), by: by.clone(), by_id: word.by.id, at: word.at };
+    disputes::may_settle(run.inputs.snapshot, &line.by, &dispute)?;
+    let by = line.by.login.clone();
+    let end = DisputeEnd::Settled { outcome: outcome.clone(), by: by.clone(), by_id: line.by.id, at: line.at };
     let (dispute, accepted_tampering) = disputes::settle(run.next, dispute, end, run.inputs.tampering);
     let failure = dispute.failure;
     run.events.push(Event::Disputed(Box::new(dispute)));
     if run.next.blocked.as_ref().is_some_and(|blocked| blocked.trigger == Trigger::Disputed)
         && disputes::open(run.next).next().is_none()
     {
-        let resume = run.next.resume(&word.by, word.at, Some(failure), Vec::new());
+        let resume = run.next.resume(&line.by, line.at, Some(failure), Vec::new());
         run.events.push(Event::Resumed(Resumed::PullRequest { by, resume, accepted: None, accepted_tampering }));
     }
     Ok(AnswerOutcome::Settled { failure, outcome: outcome.clone() })
 }
 
-fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: &str) -> CarriedOut {
+fn skip(run: &mut Execution<'_>, line: &CommandLine, check: &CheckName, reason: &str) -> CarriedOut {
     let Some(configured) = run.inputs.policy.verify.checks.get(check) else {
         let names = run.inputs.policy.verify.checks.keys();
         let nearest = names.min_by_key(|name| strsim::osa_distance(check.as_str(), name.as_str())).cloned();
         return Err(CommandRefusal::UnknownCheck { check: check.clone(), nearest });
     };
-    if gate::wrote(run.inputs.snapshot, &word.by) {
+    if gate::wrote(run.inputs.snapshot, &line.by) {
         return Err(CommandRefusal::OwnWork);
     }
     let is_execution = matches!(configured.kind, CheckKind::Build | CheckKind::Test);
@@ -398,7 +396,7 @@ fn skip(run: &mut Execution<'_>, word: &CommandWord, check: &CheckName, reason: 
         return Err(CommandRefusal::NeverSkipped { check: check.clone() });
     }
     if run.next.skips.iter().all(|skip| &skip.check != check) {
-        let skip = Skip { check: check.clone(), reason: reason.to_owned(), by: word.by.login.clone(), at: word.at };
+        let skip = Skip { check: check.clone(), reason: reason.to_owned(), by: line.by.login.clone(), at: line.at };
         run.events.push(Event::CheckSkipped(skip.clone()));
         run.next.skips.push(skip);
     }

@@ -15,7 +15,6 @@ use super::{
     view::Stages,
 };
 use crate::{
-    attempts::attempt,
     deciding::{Decision, DecisionWord},
     gate::{self, gate_transitions},
     ids::Timestamp,
@@ -25,29 +24,6 @@ use crate::{
     state::{ClosedPeriod, LoopState, QueueRecord, RunHold, RunStatus, history::HistoryLine},
     verdict::{LeftQueue, gather, tamper},
 };
-
-/// Notes when the pull request was closed, and when it was first seen open again.
-fn note_closing(inputs: &Inputs<'_>, periods: &mut Vec<ClosedPeriod>) {
-    let pull_request = &inputs.snapshot.pull_request;
-    let last = periods.last_mut().filter(|period| period.to.is_none());
-    match (&pull_request.lifecycle, last) {
-        (Lifecycle::Open, Some(period)) => period.to = Some(inputs.now),
-        (Lifecycle::Closed, None) => {
-            periods.push(ClosedPeriod { from: pull_request.closed_at.unwrap_or(inputs.now), to: None });
-        }
-        _ => {}
-    }
-}
-
-/// Takes in news of the merge queue, and explains its last departure by all groups that are known now.
-fn follow_queue(inputs: &Inputs<'_>, queue: &mut QueueRecord) {
-    queue.follow(inputs.snapshot, inputs.now);
-    let number = inputs.snapshot.pull_request.number;
-    let QueueRecord { groups, departures } = queue;
-    if let Some(last) = departures.last_mut() {
-        last.exit = LeftQueue::explain(number, groups, &last.removal).map(|left| left.exit());
-    }
-}
 
 /// The state of before, on the head that was observed and with what the gates saw of it.
 pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
@@ -62,7 +38,16 @@ pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
     }
     next.edited_words.clone_from(&assessment.edited);
     next.edited_by_others.clone_from(&assessment.edited_by_others);
-    note_closing(inputs, &mut next.closed_periods);
+    // When it was closed, and when it was first seen open again.
+    let closed = next.closed_periods.last_mut().filter(|period| period.to.is_none());
+    match (&pull_request.lifecycle, closed) {
+        (Lifecycle::Open, Some(period)) => period.to = Some(inputs.now),
+        (Lifecycle::Closed, None) => {
+            let from = pull_request.closed_at.unwrap_or(inputs.now);
+            next.closed_periods.push(ClosedPeriod { from, to: None });
+        }
+        _ => {}
+    }
     next.left_heads.clone_from(&inputs.snapshot.left_heads);
     let held = !inputs.snapshot.held_runs.is_empty();
     next.hold = match next.hold.take().filter(|hold| hold.head == pull_request.head.sha) {
@@ -70,13 +55,17 @@ pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
         _ if held => Some(RunHold { head: pull_request.head.sha, ended_at: None }),
         _ => None,
     };
-    follow_queue(inputs, &mut next.queue);
+    next.queue.follow(inputs.snapshot, inputs.now);
+    // All groups that are known now explain the last departure.
+    let QueueRecord { groups, departures } = &mut next.queue;
+    if let Some(last) = departures.last_mut() {
+        last.exit = LeftQueue::explain(pull_request.number, groups, &last.removal).map(|left| left.exit());
+    }
     next.above = inputs.snapshot.stack.as_ref().and_then(|stack| stack.above);
     next.describe(inputs.snapshot, inputs.policy);
     next.author = next.pull_request.map(|_| new_run::author(pull_request, inputs.policy));
     next.capabilities = capability::read(&pull_request.body);
-    next.iteration =
-        next.attempt_of(pull_request.head.sha).map_or_else(|| attempt::next_number(&next), |attempt| attempt.number);
+    next.iteration = next.attempt_number(pull_request.head.sha);
     next.reruns.retain(|rerun| rerun.head_sha == pull_request.head.sha);
     next
 }

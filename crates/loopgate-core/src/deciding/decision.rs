@@ -1,4 +1,4 @@
-//! What [`decide`](crate::deciding::decide) says: the next action, the next state, what happened, what people should
+//! What [`decide`](crate::deciding::decide) returns: the next action, the next state, what happened, what people should
 //! see, and whose turn it is.
 //!
 //! A decision is data. `render` turns it into text, `refs` saves its state, and

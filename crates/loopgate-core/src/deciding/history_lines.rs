@@ -21,14 +21,32 @@ use crate::{
 /// The lines of one decision, in the order of its stages. Each has the iteration and the phase that the decision leads to.
 pub(super) fn lines(stages: &Stages<'_>, commands: Vec<Event>, gates: &[Event]) -> Vec<HistoryLine> {
     let Stages { inputs, next, .. } = *stages;
+    let evaluation = &stages.verification.evaluation;
     let mut events = Vec::new();
     opened(inputs, next, &mut events);
     events.extend(commands);
-    verified(stages, &mut events);
+    if inputs.before.phase != evaluation.phase {
+        events.push(Event::PhaseSwitched { to: evaluation.phase });
+    }
+    if let Some(counted) = stages.counting.counted.as_ref().filter(|counted| counted.is_news) {
+        events.push(Event::EvaluationDone {
+            attempt: counted.digest.number,
+            head: counted.digest.head_sha,
+            score: evaluation.score,
+            passed: counted.digest.passes(),
+            failed_rules: counted.digest.failed_rules.clone(),
+        });
+    }
     if inputs.is_open() {
         events.extend_from_slice(gates);
     }
-    events.extend(let_go(stages));
+    // Each approved workflow run is recorded once.
+    if let Some(approved) = stages.approved_runs {
+        let runs: BTreeSet<_> = approved.runs.difference(&inputs.before.approved_runs).copied().collect();
+        let (by, head) = (approved.by.clone(), inputs.snapshot.pull_request.head.sha);
+        let approval = CommandRun::Own(OwnCommand::ApproveRuns { by, head, runs });
+        events.extend((!approved.runs.is_subset(&inputs.before.approved_runs)).then_some(Event::CommandRun(approval)));
+    }
     events.extend(stages.counting.mended.iter().map(|dispute| Event::Disputed(Box::new(dispute.clone()))));
     called(stages.blocking, next, &mut events);
     ended(inputs, next, &mut events);
@@ -67,30 +85,6 @@ fn opened(inputs: &Inputs<'_>, next: &LoopState, events: &mut Vec<Event>) {
             }));
         }
     }
-}
-
-fn verified(stages: &Stages<'_>, events: &mut Vec<Event>) {
-    let evaluation = &stages.verification.evaluation;
-    if stages.inputs.before.phase != evaluation.phase {
-        events.push(Event::PhaseSwitched { to: evaluation.phase });
-    }
-    if let Some(counted) = stages.counting.counted.as_ref().filter(|counted| counted.is_news) {
-        events.push(Event::EvaluationDone {
-            attempt: counted.digest.number,
-            head: counted.digest.head_sha,
-            score: evaluation.score,
-            passed: counted.digest.passes(),
-            failed_rules: counted.digest.failed_rules.clone(),
-        });
-    }
-}
-
-/// Records each approved workflow run once.
-fn let_go(stages: &Stages<'_>) -> Option<Event> {
-    let approved = stages.approved_runs?;
-    let runs: BTreeSet<_> = approved.runs.difference(&stages.inputs.before.approved_runs).copied().collect();
-    let (by, head) = (approved.by.clone(), stages.inputs.snapshot.pull_request.head.sha);
-    (!runs.is_empty()).then_some(Event::CommandRun(CommandRun::Own(OwnCommand::ApproveRuns { by, head, runs })))
 }
 
 fn called(blocking: &Blocking, next: &LoopState, events: &mut Vec<Event>) {

@@ -128,9 +128,9 @@ pub enum ReviewStatus {
     Pending,
 }
 
-/// What the caller understood of one test output: an item per failure, and the two sides of the first that has them.
+/// What the caller read in one test output: an item per failure, and the two sides of the first that has them.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Understood {
+pub struct OutputReading {
     pub items: Vec<FeedbackLine>,
     pub sides: Option<AssertedSides>,
 }
@@ -163,9 +163,9 @@ pub struct IterationDecision<'a> {
     pub word: DecisionWord,
     pub check: &'a Check,
     pub policy: LoopPolicy,
-    pub now: &'a Understood,
+    pub now: &'a OutputReading,
     /// Of each of `previous_attempts`.
-    pub earlier: &'a [Understood],
+    pub earlier: &'a [OutputReading],
     /// None where no failure is known.
     pub pattern: Option<Recurrence<'a>>,
 }
@@ -183,14 +183,14 @@ pub enum Recurrence<'a> {
     None { first: &'a FeedbackLine },
 }
 
-/// Decides one iteration, from what was understood of its test output and of those before it, in their order.
+/// Decides one iteration, from what was read in its test output and of those before it, in their order.
 ///
 /// # Errors
 /// When a number cannot be ([`InvalidCheck`]).
 pub fn decide<'a>(
     request: &'a Request,
-    now: &'a Understood,
-    earlier: &'a [Understood],
+    now: &'a OutputReading,
+    earlier: &'a [OutputReading],
 ) -> Result<IterationDecision<'a>, InvalidCheck> {
     let check = &request.iteration_check;
     let policy = request.iteration_control.policy(check)?;
@@ -202,7 +202,7 @@ pub fn decide<'a>(
     }
     // Whatever an earlier iteration lacked, it did not pass.
     let numbers = (1..current).skip((before as usize).saturating_sub(earlier.len()));
-    let fails = |(number, understood)| attempt(number, understood, VerificationResult::Fail);
+    let fails = |(number, reading)| attempt(number, reading, VerificationResult::Fail);
     let mut attempts: Vec<AttemptDigest> = numbers.zip(earlier).map(fails).collect();
     let mut last = attempt(current, now, check.test_result.status);
     if check.review_result.status == ReviewStatus::Reject {
@@ -225,12 +225,12 @@ pub fn decide<'a>(
 }
 
 /// An iteration as an attempt of its own code, which failed by nothing but these failures.
-fn attempt(number: u32, understood: &Understood, result: VerificationResult) -> AttemptDigest {
+fn attempt(number: u32, reading: &OutputReading, result: VerificationResult) -> AttemptDigest {
     AttemptDigest {
         number,
         tree_hash: number.to_string(),
         result,
-        fingerprints: understood.items.iter().map(fingerprint).collect(),
+        fingerprints: reading.items.iter().map(fingerprint).collect(),
         ..AttemptDigest::default()
     }
 }
@@ -245,8 +245,8 @@ fn fingerprint(item: &FeedbackLine) -> Fingerprint {
 fn pattern<'a>(
     judgement: &Judgement,
     attempts: &[AttemptDigest],
-    now: &'a Understood,
-    earlier: &[Understood],
+    now: &'a OutputReading,
+    earlier: &[OutputReading],
 ) -> Option<Recurrence<'a>> {
     let first = now.items.first()?;
     let is_in = |attempt: &AttemptDigest, item: &FeedbackLine| attempt.fingerprints.contains(&fingerprint(item));
@@ -261,7 +261,7 @@ fn pattern<'a>(
     {
         return Some(Recurrence::IsBack { item });
     }
-    let at_one_place = |attempt: &Understood| attempt.items.iter().any(|other| other.location == first.location);
+    let at_one_place = |attempt: &OutputReading| attempt.items.iter().any(|other| other.location == first.location);
     let is_one_place = !first.location.is_empty() && !earlier.is_empty() && earlier.iter().all(at_one_place);
     Some(if is_one_place { Recurrence::SamePlace { item: first } } else { Recurrence::None { first } })
 }
@@ -287,11 +287,11 @@ fn severity(item: &str) -> Priority {
         None => item.split_once(':').map(|(label, _)| label).filter(|label| label.len() <= 40),
     };
     let label = label.unwrap_or_default().to_lowercase();
-    let says =
+    let has_any =
         |words: &[&str]| label.split(|c: char| !c.is_alphanumeric() && c != '-').any(|word| words.contains(&word));
-    if says(&LOW) {
+    if has_any(&LOW) {
         Priority::Low
-    } else if says(&HIGH) {
+    } else if has_any(&HIGH) {
         Priority::High
     } else {
         Priority::Medium
@@ -318,7 +318,7 @@ mod tests {
     }
 
     fn word(request: &Request) -> DecisionWord {
-        decide(request, &Understood::default(), &[]).unwrap().word
+        decide(request, &OutputReading::default(), &[]).unwrap().word
     }
 
     #[test]
@@ -366,7 +366,7 @@ mod tests {
         let refused = |change: fn(&mut Request)| {
             let mut request = request(1, TestStatus::Pass, ReviewStatus::Approve);
             change(&mut request);
-            decide(&request, &Understood::default(), &[]).unwrap_err()
+            decide(&request, &OutputReading::default(), &[]).unwrap_err()
         };
         assert_eq!(refused(|it| it.iteration_check.current_iteration = 0), InvalidCheck::Current);
         assert_eq!(refused(|it| it.iteration_check.max_iterations = Some(11)), InvalidCheck::Max(11));

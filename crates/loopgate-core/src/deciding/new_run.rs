@@ -1,8 +1,6 @@
 //! The state of a run that has just begun, and what it says of its pull request: language, tests touched, linked issues,
 //! the agent behind it.
 
-use std::collections::BTreeMap;
-
 use serde_json::{Value, json};
 use uuid::Uuid;
 
@@ -53,12 +51,22 @@ impl LoopState {
         self.head_sha = pull_request.head.sha;
         self.base_sha = pull_request.base.sha;
         self.policy_sha = policy.origin.commit();
-        self.prerequisites = prerequisites(policy);
+        // Nothing deploys without somebody who approves it, so `deploy` is configured where its gate is.
+        let deploy = if policy.gate_with_role(GateRole::Deploy).is_some() { "configured" } else { "skipped" };
+        let prerequisites = [("git", "configured"), ("deploy", deploy)];
+        self.prerequisites = prerequisites.map(|(name, state)| (name.to_owned(), state.to_owned())).into();
         self.linked_issues = linked_issues(&pull_request.body);
         self.agent = agent(pull_request);
         self.code_artifact = artifact(snapshot, policy);
         self.execution_config = execution_config(policy);
-        self.retry_policy = retry_policy(policy);
+        self.retry_policy = json!({
+            "maxAttempts": policy.retry.max_attempts,
+            "sameError": policy.retry.same_error,
+            "totalFailures": policy.retry.total_failures,
+            "backoff": policy.retry.backoff,
+            "escalationOnMax": policy.retry.escalation_on_max,
+            "abortOnRegression": policy.retry.abort_on_regression,
+        });
         self.max_iterations = policy.retry.max_attempts;
         self.prepared_checks = policy.verify.checks.keys().cloned().collect();
     }
@@ -89,26 +97,6 @@ fn execution_config(policy: &Policy) -> Value {
         "verbose": true,
         "workingDirectory": command.and_then(|command| command.working_directory.as_deref()).unwrap_or("."),
     })
-}
-
-/// The retry numbers in force, as the state shows them.
-fn retry_policy(policy: &Policy) -> Value {
-    json!({
-        "maxAttempts": policy.retry.max_attempts,
-        "sameError": policy.retry.same_error,
-        "totalFailures": policy.retry.total_failures,
-        "backoff": policy.retry.backoff,
-        "escalationOnMax": policy.retry.escalation_on_max,
-        "abortOnRegression": policy.retry.abort_on_regression,
-    })
-}
-
-/// What a run needs beside its checks, and whether it is there. Nothing deploys without somebody who approves it, so
-/// `deploy` is configured where its gate is.
-fn prerequisites(policy: &Policy) -> BTreeMap<String, String> {
-    let deploys = policy.gate_with_role(GateRole::Deploy).is_some();
-    let deploy = if deploys { "configured" } else { "skipped" };
-    [("git", "configured"), ("deploy", deploy)].map(|(what, word)| (what.to_owned(), word.to_owned())).into()
 }
 
 /// The languages that the state distinguishes.
@@ -151,14 +139,23 @@ fn linked_issues(body: &str) -> Vec<u64> {
 /// author that is a bot. People have none.
 fn agent(pull_request: &PullRequest) -> Option<Agent> {
     let line = pull_request.body.lines().find_map(|line| line.trim().strip_prefix("Agent:"));
-    if let Some((name, version)) = line.map(str::trim).filter(|line| !line.is_empty()).map(name_and_version) {
-        return Some(Agent { kind: kind_of(&name), name, version });
-    }
-    let login = pull_request.author.login.as_str();
-    (pull_request.author.kind == AccountKind::Bot).then(|| {
-        let name = login.trim_end_matches("[bot]").to_owned();
-        Agent { kind: kind_of(&name), name, version: None }
-    })
+    let line = line.map(str::trim).filter(|line| !line.is_empty());
+    let is_version = |word: &str| word.starts_with(|c: char| c.is_ascii_digit() || c == 'v');
+    let (name, version) = match line.map(|line| (line, line.rsplit_once(' '))) {
+        Some((_, Some((name, version)))) if is_version(version) => {
+            (text::start(name.trim(), 60), Some(text::start(version, 60)))
+        }
+        Some((line, _)) => (text::start(line, 60), None),
+        None if pull_request.author.kind == AccountKind::Bot => {
+            (pull_request.author.login.as_str().trim_end_matches("[bot]").to_owned(), None)
+        }
+        None => return None,
+    };
+    // Agents whose name shows what they do; the others implement.
+    let kinds = [("debug", "debugger"), ("review", "code_reviewer"), ("test", "test_engineer")];
+    let kind = kinds.iter().find(|(part, _)| name.to_ascii_lowercase().contains(part));
+    let kind = kind.map_or("software_implementer", |(_, kind)| *kind).to_owned();
+    Some(Agent { name, kind, version })
 }
 
 /// Who opened the pull request.
@@ -171,22 +168,6 @@ pub(super) fn author(pull_request: &PullRequest, policy: &Policy) -> AuthorKind 
     } else {
         AuthorKind::Person
     }
-}
-
-fn name_and_version(line: &str) -> (String, Option<String>) {
-    match line.rsplit_once(' ') {
-        Some((name, version)) if version.starts_with(|c: char| c.is_ascii_digit() || c == 'v') => {
-            (text::start(name.trim(), 60), Some(text::start(version, 60)))
-        }
-        _ => (text::start(line, 60), None),
-    }
-}
-
-/// Agents whose name says what they do; the others implement.
-fn kind_of(name: &str) -> String {
-    let name = name.to_ascii_lowercase();
-    let kinds = [("debug", "debugger"), ("review", "code_reviewer"), ("test", "test_engineer")];
-    kinds.iter().find(|(word, _)| name.contains(word)).map_or("software_implementer", |(_, kind)| *kind).to_owned()
 }
 
 #[cfg(test)]
@@ -206,8 +187,13 @@ mod tests {
 
     #[test]
     fn agents_are_named_with_their_version() {
-        assert_eq!(name_and_version("claude-code 2.1"), ("claude-code".into(), Some("2.1".into())));
-        assert_eq!(name_and_version("my agent"), ("my agent".into(), None));
-        assert_eq!(kind_of("test-writer"), "test_engineer");
+        for (line, name, version, kind) in [
+            ("Agent: claude-code 2.1", "claude-code", Some("2.1"), "software_implementer"),
+            ("Agent: my agent", "my agent", None, "software_implementer"),
+            ("Agent: test-writer", "test-writer", None, "test_engineer"),
+        ] {
+            let found = agent(&PullRequest { body: line.to_owned(), ..PullRequest::default() }).unwrap();
+            assert_eq!((&*found.name, found.version.as_deref(), &*found.kind), (name, version, kind), "{line}");
+        }
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 
 use super::{inputs::Inputs, verification::Counting};
 use crate::{
-    attempts::{Cause, Judgement, NextRerun, rerun, retry},
+    attempts::{Cause, Judgement, NextRerun, rerun},
     deciding::NextAction,
     escalation::{disputes, escalation_call, fix_request, senior_fixer},
     failure::Blame,
@@ -21,7 +21,7 @@ use crate::{
     state::{GateState, GateStatus, LoopState, Outage, RunStatus, StopReason, criteria},
     verdict::{
         CheckStanding, Evaluation, EvaluationVerdict, RuleOutcome, Verification,
-        gather::{self, HeadEvidence},
+        gather::{CheckView, HeadEvidence},
         tamper,
     },
 };
@@ -58,7 +58,12 @@ pub(super) fn block(
     next.outage = outage(inputs, next, verification);
     let causes = causes(inputs, next, counting);
     let call = call_or_release(inputs, next, &causes);
-    let (repeated, next_rerun) = repeat_outside(inputs, next);
+    // Where a person has to decide first, nothing is repeated.
+    let held = next.blocked.is_some() || next.stop.reason == Some(StopReason::UserStop);
+    let (repeated, next_rerun) = match next.outage.clone().filter(|_| inputs.is_open() && !held) {
+        Some(outage) => rerun::repeat_outside(inputs.look(), next, &outage.checks, outage.since),
+        None => (BTreeSet::new(), None),
+    };
     Blocking { causes, call, repeated, next_rerun }
 }
 
@@ -137,16 +142,6 @@ fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &BTreeMap<
     Call::Human
 }
 
-/// Asks for what failed for outside reasons again when its time has come, and says when the next time is. Where a
-/// person has to decide first, nothing is repeated.
-fn repeat_outside(inputs: &Inputs<'_>, next: &mut LoopState) -> (BTreeSet<CheckName>, Option<NextRerun>) {
-    let held = next.blocked.is_some() || next.stop.reason == Some(StopReason::UserStop);
-    match next.outage.clone().filter(|_| inputs.is_open() && !held) {
-        Some(outage) => rerun::repeat_outside(inputs.look(), next, &outage.checks, outage.since),
-        None => (BTreeSet::new(), None),
-    }
-}
-
 /// The first that matches wins.
 pub(super) fn next_action(
     inputs: &Inputs<'_>,
@@ -173,7 +168,12 @@ pub(super) fn next_action(
     // Whether no failing check fails through this change: asking its author for a push would go on for ever.
     let blames = &verification.blames;
     let is_nothing_to_mend = !blames.is_empty() && blames.iter().all(|blame| blame.blame != Blame::PrCode);
-    let retry_or_give_up = || match retry::has_given_up(judgement, &inputs.policy.retry) {
+    let awaits_approval = |check: &CheckView| matches!(check.standing, CheckStanding::AwaitsApproval { .. });
+    let wait_for_missing = || match evidence.checks.values().any(awaits_approval) {
+        true => NextAction::WaitForRunApproval { missing: evidence.missing() },
+        false => NextAction::WaitForEvidence { missing: evidence.missing() },
+    };
+    let retry_or_give_up = || match judgement.has_given_up {
         true => NextAction::Stopped,
         false => NextAction::Retry { attempt: next.iteration },
     };
@@ -182,10 +182,10 @@ pub(super) fn next_action(
         Some(Blocker::Gate(gate)) if stage_walk.reached <= Stage::Implement && is_rejected(gate) => retry_or_give_up(),
         Some(Blocker::Gate(gate)) => NextAction::WaitForApproval { gate: gate.clone() },
         // Also when something failed already: an attempt ends when all its evidence is there.
-        Some(Blocker::MissingEvidence(_)) => what_is_missing(evidence),
-        Some(Blocker::Failing(_)) if !evidence.missing().is_empty() => what_is_missing(evidence),
+        Some(Blocker::MissingEvidence(_)) => wait_for_missing(),
+        Some(Blocker::Failing(_)) if !evidence.missing().is_empty() => wait_for_missing(),
         Some(Blocker::Failing(_) | Blocker::Evaluation(_)) if is_nothing_to_mend => {
-            NextAction::WaitForEvidence { missing: evidence.failing() }
+            NextAction::WaitForEvidence { missing: evidence.names(CheckView::has_failed) }
         }
         Some(Blocker::Failing(_) | Blocker::Evaluation(_) | Blocker::ChangesRequested(_) | Blocker::Configuration) => {
             retry_or_give_up()
@@ -194,14 +194,6 @@ pub(super) fn next_action(
         Some(Blocker::Draft) => NextAction::WaitForReady,
         Some(Blocker::Review { .. }) => NextAction::WaitForReview,
         Some(Blocker::Merge) => NextAction::WaitForMerge,
-    }
-}
-
-fn what_is_missing(evidence: &HeadEvidence) -> NextAction {
-    let missing = evidence.missing();
-    match evidence.awaits_run_approval() {
-        true => NextAction::WaitForRunApproval { missing },
-        false => NextAction::WaitForEvidence { missing },
     }
 }
 
@@ -271,7 +263,7 @@ fn status(
         escalation_call::action_of(blocked.trigger, &inputs.policy.escalation) == EscalationAction::AbortWithReport
     });
     match action {
-        NextAction::Stopped if retry::has_given_up(judgement, &inputs.policy.retry) => RunStatus::Failed,
+        NextAction::Stopped if judgement.has_given_up => RunStatus::Failed,
         NextAction::Stopped => RunStatus::Stopped,
         _ if aborts => RunStatus::Aborted,
         NextAction::Escalate { .. } | NextAction::WaitForHuman { .. } => RunStatus::Escalated,
@@ -301,7 +293,7 @@ fn settle_stages(inputs: &Inputs<'_>, next: &mut LoopState, reached: Stage, evid
         let completed = (status == "complete").then_some(inputs.now);
         *record = json!({ "status": status, "startedAt": started, "completedAt": completed });
     }
-    let names = |wanted: fn(&gather::CheckView) -> bool| -> Vec<CheckName> {
+    let names = |wanted: fn(&CheckView) -> bool| -> Vec<CheckName> {
         evidence.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
     };
     let asked = json!({

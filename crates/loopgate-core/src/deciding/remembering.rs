@@ -37,7 +37,7 @@ pub struct MemoryQuestions {
     pub look_up: bool,
 }
 
-/// What it says, as far as it could be asked.
+/// What it returns, as far as it could be asked.
 #[derive(Clone, Debug, Default)]
 pub struct MemoryAnswers {
     /// The change that was asked for, with all its files.
@@ -80,8 +80,10 @@ impl Decision {
         if matches!(self.action, NextAction::Complete | NextAction::Stopped) {
             return MemoryQuestions::default();
         }
-        let Some(head) = self.head_attempt() else {
-            let look_up = self.is_searched() || self.has_just_begun(policy);
+        let is_open = |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Searched { found: None, .. });
+        let is_searched = self.next.replies().any(|(_, answer)| is_open(&answer.outcome));
+        let Some(head) = self.next.attempt_of(self.next.head_sha) else {
+            let look_up = is_searched || self.has_just_begun(policy);
             return MemoryQuestions { look_up, changed_since: None };
         };
         let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < head.number);
@@ -90,17 +92,8 @@ impl Decision {
         let looks_up = policy.memory.check_history && head.spent() && head.memory_matches.is_none();
         MemoryQuestions {
             changed_since: before.filter(|_| self.attempt.is_some()).map(|before| before.head_sha),
-            look_up: looks_up || self.is_searched(),
+            look_up: looks_up || is_searched,
         }
-    }
-
-    fn is_searched(&self) -> bool {
-        let open = |outcome: &AnswerOutcome| matches!(outcome, AnswerOutcome::Searched { found: None, .. });
-        self.next.replies().any(|(_, answer)| open(&answer.outcome))
-    }
-
-    fn head_attempt(&self) -> Option<&AttemptDigest> {
-        self.next.attempt_of(self.next.head_sha)
     }
 
     /// Whether to show the patterns of the edited files: the run has no attempt, and no earlier look-up.
@@ -131,27 +124,27 @@ impl Decision {
         for answer in self.next.answered.iter_mut().flat_map(|answered| &mut answered.answers) {
             if let AnswerOutcome::Searched { words, found: found @ None } = &mut answer.outcome {
                 let cards = memory.search(words);
-                let told = cards.into_iter().filter_map(|card| ToldFix::of(card, None));
-                *found = Some(told.take(MOST_SEARCHED).collect());
+                let fixes = cards.into_iter().filter_map(|card| ToldFix::of(card, None));
+                *found = Some(fixes.take(MOST_SEARCHED).collect());
             }
         }
     }
 
-    /// Takes in what the memory says: beside the failures it is about, and in the attempts that are saved.
+    /// Takes in what the memory returned: beside the failures it is about, and in the attempts that are saved.
     pub fn remember(&mut self, answers: MemoryAnswers) {
         self.next.known_here = answers.known_here.or_else(|| self.next.known_here.take());
         if !self.next.attempts.is_empty() {
             // It is not asked again, so an unanswered question makes no difference.
             self.next.known_here = self.next.known_here.take().filter(|known| !known.is_empty());
         }
-        let Some(head) = self.head_attempt().cloned() else { return };
+        let Some(head) = self.next.attempt_of(self.next.head_sha).cloned() else { return };
         if self.attempt.is_some() {
             let files = answers.change.as_ref().map(|(_, files)| files.as_slice());
             for before in self.next.attempts.iter_mut().filter(|attempt| attempt.number < head.number) {
                 for found in before.memory_matches.iter_mut().flatten() {
-                    let told = found.told.take();
+                    let fix = found.told.take();
                     if before.number.checked_add(1) == Some(head.number) {
-                        found.followed = told.zip(files).and_then(|(told, files)| followed(&told, files));
+                        found.followed = fix.zip(files).and_then(|(fix, files)| followed(&fix, files));
                         found.went_green = Some(!head.fingerprints.contains(&found.fingerprint));
                     }
                 }
@@ -184,7 +177,7 @@ impl Decision {
         let before = self.next.attempts.iter().rev().find(|attempt| attempt.number < digest.number);
         let follows = record.compare.against == Against::AttemptBefore;
         let is_local = self.next.pull_request.is_none();
-        let in_repository = is_local || snapshot.pull_request.head.repository.as_ref() == Some(&snapshot.repository);
+        let in_repository = is_local || snapshot.has_own_branch();
         Some(MemoryLine {
             schema: MEMORY_SCHEMA.to_owned(),
             session_id: self.next.run_id.clone(),
@@ -216,7 +209,7 @@ impl Decision {
     /// Whether this merged the work of somebody who may not write: from now on it may teach.
     pub fn merges_from_outside(&self, snapshot: &Snapshot) -> bool {
         let is_news = self.action == NextAction::Complete && !self.events.is_empty();
-        is_news && snapshot.pull_request.head.repository.as_ref() != Some(&snapshot.repository)
+        is_news && !snapshot.has_own_branch()
     }
 }
 

@@ -163,10 +163,11 @@ const HANDOFF: TimeDelta = TimeDelta::minutes(15);
 pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions::GateChanges) -> Surface {
     let handed_off =
         stages.next.state == Stage::Complete && stages.inputs.now >= stages.next.state_entered_at + HANDOFF;
-    if stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Closed || handed_off {
+    let pull = &stages.inputs.snapshot.pull_request;
+    if pull.lifecycle == Lifecycle::Closed || handed_off {
         return Surface::default();
     }
-    let open = stages.inputs.snapshot.pull_request.lifecycle == Lifecycle::Open;
+    let open = pull.lifecycle == Lifecycle::Open;
     let is_due = |turn: &FixTurn| {
         stages.inputs.now >= turn.at && turn.whom.of(stages.inputs.policy).is_some_and(Fixer::works_elsewhere)
     };
@@ -180,6 +181,11 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         // Nothing that comes after the merge is waited for.
         verify = CheckRunPlan::Completed(Conclusion::Cancelled);
     }
+    // The branch of a fork is not ours to tidy up.
+    let goes = matches!(pull.lifecycle, Lifecycle::Merged { .. })
+        && stages.inputs.policy.delete_branch
+        && stages.inputs.snapshot.has_own_branch()
+        && pull.head.branch != pull.base.branch;
     let mut surface = Surface {
         labels: labels(stages, &waits_for),
         verify: judged_here.then_some(verify),
@@ -191,13 +197,18 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         fix,
         reactions: reactions(stages),
         approve_runs: stages.approved_runs.map(|approved| approved.runs.clone()).unwrap_or_default(),
-        delete_branch: merged_branch(stages),
+        delete_branch: goes.then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha }),
         ..Surface::default()
     };
     if open {
         surface.request = gates.request;
         surface.withdraw = gates.withdraw;
-        surface.restore = restore(stages);
+        let altered = stages.inputs.assessment.gates.iter().filter(|gate| gate.request_altered);
+        let request = |gate: &GateReport| {
+            let state = stages.next.gates.get(&gate.name).filter(|state| state.status == GateStatus::Requested)?;
+            Some((Post::GateRequest { gate: gate.name.clone(), round: state.round }, gate.ticks.clone()?))
+        };
+        surface.restore = altered.filter_map(request).collect();
         surface.announce = announcements(stages);
         surface.reruns = rerun::asks(stages.inputs.look(), stages.next);
     }
@@ -235,16 +246,6 @@ fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
     let layered = stages.inputs.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
     let words = [(OwnCheck::Verify, verify || layered), (OwnCheck::Gates, gates || layered)];
     words.into_iter().filter_map(|(check, by_word)| by_word.then_some(check)).collect()
-}
-
-/// The head branch, where it goes after a merge. Never a fork's: it is not ours to tidy up.
-fn merged_branch(stages: &Stages<'_>) -> Option<MergedBranch> {
-    let pull = &stages.inputs.snapshot.pull_request;
-    let is_merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
-    let goes = is_merged && stages.inputs.policy.delete_branch;
-    let is_own = stages.inputs.snapshot.has_own_branch();
-    (goes && is_own && pull.head.branch != pull.base.branch)
-        .then(|| MergedBranch { name: pull.head.branch.clone(), sha: pull.head.sha })
 }
 
 fn labels(
@@ -353,15 +354,6 @@ fn posts(stages: &Stages<'_>, fix: Option<FixTurn>) -> Vec<Post> {
         posts.push(Post::MergedOverOpenGates);
     }
     posts
-}
-
-fn restore(stages: &Stages<'_>) -> Vec<(Post, Ticks)> {
-    let altered = stages.inputs.assessment.gates.iter().filter(|gate| gate.request_altered);
-    let request = |gate: &GateReport| {
-        let state = stages.next.gates.get(&gate.name).filter(|state| state.status == GateStatus::Requested)?;
-        Some((Post::GateRequest { gate: gate.name.clone(), round: state.round }, gate.ticks.clone()?))
-    };
-    altered.filter_map(request).collect()
 }
 
 /// The escalation on Slack and by e-mail, while it is younger than [`rerun::WINDOW`]. The code that sends it records

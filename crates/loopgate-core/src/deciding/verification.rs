@@ -10,7 +10,7 @@ use crate::{
     attempts::{Judgement, attempt, comparison, rerun, retry},
     commands::Acceptable,
     escalation::disputes,
-    evidence::{Compare, RetryClass},
+    evidence::{CheckEvidence, CheckKind, Compare, Outcome, RetryClass},
     failure::{self, Blame},
     gate,
     ids::{CheckName, Login, RuleId, Sha, Timestamp},
@@ -24,15 +24,15 @@ use crate::{
     text,
     verdict::{
         FailureView, Verification, blame, evaluate, feedback,
-        gather::{self, HeadEvidence},
-        lost_results, review, reviewers,
+        gather::{self, CheckView, HeadEvidence},
+        lost_results, review,
         tamper::{self, Tampering},
     },
 };
 
 /// Evidence of the head, as it is known with the skips and repetitions so far.
 pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
-    let since = |check: &CheckName| waiting_since(inputs, next, check);
+    let since = |check: &CheckName| rerun::waiting_since(inputs.look(), next, check);
     let head = inputs.snapshot.pull_request.head.sha;
     let let_go = |what: Acceptable| -> BTreeSet<CheckName> {
         let of_head = |one: &&Release| what != Acceptable::Skipped || one.head == head;
@@ -42,20 +42,14 @@ pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
     let skipped = let_go(Acceptable::Skipped);
     let mut evidence = gather::gather(inputs.look(), &next.skips, &skipped, since);
     if !inputs.policy.retry.execution_gate.require_passing_tests {
-        evidence.excuse(&evidence.failing_tests());
+        let fails = |found: &CheckEvidence| found.outcome == Outcome::Failed;
+        let failing = |check: &CheckView| check.kind == CheckKind::Test && check.evidence().is_some_and(fails);
+        evidence.excuse(&evidence.names(failing));
     }
-    reviewers::overrule(&mut evidence, inputs.policy, &next.disputes);
+    evidence.overrule_reviewers(inputs.policy, &next.disputes);
     lost_results::fail(&mut evidence, inputs.look(), &next.attempts, &let_go(Acceptable::ResultsLost));
     evidence.compare_with_attempt_of_base(inputs.snapshot.pull_request.base.sha, &next.attempts);
     evidence
-}
-
-/// Since when a check of the head is waited for.
-pub(super) fn waiting_since(inputs: &Inputs<'_>, next: &LoopState, check: &CheckName) -> Timestamp {
-    let head = inputs.snapshot.pull_request.head.sha;
-    let seen = next.first_seen_heads.iter().find(|seen| seen.sha == head).map_or(inputs.now, |seen| seen.at);
-    let let_run = next.hold.as_ref().filter(|hold| hold.head == head).and_then(|hold| hold.ended_at);
-    rerun::waiting_since(next, let_run.map_or(seen, |at| at.max(seen)), check)
 }
 
 /// Judges the evidence of the head.
@@ -107,7 +101,7 @@ const MOST_CHECKPOINTS: usize = 20;
 const MOST_LOGGED: usize = 30;
 
 /// The head's attempt, when its verification has ended.
-pub(super) struct Counted {
+pub(super) struct CountedAttempt {
     pub(super) digest: AttemptDigest,
     pub(super) compare: Compare,
     /// Whether it is new, or its evidence was replaced.
@@ -116,7 +110,7 @@ pub(super) struct Counted {
 
 /// What the attempts of the run amount to with the head.
 pub(super) struct Counting {
-    pub(super) counted: Option<Counted>,
+    pub(super) counted: Option<CountedAttempt>,
     pub(super) judgement: Judgement,
     /// The head's failures, the most telling first.
     pub(super) failures: Vec<FailureView>,
@@ -152,7 +146,7 @@ pub(super) fn count(
 
 /// Counts the head as an attempt once its verification has ended, or replaces the evidence of a head that was counted
 /// before.
-fn attempt_of_head(inputs: &Inputs<'_>, next: &mut LoopState, verification: &Verification) -> Option<Counted> {
+fn attempt_of_head(inputs: &Inputs<'_>, next: &mut LoopState, verification: &Verification) -> Option<CountedAttempt> {
     let evidence = &verification.evidence;
     let mut digest = attempt::digest(inputs.look(), next, verification)?;
     mark_weakened(&mut digest, next, inputs.tampering);
@@ -177,7 +171,7 @@ fn attempt_of_head(inputs: &Inputs<'_>, next: &mut LoopState, verification: &Ver
             *next.check_usage.entry(check.name.clone()).or_default() += 1;
         }
     }
-    Some(Counted { digest, compare, is_news })
+    Some(CountedAttempt { digest, compare, is_news })
 }
 
 /// Marks an attempt that weakens what checks it, and says in its summary who accepted that.
@@ -204,10 +198,10 @@ fn is_disputed(inputs: &Inputs<'_>, next: &LoopState, verification: &Verificatio
     let Verification { evidence, blames, .. } = verification;
     let failures = feedback::failures(evidence, blames, &BTreeSet::new(), inputs.policy);
     let own: Vec<&FailureView> = failures.iter().filter(|view| view.blame == Blame::PrCode).collect();
-    let told: BTreeSet<&str> = own.iter().map(|view| view.check.as_str()).collect();
+    let explained: BTreeSet<&str> = own.iter().map(|view| view.check.as_str()).collect();
     let silent = blames.iter().filter(|blame| blame.blame == Blame::PrCode).map(|blame| blame.check.as_str());
     let rules = digest.failed_rules.iter().map(RuleId::as_str);
-    silent.chain(rules).all(|name| told.contains(name)) && disputes::cover(next, own.iter().map(|view| view.cause))
+    silent.chain(rules).all(|name| explained.contains(name)) && disputes::cover(next, own.iter().map(|view| view.cause))
 }
 
 /// What failed in the head's attempt, which earlier failures it is rid of, and where the run stands.

@@ -8,10 +8,10 @@ use super::{
     action::{AttemptOrigin, AttemptRecord, DecisionWord, NextAction},
     inputs::Inputs,
     outcome::{self, ApprovedRuns, Blocking},
-    verification::{self, Counting},
+    verification::Counting,
 };
 use crate::{
-    attempts::{Cause, NextRerun},
+    attempts::{Cause, NextRerun, rerun},
     escalation::{
         EscalationView, disputes, escalation_call,
         fix_request::{self, FixTurn},
@@ -21,10 +21,10 @@ use crate::{
     gate::{Considered, GateReport, waiting},
     ids::{CheckName, Login, PrNumber, Timestamp},
     observed::{ForgedCheck, Lifecycle, ObservationProblem, PullRequest, ReceivedEvidence},
-    policy::{ConfigError, EscalationAction, PolicyOrigin, Trigger},
+    policy::{CheckSource, ConfigError, EscalationAction, PolicyOrigin, Trigger},
     stage::Stage,
     stages::{Blocker, Walks},
-    state::{CapabilityProgress, GateStatus, LoopState, LostRecord, Rejection, Rerun, RunStatus, Skip},
+    state::{CapabilityProgress, GateStatus, LoopState, LostRecord, QueueDeparture, Rejection, Rerun, RunStatus, Skip},
     verdict::{
         DistanceToSuccess, Evaluation, FailureView, FeedbackFact, LeftQueue, Verification, blame, evaluate, external,
         feedback,
@@ -146,6 +146,7 @@ impl Stages<'_> {
         let is_flagged = |(trigger, _): &(&Trigger, _)| {
             escalation_call::action_of(**trigger, &policy.escalation) == EscalationAction::FlagAndContinue
         };
+        let flags = blocking.causes.iter().filter(is_flagged).map(|(trigger, cause)| (*trigger, cause.clone()));
         View {
             origin: policy.origin.clone(),
             stage: next.state,
@@ -163,12 +164,7 @@ impl Stages<'_> {
             skips: next.skips.clone(),
             reruns: next.reruns.clone(),
             next_rerun: blocking.next_rerun.clone(),
-            flags: blocking
-                .causes
-                .iter()
-                .filter(is_flagged)
-                .map(|(trigger, cause)| (*trigger, cause.clone()))
-                .collect(),
+            flags: flags.collect(),
             tampering: inputs.tampering.to_vec(),
             warnings: self.warnings(),
             unmatched: assessment.unmatched.clone(),
@@ -221,7 +217,9 @@ impl Stages<'_> {
         warnings.extend(gather::flaky_new_tests(snapshot).into_iter().cloned().map(Warning::FlakyNewTest));
         warnings.extend(snapshot.judged_on.map(Warning::JudgedOn));
         let PullRequest { number, head, lifecycle, .. } = &snapshot.pull_request;
-        let departure = self.next.queue.current(head.sha).filter(|_| *lifecycle == Lifecycle::Open);
+        // The last departure, while this head is out of the queue.
+        let is_out = |left: &&QueueDeparture| !left.is_over && left.head == head.sha && *lifecycle == Lifecycle::Open;
+        let departure = self.next.queue.departures.last().filter(is_out);
         let left = departure.and_then(|left| LeftQueue::explain(*number, &self.next.queue.groups, &left.removal));
         warnings.extend(left.map(Warning::LeftQueue));
         let base = &snapshot.pull_request.base;
@@ -257,10 +255,13 @@ impl Stages<'_> {
             return None;
         }
         let overdue = |check: &CheckName| {
-            let policy = inputs.policy.verify.checks.get(check)?;
-            Some(verification::waiting_since(inputs, next, check) + policy.patience(&inputs.policy.retry))
+            let timeout = match &inputs.policy.verify.checks.get(check)?.source {
+                CheckSource::Reviewer(reviewer) => reviewer.timeout,
+                CheckSource::Command(_) | CheckSource::External(_) => inputs.policy.retry.evidence_timeout,
+            };
+            Some(rerun::waiting_since(inputs.look(), next, check) + timeout)
         };
-        let overdue = self.verification.evidence.open().iter().filter_map(overdue).filter(|at| *at > inputs.now).min();
+        let open = self.verification.evidence.names(CheckView::is_open);
         let external = outcome::external_deadline(next);
         let gates = &self.inputs.assessment.gates;
         let triggered = gates.iter().any(|gate| !gate.is_advisory && gate.status != GateStatus::NotApplicable);
@@ -272,7 +273,7 @@ impl Stages<'_> {
         // Then waiting for the senior fixer ends by itself.
         let senior = next.senior.as_ref().filter(|call| call.head_sha == next.head_sha);
         let senior = senior.map(|call| senior_fixer::deadline(call, inputs.policy));
-        let moments = [overdue, external, again, waits, senior].into_iter().chain(due);
-        moments.flatten().filter(|at| *at > inputs.now).min()
+        let moments = [external, again, waits, senior].into_iter().chain(due).flatten();
+        moments.chain(open.iter().filter_map(overdue)).filter(|at| *at > inputs.now).min()
     }
 }

@@ -11,11 +11,6 @@ use crate::{
 /// Trailers that name who made a commit. GitHub itself takes them from any line.
 const TRAILERS: [&str; 4] = ["agent", "assisted-by", "generated-by", "co-authored-by"];
 
-/// Whether `data/coding_agents.txt` has this line: an address, or a name as trailers begin with it, in lower case.
-fn is_listed(line: &str) -> bool {
-    include_str!("../../data/coding_agents.txt").lines().any(|known| known == line)
-}
-
 /// The agent that wrote, committed, co-authored, pushed, opened or was assigned a part of the pull request; `None` if no
 /// source names one. `agents` are the accounts that count.
 pub(super) fn agent_in(snapshot: &Snapshot, agents: &BTreeSet<Login>) -> Option<String> {
@@ -28,6 +23,8 @@ pub(super) fn agent_in(snapshot: &Snapshot, agents: &BTreeSet<Login>) -> Option<
 
 /// The agent that wrote, committed or co-authored a commit, as its accounts, addresses and trailers tell.
 pub(crate) fn of_commit(commit: &Commit, agents: &BTreeSet<Login>) -> Option<String> {
+    // Addresses, and names as trailers begin with them, in lower case.
+    let is_listed = |line: &str| include_str!("../../data/coding_agents.txt").lines().any(|known| known == line);
     let accounts = [&commit.author, &commit.committer].into_iter().flatten();
     let mut by_account = accounts.filter(|account| agents.contains(&account.login)).map(|one| one.login.to_string());
     let addresses =
@@ -38,17 +35,14 @@ pub(crate) fn of_commit(commit: &Commit, agents: &BTreeSet<Login>) -> Option<Str
         let login = login.filter(|login| agents.contains(login)).map(|login| login.to_string());
         login.or_else(|| (address.contains('@') && is_listed(&address)).then_some(address))
     });
-    by_account.next().or_else(|| by_address.next()).or_else(|| by_trailer(&commit.message))
-}
-
-fn by_trailer(message: &str) -> Option<String> {
-    message.lines().find_map(|line| {
+    let mut by_trailer = commit.message.lines().filter_map(|line| {
         let (key, value) = line.split_once(':')?;
         let is_trailer = TRAILERS.iter().any(|trailer| key.trim().eq_ignore_ascii_case(trailer));
         let name =
             value.split(|c: char| !c.is_ascii_alphanumeric()).find(|word| !word.is_empty())?.to_ascii_lowercase();
         (is_trailer && is_listed(&format!("name: {name}"))).then_some(name)
-    })
+    });
+    by_account.next().or_else(|| by_address.next()).or_else(|| by_trailer.next())
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    assess::{Assessment, Tampered},
+    assess::{Assessment, TamperedComment},
     report::GateReport,
 };
 use crate::{
@@ -109,12 +109,12 @@ fn remember(report: &GateReport, before: Option<&GateState>, due: bool, now: Tim
 }
 
 /// The history names each counted comment that somebody else changed once.
-fn tampering<'a>(after: &mut GateState, tampered: impl Iterator<Item = &'a Tampered>) -> Vec<Event> {
+fn tampering<'a>(after: &mut GateState, tampered: impl Iterator<Item = &'a TamperedComment>) -> Vec<Event> {
     let fresh = tampered.filter(|one| {
         after.tamperers.extend(one.changed_by.clone().map(|by| (one.comment, by)));
         after.tampered.insert(one.comment)
     });
-    let event = |one: &Tampered| {
+    let event = |one: &TamperedComment| {
         Event::GateInvalidated(GateInvalidated::CommentChanged {
             gate: one.gate.clone(),
             tampered_comment: one.url.clone(),

@@ -16,7 +16,7 @@ pub(crate) use agents::of_commit as agent_of;
 pub(crate) use authority::{has_part_in, is_member, may_decide, owners_of, wrote};
 
 pub(crate) use assess::files_of_approvals;
-pub use assess::{Assessment, CommandWord, Tampered, assess, ticked_boxes};
+pub use assess::{Assessment, CommandLine, TamperedComment, assess, checkboxes};
 pub use authority::{ACTIONS, Owner, OwnerMention, co_authors, owner_mentions};
 pub use grammar::{Intent, NearMiss, ParsedIntent, Reading, inspect, may_speak, read};
 pub use questions::{AuthorityQuestions, may_approve, questions};

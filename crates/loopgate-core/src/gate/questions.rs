@@ -4,18 +4,18 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    assess::{Utterance, is_own, triggers, utterances},
+    assess::{Message, is_own, messages, triggers},
     authority::{is_unset, owners_of},
     grammar::Intent,
     report::MatchReason,
-    trigger::{ReadDiff, Triggered},
+    trigger::{Opening, ReadDiff},
 };
 use crate::{
     commands::{Command, Right},
     evidence::Finding,
     ids::{GateName, Login, TeamSlug, UserId},
     observed::{Hint, ReviewVerdict, Snapshot},
-    policy::{ChecklistMode, GatePolicy, GateRole, Policy, Recipient, Trigger},
+    policy::{ApproveBy, ChecklistMode, GatePolicy, GateRole, Policy, Recipient, Trigger},
     state::LoopState,
 };
 
@@ -49,12 +49,12 @@ pub fn questions(
     let names = policy.gates.keys().cloned().collect();
     let triggers = triggers(&ReadDiff::new(snapshot, findings), state, policy);
     let mut asked = AuthorityQuestions::default();
-    let said = utterances(snapshot, state, &names);
+    let messages = messages(snapshot, state, &names);
     ask_about_editors(&mut asked, snapshot, policy);
-    ask_about_people(&mut asked, &said, state, policy, &triggers);
-    let of_author = said.iter().filter(|utterance| utterance.by.id == snapshot.pull_request.author.id);
-    let mut intents = of_author.flat_map(|utterance| &utterance.reading.intents);
-    asked.writers = intents.any(|spoken| matches!(spoken.intent, Intent::Command(Command::Resume { accept: Some(_) })));
+    ask_about_people(&mut asked, &messages, state, policy, &triggers);
+    let of_author = messages.iter().filter(|message| message.by.id == snapshot.pull_request.author.id);
+    let mut intents = of_author.flat_map(|message| &message.reading.intents);
+    asked.writers = intents.any(|parsed| matches!(parsed.intent, Intent::Command(Command::Resume { accept: Some(_) })));
     for (name, found) in &triggers {
         if let Some(gate) = policy.gates.get(name) {
             asked.ask_for(gate, found, snapshot);
@@ -65,7 +65,7 @@ pub fn questions(
     if found == Some(Trigger::SecurityIssueFound)
         && let Some((_, gate)) = policy.gate_with_role(GateRole::Security)
     {
-        asked.ask_for(gate, &Triggered::whole(MatchReason::Mode), snapshot);
+        asked.ask_for(gate, &Opening::whole(MatchReason::Mode), snapshot);
     }
     asked.limited(MOST_LOGINS, MOST_TEAMS)
 }
@@ -73,12 +73,12 @@ pub fn questions(
 /// Whether somebody else than the author wrote what may approve a gate.
 pub fn may_approve(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Policy) -> bool {
     let names = policy.gates.keys().cloned().collect();
-    let approves = |utterance: &Utterance<'_>| {
-        utterance.verdict() == Some(ReviewVerdict::Approved)
-            || utterance.reading.intents.iter().any(|spoken| matches!(spoken.intent, Intent::Approve { .. }))
+    let approves = |message: &Message<'_>| {
+        message.verdict() == Some(ReviewVerdict::Approved)
+            || message.reading.intents.iter().any(|parsed| matches!(parsed.intent, Intent::Approve { .. }))
     };
-    let said = utterances(snapshot, state, &names);
-    said.iter().any(|utterance| utterance.by.id != snapshot.pull_request.author.id && approves(utterance))
+    let messages = messages(snapshot, state, &names);
+    messages.iter().any(|message| message.by.id != snapshot.pull_request.author.id && approves(message))
 }
 
 /// A person who edited a comment of ours may have ticked a box of a required checklist.
@@ -100,25 +100,25 @@ fn ask_about_editors(asked: &mut AuthorityQuestions, snapshot: &Snapshot, policy
 
 fn ask_about_people(
     asked: &mut AuthorityQuestions,
-    said: &[Utterance<'_>],
+    messages: &[Message<'_>],
     state: Option<&LoopState>,
     policy: &Policy,
-    triggers: &BTreeMap<GateName, Triggered>,
+    triggers: &BTreeMap<GateName, Opening>,
 ) {
     let gates = || state.into_iter().flat_map(|state| state.gates.values());
     let objectors = gates().flat_map(|gate| &gate.objections).map(|objection| (objection.by_id, &objection.by));
     // However many others speak, those whose word may count are asked about.
     let named: BTreeSet<&Login> = policy.gates.values().flat_map(|gate| &gate.approvers.users).collect();
     let counted: BTreeSet<&Login> = gates().flat_map(|gate| gate.approved_by.iter().flatten()).collect();
-    let rank = |utterance: &Utterance<'_>| {
-        let is_known = named.contains(&utterance.by.login) || counted.contains(&utterance.by.login);
-        let urgency = urgency_of(utterance, policy, triggers)?;
-        Some((urgency == Urgency::Talks, !is_known, urgency))
+    let rank = |message: &Message<'_>| {
+        let is_known = named.contains(&message.by.login) || counted.contains(&message.by.login);
+        let urgency = urgency_of(message, policy, triggers)?;
+        Some((urgency == Urgency::NearMiss, !is_known, urgency))
     };
-    let newest_first = said.iter().rev();
-    let mut speakers: Vec<_> = newest_first.filter_map(|utterance| Some((rank(utterance)?, utterance.by))).collect();
-    speakers.sort_by_key(|(rank, _)| *rank);
-    for (id, login) in objectors.chain(speakers.into_iter().map(|(_, by)| (by.id, &by.login))) {
+    let newest_first = messages.iter().rev();
+    let mut writers: Vec<_> = newest_first.filter_map(|message| Some((rank(message)?, message.by))).collect();
+    writers.sort_by_key(|(rank, _)| *rank);
+    for (id, login) in objectors.chain(writers.into_iter().map(|(_, by)| (by.id, &by.login))) {
         if asked.people.len() < MOST_PEOPLE {
             asked.people.entry(id).or_insert_with(|| login.clone());
         }
@@ -127,34 +127,34 @@ fn ask_about_people(
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Urgency {
-    Objects,
-    Speaks,
-    /// Nearly says something: approvers are answered first.
-    Talks,
+    Objection,
+    Decision,
+    /// Approvers are answered first.
+    NearMiss,
 }
 
-/// Whether somebody's rights are needed for what they said.
-fn urgency_of(utterance: &Utterance<'_>, policy: &Policy, triggers: &BTreeMap<GateName, Triggered>) -> Option<Urgency> {
+/// Whether the rights of a message's writer are needed.
+fn urgency_of(message: &Message<'_>, policy: &Policy, triggers: &BTreeMap<GateName, Opening>) -> Option<Urgency> {
     let applying = || triggers.keys().filter_map(|name| policy.gates.get(name));
-    let takes_reviews = applying().any(|gate| gate.approve_by.reviews());
-    let by_review = match utterance.verdict().filter(|_| takes_reviews) {
-        Some(ReviewVerdict::ChangesRequested) => Some(Urgency::Objects),
-        Some(ReviewVerdict::Approved) => Some(Urgency::Speaks),
+    let takes_reviews = applying().any(|gate| gate.approve_by != ApproveBy::Comment);
+    let by_review = match message.verdict().filter(|_| takes_reviews) {
+        Some(ReviewVerdict::ChangesRequested) => Some(Urgency::Objection),
+        Some(ReviewVerdict::Approved) => Some(Urgency::Decision),
         _ => None,
     };
     let of_intent = |intent: &Intent| match intent {
         Intent::Reject { gate, .. } | Intent::Dismiss { gate, .. } => {
-            triggers.contains_key(gate).then_some(Urgency::Objects)
+            triggers.contains_key(gate).then_some(Urgency::Objection)
         }
-        Intent::Approve { gate, .. } => triggers.contains_key(gate).then_some(Urgency::Speaks),
+        Intent::Approve { gate, .. } => triggers.contains_key(gate).then_some(Urgency::Decision),
         Intent::Revoke { .. } => None,
-        Intent::Command(command) => (command.verb().right(&[]) != Right::Anyone).then_some(Urgency::Speaks),
+        Intent::Command(command) => (command.verb().right(&[]) != Right::Anyone).then_some(Urgency::Decision),
     };
-    let by_words = utterance.reading.intents.iter().filter_map(|spoken| of_intent(&spoken.intent));
+    let by_words = message.reading.intents.iter().filter_map(|parsed| of_intent(&parsed.intent));
     // Where approvers have names, those tell them.
     let by_rights = applying().any(|gate| is_unset(gate) || gate.approvers.permission.is_some());
-    let talks = by_rights && utterance.reading.near_misses.iter().any(|miss| !miss.problem.is_of_command());
-    by_review.into_iter().chain(by_words).min().or(talks.then_some(Urgency::Talks))
+    let is_near = by_rights && message.reading.near_misses.iter().any(|miss| !miss.problem.is_of_command());
+    by_review.into_iter().chain(by_words).min().or(is_near.then_some(Urgency::NearMiss))
 }
 
 impl AuthorityQuestions {
@@ -180,7 +180,7 @@ impl AuthorityQuestions {
     }
 
     /// The names a gate's policy uses, and the owners of its files where those may approve.
-    fn ask_for(&mut self, gate: &GatePolicy, found: &Triggered, snapshot: &Snapshot) {
+    fn ask_for(&mut self, gate: &GatePolicy, found: &Opening, snapshot: &Snapshot) {
         self.name_approvers(gate);
         if is_unset(gate) {
             self.teams.extend(gate.preset_team(&snapshot.repository));

@@ -50,13 +50,13 @@ const REACTIONS_AN_HOUR: usize = 3;
 
 /// Sets how much of an answer each word gets that does not count. Who may approve is always answered.
 pub(super) fn limit_answers(words: Vec<&mut Considered>) {
-    let mut spoke: BTreeMap<UserId, BTreeMap<(Timestamp, WordSource), AnswerExtent>> = BTreeMap::new();
+    let mut answers: BTreeMap<UserId, BTreeMap<(Timestamp, WordSource), AnswerExtent>> = BTreeMap::new();
     for word in words.iter().filter(|word| !word.by_approver && word.refusal().is_some()) {
-        spoke.entry(word.by_id).or_default().insert((word.at, word.source), AnswerExtent::Sentence);
+        answers.entry(word.by_id).or_default().insert((word.at, word.source), AnswerExtent::Sentence);
     }
-    for answers in spoke.values_mut() {
+    for of_person in answers.values_mut() {
         let mut hour: Option<(Timestamp, usize)> = None;
-        for ((at, _), answer) in answers.iter_mut().skip(FULL_ANSWERS) {
+        for ((at, _), answer) in of_person.iter_mut().skip(FULL_ANSWERS) {
             let (began, nth) = match hour {
                 Some((began, nth)) if *at - began < TimeDelta::hours(1) => (began, nth + 1),
                 _ => (*at, 0),
@@ -70,7 +70,7 @@ pub(super) fn limit_answers(words: Vec<&mut Considered>) {
         }
     }
     for word in words {
-        let answer = spoke.get(&word.by_id).and_then(|answers| answers.get(&(word.at, word.source)));
+        let answer = answers.get(&word.by_id).and_then(|of_person| of_person.get(&(word.at, word.source)));
         word.answer = answer.copied().unwrap_or_default();
     }
 }

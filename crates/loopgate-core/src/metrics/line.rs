@@ -82,16 +82,16 @@ pub struct MemoryUse {
 impl MemoryUse {
     /// Of attempts that failed, each with the one after it. None where none was looked up.
     fn of(retries: &[(&AttemptDigest, &AttemptDigest)]) -> Option<Self> {
-        let mut told = None;
+        let mut used = None;
         for (failed, next) in retries {
             let Some(found) = &failed.memory_matches else { continue };
-            let use_of: &mut Self = told.get_or_insert_default();
+            let use_of: &mut Self = used.get_or_insert_default();
             use_of.carried += u32::from(found.iter().any(|it| it.outcome == MatchOutcome::Shown));
             found.iter().for_each(|found| use_of.offers.count(found));
             let gone = |error| !next.fingerprints.contains(error);
             failed.fingerprints.iter().for_each(|error| use_of.offers.all.count(gone(error)));
         }
-        told
+        used
     }
 }
 
@@ -176,6 +176,8 @@ impl RunLine {
         let mut check_uses: BTreeMap<CheckName, CheckUse> = BTreeMap::new();
         checks.iter().for_each(|one| check_uses.entry(one.name.clone()).or_default().add(&CheckUse::of(one)));
         let is_of_an_agent = state.agent.is_some() || state.reflex.as_ref().is_some_and(ReflexState::has_fixer);
+        let pass = counted.iter().find(|it| it.passes());
+        let green_at = pass.map(|pass| timeline.passed_at(pass.number).unwrap_or(pass.at));
         let saved = counted.iter().filter(|it| it.passes() && timeline.was_a_flake(it)).count();
         Self {
             schema: RUN_SCHEMA.to_owned(),
@@ -189,10 +191,7 @@ impl RunLine {
             retries: count(retries.len()),
             first_result: first.map(|first| result(first.passes())).or(lost),
             first_pass: counted.iter().position(|it| it.passes()).map(number),
-            seconds_to_green: counted
-                .iter()
-                .find(|it| it.passes())
-                .map(|pass| seconds(state.created_at, timeline.passed_at(pass.number).unwrap_or(pass.at))),
+            seconds_to_green: green_at.map(|at| seconds(state.created_at, at)),
             coverage: counted.last().and_then(|last| last.coverage),
             disputes,
             queue_exits,

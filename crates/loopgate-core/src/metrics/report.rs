@@ -88,10 +88,10 @@ impl Metric {
             }
             Self::AverageAttempts => (line.first_pass.unwrap_or(0).into(), one(line.first_pass.is_some())),
             Self::EscalationRate => (one(line.escalated()), 1),
-            Self::DebugMemoryReuse => line
-                .memory
-                .as_ref()
-                .map_or((0, 0), |memory| (memory.carried.min(line.retries).into(), line.retries.into())),
+            Self::DebugMemoryReuse => {
+                let carried = line.memory.as_ref().map(|memory| memory.carried.min(line.retries));
+                carried.map_or((0, 0), |carried| (carried.into(), line.retries.into()))
+            }
             Self::CoverageMetRate => (one(line.coverage == Some(CoverageMet::Met)), one(line.coverage.is_some())),
         }
     }
@@ -110,7 +110,7 @@ impl Metric {
 
 /// A metric over a window.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Measured {
+pub struct MetricValue {
     pub metric: Metric,
     pub value: Option<f64>,
     /// What was counted, and of how many.
@@ -149,7 +149,7 @@ pub struct Report {
     pub runs: usize,
     /// Of these, runs that have not ended.
     pub open: usize,
-    pub metrics: Vec<Measured>,
+    pub metrics: Vec<MetricValue>,
     pub median_seconds_to_green: Option<u64>,
     /// Seconds in all.
     pub waited: BTreeMap<Waited, u64>,
@@ -203,25 +203,29 @@ impl Report {
             };
             let (before, ..) = metric.value(before.iter().copied());
             let trend = parts.iter().map(point).collect();
-            Measured { metric, value, counted, of, target: metric.target(), met, before, trend }
+            MetricValue { metric, value, counted, of, target: metric.target(), met, before, trend }
         };
         let (mut waited, mut calls) = (BTreeMap::new(), BTreeMap::new());
-        let mut gates = BTreeMap::new();
+        let mut gates: BTreeMap<GateName, GateTotals> = BTreeMap::new();
         let mut checks: BTreeMap<CheckName, CheckUse> = BTreeMap::new();
         let (mut offers, mut disputes, mut queue_exits) = (Offers::default(), BTreeMap::new(), BTreeMap::new());
         for line in &runs {
             line.waited.iter().for_each(|(who, seconds)| *waited.entry(*who).or_default() += seconds);
             line.calls.iter().for_each(|(trigger, count)| *calls.entry(*trigger).or_default() += u64::from(*count));
             line.disputes.iter().for_each(|(end, count)| *disputes.entry(*end).or_default() += u64::from(*count));
-            line.queue_exits
-                .iter()
-                .for_each(|(exit, count)| *queue_exits.entry(*exit).or_default() += u64::from(*count));
+            line.queue_exits.iter().for_each(|(exit, runs)| *queue_exits.entry(*exit).or_default() += u64::from(*runs));
             if let Some(MemoryUse { offers: of_run, .. }) = line.memory {
                 offers.shown.add(of_run.shown);
                 offers.followed.add(of_run.followed);
                 offers.all.add(of_run.all);
             }
-            line.gates.iter().for_each(|(gate, used)| add_gate(gates.entry(gate.clone()).or_default(), used));
+            for (gate, of_run) in &line.gates {
+                let GateTotals { runs, used } = gates.entry(gate.clone()).or_default();
+                *runs += 1;
+                used.rounds = used.rounds.saturating_add(of_run.rounds);
+                used.rejections = used.rejections.saturating_add(of_run.rejections);
+                used.waited_seconds = used.waited_seconds.saturating_add(of_run.waited_seconds);
+            }
             line.checks.iter().for_each(|(check, used)| checks.entry(check.clone()).or_default().add(used));
         }
         Self {
@@ -244,14 +248,6 @@ impl Report {
             checks,
         }
     }
-}
-
-fn add_gate(total: &mut GateTotals, one: &GateUse) {
-    total.runs += 1;
-    let used = &mut total.used;
-    used.rounds = used.rounds.saturating_add(one.rounds);
-    used.rejections = used.rejections.saturating_add(one.rejections);
-    used.waited_seconds = used.waited_seconds.saturating_add(one.waited_seconds);
 }
 
 fn groups(runs: &[&RunLine], name: impl Fn(&RunLine) -> Option<String>) -> Vec<Group> {
@@ -354,7 +350,12 @@ fn compared(runs: &[&RunLine]) -> Vec<Compared> {
         estimates: Figure::ALL.map(|figure| {
             let estimate = figure.estimate(runs);
             let people = measured.iter().find(|people| people.figure == figure).and_then(|people| people.value);
-            let than_people = estimate.value.zip(people).and_then(|(ours, theirs)| ours.than(theirs));
+            // Only where the intervals do not overlap.
+            let than_people = match estimate.value.zip(people) {
+                Some((own, people)) if own.low > people.high => Some(Difference::Higher),
+                Some((own, people)) if own.high < people.low => Some(Difference::Lower),
+                _ => None,
+            };
             Estimate { than_people, ..estimate }
         }),
     };
@@ -388,19 +389,6 @@ impl Figure {
             Self::Attempts | Self::WaitedSeconds => mean(&values),
         });
         Estimate { figure: self, of: values.len(), value, than_people: None }
-    }
-}
-
-impl Interval {
-    /// How it compares with another, where the intervals do not overlap.
-    fn than(self, other: Self) -> Option<Difference> {
-        if self.low > other.high {
-            Some(Difference::Higher)
-        } else if self.high < other.low {
-            Some(Difference::Lower)
-        } else {
-            None
-        }
     }
 }
 

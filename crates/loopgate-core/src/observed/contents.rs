@@ -41,8 +41,9 @@ impl FileEntry {
 /// The files that were read. A commit never changes, so neither does an entry.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Contents {
-    texts: BTreeMap<FileAt, Content>,
-    entries: BTreeMap<FileAt, Option<FileEntry>>,
+    pub texts: BTreeMap<FileAt, Content>,
+    /// What git keeps there: `None` if the commit has nothing there.
+    pub entries: BTreeMap<FileAt, Option<FileEntry>>,
 }
 
 impl Contents {
@@ -63,18 +64,6 @@ impl Contents {
     /// What git keeps there: `None` if it was not read, `Some(None)` if the commit has nothing there.
     pub fn entry(&self, commit: Sha, path: &str) -> Option<Option<FileEntry>> {
         self.entries.get(&(commit, path.to_owned())).copied()
-    }
-
-    pub fn insert(&mut self, file: FileAt, content: Content) {
-        self.texts.insert(file, content);
-    }
-
-    pub fn insert_entry(&mut self, file: FileAt, entry: Option<FileEntry>) {
-        self.entries.insert(file, entry);
-    }
-
-    pub fn contains(&self, file: &FileAt) -> bool {
-        self.texts.contains_key(file)
     }
 
     /// Whether a file at a commit is the three-way merge of the base, our side and theirs. `None` if that is unknown;

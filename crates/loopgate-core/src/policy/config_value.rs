@@ -1,59 +1,43 @@
 //! How values are written in a configuration: what they are called in messages, how they look in the schema, how they
 //! are read.
 
-use std::{borrow::Cow, fmt, marker::PhantomData};
+use std::borrow::Cow;
 
 use chrono::TimeDelta;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{
     Deserialize, Deserializer,
-    de::{self, Unexpected, Visitor},
+    de::{self, Unexpected},
 };
+use serde_json::Value;
 
 /// A type that is written as one word or number.
 pub trait ConfigValue: Sized {
-    /// "a period such as `30s`, `60m`, `24h` or `3d`"
-    fn expected() -> Cow<'static, str>;
+    /// How it is written: for messages, "a period such as `30s`, `60m`, `24h` or `3d`", and as JSON Schema.
+    fn form() -> (Cow<'static, str>, Schema);
 
     /// The value, if what stands there is one.
     fn read(found: Unexpected<'_>) -> Option<Self>;
-
-    /// Its JSON Schema.
-    fn schema() -> Schema;
 }
 
-/// Hands what it finds to [`ConfigValue::read`].
-#[derive(Debug)]
-pub struct ConfigValueVisitor<T>(pub PhantomData<T>);
-
-impl<T: ConfigValue> ConfigValueVisitor<T> {
-    fn read<E: de::Error>(&self, found: Unexpected<'_>) -> Result<T, E> {
-        T::read(found).ok_or_else(|| E::invalid_value(found, self))
-    }
-}
-
-impl<T: ConfigValue> Visitor<'_> for ConfigValueVisitor<T> {
-    type Value = T;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&T::expected())
-    }
-
-    fn visit_bool<E: de::Error>(self, value: bool) -> Result<T, E> {
-        self.read(Unexpected::Bool(value))
-    }
-
-    fn visit_i64<E: de::Error>(self, value: i64) -> Result<T, E> {
-        self.read(Unexpected::Signed(value))
-    }
-
-    fn visit_f64<E: de::Error>(self, value: f64) -> Result<T, E> {
-        self.read(Unexpected::Float(value))
-    }
-
-    fn visit_str<E: de::Error>(self, text: &str) -> Result<T, E> {
-        self.read(Unexpected::Str(text))
-    }
+/// Reads a value as it stands in a configuration.
+///
+/// # Errors
+/// When what stands there is none.
+pub fn config_value<'de, T: ConfigValue, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    let found = Value::deserialize(deserializer)?;
+    let found = match &found {
+        Value::Null => Unexpected::Unit,
+        Value::Bool(value) => Unexpected::Bool(*value),
+        Value::Number(number) => match number.as_i64() {
+            Some(value) => Unexpected::Signed(value),
+            None => Unexpected::Float(number.as_f64().unwrap_or(f64::NAN)),
+        },
+        Value::String(text) => Unexpected::Str(text),
+        Value::Array(_) => Unexpected::Seq,
+        Value::Object(_) => Unexpected::Map,
+    };
+    T::read(found).ok_or_else(|| de::Error::invalid_value(found, &&*T::form().0))
 }
 
 /// Implements serde's `Deserialize` and schemars' `JsonSchema` for types that are [`ConfigValue`]. A type with `= inner` gets a
@@ -84,11 +68,11 @@ macro_rules! config_value {
     ($([$($bound:tt)*] $name:ty),+ $(,)?) => {$(
         impl<'de, $($bound)*> serde::Deserialize<'de> for $name {
             fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-                deserializer.deserialize_any($crate::policy::ConfigValueVisitor(std::marker::PhantomData))
+                $crate::policy::config_value(deserializer)
             }
         }
 
-        $crate::schema_of!([$($bound)*] $name, <Self as $crate::policy::ConfigValue>::schema());
+        $crate::schema_of!([$($bound)*] $name, <Self as $crate::policy::ConfigValue>::form().1);
     )+};
 }
 
@@ -124,17 +108,14 @@ config_value!(
 pub struct Whole<const MIN: u32, const MAX: u32>(pub u32);
 
 impl<const MIN: u32, const MAX: u32> ConfigValue for Whole<MIN, MAX> {
-    fn expected() -> Cow<'static, str> {
-        if MIN == MAX { format!("`{MIN}`").into() } else { format!("a whole number from {MIN} to {MAX}").into() }
+    fn form() -> (Cow<'static, str>, Schema) {
+        let range = if MIN == MAX { format!("`{MIN}`") } else { format!("a whole number from {MIN} to {MAX}") };
+        (range.into(), json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX }))
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
         let Unexpected::Signed(value) = found else { return None };
         u32::try_from(value).ok().filter(|value| (MIN..=MAX).contains(value)).map(Self)
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "integer", "minimum": MIN, "maximum": MAX })
     }
 }
 
@@ -143,8 +124,9 @@ impl<const MIN: u32, const MAX: u32> ConfigValue for Whole<MIN, MAX> {
 pub struct UpTo<const MAX: u32>(pub f64);
 
 impl<const MAX: u32> ConfigValue for UpTo<MAX> {
-    fn expected() -> Cow<'static, str> {
-        format!("a number from 0 to {MAX}").into()
+    fn form() -> (Cow<'static, str>, Schema) {
+        let range = format!("a number from 0 to {MAX}");
+        (range.into(), json_schema!({ "type": "number", "minimum": 0, "maximum": MAX }))
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
@@ -156,10 +138,6 @@ impl<const MAX: u32> ConfigValue for UpTo<MAX> {
         };
         (0.0..=f64::from(MAX)).contains(&number).then_some(Self(number))
     }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "number", "minimum": 0, "maximum": MAX })
-    }
 }
 
 /// A period of time with its unit. At least a second, at most a year.
@@ -170,8 +148,10 @@ pub struct Period(pub TimeDelta);
 const LONGEST_SECONDS: i64 = 366 * 86_400;
 
 impl ConfigValue for Period {
-    fn expected() -> Cow<'static, str> {
-        "a period such as `30s`, `60m`, `24h` or `3d` (at most 366d)".into()
+    fn form() -> (Cow<'static, str>, Schema) {
+        let examples = ["30s", "60m", "24h", "3d"];
+        let schema = json_schema!({ "type": "string", "pattern": "^[0-9]+ ?[smhd]$", "examples": examples });
+        ("a period such as `30s`, `60m`, `24h` or `3d` (at most 366d)".into(), schema)
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
@@ -187,10 +167,6 @@ impl ConfigValue for Period {
         let seconds = digits.parse::<i64>().ok()?.checked_mul(seconds_each)?;
         (1..=LONGEST_SECONDS).contains(&seconds).then(|| Self(TimeDelta::seconds(seconds)))
     }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "pattern": "^[0-9]+ ?[smhd]$", "examples": ["30s", "60m", "24h", "3d"] })
-    }
 }
 
 /// A timeout: a [`Period`], or a plain number of seconds.
@@ -198,8 +174,9 @@ impl ConfigValue for Period {
 pub struct Timeout(pub TimeDelta);
 
 impl ConfigValue for Timeout {
-    fn expected() -> Cow<'static, str> {
-        "a number of seconds, or a period such as `90s` or `5m`".into()
+    fn form() -> (Cow<'static, str>, Schema) {
+        let schema = json_schema!({ "anyOf": [{ "type": "integer", "minimum": 1 }, Period::form().1] });
+        ("a number of seconds, or a period such as `90s` or `5m`".into(), schema)
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
@@ -209,10 +186,6 @@ impl ConfigValue for Timeout {
             }
             found => Period::read(found).map(|period| Self(period.0)),
         }
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "anyOf": [{ "type": "integer", "minimum": 1 }, Period::schema()] })
     }
 }
 

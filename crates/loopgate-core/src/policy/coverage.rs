@@ -89,8 +89,10 @@ pub enum CoverageTarget {
 config_value!([] CoverageTarget);
 
 impl ConfigValue for CoverageTarget {
-    fn expected() -> Cow<'static, str> {
-        "a percentage from 0 to 100, or `match`".into()
+    fn form() -> (Cow<'static, str>, Schema) {
+        let percent = json_schema!({ "type": "number", "minimum": 0, "maximum": 100 });
+        let schema = json_schema!({ "anyOf": [percent, { "enum": ["match", -1] }] });
+        ("a percentage from 0 to 100, or `match`".into(), schema)
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
@@ -98,10 +100,6 @@ impl ConfigValue for CoverageTarget {
             Unexpected::Str("match") | Unexpected::Signed(-1) => Some(Self::MatchBase),
             found => UpTo::<100>::read(found).map(|percent| Self::Percent(percent.0)),
         }
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "anyOf": [{ "type": "number", "minimum": 0, "maximum": 100 }, { "enum": ["match", -1] }] })
     }
 }
 

@@ -80,8 +80,10 @@ pub enum Recipient {
 config_value!([] Recipient);
 
 impl ConfigValue for Recipient {
-    fn expected() -> Cow<'static, str> {
-        "a login (`alice`), a team (`acme/maintainers`) or the approvers of a gate (`gate:security`)".into()
+    fn form() -> (Cow<'static, str>, Schema) {
+        let expected = "a login (`alice`), a team (`acme/maintainers`) or the approvers of a gate (`gate:security`)";
+        let pattern = "^(gate: ?[a-z0-9][a-z0-9_-]*|@?[A-Za-z0-9_-]+(\\[bot\\])?|@?[A-Za-z0-9_-]+/[A-Za-z0-9._-]+)$";
+        (expected.into(), json_schema!({ "type": "string", "pattern": pattern }))
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
@@ -93,13 +95,6 @@ impl ConfigValue for Recipient {
             None if name.contains('/') => Some(Self::Team(name.parse().ok()?)),
             None => Some(Self::User(name.parse().ok()?)),
         }
-    }
-
-    fn schema() -> Schema {
-        json_schema!({
-            "type": "string",
-            "pattern": "^(gate: ?[a-z0-9][a-z0-9_-]*|@?[A-Za-z0-9_-]+(\\[bot\\])?|@?[A-Za-z0-9_-]+/[A-Za-z0-9._-]+)$"
-        })
     }
 }
 

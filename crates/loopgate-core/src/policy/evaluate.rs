@@ -94,7 +94,12 @@ pub struct Rule {
 impl Rule {
     /// Its share in the score.
     pub fn weight(&self) -> f64 {
-        self.weight.map_or(self.severity.default_weight(), |own| own.0)
+        let usual = match self.severity {
+            Severity::Fail => 2.0,
+            Severity::Warn => 1.0,
+            Severity::Info => 0.0,
+        };
+        self.weight.map_or(usual, |own| own.0)
     }
 }
 
@@ -105,16 +110,6 @@ pub enum Severity {
     Info,
     Warn,
     Fail,
-}
-
-impl Severity {
-    pub const fn default_weight(self) -> f64 {
-        match self {
-            Self::Fail => 2.0,
-            Self::Warn => 1.0,
-            Self::Info => 0.0,
-        }
-    }
 }
 
 impl CheckKind {

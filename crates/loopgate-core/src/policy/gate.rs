@@ -146,16 +146,6 @@ pub enum ApproveBy {
     CommentOrReview,
 }
 
-impl ApproveBy {
-    pub const fn comments(self) -> bool {
-        matches!(self, Self::Comment | Self::CommentOrReview)
-    }
-
-    pub const fn reviews(self) -> bool {
-        matches!(self, Self::Review | Self::CommentOrReview)
-    }
-}
-
 /// When a push invalidates approvals.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]

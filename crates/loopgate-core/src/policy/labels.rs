@@ -74,18 +74,15 @@ pub struct Colour(String);
 config_value!([] Colour);
 
 impl ConfigValue for Colour {
-    fn expected() -> Cow<'static, str> {
-        "a colour as six hexadecimal digits in quotes, such as \"1d76db\"".into()
+    fn form() -> (Cow<'static, str>, Schema) {
+        let expected = "a colour as six hexadecimal digits in quotes, such as \"1d76db\"";
+        (expected.into(), json_schema!({ "type": "string", "pattern": "^#?[0-9a-fA-F]{6}$" }))
     }
 
     fn read(found: Unexpected<'_>) -> Option<Self> {
         let Unexpected::Str(text) = found else { return None };
         let digits = text.strip_prefix('#').unwrap_or(text).to_ascii_lowercase();
         (digits.len() == 6 && digits.bytes().all(|digit| digit.is_ascii_hexdigit())).then_some(Self(digits))
-    }
-
-    fn schema() -> Schema {
-        json_schema!({ "type": "string", "pattern": "^#?[0-9a-fA-F]{6}$" })
     }
 }
 

@@ -129,7 +129,8 @@ impl PathGlobs {
 /// A regular expression, which may have a name.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Pattern {
-    name: Option<PatternName>,
+    /// What people call it.
+    pub name: Option<PatternName>,
     regex: Lazy<String, Regex>,
 }
 
@@ -150,17 +151,6 @@ impl Pattern {
     /// When it is asked and does not compile: tests compile them all.
     pub fn constant(text: &str) -> Self {
         Self { name: None, regex: Lazy::new(text.to_owned()) }
-    }
-
-    /// The same, under this name.
-    #[must_use]
-    pub fn named(self, name: Option<PatternName>) -> Self {
-        Self { name, ..self }
-    }
-
-    /// What people call it.
-    pub const fn name(&self) -> Option<&PatternName> {
-        self.name.as_ref()
     }
 
     pub fn matches(&self, text: &str) -> bool {

@@ -103,9 +103,9 @@ pub enum ManifestChange {
 }
 
 /// All rules of the presets, with one look-up for the words of all.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct RuleBook {
-    rules: Vec<GateRule>,
+    pub rules: Vec<GateRule>,
     /// By the first word what follows it, and whose phrase it is.
     words: HashMap<String, Vec<(Vec<String>, usize, RulePlace)>>,
     /// The globs of all rules, and whose each of them is.
@@ -145,10 +145,6 @@ impl RuleBook {
         Ok(Self { rules, words, globs: PathGlobs::new(globs), owners, patterns })
     }
 
-    pub fn rules(&self) -> &[GateRule] {
-        &self.rules
-    }
-
     /// The rules, by their index, that name a path: by a glob, or by a word of one of its folders or its name.
     pub(crate) fn of_path(&self, path: &str) -> BTreeSet<usize> {
         let globs = self.globs.all(path).into_iter().filter_map(|glob| self.owners.get(glob).copied());
@@ -182,12 +178,6 @@ impl RuleBook {
             found.extend(here.map(|(_, rule, _)| *rule));
         }
         found
-    }
-}
-
-impl PartialEq for RuleBook {
-    fn eq(&self, other: &Self) -> bool {
-        self.rules == other.rules
     }
 }
 

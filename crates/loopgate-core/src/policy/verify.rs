@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::{LoopPolicy, NameGlob, Pattern, Severity};
+use super::{NameGlob, Pattern, Severity};
 use crate::{
     evidence::{CheckKind, FindingSeverity},
     ids::CheckName,
@@ -65,11 +65,6 @@ impl CheckPolicy {
     /// Whether it is only shown: it holds no verdict and costs no attempt.
     pub fn is_opinion(&self) -> bool {
         self.reviewer().is_some_and(|reviewer| reviewer.severity != Severity::Fail)
-    }
-
-    /// How long it is waited for.
-    pub fn patience(&self, policy: &LoopPolicy) -> TimeDelta {
-        self.reviewer().map_or(policy.evidence_timeout, |reviewer| reviewer.timeout)
     }
 }
 

@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use crate::{
     deciding::{CheckView, Decision},
     evidence::{CheckEvidence, Outcome},
-    gate::{GateReport, agent_of},
+    gate::{Approval, GateReport, agent_of},
     ids::{CheckName, GateName, Login, PrNumber, RepoName, Sha, Timestamp},
     observed::{Lifecycle, Snapshot},
     policy::Policy,
@@ -153,7 +153,17 @@ impl Statement {
             let agent = agent_of(commit, &policy.coding_agents)?;
             Some(AgentCommit { commit: commit.sha, agent })
         });
-        let applies = |gate: &&GateReport| gate.status != GateStatus::NotApplicable;
+        let applying = decision.view.gates.iter().filter(|gate| gate.status != GateStatus::NotApplicable);
+        let approval = |one: &Approval| {
+            let (by, url) = (one.by.clone(), one.url.clone());
+            ProvenApproval { by, at: one.at, head: one.head, url }
+        };
+        let gate = |gate: &GateReport| ProvenGate {
+            name: gate.name.clone(),
+            holds: !gate.is_advisory,
+            status: gate.status,
+            approvals: gate.approvals.iter().map(approval).collect(),
+        };
         let check = |check: &CheckView| {
             use CheckStanding::{Absent, Done, NotApplicable, Skipped};
             let is_skipped = matches!(check.standing, Skipped { .. } | NotApplicable { .. } | Absent { .. });
@@ -180,7 +190,7 @@ impl Statement {
                     pull_request: pull.number,
                     run: decision.next.run_id.clone(),
                     attempt: decision.view.attempt,
-                    gates: decision.view.gates.iter().filter(applies).map(ProvenGate::of).collect(),
+                    gates: applying.map(gate).collect(),
                     checks: decision.view.checks.iter().map(check).collect(),
                     agent_commits: agent_commits.collect(),
                     bypassed: decision.view.bypassed.clone(),
@@ -222,9 +232,9 @@ impl Statement {
         let Grounds { repository, pull_request, run, attempt, gates, checks, agent_commits: _, bypassed } =
             &self.predicate.loopgate;
         let mut found = Vec::new();
-        let mut compare = |what: &str, says: String, recorded: String| {
-            if says != recorded {
-                found.push(format!("{what}: the statement says {says}, the record {recorded}"));
+        let mut compare = |what: &str, stated: String, recorded: String| {
+            if stated != recorded {
+                found.push(format!("{what}: the statement says {stated}, the record {recorded}"));
             }
         };
         let shown = |commit: Option<Sha>| commit.map_or("none".to_owned(), |commit| commit.to_string());
@@ -237,14 +247,14 @@ impl Statement {
         compare("merged over", format!("{bypassed:?}"), format!("{:?}", state.bypassed));
         let names = |names: BTreeSet<&str>| format!("{:?}", names.iter().collect::<Vec<_>>());
         let applying = state.gates.iter().filter(|(_, gate)| gate.status != GateStatus::NotApplicable);
-        let says = names(gates.iter().map(|gate| gate.name.as_str()).collect());
-        compare("gates", says, names(applying.map(|(name, _)| name.as_str()).collect()));
+        let stated = names(gates.iter().map(|gate| gate.name.as_str()).collect());
+        compare("gates", stated, names(applying.map(|(name, _)| name.as_str()).collect()));
         for gate in gates {
             let Some(recorded) = state.gates.get(&gate.name) else { continue };
             compare(&format!("gate {}", gate.name), gate.status.to_string(), recorded.status.to_string());
-            let says = names(gate.approvals.iter().map(|approval| approval.by.as_str()).collect());
+            let stated = names(gate.approvals.iter().map(|approval| approval.by.as_str()).collect());
             let by = names(recorded.approved_by.iter().flatten().map(Login::as_str).collect());
-            compare(&format!("who approved {}", gate.name), says, by);
+            compare(&format!("who approved {}", gate.name), stated, by);
             if let (Some(head), false) = (recorded.head_sha, gate.approvals.is_empty()) {
                 let heads: BTreeSet<Sha> = gate.approvals.iter().map(|approval| approval.head).collect();
                 let last = heads.contains(&head).then_some(head).or_else(|| heads.first().copied());
@@ -257,23 +267,6 @@ impl Statement {
             }
         }
         found
-    }
-}
-
-impl ProvenGate {
-    fn of(report: &GateReport) -> Self {
-        let approval = |one: &crate::gate::Approval| ProvenApproval {
-            by: one.by.clone(),
-            at: one.at,
-            head: one.head,
-            url: one.url.clone(),
-        };
-        Self {
-            name: report.name.clone(),
-            holds: !report.is_advisory,
-            status: report.status,
-            approvals: report.approvals.iter().map(approval).collect(),
-        }
     }
 }
 

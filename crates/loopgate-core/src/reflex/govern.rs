@@ -28,28 +28,20 @@ pub fn govern(policy: &Policy, settings: &Settings, max_iterations: u32) -> Poli
     policy.evaluate.thresholds.a = settings.threshold_a;
     policy.evaluate.thresholds.b = settings.threshold_b;
     if !settings.checks.is_empty() {
-        policy.verify.checks = settings.checks.iter().map(|(name, run)| (name.clone(), command(name, run))).collect();
+        let check = |(name, run): &(CheckName, String)| {
+            // A test, unless the name says otherwise.
+            let kind = CheckKind::of_name(name.as_str()).unwrap_or(CheckKind::Test);
+            let source = CheckSource::Command(CommandCheck::new(run));
+            (name.clone(), CheckPolicy { kind, source, is_detected: true })
+        };
+        policy.verify.checks = settings.checks.iter().map(check).collect();
     }
     policy.verify.checks.retain(|_, check| matches!(check.source, CheckSource::Command(_)));
-    raise(&mut policy, settings);
-    policy
-}
-
-fn command(name: &CheckName, run: &str) -> CheckPolicy {
-    CheckPolicy {
-        // A test, unless the name says otherwise.
-        kind: CheckKind::of_name(name.as_str()).unwrap_or(CheckKind::Test),
-        source: CheckSource::Command(CommandCheck::new(run)),
-        is_detected: true,
-    }
-}
-
-/// Rules that must pass by the settings, whatever their severity was: mandatory checks, and those that were given with
-/// the task, which has nothing else to be measured by.
-fn raise(policy: &mut Policy, settings: &Settings) {
+    // Rules that must pass by the settings, whatever their severity was: mandatory checks, and those that were given with
+    // the task, which has nothing else to be measured by.
     let given = settings.checks.iter().map(|(name, _)| name);
     let mandatory: BTreeSet<&str> = settings.mandatory.iter().chain(given).map(CheckName::as_str).collect();
-    let raised: Vec<Rule> = evaluate::rules(policy, settings.task_type)
+    let raised: Vec<Rule> = evaluate::rules(&policy, settings.task_type)
         .into_iter()
         .filter(|rule| {
             let warns = settings.major == Major::Warn && rule.severity == Severity::Warn;
@@ -59,6 +51,7 @@ fn raise(policy: &mut Policy, settings: &Settings) {
         .collect();
     policy.evaluate.rules.retain(|own| raised.iter().all(|rule| rule.id != own.id));
     policy.evaluate.rules.extend(raised);
+    policy
 }
 
 /// PREPARE: the concrete checks that the active rules look at, in the policy's order, with what they need.
@@ -98,9 +91,9 @@ pub fn title(task_type: CodeType, task: &str) -> String {
         CodeType::Integration => "integration",
     };
     let line = task.lines().next().unwrap_or_default().trim();
-    let said = line.split_once(':').filter(|(word, _)| !word.contains(' '));
-    match said.and_then(|(word, rest)| Some((infer_type(word)?, rest))) {
-        Some((said, _)) if said == task_type => line.to_owned(),
+    let prefixed = line.split_once(':').filter(|(word, _)| !word.contains(' '));
+    match prefixed.and_then(|(word, rest)| Some((infer_type(word)?, rest))) {
+        Some((written, _)) if written == task_type => line.to_owned(),
         Some((_, rest)) => format!("{prefix}: {}", rest.trim_start()),
         None => format!("{prefix}: {line}"),
     }

@@ -108,7 +108,7 @@ pub struct Waited {
 
 /// A head, judged when it was pushed, when its checks had ended and when it was left.
 #[derive(Clone, Debug)]
-pub struct Judged {
+pub struct JudgedHead {
     pub snapshot: Snapshot,
     pub policy: Policy,
     pub decision: Decision,
@@ -116,8 +116,8 @@ pub struct Judged {
 
 impl PastPullRequest {
     /// Decides over each head in turn. `policy` is the one in force at a head.
-    pub fn judge(&self, policy: impl Fn(&PastHead) -> Policy) -> Vec<Judged> {
-        let mut judged: Vec<Judged> = Vec::new();
+    pub fn judge(&self, policy: impl Fn(&PastHead) -> Policy) -> Vec<JudgedHead> {
+        let mut judged: Vec<JudgedHead> = Vec::new();
         let opened = self.last.pull_request.created_at;
         for (nth, head) in self.heads.iter().enumerate() {
             let policy = policy(head);
@@ -131,7 +131,7 @@ impl PastPullRequest {
                 let before = judged.last().map(|judged| judged.decision.next.clone());
                 let before = before.unwrap_or_else(|| LoopState::begin(&snapshot, &policy, opened));
                 let decision = decide(&snapshot, &before, &policy, now);
-                judged.push(Judged { snapshot, policy: policy.clone(), decision });
+                judged.push(JudgedHead { snapshot, policy: policy.clone(), decision });
             }
         }
         judged
@@ -312,29 +312,23 @@ struct Course {
 impl Course {
     fn of(past: &PastPullRequest, policy: &Policy) -> Self {
         let judged = past.judge(|head| head.with_known_checks(policy));
-        let checked: BTreeSet<_> = judged
-            .iter()
-            .filter(|judged| !judged.policy.verify.checks.is_empty())
-            .map(|judged| judged.snapshot.pull_request.head.sha)
-            .collect();
+        let checked = judged.iter().filter(|judged| !judged.policy.verify.checks.is_empty());
+        let checked: BTreeSet<_> = checked.map(|judged| judged.snapshot.pull_request.head.sha).collect();
         let last = judged.last().map(|last| &last.decision);
         let gates = last.into_iter().flat_map(|last| &last.view.gates);
         let holds = gates.filter(|gate| !gate.is_advisory && !gate.matches.is_empty());
         let attempts = last.into_iter().flat_map(|last| &last.next.attempts);
         // Whether an approval would have come in time is not known.
-        let call = |judged: &Judged| {
+        let call = |judged: &JudgedHead| {
             let call = judged.decision.view.escalation.as_ref()?;
             (call.trigger != Trigger::GateTimeout).then_some((call.attempt, call.trigger))
         };
+        let recorded = judged.iter().filter_map(|judged| judged.decision.attempt.as_ref());
         Self {
             gates: holds.map(|gate| gate.name.clone()).collect(),
             calls: judged.iter().filter_map(call).collect(),
             attempts: attempts.filter(|attempt| checked.contains(&attempt.head_sha)).cloned().collect(),
-            evidence: judged
-                .iter()
-                .filter_map(|judged| judged.decision.attempt.as_ref())
-                .flat_map(|attempt| attempt.checks.iter().cloned())
-                .collect(),
+            evidence: recorded.flat_map(|attempt| attempt.checks.iter().cloned()).collect(),
         }
     }
 }
@@ -356,7 +350,20 @@ impl WhatIf {
         add_attempts(&mut self.attempts_was, &mut self.scores_was, &was.attempts);
         add_attempts(&mut self.attempts_would, &mut self.scores_would, &would.attempts);
         for attempt in &would.attempts {
-            self.add_verdict(&name, &was.attempts, attempt);
+            let before = was.attempts.iter().find(|was| was.head_sha == attempt.head_sha);
+            let Some(before) = before.filter(|before| before.result != attempt.result) else { continue };
+            if self.verdicts.len() >= MOST_VERDICTS {
+                self.verdicts_not_listed += 1;
+                continue;
+            }
+            self.verdicts.push(VerdictChange {
+                run: name.clone(),
+                attempt: attempt.number,
+                was: before.result,
+                would: attempt.result,
+                was_score: before.score,
+                would_score: attempt.score,
+            });
         }
         for check in was.evidence.iter().filter(|check| !other.verify.checks.contains_key(&check.name)) {
             self.dropped_checks.entry(check.name.clone()).or_default().add(&CheckUse::of(check));
@@ -368,23 +375,6 @@ impl WhatIf {
         for what in checks.chain(unread) {
             self.unknown.entry(what).or_default().push(name.clone());
         }
-    }
-
-    fn add_verdict(&mut self, name: &str, was: &[AttemptDigest], would: &AttemptDigest) {
-        let was = was.iter().find(|was| was.head_sha == would.head_sha);
-        let Some(was) = was.filter(|was| was.result != would.result) else { return };
-        if self.verdicts.len() >= MOST_VERDICTS {
-            self.verdicts_not_listed += 1;
-            return;
-        }
-        self.verdicts.push(VerdictChange {
-            run: name.to_owned(),
-            attempt: would.number,
-            was: was.result,
-            would: would.result,
-            was_score: was.score,
-            would_score: would.score,
-        });
     }
 }
 

@@ -221,6 +221,12 @@ impl LoopState {
         all.filter(|(_, answer)| answer.head_sha == self.head_sha)
     }
 
+    /// The number of the attempt that this head is, or will be once it is counted.
+    pub fn attempt_number(&self, head: Sha) -> u32 {
+        let next = || self.attempts.last().map_or(self.lost_attempts, |last| last.number) + 1;
+        self.attempt_of(head).map_or_else(next, |attempt| attempt.number)
+    }
+
     /// The digest of the last attempt, if it was made of this head. A head that comes back after another one was tried
     /// is a new attempt: going round in a circle costs attempts too.
     pub fn attempt_of(&self, head: Sha) -> Option<&AttemptDigest> {

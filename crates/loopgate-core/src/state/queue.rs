@@ -73,11 +73,6 @@ impl QueueRecord {
         others
     }
 
-    /// The departure that people are to know of: the last, while this head is out of the queue.
-    pub fn current(&self, head: Sha) -> Option<&QueueDeparture> {
-        self.departures.last().filter(|last| !last.is_over && last.head == head)
-    }
-
     /// Takes in what events and GitHub say of the queue.
     pub fn follow(&mut self, snapshot: &Snapshot, now: Timestamp) {
         let pull_request = &snapshot.pull_request;

@@ -153,6 +153,10 @@ pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
         CodeType::BugFix => Severity::Fail,
         _ => Severity::Warn,
     };
+    // A rule on the change as a whole that every repository has.
+    let of_change = |id: &str, description: String, severity: Severity, check: RuleCheck| {
+        Some(Rule { id: id.parse().ok()?, description, severity, weight: None, phase: Phase::B, check })
+    };
     let mut rules: Vec<Rule> = of_checks.collect();
     let added = "changed code comes with changed tests".to_owned();
     rules.extend(of_change("tests_added", added, tests_added, RuleCheck::TestsAdded(Yes)));
@@ -182,11 +186,6 @@ pub fn rules(policy: &Policy, code_type: CodeType) -> Vec<Rule> {
 
 /// Id of the rule on coverage that every change has.
 pub const COVERAGE_RULE: &str = "coverage";
-
-/// A rule on the change as a whole that every repository has.
-fn of_change(id: &str, description: String, severity: Severity, check: RuleCheck) -> Option<Rule> {
-    Some(Rule { id: id.parse().ok()?, description, severity, weight: None, phase: Phase::B, check })
-}
 
 /// Evaluates the head. In phase A, a pass switches to B at once, on the same head and without a new attempt; a run
 /// that has reached B stays there.
@@ -371,7 +370,7 @@ pub fn distance(evaluation: &Evaluation) -> DistanceToSuccess {
     DistanceToSuccess {
         threshold: evaluation.threshold,
         score: evaluation.score,
-        gap: evaluation.score.gap_to(evaluation.threshold),
+        gap: Score::percent(evaluation.threshold.hundredths().saturating_sub(evaluation.score.hundredths())),
         failed_fail_rules: blocking.len(),
         blocking_rule_ids: blocking,
         passed_rules: evaluation.rules.iter().filter(|rule| rule.outcome == RuleOutcome::Passed).count(),

@@ -160,35 +160,46 @@ const fn error_type_of(kind: CheckKind) -> ErrorType {
 }
 
 /// Whether a skip of a check of this kind has to be explained: nothing was built, or no test ran.
-pub(super) const fn has_to_run(kind: CheckKind) -> bool {
+const fn has_to_run(kind: CheckKind) -> bool {
     matches!(kind, CheckKind::Build | CheckKind::Test)
 }
 
-/// Where a followed check stands of which the job was skipped. Once a person took responsibility on this head, `when` is
-/// [`WhenSkipped::Pass`].
-pub(super) fn skipped_standing(
+/// Where a followed check stands on the head, and what a skipped job of it means. `is_released` is whether a person took
+/// responsibility for its skipped jobs on this head.
+pub(super) fn on_head(
     look: Look<'_>,
     name: &CheckName,
-    job: &ExternalCheck,
-    when: WhenSkipped,
+    kind: CheckKind,
+    source: &ExternalSource,
+    is_released: bool,
 ) -> CheckStanding {
+    let checks = &look.snapshot.checks;
+    let found = standing(checks, name, kind, source, &look.snapshot.files);
+    let mut jobs = checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref()));
+    let (CheckStanding::Done(done), Some(job)) = (&found, jobs.find(|job| is_skipped(job))) else { return found };
+    if !has_to_run(kind) || done.outcome.is_failure() {
+        return found;
+    }
     // A job of the same workflow run that failed or was cancelled, so that this one was not started.
     let run = workflow_run(job);
-    let failed =
-        look.snapshot.checks.iter().filter(|other| run.is_some() && workflow_run(other) == run).find(|other| {
-            use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
-            matches!(other.progress.conclusion(), Some(Failure | TimedOut | Cancelled | StartupFailure))
-        });
-    let cause = match when {
+    let failed = checks.iter().filter(|other| run.is_some() && workflow_run(other) == run).find(|other| {
+        use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
+        matches!(other.progress.conclusion(), Some(Failure | TimedOut | Cancelled | StartupFailure))
+    });
+    let cause = match source.when_skipped {
+        _ if is_released => None,
         WhenSkipped::Pass => None,
         WhenSkipped::Wait => Some(SkipCause::Configured),
         WhenSkipped::Auto => failed
             .map(|failed| SkipCause::Needs { failed: failed.name.clone() })
             .or_else(|| nothing_ran(look, name).then_some(SkipCause::NothingRan)),
     };
+    let (job, url) = (job.name.clone(), job.url.clone());
     match cause {
-        Some(cause) => CheckStanding::AwaitsRelease { job: job.name.clone(), cause, url: job.url.clone() },
-        None => CheckStanding::NotApplicable { job: job.name.clone(), url: job.url.clone() },
+        Some(cause) => CheckStanding::AwaitsRelease { job, cause, url },
+        None if done.outcome == Outcome::Skipped => CheckStanding::NotApplicable { job, url },
+        // Others of its jobs passed, and nothing is missing.
+        None => found,
     }
 }
 
@@ -212,12 +223,8 @@ fn nothing_ran(Look { snapshot, policy, .. }: Look<'_>, name: &CheckName) -> boo
         let known: Vec<Outcome> = of_kind().filter_map(|(name, _)| Some(checks.get(name)?.outcome)).collect();
         known.is_empty() || known.iter().any(|outcome| *outcome != Outcome::Skipped)
     });
-    changes && usually && !of_kind().any(|(name, check)| ran(snapshot, name, check))
-}
-
-/// Whether anything of a check ran on the head, or still runs.
-fn ran(snapshot: &Snapshot, name: &CheckName, check: &CheckPolicy) -> bool {
-    match &check.source {
+    // Whether anything of a check ran on the head, or still runs.
+    let ran = |(name, check): (&CheckName, &CheckPolicy)| match &check.source {
         CheckSource::External(source) => {
             snapshot.checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref())).any(|job| !is_skipped(job))
         }
@@ -226,10 +233,11 @@ fn ran(snapshot: &Snapshot, name: &CheckName, check: &CheckPolicy) -> bool {
             let mut done = snapshot.evidence_of_head().flat_map(|evidence| &evidence.checks);
             done.any(|done| &done.name == name && done.outcome != Outcome::Skipped)
         }
-    }
+    };
+    changes && usually && !of_kind().any(ran)
 }
 
 /// GitHub's `neutral` says as little as `skipped`.
-pub(super) const fn is_skipped(job: &ExternalCheck) -> bool {
+const fn is_skipped(job: &ExternalCheck) -> bool {
     matches!(job.progress.conclusion(), Some(Conclusion::Skipped | Conclusion::Neutral))
 }

@@ -29,10 +29,10 @@ pub fn failures(
         let kept = &blame.examined[..blame.examined.len().min(MOST_OF_A_CHECK)];
         for (index, (failure, examined)) in check.failures.iter().zip(kept).enumerate() {
             let (of_failure, blame_confidence) = blame.of_failure(index);
-            let told = failure.analysis.clone().map(Analysis::bounded).filter(Analysis::says_what_to_do);
+            let analysis = failure.analysis.clone().map(Analysis::bounded).filter(Analysis::says_what_to_do);
             let failure = Failure {
                 fingerprint: Some(examined.fingerprint),
-                analysis: told,
+                analysis,
                 // Every surface points at the place that the feedback names.
                 source: examined.at.clone().or_else(|| failure.source.clone()),
                 ..failure.clone()

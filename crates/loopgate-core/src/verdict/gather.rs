@@ -14,11 +14,11 @@ use crate::{
         ChangedCoverage, CheckEvidence, CheckKind, Evidence, Finding, FindingSeverity, Outcome, RepeatedTest, TestId,
         TestState, WorkflowOrigin, check_consistent,
     },
-    failure::Blame,
-    ids::{CheckName, Sha, Timestamp},
+    failure::{self, Blame},
+    ids::{CheckName, FailureId, Sha, Timestamp},
     observed::{BaseEvidence, ReceivedEvidence, Snapshot},
-    policy::{CheckPolicy, CheckSource, Look, RequiredTest, WhenSkipped},
-    state::{AttemptDigest, Skip},
+    policy::{CheckPolicy, CheckSource, Look, Policy, RequiredTest},
+    state::{AttemptDigest, Dispute, DisputeEnd, Settlement, Skip},
     verdict::CheckStanding,
 };
 
@@ -72,7 +72,7 @@ impl CheckView {
     }
 
     /// Whether its end is not known, be it waited for or not.
-    const fn is_open(&self) -> bool {
+    pub const fn is_open(&self) -> bool {
         matches!(
             self.standing,
             CheckStanding::Missing
@@ -112,21 +112,8 @@ impl HeadEvidence {
         self.names(|check| !check.has_ended())
     }
 
-    /// Checks without an end, those included that nothing waits for.
-    pub fn open(&self) -> Vec<CheckName> {
-        self.names(CheckView::is_open)
-    }
-
-    /// Whether a check's workflow waits for somebody to let it run.
-    pub fn awaits_run_approval(&self) -> bool {
-        self.checks.values().any(|check| matches!(check.standing, CheckStanding::AwaitsApproval { .. }))
-    }
-
-    pub fn failing(&self) -> Vec<CheckName> {
-        self.names(CheckView::has_failed)
-    }
-
-    fn names(&self, wanted: impl Fn(&CheckView) -> bool) -> Vec<CheckName> {
+    /// The checks that are wanted, in the policy's order.
+    pub fn names(&self, wanted: impl Fn(&CheckView) -> bool) -> Vec<CheckName> {
         self.checks.iter().filter(|(_, check)| wanted(check)).map(|(name, _)| name.clone()).collect()
     }
 
@@ -137,14 +124,6 @@ impl HeadEvidence {
                 check.baseline = OnBase::Excused;
             }
         }
-    }
-
-    /// Checks of kind test that were executed and failed.
-    pub fn failing_tests(&self) -> Vec<CheckName> {
-        self.names(|check| {
-            let failed = check.evidence().is_some_and(|evidence| evidence.outcome == Outcome::Failed);
-            check.kind == CheckKind::Test && failed
-        })
     }
 
     /// What the checks that have ended brought.
@@ -180,22 +159,7 @@ pub fn gather(
             CheckSource::Reviewer(source) => {
                 return reviewers::standing(snapshot, name, source, now - since(name) >= source.timeout);
             }
-            CheckSource::External(source) => {
-                let found = external::standing(&snapshot.checks, name, check.kind, source, &snapshot.files);
-                let when = if released.contains(name) { WhenSkipped::Pass } else { source.when_skipped };
-                let mut jobs = snapshot.checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref()));
-                match (&found, jobs.find(|job| external::is_skipped(job))) {
-                    (CheckStanding::Done(done), Some(job))
-                        if external::has_to_run(check.kind) && !done.outcome.is_failure() =>
-                    {
-                        let of_job = external::skipped_standing(look, name, job, when);
-                        // Where others of its jobs passed, only a job that was not started is missed.
-                        let is_missed = matches!(of_job, CheckStanding::AwaitsRelease { .. });
-                        if done.outcome == Outcome::Skipped || is_missed { of_job } else { found }
-                    }
-                    _ => found,
-                }
-            }
+            CheckSource::External(source) => external::on_head(look, name, check.kind, source, released.contains(name)),
         };
         let of_another_app = |app: &str| app != "github-actions";
         // Its result comes from no workflow of the repository.
@@ -224,7 +188,14 @@ pub fn gather(
     };
     let checks: IndexMap<CheckName, CheckView> = policy.verify.checks.iter().map(gathered).collect();
     let base = snapshot.base_evidence.as_ref();
-    let mends_a_test = base.is_some_and(|base| mends(&checks, base));
+    // A test, known by its identity on both sides, that fails on the base and passes here.
+    let mends = |check: &CheckEvidence| {
+        let before = base.and_then(|base| base.checks.get(&check.name)?.tests.as_ref());
+        let (Some(before), Some(now)) = (before, &check.tests) else { return false };
+        let mut failed = before.iter().filter(|entry| entry.state().is_failure());
+        failed.any(|entry| now.state(entry.id()) == Some(TestState::Passed))
+    };
+    let mends_a_test = checks.values().filter_map(CheckView::evidence).any(mends);
     // What the jobs measured, as far as it can be true of this diff.
     let claims = snapshot.evidence_of_head().filter_map(|evidence| evidence.coverage.as_ref());
     let believed: Result<Vec<_>, _> = claims.map(|claim| coverage::believe(claim, &snapshot.files)).collect();
@@ -247,17 +218,24 @@ pub fn flaky_new_tests(snapshot: &Snapshot) -> Vec<&RepeatedTest> {
     each.into_values().take(MOST_FLAKY).collect()
 }
 
-/// Whether a test, known by its identity on both sides, fails on the base and passes here.
-fn mends(checks: &IndexMap<CheckName, CheckView>, base: &BaseEvidence) -> bool {
-    checks.values().filter_map(CheckView::evidence).any(|check| {
-        let before = base.checks.get(&check.name).and_then(|before| before.tests.as_ref());
-        let (Some(before), Some(now)) = (before, &check.tests) else { return false };
-        let mut failed = before.iter().filter(|entry| entry.state().is_failure());
-        failed.any(|entry| now.state(entry.id()) == Some(TestState::Passed))
-    })
-}
-
 impl HeadEvidence {
+    /// Takes away the findings of AI reviewers that a person settled for the code.
+    pub fn overrule_reviewers(&mut self, policy: &Policy, disputes: &[Dispute]) {
+        let is_code =
+            |dispute: &&Dispute| matches!(dispute.end, Some(DisputeEnd::Settled { outcome: Settlement::Code, .. }));
+        let settled: BTreeSet<FailureId> = disputes.iter().filter(is_code).map(|dispute| dispute.failure).collect();
+        for (name, _) in policy.verify.reviewers().filter(|_| !settled.is_empty()) {
+            if let Some(CheckView { standing: CheckStanding::Done(found), .. }) = self.checks.get_mut(name)
+                && !found.failures.is_empty()
+            {
+                found.failures.retain(|one| !settled.contains(&failure::fingerprint(one).into()));
+                if found.failures.is_empty() && found.failures_not_kept == 0 {
+                    found.outcome = Outcome::Passed;
+                }
+            }
+        }
+    }
+
     /// Compares with an attempt that was made of the base itself: a local loop's first.
     pub fn compare_with_attempt_of_base(&mut self, base: Sha, attempts: &[AttemptDigest]) {
         let Some(first) = attempts.iter().find(|attempt| attempt.head_sha == base) else { return };
@@ -267,7 +245,7 @@ impl HeadEvidence {
     }
 }
 
-/// What the base's own evidence says, all its documents together. They come from runs on a commit that is in the base
+/// The base's own evidence, all its documents together. They come from runs on a commit that is in the base
 /// branch; figures that cannot be are left out all the same.
 pub fn base(sha: Sha, documents: Vec<Evidence>) -> BaseEvidence {
     let claims = documents.iter().filter_map(|document| document.coverage.clone());
@@ -288,8 +266,13 @@ pub fn findings(snapshot: &Snapshot) -> Vec<Finding> {
 
 /// A command check's evidence comes in the artifacts of workflow runs; matrix jobs and several workflows merge.
 fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be_empty: bool) -> CheckStanding {
-    let documents: Vec<_> =
-        snapshot.evidence_of_head().filter(|evidence| !is_being_repeated(snapshot, evidence)).collect();
+    // Evidence of a run that runs again is about to be replaced.
+    let is_replaced = |origin: &WorkflowOrigin| {
+        let mut again = snapshot.workflow_runs.iter().filter(|run| run.id == origin.run_id);
+        again.any(|run| run.attempt > origin.run_attempt && run.progress.conclusion().is_none())
+    };
+    let documents = snapshot.evidence_of_head().filter(|evidence| !evidence.workflow.as_ref().is_some_and(is_replaced));
+    let documents: Vec<_> = documents.collect();
     if let Some(reason) = legs::contradiction(&documents, name) {
         return CheckStanding::Refused { reason };
     }
@@ -322,27 +305,18 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
             _ => CheckStanding::Running { url: run.url.clone() },
         };
     }
-    let (speaking, lost) = legs::spoken(runs, received, &documents, name);
+    let (reporting, lost) = legs::reporting(runs, received, &documents, name);
     let refusal = |received: &ReceivedEvidence| {
         if let ReceivedEvidence::Refused { reason, .. } = received { Some(reason.clone()) } else { None }
     };
     let refusal = || received.iter().find_map(refusal).map(|reason| CheckStanding::Refused { reason });
     let not_started = || external::without_evidence(runs, &snapshot.files);
     let refused = legs::refused_since(received, &documents, name, !lost.is_empty());
-    match (merged(&speaking), lost) {
+    match (merged(&reporting), lost) {
         // A failure is final although other jobs brought no evidence.
         (Some(merged), _) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
         (Some(merged), legs) if legs.is_empty() => refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),
         (None, legs) if legs.is_empty() => refusal().or_else(not_started).unwrap_or(CheckStanding::Missing),
         (_, legs) => refused.unwrap_or(CheckStanding::Lost { legs }),
     }
-}
-
-/// Whether the run that brought it is running again: its evidence is about to be replaced.
-fn is_being_repeated(snapshot: &Snapshot, evidence: &Evidence) -> bool {
-    evidence.workflow.as_ref().is_some_and(|origin| {
-        snapshot.workflow_runs.iter().any(|run| {
-            run.id == origin.run_id && run.attempt > origin.run_attempt && run.progress.conclusion().is_none()
-        })
-    })
 }

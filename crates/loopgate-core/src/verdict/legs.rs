@@ -55,14 +55,14 @@ impl LegEnd {
 }
 
 /// The documents that hold a check, all runs of which have ended, and its legs that are lost.
-pub fn spoken<'a>(
+pub fn reporting<'a>(
     runs: &[WorkflowRun],
     received: &[ReceivedEvidence],
     documents: &[&'a Evidence],
     check: &CheckName,
 ) -> (Vec<&'a Evidence>, Vec<LostLeg>) {
     let legs = Legs::new(runs, received, documents);
-    let (mut lost, mut speaking, mut jobs) = (Vec::new(), Vec::new(), BTreeSet::new());
+    let (mut lost, mut reporting, mut jobs) = (Vec::new(), Vec::new(), BTreeSet::new());
     for &document in documents.iter().filter(|document| of(document, check).is_some()) {
         jobs.extend(document.workflow.as_ref().map(|origin| (origin.path.as_str(), origin.job.as_str())));
         let losses = legs.loss_of(document);
@@ -75,11 +75,11 @@ pub fn spoken<'a>(
         } else if ends_early || legs.is_cut_off(document, documents, check) {
             lost.extend(legs.interrupted(document));
         } else {
-            speaking.push(document);
+            reporting.push(document);
         }
     }
     for job in jobs {
-        lost.extend(legs.silent(job));
+        lost.extend(legs.missing(job));
     }
     // A sibling's failure cancels the other legs of a matrix: only the failure is shown.
     let is_cancelled = |end: LegEnd| matches!(end, LegEnd::As(Conclusion::Cancelled) | LegEnd::Interrupted);
@@ -87,18 +87,18 @@ pub fn spoken<'a>(
         lost.retain(|leg| !is_cancelled(leg.end));
     }
     let by_name: BTreeMap<LegName, LostLeg> = lost.into_iter().map(|leg| (leg.name.clone(), leg)).collect();
-    (speaking, by_name.into_values().take(MOST_LOST).collect())
+    (reporting, by_name.into_values().take(MOST_LOST).collect())
 }
 
 /// Documents of one execution of a job that contradict each other on a check: which of them is true is not known. Those
 /// of an older Action do not say which execution they are of.
 pub fn contradiction(documents: &[&Evidence], check: &CheckName) -> Option<String> {
-    let mut said = BTreeMap::new();
+    let mut outcomes = BTreeMap::new();
     for document in documents {
         let (Some(origin), Some(found)) = (&document.workflow, of(document, check)) else { continue };
         let Some(leg) = origin.leg else { continue };
         let execution = (&origin.path, origin.run_id, origin.run_attempt, &origin.job, leg.index, leg.check_run_id);
-        let before = *said.entry(execution).or_insert(found.outcome);
+        let before = *outcomes.entry(execution).or_insert(found.outcome);
         if before != found.outcome {
             let (one, other) = (before.as_str(), found.outcome.as_str());
             return Some(format!(
@@ -138,7 +138,7 @@ struct Legs<'a> {
     runs: &'a [WorkflowRun],
     received: &'a [ReceivedEvidence],
     origins: Vec<(&'a WorkflowOrigin, bool)>,
-    heard: BTreeSet<CheckRunId>,
+    reported: BTreeSet<CheckRunId>,
 }
 
 impl<'a> Legs<'a> {
@@ -146,8 +146,8 @@ impl<'a> Legs<'a> {
         let fails = |document: &Evidence| document.checks.iter().any(|check| check.outcome.is_failure());
         let origins: Vec<_> =
             documents.iter().filter_map(|document| Some((document.workflow.as_ref()?, fails(document)))).collect();
-        let heard = origins.iter().filter_map(|(origin, _)| origin.leg?.check_run_id).collect();
-        Self { runs, received, origins, heard }
+        let reported = origins.iter().filter_map(|(origin, _)| origin.leg?.check_run_id).collect();
+        Self { runs, received, origins, reported }
     }
 
     /// What is lost although this document is there: the newer execution of its leg, or where it does not say its leg,
@@ -160,7 +160,7 @@ impl<'a> Legs<'a> {
                 .filter(|(_, job)| job.name == name)
                 .max_by_key(|(run, job)| (run.id, job.started_at, job.attempt, job.check_run));
             let is_lost = |(run, job): &(&WorkflowRun, &WorkflowJob)| {
-                !self.is_heard(run, job) && (!job.progress.succeeded() || self.has_refusal(run))
+                !self.has_reported(run, job) && (!job.progress.succeeded() || self.has_refusal(run))
             };
             return newest.filter(is_lost).map(|(_, job)| loss(job)).into_iter().collect();
         }
@@ -172,7 +172,7 @@ impl<'a> Legs<'a> {
         if fails || run_succeeded(newest) || (origin.leg.is_some() && is_its_own) || self.is_explained(newest) {
             return Vec::new();
         }
-        let lost: Vec<_> = self.unheard(newest).filter(|job| !job.progress.succeeded()).map(loss).collect();
+        let lost: Vec<_> = self.unreported(newest).filter(|job| !job.progress.succeeded()).map(loss).collect();
         if !lost.is_empty() {
             return lost;
         }
@@ -219,8 +219,8 @@ impl<'a> Legs<'a> {
         Some(LostLeg { name, end: LegEnd::Interrupted, url })
     }
 
-    /// The legs of a job that never spoke: there are fewer that did than its evidence counts.
-    fn silent(&self, (path, job): (&str, &str)) -> Vec<LostLeg> {
+    /// The legs of a job that never reported: there are fewer that did than its evidence counts.
+    fn missing(&self, (path, job): (&str, &str)) -> Vec<LostLeg> {
         let of_job = self.origins.iter().filter(|(origin, _)| origin.path == path && origin.job == job);
         let legs: Vec<_> = of_job.filter_map(|(origin, _)| Some((*origin, origin.leg?))).collect();
         let Some((newest, leg)) = legs.iter().max_by_key(|(origin, _)| (origin.run_id, origin.run_attempt)) else {
@@ -233,7 +233,7 @@ impl<'a> Legs<'a> {
         let Some(run) = self.runs.iter().find(|run| run.id == newest.run_id).filter(|_| missing > 0) else {
             return Vec::new();
         };
-        let has_died = self.unheard(run).any(|job| !job.progress.succeeded());
+        let has_died = self.unreported(run).any(|job| !job.progress.succeeded());
         let may_be_silent = !self.has_refusal(run);
         if may_be_silent && (if run.jobs.is_empty() { run_succeeded(run) } else { !has_died }) {
             // The step is not in every leg: those without it succeeded and have nothing to say.
@@ -243,7 +243,7 @@ impl<'a> Legs<'a> {
             legs.iter().filter_map(|(origin, leg)| self.name(&origin.path, leg.check_run_id?)).collect();
         let stems: BTreeSet<&str> = names.iter().map(|name| stem(name)).collect();
         let is_alike = |job: &&WorkflowJob| stems.contains(stem(&job.name));
-        let unnamed = self.unheard(run).filter(|job| !names.contains(job.name.as_str()));
+        let unnamed = self.unreported(run).filter(|job| !names.contains(job.name.as_str()));
         let (succeeded, failed): (Vec<_>, Vec<_>) = unnamed.partition(|job| job.progress.succeeded());
         let (alike, others): (Vec<_>, Vec<_>) = failed.into_iter().partition(is_alike);
         let beside = succeeded.iter().filter(|job| is_alike(job) && may_be_silent).count();
@@ -285,20 +285,20 @@ impl<'a> Legs<'a> {
     }
 
     /// Whether evidence of this execution is there. What a later attempt lists again began when the first one did.
-    fn is_heard(&self, run: &WorkflowRun, job: &WorkflowJob) -> bool {
+    fn has_reported(&self, run: &WorkflowRun, job: &WorkflowJob) -> bool {
         let same = |other: &&WorkflowJob| {
             other.name == job.name && other.started_at.is_some() && other.started_at == job.started_at
         };
-        self.heard.contains(&job.check_run)
-            || run.jobs.iter().filter(same).any(|other| self.heard.contains(&other.check_run))
+        self.reported.contains(&job.check_run)
+            || run.jobs.iter().filter(same).any(|other| self.reported.contains(&other.check_run))
     }
 
     /// The newest execution of each job of a run, if it brought no evidence.
-    fn unheard(&self, run: &'a WorkflowRun) -> impl Iterator<Item = &'a WorkflowJob> {
+    fn unreported(&self, run: &'a WorkflowRun) -> impl Iterator<Item = &'a WorkflowJob> {
         let mut jobs: Vec<&WorkflowJob> = run.jobs.iter().collect();
         jobs.sort_by_key(|job| (job.started_at, job.attempt, job.check_run));
         let newest: BTreeMap<&str, &WorkflowJob> = jobs.into_iter().map(|job| (job.name.as_str(), job)).collect();
-        newest.into_values().filter(move |job| !self.is_heard(run, job))
+        newest.into_values().filter(move |job| !self.has_reported(run, job))
     }
 }
 
@@ -320,7 +320,7 @@ fn run_succeeded(run: &WorkflowRun) -> bool {
     matches!(run.progress.conclusion(), Some(Conclusion::Success | Conclusion::Neutral))
 }
 
-/// Whether the documents leave open which legs of a workflow's newest run spoke, so that its jobs have to be asked for.
+/// Whether the documents leave open which legs of a workflow's newest run reported, so that its jobs have to be asked for.
 pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
     if newest.progress.conclusion().is_none() {
         return false;
@@ -331,13 +331,13 @@ pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
     let cut_short: Vec<_> = cut_short.filter_map(|document| document.workflow.as_ref()).collect();
     let mut jobs: BTreeMap<&str, (u32, BTreeSet<u32>)> = BTreeMap::new();
     for (origin, leg) in of_path().filter_map(|origin| Some((origin, origin.leg?))) {
-        let (total, spoke) = jobs.entry(&origin.job).or_default();
+        let (total, reported) = jobs.entry(&origin.job).or_default();
         *total = leg.total.max(*total);
         if origin.run_id == newest.id && origin.run_attempt == newest.attempt && !cut_short.contains(&origin) {
-            spoke.insert(leg.index);
+            reported.insert(leg.index);
         }
     }
-    jobs.values().any(|(total, spoke)| spoke.len() < *total as usize)
+    jobs.values().any(|(total, reported)| reported.len() < *total as usize)
         || (of_path().next().is_some() && !run_succeeded(newest) && !legs.is_explained(newest))
 }
 

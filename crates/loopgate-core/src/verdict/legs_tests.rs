@@ -64,13 +64,13 @@ fn unit() -> CheckName {
 /// The names of the lost legs, and how many documents speak.
 fn lost(runs: &[WorkflowRun], documents: &[Evidence]) -> (Vec<String>, usize) {
     let documents: Vec<&Evidence> = documents.iter().collect();
-    let (speaking, lost) = spoken(runs, &[], &documents, &unit());
+    let (reported, lost) = reporting(runs, &[], &documents, &unit());
     let name = |leg: &LostLeg| match &leg.name {
         LegName::Job(name) => name.clone(),
         LegName::Place { job, index, total } => format!("{job} {index}/{total}"),
         LegName::Workflow(path) => path.clone(),
     };
-    (lost.iter().map(name).collect(), speaking.len())
+    (lost.iter().map(name).collect(), reported.len())
 }
 
 use Conclusion::{Cancelled, Failure, Skipped, Success};
@@ -165,7 +165,7 @@ fn only_what_github_says_is_infrastructure() {
     let lost = |third: WorkflowJob| {
         let jobs = vec![job(10, "test (a)", 1, Success), third];
         let document = leg((5, 1), (0, 2), Some(10));
-        spoken(&[run(5, 1, Failure, jobs)], &[], &[&document], &unit()).1[0].end
+        reporting(&[run(5, 1, Failure, jobs)], &[], &[&document], &unit()).1[0].end
     };
     let dies = job(11, "test (b)", 1, Failure);
     assert_eq!(lost(WorkflowJob { cut_off: true, ..dies.clone() }), LegEnd::RunnerLost);
@@ -208,7 +208,7 @@ fn refused_evidence_of_a_newer_run_refuses_the_check() {
     let runs = [run(5, 1, Success, vec![job(10, "test (a)", 1, Success), job(11, "test (b)", 1, Success)])];
     for (received, expected) in [(None, 0), (Some(Some(5)), 1), (Some(None), 1), (Some(Some(4)), 0)] {
         let received: Vec<_> = received.map(of_run).into_iter().collect();
-        assert_eq!(spoken(&runs, &received, &[&document], &unit()).1.len(), expected, "{received:?}");
+        assert_eq!(reporting(&runs, &received, &[&document], &unit()).1.len(), expected, "{received:?}");
     }
 }
 

@@ -12,17 +12,15 @@ use std::{
 use regex::Regex;
 use serde::Deserialize;
 
-use super::gather::{CheckView, HeadEvidence};
 use crate::{
     evidence::{CheckEvidence, CheckKind, ErrorType, Failure, FindingSeverity, Outcome, SourceLocation},
     expressions::compile,
-    failure, gate,
-    ids::{CheckName, FailureId, UserId},
+    gate,
+    ids::{CheckName, UserId},
     observed::{
         Account, AccountKind, Completeness, Conclusion, ExternalCheck, Permission, Resolution, ReviewThread, Snapshot,
     },
-    policy::{Policy, ReviewerSource},
-    state::{Dispute, DisputeEnd, Settlement},
+    policy::ReviewerSource,
     text,
     verdict::CheckStanding,
 };
@@ -32,15 +30,15 @@ const MOST_FINDINGS: usize = 200;
 
 /// Where a reviewer stands on the head. `is_overdue` says that it was waited for long enough.
 pub fn standing(snapshot: &Snapshot, name: &CheckName, source: &ReviewerSource, is_overdue: bool) -> CheckStanding {
-    let has_spoken = has_spoken(snapshot, &source.app);
-    if !has_spoken && !is_overdue {
+    let has_reviewed = has_reviewed(snapshot, &source.app);
+    if !has_reviewed && !is_overdue {
         return CheckStanding::Running { url: None };
     }
     let may_resolve = who_may_resolve(snapshot);
     let is_closed = |thread: &ReviewThread| match &thread.resolution {
         Resolution::ByReviewer => true,
         Resolution::By(account) if may_resolve.contains(&account.id) => true,
-        _ => thread.is_outdated && has_spoken,
+        _ => thread.is_outdated && has_reviewed,
     };
     let own = snapshot.review_threads.items.iter().filter_map(|thread| Some((thread, finding(thread, source)?)));
     let own: Vec<(&ReviewThread, ReviewFinding)> = own.collect();
@@ -56,7 +54,7 @@ pub fn standing(snapshot: &Snapshot, name: &CheckName, source: &ReviewerSource, 
         (None, Completeness::Incomplete) => {
             CheckStanding::Refused { reason: "not all review threads were read".into() }
         }
-        (None, Completeness::Complete) if !has_spoken => {
+        (None, Completeness::Complete) if !has_reviewed => {
             CheckStanding::Absent { minutes: source.timeout.num_minutes().unsigned_abs() }
         }
         (None, Completeness::Complete) => {
@@ -93,17 +91,17 @@ fn of((thread, finding): &(&ReviewThread, ReviewFinding), own: &[(&ReviewThread,
 
 /// Whether the reviewer wrote about the head itself: in a review or a thread on it, in a comment that names it, or
 /// by the end of a check run.
-fn has_spoken(snapshot: &Snapshot, app: &str) -> bool {
+fn has_reviewed(snapshot: &Snapshot, app: &str) -> bool {
     let head = snapshot.pull_request.head.sha;
     // A person may have the slug for a login, but not the bot's kind.
     let is_bot = |by: &Account| by.kind == AccountKind::Bot && by.login.as_str().strip_suffix("[bot]") == Some(app);
-    let says = |by: &Account, text: &str| is_bot(by) && !is_placeholder(app, text);
+    let is_review = |by: &Account, text: &str| is_bot(by) && !is_placeholder(app, text);
     let has_judged =
         |check: &ExternalCheck| matches!(check.progress.conclusion(), Some(Conclusion::Success | Conclusion::Failure));
     let short = head.short();
-    snapshot.reviews.items.iter().any(|review| review.commit == Some(head) && says(&review.author, &review.body))
+    snapshot.reviews.items.iter().any(|review| review.commit == Some(head) && is_review(&review.author, &review.body))
         || snapshot.review_threads.items.iter().any(|thread| thread.app == app && thread.begun_on == Some(head))
-        || snapshot.comments.items.iter().any(|one| one.body.contains(&short) && says(&one.author, &one.body))
+        || snapshot.comments.items.iter().any(|one| one.body.contains(&short) && is_review(&one.author, &one.body))
         || snapshot.checks.iter().any(|check| check.app.as_deref() == Some(app) && has_judged(check))
 }
 
@@ -124,23 +122,6 @@ fn who_may_resolve(snapshot: &Snapshot) -> BTreeSet<UserId> {
             && gate::has_part_in(snapshot, account) == Some(false)
     };
     resolvers(snapshot).into_values().filter(may).map(|account| account.id).collect()
-}
-
-/// Takes away the findings that a person settled for the code.
-pub fn overrule(evidence: &mut HeadEvidence, policy: &Policy, disputes: &[Dispute]) {
-    let is_code =
-        |dispute: &&Dispute| matches!(dispute.end, Some(DisputeEnd::Settled { outcome: Settlement::Code, .. }));
-    let settled: BTreeSet<FailureId> = disputes.iter().filter(is_code).map(|dispute| dispute.failure).collect();
-    for (name, _) in policy.verify.reviewers().filter(|_| !settled.is_empty()) {
-        if let Some(CheckView { standing: CheckStanding::Done(found), .. }) = evidence.checks.get_mut(name)
-            && !found.failures.is_empty()
-        {
-            found.failures.retain(|one| !settled.contains(&failure::fingerprint(one).into()));
-            if found.failures.is_empty() && found.failures_not_kept == 0 {
-                found.outcome = Outcome::Passed;
-            }
-        }
-    }
 }
 
 /// Characters of a finding that are kept: they make it the same in the next round.

@@ -3,13 +3,17 @@
 
 use chrono::TimeDelta;
 
-use super::{sighting, weighing::OneGate};
+use super::{
+    messages::{Vote, What},
+    sighting,
+    weighing::OneGate,
+};
 use crate::{
     gate::report::Refusal,
     ids::{Sha, Timestamp},
     observed::FilesToRead,
     policy::InvalidateOnPush,
-    state::HeadObservation,
+    state::{HeadObservation, WordSource},
 };
 
 /// A page that is loaded may show the previous head for so long.
@@ -17,7 +21,7 @@ const YOUNG: TimeDelta = TimeDelta::seconds(60);
 
 impl OneGate<'_> {
     /// Binds a comment that names no commit to the head seen before it was written.
-    pub(super) fn bind_comment(&self, written: Timestamp) -> Result<Sha, Refusal> {
+    fn bind_comment(&self, written: Timestamp) -> Result<Sha, Refusal> {
         let at = self.record.iter().rposition(|seen| seen.at < written).ok_or(Refusal::NoHeadSeenBefore)?;
         let seen = &self.record[at];
         let bound = self.covers(seen)?;
@@ -33,19 +37,25 @@ impl OneGate<'_> {
         }
     }
 
-    /// Binds words that name a commit to it.
-    pub(super) fn bind_commit(&self, commit: Sha, written: Timestamp) -> Result<Sha, Refusal> {
-        let seen = sighting::entry(self.record, commit, written).ok_or(Refusal::OtherCommit { named: commit })?;
-        self.covers(seen)
-    }
-
-    /// Binds a review to the commit it was given on.
-    pub(super) fn bind_review(&self, commit: Option<Sha>, submitted: Timestamp) -> Result<Sha, Refusal> {
-        let seen = commit.and_then(|commit| sighting::entry(self.record, commit, submitted));
-        self.covers(seen.ok_or(Refusal::ReviewStale { seen: commit })?).map_err(|refusal| match refusal {
-            Refusal::DiffChanged { seen } => Refusal::ReviewStale { seen: Some(seen) },
-            other => other,
-        })
+    /// Binds an approval: a review to the commit it was given on, a line that names a commit to that, any other comment to
+    /// the head seen before it was written.
+    pub(super) fn bind(&self, vote: &Vote) -> Result<Sha, Refusal> {
+        let entry = |commit: &Sha| sighting::entry(self.record, *commit, vote.at);
+        match (&vote.what, vote.source) {
+            (What::Approve { commit }, _) if vote.is_verdict => {
+                let seen = commit.as_ref().and_then(entry).ok_or(Refusal::ReviewStale { seen: *commit })?;
+                self.covers(seen).map_err(|refusal| match refusal {
+                    Refusal::DiffChanged { seen } => Refusal::ReviewStale { seen: Some(seen) },
+                    other => other,
+                })
+            }
+            (What::Approve { commit: Some(commit) }, _) => {
+                self.covers(entry(commit).ok_or(Refusal::OtherCommit { named: *commit })?)
+            }
+            (_, WordSource::Review(_)) => Err(Refusal::ReviewStale { seen: None }),
+            (_, WordSource::Comment(_)) => self.bind_comment(vote.at),
+            (_, WordSource::Inline(_)) => Err(Refusal::OnTheDiff),
+        }
     }
 
     /// Whether what was seen then is what stands there now.

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 
 use pulldown_cmark::{Event, Options, Parser, TagEnd};
 
-use super::words::{editors, is_own};
+use super::messages::{editors, is_own};
 use crate::{
     gate::report::Refusal,
     ids::GateName,
@@ -34,7 +34,7 @@ fn boxes(policy: &GatePolicy) -> usize {
 /// What stands there would count as soon as an approver ticks another box.
 pub(super) fn is_altered(gate: &GateName, policy: &GatePolicy, snapshot: &Snapshot, ticks: Option<&Ticks>) -> bool {
     let (Some(ticks), Some(request)) = (ticks, newest_request(gate, snapshot)) else { return false };
-    let (shown, ticked) = shown(&request.body);
+    let (shown, ticked) = checkboxes(&request.body);
     policy.checklist == ChecklistMode::Required && (shown != boxes(policy) || ticked != ticks.boxes)
 }
 
@@ -51,7 +51,7 @@ pub(super) fn ticks(
     let editors: Vec<Account> = editors(request.id, snapshot).map(account).collect();
     let known = remembered.filter(|ticks| ticks.comment == request.id).map(|ticks| ticks.boxes.clone());
     let by_approvers = !editors.is_empty() && editors.iter().all(may_approve);
-    let boxes = if by_approvers { ticked_boxes(&request.body) } else { known.unwrap_or_default() };
+    let boxes = if by_approvers { checkboxes(&request.body).1 } else { known.unwrap_or_default() };
     Some(Ticks { comment: request.id, boxes })
 }
 
@@ -71,13 +71,8 @@ fn newest_request<'a>(gate: &GateName, snapshot: &'a Snapshot) -> Option<&'a Com
 /// Boxes of one list at most.
 const MOST_BOXES: usize = 50;
 
-/// The texts of the ticked boxes.
-pub fn ticked_boxes(body: &str) -> BTreeSet<String> {
-    shown(body).1
-}
-
 /// How many boxes there are, and the texts of those that are ticked.
-fn shown(body: &str) -> (usize, BTreeSet<String>) {
+pub fn checkboxes(body: &str) -> (usize, BTreeSet<String>) {
     let (mut boxes, mut ticked) = (0, BTreeSet::new());
     let mut open: Option<String> = None;
     for event in Parser::new_ext(body, Options::ENABLE_TASKLISTS | Options::ENABLE_GFM) {

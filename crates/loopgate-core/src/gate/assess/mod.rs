@@ -2,11 +2,11 @@
 
 mod binding;
 mod checklist;
+mod messages;
 mod objections;
 mod sighting;
 mod tampering;
 mod weighing;
-mod words;
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -14,7 +14,7 @@ use super::{
     grammar::{Intent, NearMiss},
     reactions::{Reacted, ReactionKind, limit_answers},
     report::{AnswerExtent, Considered, GateReport, MatchReason, PhraseProblem, Refusal, Word, WordOutcome},
-    trigger::{self, Triggered},
+    trigger::{self, Opening},
 };
 use crate::{
     commands::Command,
@@ -25,10 +25,10 @@ use crate::{
     state::{GateState, GateStatus, HeadObservation, LoopState, WordSource},
 };
 
-use self::words::{GateWord, What};
-pub(super) use self::words::{Utterance, is_own, utterances};
+pub(super) use self::messages::{Message, is_own, messages};
+use self::messages::{Vote, What};
 
-pub use self::checklist::ticked_boxes;
+pub use self::checklist::checkboxes;
 
 /// All that gates and comments come to at one moment.
 #[derive(Clone, Debug, PartialEq)]
@@ -38,9 +38,9 @@ pub struct Assessment {
     /// Near misses that name no gate we know, while some gate waits for a word.
     pub unmatched: Vec<Considered>,
     /// Commands to the loop, oldest first, also those in comments that do not count.
-    pub commands: Vec<CommandWord>,
+    pub commands: Vec<CommandLine>,
     /// Counted approvals whose comment was changed by another account, or by an unknown one.
-    pub tampered: Vec<Tampered>,
+    pub tampered: Vec<TamperedComment>,
     /// To be entered into [`LoopState::first_seen_heads`].
     pub sighting: Option<HeadObservation>,
     /// To replace [`LoopState::edited_words`].
@@ -83,7 +83,7 @@ impl Assessment {
 
 /// A command in a comment or review.
 #[derive(Clone, Debug, PartialEq)]
-pub struct CommandWord {
+pub struct CommandLine {
     pub by: Account,
     pub at: Timestamp,
     pub source: WordSource,
@@ -96,7 +96,7 @@ pub struct CommandWord {
 
 /// An approval that counted and whose comment reads differently now.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Tampered {
+pub struct TamperedComment {
     pub gate: GateName,
     pub comment: CommentId,
     pub by: Account,
@@ -108,7 +108,7 @@ pub struct Tampered {
 /// Assesses every gate of the policy. `findings` are those of the head's evidence.
 pub fn assess(Look { snapshot, policy, now }: Look<'_>, state: &LoopState, findings: &[Finding]) -> Assessment {
     let names: BTreeSet<GateName> = policy.gates.keys().cloned().collect();
-    let said = utterances(snapshot, Some(state), &names);
+    let messages = messages(snapshot, Some(state), &names);
     let changes = trigger::ReadDiff::new(snapshot, findings);
     let triggers = triggers(&changes, Some(state), policy);
     let fingerprints: BTreeMap<GateName, String> =
@@ -131,7 +131,7 @@ pub fn assess(Look { snapshot, policy, now }: Look<'_>, state: &LoopState, findi
             paths: triggered.map(|found| found.scope.paths(snapshot.files.known())).unwrap_or_default(),
             snapshot,
             remembered: state.gates.get(name).unwrap_or(&unknown),
-            said: &said,
+            messages: &messages,
             record: &record,
         });
         gates.push(report);
@@ -139,13 +139,21 @@ pub fn assess(Look { snapshot, policy, now }: Look<'_>, state: &LoopState, findi
         approvers.extend(may_approve);
     }
     let mut unmatched =
-        if gates.iter().any(GateReport::is_waiting) { unmatched(&said, snapshot, &approvers) } else { Vec::new() };
+        if gates.iter().any(GateReport::is_waiting) { unmatched(&messages, snapshot, &approvers) } else { Vec::new() };
     limit_answers(gates.iter_mut().flat_map(|gate| &mut gate.considered).chain(&mut unmatched).collect());
     let altered =
-        |how: Refusal| said.iter().filter(move |one| one.altered.as_ref() == Some(&how)).map(|one| one.source);
+        |how: Refusal| messages.iter().filter(move |one| one.altered.as_ref() == Some(&how)).map(|one| one.source);
     let edited_by_others: BTreeSet<WordSource> = altered(Refusal::EditedByAnother).collect();
     let edited = altered(Refusal::Edited).chain(edited_by_others.iter().copied()).collect();
-    Assessment { unmatched, commands: commands(&said, snapshot), tampered, sighting, edited, edited_by_others, gates }
+    Assessment {
+        unmatched,
+        commands: commands(&messages, snapshot),
+        tampered,
+        sighting,
+        edited,
+        edited_by_others,
+        gates,
+    }
 }
 
 /// Files that tell whether approvals of earlier heads still hold, as far as they were not read.
@@ -170,7 +178,7 @@ pub(super) fn triggers(
     changes: &trigger::ReadDiff<'_>,
     state: Option<&LoopState>,
     policy: &Policy,
-) -> BTreeMap<GateName, Triggered> {
+) -> BTreeMap<GateName, Opening> {
     let nothing = BTreeSet::new();
     let mut applying = BTreeMap::new();
     for (name, gate) in &policy.gates {
@@ -178,10 +186,10 @@ pub(super) fn triggers(
         let mut found = changes.triggered(gate, remembered);
         if gate.has_role(GateRole::Security) {
             let governing = trigger::governing(changes.snapshot, &policy.verify.workflows);
-            found = found.into_iter().chain(governing).reduce(Triggered::and);
+            found = found.into_iter().chain(governing).reduce(Opening::and);
         }
         if policy.mode == Mode::Supervised {
-            found = found.or_else(|| Some(Triggered::whole(MatchReason::Mode)));
+            found = found.or_else(|| Some(Opening::whole(MatchReason::Mode)));
         }
         applying.extend(found.map(|found| (name.clone(), found)));
     }
@@ -189,37 +197,37 @@ pub(super) fn triggers(
 }
 
 /// Near misses about no gate in particular.
-fn unmatched(said: &[Utterance<'_>], snapshot: &Snapshot, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
-    let stray = |utterance: &Utterance<'_>| {
+fn unmatched(messages: &[Message<'_>], snapshot: &Snapshot, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
+    let stray = |message: &Message<'_>| {
         let about_gates = |miss: &&NearMiss| {
             miss.gate.is_none() && !miss.problem.is_of_command() && miss.problem != PhraseProblem::Agreement
         };
-        let miss = utterance.reading.near_misses.iter().rfind(about_gates)?.clone();
+        let miss = message.reading.near_misses.iter().rfind(about_gates)?.clone();
         let problem = miss.problem.clone();
-        let word = utterance.word(What::NearMiss(miss), false, snapshot);
-        let refusal = word.void.clone().unwrap_or(Refusal::Phrase(problem));
-        Some(GateWord { outcome: WordOutcome::Refused(refusal), ..word }.considered(approvers))
+        let vote = message.vote(What::NearMiss(miss), false, snapshot);
+        let refusal = vote.void.clone().unwrap_or(Refusal::Phrase(problem));
+        Some(Vote { outcome: WordOutcome::Refused(refusal), ..vote }.considered(approvers))
     };
-    said.iter().filter(|utterance| !utterance.is_on_the_diff()).filter_map(stray).collect()
+    messages.iter().filter(|message| !message.is_on_the_diff()).filter_map(stray).collect()
 }
 
-fn commands(said: &[Utterance<'_>], snapshot: &Snapshot) -> Vec<CommandWord> {
+fn commands(messages: &[Message<'_>], snapshot: &Snapshot) -> Vec<CommandLine> {
     let mut commands = Vec::new();
-    for utterance in said {
-        let stated = utterance.reading.intents.iter().filter_map(|stated| match &stated.intent {
+    for message in messages {
+        let stated = message.reading.intents.iter().filter_map(|stated| match &stated.intent {
             Intent::Command(command) => Some((stated.line, Ok(command.clone()))),
             _ => None,
         });
-        let wrong = utterance.reading.near_misses.iter().filter(|miss| miss.problem.is_of_command());
+        let wrong = message.reading.near_misses.iter().filter(|miss| miss.problem.is_of_command());
         let mut lines: Vec<_> = stated.chain(wrong.map(|miss| (miss.line, Err(miss.clone())))).collect();
         lines.sort_by_key(|(line, _)| *line);
-        commands.extend(lines.into_iter().map(|(_, command)| CommandWord {
-            by: utterance.by.clone(),
-            at: utterance.at,
-            source: utterance.source,
-            url: utterance.url.to_owned(),
+        commands.extend(lines.into_iter().map(|(_, command)| CommandLine {
+            by: message.by.clone(),
+            at: message.at,
+            source: message.source,
+            url: message.url.to_owned(),
             command,
-            void: utterance.void(snapshot),
+            void: message.void(snapshot),
         }));
     }
     commands

@@ -1,8 +1,8 @@
 //! Rejections of one gate: which of them stand, and what ends them. Deleting, hiding or editing a comment ends none.
 
 use super::{
+    messages::{Vote, What},
     weighing::Weighing,
-    words::{GateWord, What},
 };
 use crate::{
     gate::report::{Refusal, WordOutcome},
@@ -13,23 +13,23 @@ use crate::{
 impl Weighing<'_> {
     /// A rejection stands whatever others approve, until its writer takes it back or a maintainer ends it.
     pub(super) fn objection(&mut self, at: usize, words: &str) -> WordOutcome {
-        let word = &self.said[at];
+        let vote = &self.votes[at];
         // Naming somebody as co-author must not silence their objection: exclusions are for approvals.
-        let granted = self.authority.grant(&word.by);
+        let granted = self.authority.grant(&vote.by);
         // A rejection stands after its writer lost their rights: a maintainer may dismiss it.
-        let known = self.gate.remembered.objections.iter().any(|known| known.source == word.source);
-        let is_dismissed = || self.said[at + 1..].iter().any(|later| self.dismisses(later, &word.by.login));
+        let known = self.gate.remembered.objections.iter().any(|known| known.source == vote.source);
+        let is_dismissed = || self.votes[at + 1..].iter().any(|later| self.dismisses(later, &vote.by.login));
         let taken_back = self.later(at).any(lifts) || is_dismissed();
         match granted {
             _ if taken_back => WordOutcome::Superseded,
             _ if granted.is_ok() || known => {
                 let objection = Objection {
-                    by: word.by.login.clone(),
-                    by_id: word.by.id,
-                    at: word.at,
-                    source: word.source,
+                    by: vote.by.login.clone(),
+                    by_id: vote.by.id,
+                    at: vote.at,
+                    source: vote.source,
                     words: words.to_owned(),
-                    url: word.url.clone(),
+                    url: vote.url.clone(),
                 };
                 self.objections.retain(|earlier| earlier.by_id != objection.by_id);
                 self.objections.push(objection);
@@ -43,19 +43,21 @@ impl Weighing<'_> {
         }
     }
 
-    fn dismisses(&self, word: &GateWord, login: &Login) -> bool {
-        let named = matches!(&word.what, What::Dismiss { of } if of == login);
-        named && word.void.is_none() && self.authority.may_dismiss(&word.by).is_ok()
+    fn dismisses(&self, vote: &Vote, login: &Login) -> bool {
+        let named = matches!(&vote.what, What::Dismiss { of } if of == login);
+        named && vote.void.is_none() && self.authority.may_dismiss(&vote.by).is_ok()
     }
 
     pub(super) fn dismissal(&self, at: usize, of: &Login) -> WordOutcome {
-        let word = &self.said[at];
-        if let Err(refusal) = self.authority.may_dismiss(&word.by) {
+        let vote = &self.votes[at];
+        if let Err(refusal) = self.authority.may_dismiss(&vote.by) {
             return WordOutcome::Refused(refusal);
         }
-        let said = self.said[..at].iter().any(|earlier| earlier.by.login == *of && rejects(earlier));
+        let has_objected = self.votes[..at]
+            .iter()
+            .any(|earlier| earlier.by.login == *of && matches!(earlier.what, What::Reject { .. }));
         let known = self.gate.remembered.objections.iter().any(|objection| objection.by == *of);
-        if said || known {
+        if has_objected || known {
             WordOutcome::Counted
         } else {
             WordOutcome::Refused(Refusal::NothingToDismiss { of: of.clone() })
@@ -67,8 +69,8 @@ impl Weighing<'_> {
     pub(super) fn remember_objections(&mut self) {
         // Whether its own words still stand there, and were weighed with the others.
         let is_present = |objection: &Objection| {
-            let is_it = |word: &GateWord| word.source == objection.source && word.void.is_none() && rejects(word);
-            self.said.iter().any(is_it)
+            let mut own = self.votes.iter().filter(|vote| vote.source == objection.source && vote.void.is_none());
+            own.any(|vote| matches!(vote.what, What::Reject { .. }))
         };
         let remembered = self.gate.remembered.objections.iter();
         let stands = |objection: &&Objection| !is_present(objection) && !self.is_ended(objection);
@@ -79,24 +81,21 @@ impl Weighing<'_> {
     /// Whether somebody ended it since. Dismissing a review takes no more than write, so that ends it only by the hand of
     /// somebody who may dismiss it here too.
     pub(super) fn is_ended(&self, objection: &Objection) -> bool {
-        let by_writer = |word: &GateWord| word.by.id == objection.by_id && (lifts(word) || rejects(word));
+        let by_writer =
+            |vote: &Vote| vote.by.id == objection.by_id && (lifts(vote) || matches!(vote.what, What::Reject { .. }));
         // GitHub's times have a granularity of seconds: of two comments in one second the one with the higher id is later.
-        let ends = |word: &GateWord| {
-            (word.at, word.source) > (objection.at, objection.source)
-                && word.void.is_none()
-                && (by_writer(word) || self.dismisses(word, &objection.by))
+        let ends = |vote: &Vote| {
+            (vote.at, vote.source) > (objection.at, objection.source)
+                && vote.void.is_none()
+                && (by_writer(vote) || self.dismisses(vote, &objection.by))
         };
         let dismissed = matches!(objection.source, WordSource::Review(id)
             if self.gate.snapshot.dismissed_by.get(&id).is_some_and(|by| self.authority.may_dismiss(by).is_ok()));
-        dismissed || self.said.iter().any(ends)
+        dismissed || self.votes.iter().any(ends)
     }
 }
 
-const fn rejects(word: &GateWord) -> bool {
-    matches!(word.what, What::Reject { .. })
-}
-
 /// Whether it takes back a person's own rejection. The dismissal of a review does not.
-const fn lifts(word: &GateWord) -> bool {
-    matches!(word.what, What::Approve { .. }) || matches!(word.what, What::Revoke) && !word.is_verdict
+const fn lifts(vote: &Vote) -> bool {
+    matches!(vote.what, What::Approve { .. }) || matches!(vote.what, What::Revoke) && !vote.is_verdict
 }

@@ -25,7 +25,10 @@ pub(super) fn next(
             // Entries of older writers know no base.
             let same_base = last.base.is_none() || last.base == base;
             if last.gates == gates && same_base && last.merge_base == snapshot.merge_base {
-                return earlier(snapshot, record);
+                // The only entry, as of the moment that a late event names: looks that had no event could not know it.
+                let is_earlier = |at: &Timestamp| record.len() == 1 && *at < last.at;
+                let at = announced_since(snapshot, sha).filter(is_earlier)?;
+                return Some(HeadObservation { at, ..last.clone() });
             }
             now
         }
@@ -36,13 +39,6 @@ pub(super) fn next(
     Some(HeadObservation { sha, at, gates, base, merge_base: snapshot.merge_base })
 }
 
-/// The only entry, as of the moment that a late event names: looks that had no event could not know it.
-fn earlier(snapshot: &Snapshot, record: &[HeadObservation]) -> Option<HeadObservation> {
-    let [only] = record else { return None };
-    let at = since_told(snapshot, only.sha).filter(|at| *at < only.at)?;
-    Some(HeadObservation { at, ..only.clone() })
-}
-
 /// When the present head was first seen.
 ///
 /// An event says it best. Without one (it was lost, or this is the first look), the time at which GitHub first knew the
@@ -51,7 +47,7 @@ fn earlier(snapshot: &Snapshot, record: &[HeadObservation]) -> Option<HeadObserv
 fn first_seen(snapshot: &Snapshot, last: Option<&HeadObservation>, now: Timestamp) -> Timestamp {
     let head = &snapshot.pull_request.head;
     let known_since = head.known_since.filter(|&since| last.is_none_or(|last| since > last.at));
-    match (since_told(snapshot, head.sha), last) {
+    match (announced_since(snapshot, head.sha), last) {
         (Some(announced), Some(_)) => announced,
         (Some(announced), None) => known_since.map_or(announced, |since| since.min(announced)),
         (None, _) => known_since.unwrap_or(now),
@@ -59,7 +55,7 @@ fn first_seen(snapshot: &Snapshot, last: Option<&HeadObservation>, now: Timestam
 }
 
 /// The beginning of the last unbroken row of events that name a head: one that was left and returned to is seen anew.
-fn since_told(snapshot: &Snapshot, head: Sha) -> Option<Timestamp> {
+fn announced_since(snapshot: &Snapshot, head: Sha) -> Option<Timestamp> {
     announced(snapshot).into_iter().rev().take_while(|(_, sha)| *sha == head).last().map(|(at, _)| at)
 }
 

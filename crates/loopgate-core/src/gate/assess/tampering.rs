@@ -5,9 +5,9 @@ use std::collections::BTreeMap;
 use sha2::{Digest, Sha256};
 
 use super::{
-    Tampered,
+    TamperedComment,
+    messages::{Vote, editors},
     weighing::{OneGate, Weighing},
-    words::{GateWord, editors},
 };
 use crate::{ids::CommentId, observed::Comment, state::WordSource};
 
@@ -25,15 +25,15 @@ impl Weighing<'_> {
         approved.chain(earlier.into_iter().filter(|(id, _)| is_kept(id))).collect()
     }
 
-    pub(super) fn tampered(&self) -> Vec<Tampered> {
+    pub(super) fn tampered(&self) -> Vec<TamperedComment> {
         let remembered = self.gate.remembered;
         let changed = remembered.counted.iter().filter_map(|(id, then)| {
             let comment = self.gate.comment(*id).filter(|comment| digest(&comment.body) != *then)?;
             let (gate, by, url) = (self.gate.name.clone(), comment.author.clone(), comment.url.clone());
-            let told = editors(*id, self.gate.snapshot).last().map(|editor| editor.login.clone());
-            let changed_by = told.or_else(|| remembered.tamperers.get(id).cloned());
+            let editor = editors(*id, self.gate.snapshot).last().map(|editor| editor.login.clone());
+            let changed_by = editor.or_else(|| remembered.tamperers.get(id).cloned());
             let is_own = self.gate.is_edited_by_writer(comment);
-            (!is_own).then_some(Tampered { gate, comment: *id, by, changed_by, url })
+            (!is_own).then_some(TamperedComment { gate, comment: *id, by, changed_by, url })
         });
         changed.collect()
     }
@@ -45,8 +45,8 @@ impl OneGate<'_> {
     }
 
     /// `updated_at` has a granularity of seconds; the digest of a body that counted sees what it does not.
-    pub(super) fn is_changed_since_counted(&self, word: &GateWord) -> bool {
-        let WordSource::Comment(id) = word.source else { return false };
+    pub(super) fn is_changed_since_counted(&self, vote: &Vote) -> bool {
+        let WordSource::Comment(id) = vote.source else { return false };
         let then = self.remembered.counted.get(&id);
         then.zip(self.comment(id)).is_some_and(|(then, comment)| digest(&comment.body) != *then)
     }

@@ -1,21 +1,22 @@
-//! Weighs every word about one gate, and says what they come to. `objections` weighs rejections, and `tampering` finds
-//! what was changed after it counted.
+//! Weighs every vote about one gate, and derives where the gate stands. `objections` weighs rejections, and
+//! `tampering` finds what was changed after it counted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::{
-    Tampered, checklist, sighting,
-    words::{GateWord, Utterance, What, about},
+    TamperedComment, checklist,
+    messages::{Message, Vote, What, about},
+    sighting,
 };
 use crate::{
     gate::{
         authority::{Grant, ResolvedApprovers},
         report::{Approval, Considered, GateReport, PhraseProblem, Refusal, Word, WordOutcome, is_advisory},
-        trigger::{self, Triggered},
+        trigger::{self, Opening},
     },
     ids::{GateName, UserId},
     observed::{Account, Completeness, Lifecycle, Snapshot},
-    policy::{GatePolicy, Mode},
+    policy::{ApproveBy, GatePolicy, Mode},
     state::{GateState, GateStatus, HeadObservation, Objection, Revocation, Ticks, WordSource},
 };
 
@@ -24,7 +25,7 @@ pub(super) struct OneGate<'a> {
     pub(super) name: &'a GateName,
     pub(super) policy: &'a GatePolicy,
     pub(super) mode: Mode,
-    pub(super) triggered: Option<&'a Triggered>,
+    pub(super) triggered: Option<&'a Opening>,
     /// What the pull request changes.
     pub(super) changes: &'a trigger::ReadDiff<'a>,
     pub(super) fingerprint: &'a str,
@@ -32,20 +33,19 @@ pub(super) struct OneGate<'a> {
     pub(super) paths: Vec<String>,
     pub(super) snapshot: &'a Snapshot,
     pub(super) remembered: &'a GateState,
-    pub(super) said: &'a [Utterance<'a>],
+    pub(super) messages: &'a [Message<'a>],
     /// The record of heads, ending with the present one.
     pub(super) record: &'a [HeadObservation],
 }
 
-/// Where a gate stands, the counted comments that were tampered with, and those who spoke and may approve it.
-pub(super) type Weighed = (GateReport, Vec<Tampered>, BTreeSet<UserId>);
-
-pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
+/// Where a gate stands, the counted comments that were tampered with, and those who wrote here and may approve it.
+pub(super) fn report(gate: &OneGate<'_>) -> (GateReport, Vec<TamperedComment>, BTreeSet<UserId>) {
     let authority = ResolvedApprovers::resolve(gate.policy, gate.snapshot, &gate.paths);
     let mut weighing = Weighing::new(gate, &authority);
     weighing.weigh();
     let tampered = weighing.tampered();
-    let status = weighing.status();
+    let awaiting_owners = authority.awaiting_owners(weighing.approvals.iter().map(|(_, grant)| grant));
+    let status = weighing.status(awaiting_owners.is_empty());
     let approvers = weighing.approvers();
     let (matches, matches_not_kept) =
         gate.triggered.map_or((Vec::new(), 0), |found| (found.matches.clone(), found.not_kept));
@@ -56,11 +56,11 @@ pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
         matches,
         matches_not_kept,
         suspects: if gate.triggered.is_none() { gate.changes.suspects(gate.policy) } else { Vec::new() },
-        looked_at: gate.changes.extent(),
+        looked_at: gate.changes.extent,
         fingerprint: gate.fingerprint.to_owned(),
         eligible: authority.eligible(),
         needed: gate.policy.approvers.count.max(1),
-        awaiting_owners: weighing.awaiting_owners(),
+        awaiting_owners,
         considered: weighing.considered(status, &approvers),
         counted: weighing.counted(),
         approvals: weighing.approvals.into_iter().map(|(approval, _)| approval).collect(),
@@ -78,7 +78,7 @@ pub(super) fn report(gate: &OneGate<'_>) -> Weighed {
 pub(super) struct Weighing<'a> {
     pub(super) gate: &'a OneGate<'a>,
     pub(super) authority: &'a ResolvedApprovers<'a>,
-    pub(super) said: Vec<GateWord>,
+    pub(super) votes: Vec<Vote>,
     pub(super) approvals: Vec<(Approval, Grant)>,
     pub(super) objections: Vec<Objection>,
     pub(super) revocations: Vec<Revocation>,
@@ -90,91 +90,86 @@ pub(super) struct Weighing<'a> {
 
 impl<'a> Weighing<'a> {
     fn new(gate: &'a OneGate<'a>, authority: &'a ResolvedApprovers<'a>) -> Self {
-        let mut said: Vec<GateWord> =
-            gate.said.iter().flat_map(|utterance| about(utterance, gate.name, gate.snapshot)).collect();
-        let takes_reviews = gate.policy.approve_by.reviews();
+        let mut votes: Vec<Vote> =
+            gate.messages.iter().flat_map(|message| about(message, gate.name, gate.snapshot)).collect();
+        let takes_reviews = gate.policy.approve_by != ApproveBy::Comment;
         // An approver who approves in the wrong place is answered; other people's reviews are not about this gate.
-        said.retain(|word| {
-            let approves = || matches!(word.what, What::Approve { .. });
-            !word.is_verdict || takes_reviews || approves() && authority.names(&word.by)
+        votes.retain(|vote| {
+            let approves = || matches!(vote.what, What::Approve { .. });
+            !vote.is_verdict || takes_reviews || approves() && authority.names(&vote.by)
         });
-        for word in &mut said {
-            if word.void != Some(Refusal::NotOpen) && authority.is_bot(&word.by) {
-                word.void = Some(Refusal::IsBot);
-            } else if word.void.is_none() && word.is_verdict && !takes_reviews {
-                word.void = Some(Refusal::WrongChannel { wants_review: false });
-            } else if word.void.is_none() && !word.what.closes() && gate.is_changed_since_counted(word) {
-                word.void = Some(Refusal::Edited);
+        for vote in &mut votes {
+            if vote.void != Some(Refusal::NotOpen) && authority.is_bot(&vote.by) {
+                vote.void = Some(Refusal::IsBot);
+            } else if vote.void.is_none() && vote.is_verdict && !takes_reviews {
+                vote.void = Some(Refusal::WrongChannel { wants_review: false });
+            } else if vote.void.is_none() && !vote.what.closes() && gate.is_changed_since_counted(vote) {
+                vote.void = Some(Refusal::Edited);
             }
         }
-        said.sort_by_key(|word| (word.at, word.source));
+        votes.sort_by_key(|vote| (vote.at, vote.source));
         let ticks = checklist::ticks(gate.name, gate.snapshot, gate.remembered.ticks.as_ref(), |by| {
             authority.excluded(by).is_none() && authority.grant(by).is_ok()
         });
         let revocations = gate.remembered.revocations.clone();
         let (approvals, objections) = (Vec::new(), Vec::new());
-        Self { gate, authority, said, approvals, objections, revocations, ticks, doubtful_objection: false }
+        Self { gate, authority, votes, approvals, objections, revocations, ticks, doubtful_objection: false }
     }
 
     fn weigh(&mut self) {
         if self.gate.triggered.is_none() {
-            self.leave_alone();
+            // What counted while it applied needs no answer, and objections are kept for when it applies again.
+            let remembered = self.gate.remembered;
+            for vote in &mut self.votes {
+                let done = matches!(&vote.source, WordSource::Comment(id) if remembered.counted.contains_key(id));
+                vote.outcome = if done { WordOutcome::Superseded } else { WordOutcome::Refused(Refusal::NotTriggered) };
+            }
+            self.objections.clone_from(&remembered.objections);
             return;
         }
-        for at in 0..self.said.len() {
-            self.said[at].outcome = self.outcome(at);
+        for at in 0..self.votes.len() {
+            self.votes[at].outcome = self.outcome(at);
         }
         self.remember_revocations();
         self.forget_mended();
         self.remember_objections();
     }
 
-    /// The gate does not apply, or no longer does. What counted while it did needs no answer, and objections are kept
-    /// for when it applies again.
-    fn leave_alone(&mut self) {
-        let remembered = self.gate.remembered;
-        for word in &mut self.said {
-            let done = matches!(&word.source, WordSource::Comment(id) if remembered.counted.contains_key(id));
-            word.outcome = if done { WordOutcome::Superseded } else { WordOutcome::Refused(Refusal::NotTriggered) };
-        }
-        self.objections.clone_from(&remembered.objections);
-    }
-
-    /// A person whose later word counts needs no answer to an earlier one that did not. A person whose later approval is
+    /// A person whose later vote counts needs no answer to an earlier one that did not. A person whose later approval is
     /// void only because the code changed needs none to a near miss.
     fn forget_mended(&mut self) {
         let (mut mended, mut void) = (BTreeSet::new(), BTreeSet::new());
-        for word in self.said.iter_mut().rev() {
-            let is_miss = matches!(word.what, What::NearMiss(_));
-            let is_answered = mended.contains(&word.by.id) || is_miss && void.contains(&word.by.id);
-            match word.outcome {
-                WordOutcome::Counted => drop(mended.insert(word.by.id)),
-                WordOutcome::Refused(_) if is_answered => word.outcome = WordOutcome::Superseded,
+        for vote in self.votes.iter_mut().rev() {
+            let is_miss = matches!(vote.what, What::NearMiss(_));
+            let is_answered = mended.contains(&vote.by.id) || is_miss && void.contains(&vote.by.id);
+            match vote.outcome {
+                WordOutcome::Counted => drop(mended.insert(vote.by.id)),
+                WordOutcome::Refused(_) if is_answered => vote.outcome = WordOutcome::Superseded,
                 WordOutcome::Refused(Refusal::DiffChanged { .. } | Refusal::DiffUnread { .. }) => {
-                    void.insert(word.by.id);
+                    void.insert(vote.by.id);
                 }
                 WordOutcome::Refused(_) | WordOutcome::Superseded => {}
             }
         }
     }
 
-    /// What comes of a word, given all that was said after it.
+    /// The outcome of a vote, given all that follow it.
     fn outcome(&mut self, at: usize) -> WordOutcome {
-        let word = self.said[at].clone();
-        if let Some(refusal) = word.void.clone() {
+        let vote = self.votes[at].clone();
+        if let Some(refusal) = vote.void.clone() {
             // What closed the gate when it was read still does, whatever was done to the comment since.
-            return self.closed_before(&word).unwrap_or(WordOutcome::Refused(refusal));
+            return self.closed_before(&vote).unwrap_or(WordOutcome::Refused(refusal));
         }
-        match &word.what {
-            What::Approve { .. } => match self.approval(&word) {
+        match &vote.what {
+            What::Approve { .. } => match self.approval(&vote) {
                 Err(refusal) => WordOutcome::Refused(refusal),
                 Ok(_) if self.is_taken_back(at) => WordOutcome::Superseded,
                 Ok((approval, grant)) => {
                     self.approvals.retain(|(earlier, _)| earlier.by_id != approval.by_id);
                     self.approvals.push((approval, grant));
                     // Only the newest approval of a person that counts is shown as counting.
-                    for earlier in self.said[..at].iter_mut().filter(|earlier| earlier.by.id == word.by.id) {
-                        if earlier.what.word() == Word::Approve && earlier.outcome == WordOutcome::Counted {
+                    for earlier in self.votes[..at].iter_mut().filter(|earlier| earlier.by.id == vote.by.id) {
+                        if earlier.what.kind() == Word::Approve && earlier.outcome == WordOutcome::Counted {
                             earlier.outcome = WordOutcome::Superseded;
                         }
                     }
@@ -182,19 +177,19 @@ impl<'a> Weighing<'a> {
                 }
             },
             What::Reject { words } => self.objection(at, words),
-            What::Revoke if word.is_verdict || self.has_said_something(at) => WordOutcome::Counted,
+            What::Revoke if vote.is_verdict || self.has_said_something(at) => WordOutcome::Counted,
             What::Revoke => WordOutcome::Refused(Refusal::NothingToRevoke),
             What::Dismiss { of } => self.dismissal(at, of),
             What::NearMiss(miss) => WordOutcome::Refused(Refusal::Phrase(miss.problem.clone())),
         }
     }
 
-    /// The outcome of a word whose comment once closed the gate, and does not read so any more.
-    fn closed_before(&self, word: &GateWord) -> Option<WordOutcome> {
+    /// The outcome of a vote whose comment once closed the gate, and does not read so any more.
+    fn closed_before(&self, vote: &Vote) -> Option<WordOutcome> {
         let remembered = self.gate.remembered;
-        let objection = remembered.objections.iter().find(|objection| objection.source == word.source);
-        let revoked = remembered.revocations.iter().any(|revocation| revocation.source == word.source);
-        let stands = word.what.closes() && !objection.is_some_and(|objection| self.is_ended(objection));
+        let objection = remembered.objections.iter().find(|objection| objection.source == vote.source);
+        let revoked = remembered.revocations.iter().any(|revocation| revocation.source == vote.source);
+        let stands = vote.what.closes() && !objection.is_some_and(|objection| self.is_ended(objection));
         let outcome = if stands { WordOutcome::Counted } else { WordOutcome::Superseded };
         (revoked || objection.is_some()).then_some(outcome)
     }
@@ -206,17 +201,17 @@ impl<'a> Weighing<'a> {
             named && self.authority.excluded(by).is_none()
         };
         let mut known = BTreeMap::new();
-        for utterance in self.gate.said {
-            known.entry(utterance.by.id).or_insert_with(|| may(utterance.by));
+        for message in self.gate.messages {
+            known.entry(message.by.id).or_insert_with(|| may(message.by));
         }
         known.into_iter().filter_map(|(by, may)| may.then_some(by)).collect()
     }
 
     /// Whether the same person rejected, revoked or lost a review after this approval, as far as is known.
     fn is_taken_back(&self, at: usize) -> bool {
-        let word = &self.said[at];
+        let vote = &self.votes[at];
         let revoked = |revocation: &Revocation| {
-            revocation.by_id == word.by.id && (revocation.at, revocation.source) > (word.at, word.source)
+            revocation.by_id == vote.by.id && (revocation.at, revocation.source) > (vote.at, vote.source)
         };
         self.later(at).any(|later| later.what.closes()) || self.revocations.iter().any(revoked)
     }
@@ -224,15 +219,14 @@ impl<'a> Weighing<'a> {
     /// Keeps the newest revocation of each approver: deleting, hiding or editing it does not bring the approval back.
     fn remember_revocations(&mut self) {
         let mut kept = self.revocations.clone();
-        let is_revocation =
-            |word: &&GateWord| matches!(word.what, What::Revoke) && !word.is_verdict && word.void.is_none();
-        for word in self.said.iter().filter(is_revocation) {
-            let took_back = word.outcome == WordOutcome::Counted;
-            let newest = Revocation { by_id: word.by.id, at: word.at, source: word.source, took_back };
-            let known = kept.iter().find(|revocation| revocation.by_id == word.by.id);
+        let is_revocation = |vote: &&Vote| matches!(vote.what, What::Revoke) && !vote.is_verdict && vote.void.is_none();
+        for vote in self.votes.iter().filter(is_revocation) {
+            let took_back = vote.outcome == WordOutcome::Counted;
+            let newest = Revocation { by_id: vote.by.id, at: vote.at, source: vote.source, took_back };
+            let known = kept.iter().find(|revocation| revocation.by_id == vote.by.id);
             let is_newer = known.is_none_or(|known| (known.at, known.source) < (newest.at, newest.source));
             // What others write must not grow the state.
-            if is_newer && (took_back || self.authority.grant(&word.by).is_ok()) {
+            if is_newer && (took_back || self.authority.grant(&vote.by).is_ok()) {
                 kept.retain(|revocation| revocation.by_id != newest.by_id);
                 kept.push(newest);
             }
@@ -240,73 +234,60 @@ impl<'a> Weighing<'a> {
         self.revocations = kept;
     }
 
-    /// Whether the writer of a revocation had a word here that it takes back.
+    /// Whether the writer of a revocation had a vote here that it takes back.
     fn has_said_something(&self, at: usize) -> bool {
-        let word = &self.said[at];
-        let stood = |earlier: &GateWord| {
-            earlier.by.id == word.by.id
-                && (earlier.what.word() == Word::Approve || earlier.what.closes())
+        let vote = &self.votes[at];
+        let stood = |earlier: &Vote| {
+            earlier.by.id == vote.by.id
+                && (earlier.what.kind() == Word::Approve || earlier.what.closes())
                 && !matches!(earlier.outcome, WordOutcome::Refused(_))
         };
-        let took_back = |revocation: &Revocation| revocation.took_back && revocation.source == word.source;
-        self.said[..at].iter().any(stood)
-            || self.gate.remembered.approved_by.iter().flatten().any(|counted| *counted == word.by.login)
-            || self.gate.remembered.objections.iter().any(|objection| objection.by_id == word.by.id)
+        let took_back = |revocation: &Revocation| revocation.took_back && revocation.source == vote.source;
+        self.votes[..at].iter().any(stood)
+            || self.gate.remembered.approved_by.iter().flatten().any(|counted| *counted == vote.by.login)
+            || self.gate.remembered.objections.iter().any(|objection| objection.by_id == vote.by.id)
             || self.gate.remembered.revocations.iter().any(took_back)
     }
 
-    /// Genuine words of the same person after this one. A person's own newest word says whether they still object, whatever else is wrong with it as an approval.
-    pub(super) fn later(&self, at: usize) -> impl Iterator<Item = &GateWord> {
-        let by = self.said[at].by.id;
-        self.said[at + 1..].iter().filter(move |word| word.by.id == by && word.void.is_none())
+    /// Genuine votes of the same person after this one. By their own newest one they still object or do not, whatever
+    /// else is wrong with it as an approval.
+    pub(super) fn later(&self, at: usize) -> impl Iterator<Item = &Vote> {
+        let by = self.votes[at].by.id;
+        self.votes[at + 1..].iter().filter(move |vote| vote.by.id == by && vote.void.is_none())
     }
 
-    fn approval(&self, word: &GateWord) -> Result<(Approval, Grant), Refusal> {
-        if let Some(refusal) = self.authority.excluded(&word.by) {
+    fn approval(&self, vote: &Vote) -> Result<(Approval, Grant), Refusal> {
+        if let Some(refusal) = self.authority.excluded(&vote.by) {
             return Err(refusal);
         }
-        let grant = self.authority.grant(&word.by)?;
-        if let Some(what) = self.not_all_read() {
-            return Err(Refusal::NotAllRead { what: what.to_owned() });
+        let grant = self.authority.grant(&vote.by)?;
+        // An objection or a contributor may be in the part that was not read.
+        let Snapshot { commits, comments, reviews, .. } = self.gate.snapshot;
+        let lists = [commits.completeness, comments.completeness, reviews.completeness];
+        let names = ["the commits", "the comments", "the reviews"];
+        if let Some(at) = lists.iter().position(|list| *list == Completeness::Incomplete) {
+            return Err(Refusal::NotAllRead { what: names[at].to_owned() });
         }
-        if !word.is_verdict && !self.gate.policy.approve_by.comments() {
+        if !vote.is_verdict && self.gate.policy.approve_by == ApproveBy::Review {
             return Err(Refusal::WrongChannel { wants_review: true });
         }
         if !sighting::is_settled(self.gate.snapshot) {
             return Err(Refusal::HeadUnsettled);
         }
-        let names_head = !matches!(word.what, What::Approve { commit: None });
-        if self.authority.must_name_head() && !word.is_verdict && !names_head {
+        let names_head = !matches!(vote.what, What::Approve { commit: None });
+        if self.authority.known.must_name_head && !vote.is_verdict && !names_head {
             return Err(Refusal::PusherUnknown);
         }
-        let head = match (&word.what, word.source) {
-            (What::Approve { commit }, _) if word.is_verdict => self.gate.bind_review(*commit, word.at),
-            (What::Approve { commit: Some(commit) }, _) => self.gate.bind_commit(*commit, word.at),
-            (_, WordSource::Review(_)) => Err(Refusal::ReviewStale { seen: None }),
-            (_, WordSource::Comment(_)) => self.gate.bind_comment(word.at),
-            (_, WordSource::Inline(_)) => Err(Refusal::OnTheDiff),
-        }?;
+        let head = self.gate.bind(vote)?;
         if let Some(refusal) = checklist::open(self.gate.policy, self.ticks.as_ref()) {
             return Err(refusal);
         }
-        let (by, url) = (word.by.login.clone(), word.url.clone());
-        Ok((Approval { by, by_id: word.by.id, at: word.at, head, source: word.source, url }, grant))
+        let (by, url) = (vote.by.login.clone(), vote.url.clone());
+        Ok((Approval { by, by_id: vote.by.id, at: vote.at, head, source: vote.source, url }, grant))
     }
 
-    /// What could not be read whole. An objection or a contributor may be in the missing part.
-    fn not_all_read(&self) -> Option<&'static str> {
-        let snapshot = self.gate.snapshot;
-        let incomplete = |completeness: Completeness, what| (completeness == Completeness::Incomplete).then_some(what);
-        incomplete(snapshot.commits.completeness, "the commits")
-            .or_else(|| incomplete(snapshot.comments.completeness, "the comments"))
-            .or_else(|| incomplete(snapshot.reviews.completeness, "the reviews"))
-    }
-
-    fn awaiting_owners(&self) -> BTreeSet<String> {
-        self.authority.awaiting_owners(self.approvals.iter().map(|(_, grant)| grant))
-    }
-
-    fn status(&self) -> GateStatus {
+    /// `is_owned` is whether the owners of every owned file approve.
+    fn status(&self, is_owned: bool) -> GateStatus {
         if self.gate.triggered.is_none() {
             return GateStatus::NotApplicable;
         }
@@ -316,10 +297,12 @@ impl<'a> Weighing<'a> {
         let people: BTreeSet<UserId> = self.approvals.iter().map(|(approval, _)| approval.by_id).collect();
         let needed = self.gate.policy.approvers.count.max(1) as usize;
         // Where the person who asked an agent for it may approve, somebody else must approve, too.
-        let asked = self.approvals.iter().filter(|(approval, _)| self.authority.asked(approval.by_id)).count();
+        let snapshot = self.gate.snapshot;
+        let asked = |id: UserId| snapshot.assignments.asked(id, snapshot.pull_request.created_at) == Ok(true);
+        let asked = self.approvals.iter().filter(|(approval, _)| asked(approval.by_id)).count();
         let enough = people.len() >= needed && (needed == 1 || asked < people.len());
-        let closed = self.gate.snapshot.pull_request.lifecycle == Lifecycle::Closed;
-        if enough && !closed && !self.doubtful_objection && self.awaiting_owners().is_empty() {
+        let closed = snapshot.pull_request.lifecycle == Lifecycle::Closed;
+        if enough && !closed && !self.doubtful_objection && is_owned {
             GateStatus::Approved
         } else {
             GateStatus::Requested
@@ -327,23 +310,23 @@ impl<'a> Weighing<'a> {
     }
 
     fn considered(&self, status: GateStatus, approvers: &BTreeSet<UserId>) -> Vec<Considered> {
-        let applied = |word: &GateWord| {
-            let seen = self.gate.record.iter().rev().find(|seen| seen.at < word.at);
+        let applied = |vote: &Vote| {
+            let seen = self.gate.record.iter().rev().find(|seen| seen.at < vote.at);
             seen.is_none_or(|seen| seen.gates.contains_key(self.gate.name))
         };
         let applies = self.gate.triggered.is_some();
-        let shown = |word: &GateWord| match &word.what {
-            What::Revoke if word.is_verdict => false,
+        let shown = |vote: &Vote| match &vote.what {
+            What::Revoke if vote.is_verdict => false,
             // An ordinary review or a near miss needs no answer about a gate that does not apply, or that did not apply
             // when it was written.
-            _ if word.is_verdict => applies,
+            _ if vote.is_verdict => applies,
             What::NearMiss(miss) => {
                 // An approver who agrees while the gate waits believes to have approved. Others merely talk.
-                let is_meant = status == GateStatus::Requested && approvers.contains(&word.by.id);
-                applies && applied(word) && (miss.problem != PhraseProblem::Agreement || is_meant)
+                let is_meant = status == GateStatus::Requested && approvers.contains(&vote.by.id);
+                applies && applied(vote) && (miss.problem != PhraseProblem::Agreement || is_meant)
             }
             _ => true,
         };
-        self.said.iter().filter(|word| shown(word)).map(|word| word.considered(approvers)).collect()
+        self.votes.iter().filter(|vote| shown(vote)).map(|vote| vote.considered(approvers)).collect()
     }
 }

@@ -23,6 +23,17 @@ pub enum Owner {
 }
 
 impl Owner {
+    fn parse(word: &str) -> Option<Self> {
+        match word.strip_prefix('@') {
+            Some(team) if team.contains('/') => team.parse().ok().map(Self::Team),
+            Some(login) => login.parse().ok().map(Self::User),
+            None => {
+                let (local, domain) = word.split_once('@')?;
+                (!local.is_empty() && domain.contains('.')).then(|| Self::Email(word.to_owned()))
+            }
+        }
+    }
+
     /// The person or team; none of an address.
     pub(in crate::gate) fn recipient(&self) -> Option<Recipient> {
         match self {
@@ -106,19 +117,6 @@ fn take_pattern(line: &str) -> Option<(String, &str)> {
         }
     }
     Some((pattern, ""))
-}
-
-impl Owner {
-    fn parse(word: &str) -> Option<Self> {
-        match word.strip_prefix('@') {
-            Some(team) if team.contains('/') => team.parse().ok().map(Self::Team),
-            Some(login) => login.parse().ok().map(Self::User),
-            None => {
-                let (local, domain) = word.split_once('@')?;
-                (!local.is_empty() && domain.contains('.')).then(|| Self::Email(word.to_owned()))
-            }
-        }
-    }
 }
 
 /// A pattern as gitignore reads it, as far as CODEOWNERS goes.

@@ -43,8 +43,8 @@ pub(super) struct ResolvedApprovers<'a> {
     named_by_agent: Contributors,
     users: BTreeMap<UserId, Login>,
     teams: BTreeMap<TeamSlug, &'a Members>,
-    /// What is known by name and may be shown: permission, and names that stand for no approver.
-    known: EligibleApprovers,
+    /// What is known whoever approves: the permission, names that stand for no approver, and what of the commits is unknown.
+    pub(super) known: EligibleApprovers,
     /// Owned paths of the gate's own diff and the accounts that own each; empty unless code owners may approve.
     owned: BTreeMap<String, BTreeSet<UserId>>,
     owners: BTreeMap<UserId, Login>,
@@ -54,14 +54,21 @@ pub(super) struct ResolvedApprovers<'a> {
 impl<'a> ResolvedApprovers<'a> {
     /// `paths` are those of the gate's own diff, both names of a rename.
     pub(super) fn resolve(policy: &'a GatePolicy, snapshot: &'a Snapshot, paths: &[String]) -> Self {
+        let contributors = Contributors::new(snapshot, policy.exclusions.count_update_merges, paths);
+        let known = EligibleApprovers {
+            permission: policy.approvers.permission,
+            must_name_head: snapshot.makers.has_unknown_pusher && !contributors.unattributed.is_empty(),
+            unattributed: contributors.unattributed.clone(),
+            ..EligibleApprovers::default()
+        };
         let mut authority = Self {
             policy,
             snapshot,
-            contributors: Contributors::new(snapshot, policy.exclusions.count_update_merges, paths),
+            contributors,
             named_by_agent: Contributors::named_by_agent(snapshot),
             users: BTreeMap::new(),
             teams: BTreeMap::new(),
-            known: EligibleApprovers { permission: policy.approvers.permission, ..EligibleApprovers::default() },
+            known,
             owned: BTreeMap::new(),
             owners: BTreeMap::new(),
             owner_teams: BTreeMap::new(),
@@ -175,11 +182,6 @@ impl<'a> ResolvedApprovers<'a> {
         if is_author { None } else { self.contributors.refusal(account, exclusions) }
     }
 
-    /// Whether somebody is known to have asked a coding agent for the pull request.
-    pub(super) fn asked(&self, person: UserId) -> bool {
-        self.snapshot.assignments.asked(person, self.snapshot.pull_request.created_at) == Ok(true)
-    }
-
     /// Whether it is a bot whose word does not count.
     pub(super) fn is_bot(&self, account: &Account) -> bool {
         let is_bot = account.kind == AccountKind::Bot || account.login.as_str().ends_with("[bot]");
@@ -261,17 +263,10 @@ impl<'a> ResolvedApprovers<'a> {
         EligibleApprovers {
             people: named.clone().filter_map(may).collect(),
             fell_out: named.chain(members).filter_map(|person| Some((person.1.clone(), why_not(person)?))).collect(),
-            must_name_head: self.must_name_head(),
             teams: teams.map(|(team, members)| (team.clone(), members.iter().filter_map(may).collect())).collect(),
-            unattributed: self.contributors.unattributed.clone(),
             only_hope: self.only_hope(),
             ..self.known.clone()
         }
-    }
-
-    /// Whether it is unknown who brought one of the commits.
-    pub(super) fn must_name_head(&self) -> bool {
-        self.snapshot.makers.has_unknown_pusher && !self.contributors.unattributed.is_empty()
     }
 
     /// Whether the author is excluded, could approve if they were not, and no other person can.

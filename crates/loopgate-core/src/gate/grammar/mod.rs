@@ -17,7 +17,7 @@ use serde::Serialize;
 pub use self::inspection::inspect;
 
 use self::{
-    near_miss::Missed,
+    near_miss::Miss,
     phrase::Vocabulary,
     visible::{LONGEST_BODY, VisibleLine},
 };
@@ -127,7 +127,7 @@ impl Reading {
 
     /// The commands to the loop, in order.
     pub fn commands(&self) -> impl Iterator<Item = &Command> {
-        self.intents.iter().filter_map(|spoken| match &spoken.intent {
+        self.intents.iter().filter_map(|parsed| match &parsed.intent {
             Intent::Command(command) => Some(command),
             _ => None,
         })
@@ -159,7 +159,7 @@ fn read_lines(body: &str, vocabulary: Vocabulary<'_>) -> Reading {
             Err(missed) => {
                 let text = text::start(line.text.trim(), QUOTED);
                 let left = NEAR_MISSES_KEPT.saturating_sub(reading.near_misses.len());
-                reading.near_misses.extend(missed.into_iter().take(left).map(|Missed { problem, gate, meant }| {
+                reading.near_misses.extend(missed.into_iter().take(left).map(|Miss { problem, gate, meant }| {
                     NearMiss { text: text.clone(), problem, gate, meant, line: number }
                 }));
             }
@@ -191,7 +191,7 @@ pub fn may_speak(body: &str) -> bool {
 ///
 /// # Errors
 /// What it nearly states.
-fn judge(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, Vec<Missed>> {
+fn judge(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, Vec<Miss>> {
     match stated(line, vocabulary) {
         Ok(intents) if !intents.is_empty() => return Ok(intents),
         // What is wrong with words in a quote is that they are in a quote.
@@ -210,7 +210,7 @@ fn judge(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, 
             if problem.is_of_command() || gates.is_empty() {
                 gates = vec![gates.into_iter().next().flatten()];
             }
-            return Err(gates.into_iter().map(|gate| Missed { problem: problem.clone(), gate, meant }).collect());
+            return Err(gates.into_iter().map(|gate| Miss { problem: problem.clone(), gate, meant }).collect());
         }
         Ok(_) | Err(_) => {}
     }
@@ -219,7 +219,7 @@ fn judge(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, 
     let missed = |intent: &Intent| {
         let (gate, meant) = intent.about()?;
         let problem = line.alien.map_or(PhraseProblem::Lookalike, |(_, inside)| PhraseProblem::NotPlainText { inside });
-        Some(Missed { problem, gate: Some(gate.clone()), meant })
+        Some(Miss { problem, gate: Some(gate.clone()), meant })
     };
     let mut missed: Vec<_> = stated(&looks, vocabulary).unwrap_or_default().iter().filter_map(missed).collect();
     if missed.is_empty() && matches!(line.wholly_inside(), None | Some(Inside::TaskItem)) {
@@ -233,8 +233,10 @@ fn stated(line: &VisibleLine, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>,
     if line.text.trim_start().starts_with('/') {
         return slash::read(line, vocabulary);
     }
-    let Some(text) = line.plain() else { return Ok(Vec::new()) };
-    Ok(phrase::read(text, vocabulary)?.into_iter().collect())
+    match line.alien {
+        None => Ok(phrase::read(&line.text, vocabulary)?.into_iter().collect()),
+        Some(_) => Ok(Vec::new()),
+    }
 }
 
 #[cfg(test)]

@@ -25,7 +25,7 @@ pub(super) const VERDICTS: [(&str, Word); 3] = [
 
 /// One gate that a line speaks of without being its phrase.
 #[derive(Clone, Debug)]
-pub(super) struct Missed {
+pub(super) struct Miss {
     pub(super) problem: PhraseProblem,
     /// `None` if the line does not say.
     pub(super) gate: Option<GateName>,
@@ -34,11 +34,11 @@ pub(super) struct Missed {
 }
 
 /// What is wrong with a line, for each gate it speaks of; `line` is read as it looks to the eye.
-pub(super) fn problems(line: &str, vocabulary: Vocabulary<'_>) -> Vec<Missed> {
+pub(super) fn problems(line: &str, vocabulary: Vocabulary<'_>) -> Vec<Miss> {
     let raw: Vec<&str> = words(line).take(MOST_WORDS).flat_map(|word| apart(word, vocabulary)).collect();
     let words: Vec<String> = raw.iter().map(|word| bare(word)).collect();
     let verdicts = verdicts(line, &words);
-    let mut missed: Vec<Missed> = Vec::new();
+    let mut missed: Vec<Miss> = Vec::new();
     for at in (0..words.len()).filter(|_| !verdicts.is_empty()) {
         let Some(named) = NamedGate::at(&words, at, vocabulary) else { continue };
         let Some(meant) = named.verdict(&verdicts, &words) else { continue };
@@ -47,16 +47,16 @@ pub(super) fn problems(line: &str, vocabulary: Vocabulary<'_>) -> Vec<Missed> {
             let nearest = Some(gate.clone());
             let problem =
                 misspelt.map_or(PhraseProblem::Wording, |named| PhraseProblem::UnknownGate { named, nearest });
-            missed.push(Missed { problem, gate: Some(gate), meant });
+            missed.push(Miss { problem, gate: Some(gate), meant });
         }
     }
-    let spoken: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
-    match spoken[..] {
+    let named: Vec<&str> = words.iter().map(String::as_str).filter(|word| !word.is_empty()).collect();
+    match named[..] {
         _ if !missed.is_empty() => missed,
         // A verdict, and nothing that says on what.
         ["approved" | "approve" | "rejected"] | ["i", "approve"] | ["not", "approved"] => {
             let meant = verdicts.first().map_or(Word::Approve, |(_, meant)| *meant);
-            vec![Missed { problem: PhraseProblem::NoGate, gate: None, meant }]
+            vec![Miss { problem: PhraseProblem::NoGate, gate: None, meant }]
         }
         _ => agreement(line, &raw, &words, vocabulary),
     }
@@ -159,11 +159,11 @@ fn agrees_alone(raw: &[&str]) -> bool {
 }
 
 /// `LGTM`, and `security ok`: what is meant for an approval where it is an approver's. Whose it is is asked elsewhere.
-fn agreement(line: &str, raw: &[&str], words: &[String], vocabulary: Vocabulary<'_>) -> Vec<Missed> {
+fn agreement(line: &str, raw: &[&str], words: &[String], vocabulary: Vocabulary<'_>) -> Vec<Miss> {
     if raw.len() > SHORT_AGREEMENT || line.trim_end().ends_with(['?', '？']) || denies(line, words) {
         return Vec::new();
     }
-    let missed = |gate| Missed { problem: PhraseProblem::Agreement, gate, meant: Word::Approve };
+    let missed = |gate| Miss { problem: PhraseProblem::Agreement, gate, meant: Word::Approve };
     if agrees_alone(raw) {
         return vec![missed(None)];
     }

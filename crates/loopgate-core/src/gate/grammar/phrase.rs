@@ -87,7 +87,9 @@ pub(super) fn read(line: &str, vocabulary: Vocabulary<'_>) -> Result<Option<Inte
     }
     let named = &found["gate"];
     let Some(gate) = vocabulary.gate(named).cloned() else {
-        let is_name = named.to_ascii_lowercase().parse::<GateName>().is_ok() && !is_everyday(named);
+        // A word that makes a sentence before "approved" names no gate.
+        let is_everyday = EVERYDAY.split(' ').any(|everyday| everyday.eq_ignore_ascii_case(named));
+        let is_name = named.to_ascii_lowercase().parse::<GateName>().is_ok() && !is_everyday;
         return if is_name { Err(vocabulary.unknown(named)) } else { Ok(None) };
     };
     let ends_with = |signs: &str| {
@@ -107,12 +109,9 @@ pub(super) fn read(line: &str, vocabulary: Vocabulary<'_>) -> Result<Option<Inte
     }))
 }
 
-/// Whether a word before "approved" makes a sentence, and names no gate.
-fn is_everyday(word: &str) -> bool {
-    const EVERYDAY: &str =
-        "all already also and are be been being get got has i is it just not now pr re that this was we you";
-    EVERYDAY.split(' ').any(|everyday| everyday.eq_ignore_ascii_case(word))
-}
+/// Words of everyday language.
+const EVERYDAY: &str =
+    "all already also and are be been being get got has i is it just not now pr re that this was we you";
 
 /// Signs that deny.
 pub(super) const DENYING: &str = "👎 ❌ ✖ 🚫 ⛔ 🛑 🙅 :-1: :thumbsdown: :x: :no_entry: :no_entry_sign: :stop_sign: \

@@ -26,11 +26,6 @@ pub(super) struct VisibleLine {
 }
 
 impl VisibleLine {
-    /// The whole line, if every word of it counts.
-    pub(super) fn plain(&self) -> Option<&str> {
-        self.alien.is_none().then_some(&self.text)
-    }
-
     /// What all of the line stands in, if none of it counts.
     pub(super) fn wholly_inside(&self) -> Option<Inside> {
         let (at, inside) = self.alien?;
@@ -81,13 +76,8 @@ struct Reader<'s> {
 struct Container {
     hides: Option<Inside>,
     is_item: bool,
-}
-
-impl Container {
-    /// Whether raw HTML in it ends with it. The reader knows a task item only after it began, so all items are.
-    const fn is_closed(&self) -> bool {
-        self.hides.is_some() || self.is_item
-    }
+    /// Raw HTML in it ends with it. The reader knows a task item only after it began, so all items are such.
+    is_closed: bool,
 }
 
 impl Reader<'_> {
@@ -146,17 +136,14 @@ impl Reader<'_> {
             self.append("", at, hides);
         }
         let is_item = matches!(tag, Tag::Item);
-        let container = Container { hides, is_item };
-        if container.is_closed() {
-            self.elements.depth += 1;
-        }
-        self.containers.push(container);
+        let is_closed = hides.is_some() || is_item;
+        self.elements.depth += usize::from(is_closed);
+        self.containers.push(Container { hides, is_item, is_closed });
     }
 
     fn end(&mut self, tag: TagEnd, at: usize) {
-        if self.containers.pop().is_some_and(|container| container.is_closed()) {
-            self.elements.depth -= 1;
-        }
+        let is_closed = self.containers.pop().is_some_and(|container| container.is_closed);
+        self.elements.depth -= usize::from(is_closed);
         if tag == TagEnd::HtmlBlock {
             let html = std::mem::take(&mut self.raw);
             let pieces = self.elements.read(&html);

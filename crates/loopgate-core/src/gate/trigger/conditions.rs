@@ -6,7 +6,7 @@
 use std::collections::BTreeSet;
 
 use super::{
-    KEPT_PER_FILE, ReadDiff, Scope, Triggered, excerpt, in_file,
+    KEPT_PER_FILE, Opening, ReadDiff, Scope, excerpt, in_file,
     reading::{ChangedLine, FileReading},
     rules::RuleHit,
 };
@@ -22,11 +22,11 @@ use crate::{
 
 impl ReadDiff<'_> {
     /// What a condition finds; `None` if it does not hold. `remembered` are the labels that opened the gate before.
-    pub(super) fn evaluate(&self, trigger: &GateTrigger, remembered: &BTreeSet<String>) -> Option<Triggered> {
+    pub(super) fn evaluate(&self, trigger: &GateTrigger, remembered: &BTreeSet<String>) -> Option<Opening> {
         let pull_request = &self.snapshot.pull_request;
         let reason = match trigger {
             GateTrigger::Any(parts) => {
-                return parts.iter().filter_map(|part| self.evaluate(part, remembered)).reduce(Triggered::and);
+                return parts.iter().filter_map(|part| self.evaluate(part, remembered)).reduce(Opening::and);
             }
             GateTrigger::All(parts) => return self.all(parts, remembered),
             GateTrigger::Not(part) => {
@@ -34,7 +34,7 @@ impl ReadDiff<'_> {
                     Some(found) => (!found.is_certain).then_some(found),
                     None => {
                         let scope = Scope::Files(BTreeSet::new());
-                        Some(Triggered { is_certain: true, ..Triggered::new(scope, Vec::new()) })
+                        Some(Opening { is_certain: true, ..Opening::new(scope, Vec::new()) })
                     }
                 };
             }
@@ -58,54 +58,52 @@ impl ReadDiff<'_> {
             GateTrigger::Size { lines, files } => self.size(*lines, *files)?,
             GateTrigger::Draft => (pull_request.is_draft).then_some(MatchReason::Draft)?,
         };
-        Some(Triggered::whole(reason))
+        Some(Opening::whole(reason))
     }
 
-    fn all(&self, parts: &[GateTrigger], remembered: &BTreeSet<String>) -> Option<Triggered> {
+    fn all(&self, parts: &[GateTrigger], remembered: &BTreeSet<String>) -> Option<Opening> {
         let found: Vec<_> = parts.iter().map(|part| self.evaluate(part, remembered)).collect::<Option<_>>()?;
         let is_certain = found.iter().all(|found| found.is_certain);
         let files =
             found.iter().filter_map(|found| if let Scope::Files(files) = &found.scope { Some(files) } else { None });
         let files: BTreeSet<usize> = files.flatten().copied().collect();
-        let all = found.into_iter().reduce(Triggered::and)?;
+        let all = found.into_iter().reduce(Opening::and)?;
         // "Files under billing/, on the base main": the gate's own diff is those files, not everything.
         let scope = if files.is_empty() { all.scope } else { Scope::Files(files) };
-        Some(Triggered { is_certain, scope, ..all })
+        Some(Opening { is_certain, scope, ..all })
     }
 
     /// Asks each file.
-    fn in_files(&self, ask: impl Fn(&FileReading<'_>) -> Vec<(Option<u32>, MatchReason)>) -> Option<Triggered> {
+    fn in_files(&self, ask: impl Fn(&FileReading<'_>) -> Vec<(Option<u32>, MatchReason)>) -> Option<Opening> {
         self.with_unlisted(self.files.iter().enumerate().filter_map(|(index, reading)| {
             let matches = ask(reading);
             let not_kept = matches.len().saturating_sub(KEPT_PER_FILE);
             let kept = matches.into_iter().take(KEPT_PER_FILE);
             let matches: Vec<_> = kept.map(|(line, reason)| in_file(reading.file, line, reason)).collect();
-            (!matches.is_empty()).then(|| Triggered { not_kept, ..Triggered::file(index, matches) })
+            (!matches.is_empty()).then(|| Opening { not_kept, ..Opening::file(index, matches) })
         }))
     }
 
     /// A list of files that is not whole leaves it open whether another file would match.
-    fn with_unlisted(&self, found: impl Iterator<Item = Triggered>) -> Option<Triggered> {
+    fn with_unlisted(&self, found: impl Iterator<Item = Opening>) -> Option<Opening> {
         let is_cut = matches!(self.snapshot.files, ChangedFiles::TooLarge { .. });
-        found.chain(is_cut.then(|| Triggered::whole(MatchReason::TooLarge))).reduce(Triggered::and)
+        found.chain(is_cut.then(|| Opening::whole(MatchReason::TooLarge))).reduce(Opening::and)
     }
 
     /// A rule that opens, or two different suspects.
-    fn rules(&self, rules: &ChosenRules) -> Option<Triggered> {
+    fn rules(&self, rules: &ChosenRules) -> Option<Opening> {
         let matches = self.rule_matches(rules);
         let suspects: BTreeSet<usize> = matches.iter().map(|(hit, _)| hit.rule).collect();
         let opens = suspects.len() > 1 || matches.iter().any(|(hit, _)| hit.opens(rules));
-        let of_hit = |(hit, matched): (&RuleHit, _)| Triggered {
-            not_kept: hit.more,
-            ..Triggered::file(hit.file, vec![matched])
-        };
+        let of_hit =
+            |(hit, matched): (&RuleHit, _)| Opening { not_kept: hit.more, ..Opening::file(hit.file, vec![matched]) };
         let found = matches.into_iter().filter(|_| opens).map(of_hit);
         let looked_at = |reading: &&FileReading<'_>| {
             reading.is_unreadable && rules.reads_lines_of(&reading.file.path, &reading.kinds)
         };
         let unread =
             self.files.iter().enumerate().filter(|(_, reading)| looked_at(reading)).map(|(index, reading)| {
-                Triggered::file(index, vec![in_file(reading.file, None, MatchReason::Unreadable)])
+                Opening::file(index, vec![in_file(reading.file, None, MatchReason::Unreadable)])
             });
         self.with_unlisted(found.chain(unread))
     }
@@ -131,7 +129,7 @@ impl ReadDiff<'_> {
         }
     }
 
-    fn found(&self, severity: FindingSeverity) -> Option<Triggered> {
+    fn found(&self, severity: FindingSeverity) -> Option<Opening> {
         let files = self.snapshot.files.known();
         let severe = self.findings.iter().filter(|finding| finding.severity >= severity);
         let found = severe.map(|finding| {
@@ -140,9 +138,9 @@ impl ReadDiff<'_> {
             let index = files.iter().position(|changed| Some(&changed.path) == file.as_ref());
             // A finding outside the changed files concerns the change as a whole.
             let scope = index.map_or(Scope::Whole, |index| Scope::Files(BTreeSet::from([index])));
-            Triggered::new(scope, vec![TriggerMatch { file, line: line.flatten(), reason }])
+            Opening::new(scope, vec![TriggerMatch { file, line: line.flatten(), reason }])
         });
-        found.reduce(Triggered::and)
+        found.reduce(Opening::and)
     }
 }
 
@@ -163,7 +161,7 @@ fn changed(reading: &FileReading<'_>, wanted: &LineCondition, is_added: bool) ->
         return Vec::new();
     }
     let matched = |line: &ChangedLine<'_>, text: &str| {
-        let name = wanted.patterns.iter().find(|pattern| pattern.matches(text))?.name().cloned();
+        let name = wanted.patterns.iter().find(|pattern| pattern.matches(text))?.name.clone();
         let excerpt = excerpt(line.text.trim());
         let reason = match is_added {
             true => MatchReason::AddedLine { name, excerpt },

@@ -16,7 +16,7 @@ use super::report::{MatchReason, TriggerMatch};
 use crate::{
     evidence::Finding,
     observed::{ChangedFile, ChangedFiles, FileAt, FileStatus, Snapshot},
-    policy::{GatePolicy, GateTrigger, Policy, RuleBook},
+    policy::{GatePolicy, GateTrigger, Policy},
     untrusted::without_secrets,
 };
 
@@ -26,12 +26,14 @@ pub const MATCHES_KEPT: usize = 50;
 const KEPT_PER_FILE: usize = 5;
 /// Bytes of each digest of a gate's own diff.
 const DIGEST_LENGTH: usize = 20;
+/// Files whose texts are read for one pull request, so that a large one costs no more than others.
+const MOST_FILES_READ: usize = 20;
 /// Characters of a matching line that are shown.
 const EXCERPT: usize = 160;
 
 /// Why a gate applies, and to which part of the diff.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Triggered {
+pub(super) struct Opening {
     pub(super) matches: Vec<TriggerMatch>,
     pub(super) not_kept: usize,
     pub(super) scope: Scope,
@@ -39,7 +41,7 @@ pub(super) struct Triggered {
     is_certain: bool,
 }
 
-impl Triggered {
+impl Opening {
     fn new(scope: Scope, matches: Vec<TriggerMatch>) -> Self {
         let is_unread = |found: &TriggerMatch| matches!(found.reason, MatchReason::Unreadable | MatchReason::TooLarge);
         let is_certain = !matches.iter().all(is_unread);
@@ -133,21 +135,25 @@ pub(super) struct ReadDiff<'a> {
     findings: &'a [Finding],
     /// In the order of the changed files.
     files: Vec<FileReading<'a>>,
+    /// How many files and changed lines the rules look at.
+    pub(super) extent: (usize, usize),
     /// What the rules of the presets find.
     hits: OnceCell<Vec<RuleHit>>,
 }
 
 impl<'a> ReadDiff<'a> {
     pub(super) fn new(snapshot: &'a Snapshot, findings: &'a [Finding]) -> Self {
-        let files = snapshot.files.known().iter().map(|file| FileReading::new(file, snapshot)).collect();
-        Self { snapshot, findings, files, hits: OnceCell::new() }
+        let files = snapshot.files.known().iter().map(|file| FileReading::new(file, snapshot));
+        let files: Vec<FileReading<'_>> = files.collect();
+        let extent = (files.len(), files.iter().map(|file| file.lines.len()).sum());
+        Self { snapshot, findings, files, extent, hits: OnceCell::new() }
     }
 
     /// What opens the gate, if anything does. `remembered` are the labels that opened it before: taking one away does
     /// not close it again.
-    pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Triggered> {
+    pub(super) fn triggered(&self, policy: &GatePolicy, remembered: &BTreeSet<String>) -> Option<Opening> {
         let found = self.evaluate(&policy.trigger, remembered)?;
-        Some(if found.matches.is_empty() { Triggered::whole(MatchReason::NotExcluded) } else { found })
+        Some(if found.matches.is_empty() { Opening::whole(MatchReason::NotExcluded) } else { found })
     }
 
     /// Suspects that do not open the gate: fewer than two.
@@ -159,28 +165,25 @@ impl<'a> ReadDiff<'a> {
         });
         matches.map(|(_, found)| found).collect()
     }
-
-    /// How many files and changed lines the rules look at.
-    pub(super) fn extent(&self) -> (usize, usize) {
-        (self.files.len(), self.files.iter().map(|file| file.lines.len()).sum())
-    }
-
-    fn hits(&self, book: &RuleBook) -> &[RuleHit] {
-        self.hits.get_or_init(|| rules::hits(book, self.snapshot, &self.files))
-    }
 }
 
 /// The files whose whole texts the gates need, at [`Snapshot::merge_base`] and at the head, before they can be assessed: where a patch is
-/// missing, or does not tell which lines are code. At most 20 files of a pull request.
+/// missing, or does not show which lines are code. At most 20 files of a pull request.
 pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<FileAt> {
     let conditions: Vec<_> = policy.gates.values().flat_map(|gate| gate.trigger.conditions()).collect();
-    reading::files_to_read(snapshot, |file, kinds| {
+    let is_looked_at = |file: &&ChangedFile| {
+        let kinds = reading::kinds(file);
         conditions.iter().any(|condition| match condition {
-            GateTrigger::Rules(rules) => rules.reads_lines_of(&file.path, kinds),
+            GateTrigger::Rules(rules) => rules.reads_lines_of(&file.path, &kinds),
             GateTrigger::AddedLines(_) | GateTrigger::RemovedLines(_) => true,
             _ => false,
         })
-    })
+    };
+    // Both texts of a lock file show which of its sources are new.
+    let is_compared = |file: &ChangedFile| manifests::is_lock_file(&file.path) && !reading::has_no_change(file);
+    let files = snapshot.files.known().iter().filter(is_looked_at);
+    let files = files.filter(|file| reading::needs_texts(file) || is_compared(file)).take(MOST_FILES_READ);
+    files.flat_map(|file| reading::sides(file, snapshot).into_iter().flatten()).collect()
 }
 
 /// Why a gate applies to a pull request; empty when it does not. Labels that were taken away are not known here.
@@ -190,7 +193,7 @@ pub fn matches(policy: &GatePolicy, snapshot: &Snapshot, findings: &[Finding]) -
 
 /// Files that govern gates themselves (configuration, code owners, workflows). A pull request that edits one opens the
 /// security gate, whatever the gate's own trigger says.
-pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Triggered> {
+pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Opening> {
     const FILES: [&str; 5] =
         [".github/loopgate.yml", ".github/CODEOWNERS", "CODEOWNERS", "docs/CODEOWNERS", ".github/loopgate/"];
     let governs = |path: &&str| {
@@ -200,9 +203,9 @@ pub(super) fn governing(snapshot: &Snapshot, workflows: &[String]) -> Option<Tri
     let files = snapshot.files.known().iter().enumerate().filter_map(|(index, file)| {
         let glob = Some(file.paths().find(governs)?.to_owned());
         let reason = MatchReason::Path { name: "a_file_that_governs_gates".parse().ok(), glob };
-        Some(Triggered::file(index, vec![in_file(file, None, reason)]))
+        Some(Opening::file(index, vec![in_file(file, None, reason)]))
     });
-    files.reduce(Triggered::and)
+    files.reduce(Opening::and)
 }
 
 fn in_file(file: &ChangedFile, line: Option<u32>, reason: MatchReason) -> TriggerMatch {

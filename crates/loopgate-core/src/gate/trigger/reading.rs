@@ -3,7 +3,7 @@
 //! Nothing is excused: a line that moved is one removed and one added, and so is a line that another takes out of the
 //! program, wherever it stands. What cannot be read is said.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 
 use crate::{
     ids::Sha,
@@ -11,9 +11,6 @@ use crate::{
     observed::{ChangedFile, DiffHunk, DiffLine, FileAt, FileStatus, LineChange, Patch, Snapshot},
     source_files::{FileKind, Lexer, Syntax, kind, name_conditions, runs},
 };
-
-/// Files whose texts are read for one pull request, so that a large one costs no more than others.
-const MOST_FILES_READ: usize = 20;
 
 /// One file of a pull request.
 pub(super) struct FileReading<'a> {
@@ -65,29 +62,8 @@ const EMPTY: Sha = Sha::from_bytes([
     0x91,
 ]);
 
-/// What has to be read whole of a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Need {
-    Nothing,
-    /// The patch says all that matters; both texts say which of them come from where.
-    Better,
-    /// Without both texts some of its changes are not known.
-    Both,
-}
-
-/// The texts that the rules and conditions on lines need beside the patches: at the base and at the head. `looks_at` says
-/// whether any of them looks at a file of these kinds.
-pub(super) fn files_to_read(
-    snapshot: &Snapshot,
-    looks_at: impl Fn(&ChangedFile, &[FileKind; 2]) -> bool,
-) -> BTreeSet<FileAt> {
-    let files = snapshot.files.known().iter().filter(|file| looks_at(file, &kinds(file)));
-    let files = files.filter(|file| need(file) != Need::Nothing).take(MOST_FILES_READ);
-    files.flat_map(|file| sides(file, snapshot).into_iter().flatten()).collect()
-}
-
 /// The file at the base and at the head, where it is there.
-fn sides(file: &ChangedFile, snapshot: &Snapshot) -> [Option<FileAt>; 2] {
+pub(super) fn sides(file: &ChangedFile, snapshot: &Snapshot) -> [Option<FileAt>; 2] {
     let pull = &snapshot.pull_request;
     // Where GitHub compares nothing, a text that the patch does not fit is noticed.
     let base = snapshot.merge_base.unwrap_or(pull.base.sha);
@@ -106,23 +82,19 @@ pub(super) fn texts<'a>(file: &ChangedFile, snapshot: &'a Snapshot) -> Option<[&
     Some([old?, new?])
 }
 
-fn need(file: &ChangedFile) -> Need {
-    let kinds = kinds(file);
-    if kinds == [FileKind::Asset; 2] || has_no_change(file) && !becomes_another(file) {
-        return Need::Nothing;
+/// Whether some of its changes are not known without both texts.
+pub(super) fn needs_texts(file: &ChangedFile) -> bool {
+    if kinds(file) == [FileKind::Asset; 2] || has_no_change(file) && !becomes_another(file) {
+        return false;
     }
-    let Some(patch) = file.read_patch() else { return Need::Both };
+    let Some(patch) = file.read_patch() else { return true };
     let syntax = Syntax::of(&file.path);
     let reaches_out = |run: &[DiffLine<'_>]| run[0].is_changed() && syntax.reaches_out(run);
-    match becomes_another(file) || patch.hunks.iter().any(|hunk| hunk.runs().any(reaches_out)) {
-        true if file.status == FileStatus::Added || file.status == FileStatus::Removed => Need::Nothing,
-        true => Need::Both,
-        false if super::manifests::is_lock_file(&file.path) => Need::Better,
-        false => Need::Nothing,
-    }
+    let has_both = !matches!(file.status, FileStatus::Added | FileStatus::Removed);
+    has_both && (becomes_another(file) || patch.hunks.iter().any(|hunk| hunk.runs().any(reaches_out)))
 }
 
-fn kinds(file: &ChangedFile) -> [FileKind; 2] {
+pub(super) fn kinds(file: &ChangedFile) -> [FileKind; 2] {
     let new = kind(&file.path);
     [new, file.previous_path.as_deref().map_or(new, kind)]
 }
@@ -151,12 +123,12 @@ impl<'a> FileReading<'a> {
         let kinds = kinds(file);
         let mut reading =
             Self { file, kinds, lines: Vec::new(), joined: Vec::new(), patch: None, is_unreadable: false };
-        let needed = need(file);
-        if needed == Need::Nothing && (file.patch.is_none() || kinds == [FileKind::Asset; 2]) {
+        let needs_texts = needs_texts(file);
+        if !needs_texts && (file.patch.is_none() || kinds == [FileKind::Asset; 2]) {
             return reading;
         }
-        let both = (needed == Need::Both).then(|| texts(file, snapshot)).flatten();
-        reading.is_unreadable = needed == Need::Both && both.is_none();
+        let both = needs_texts.then(|| texts(file, snapshot)).flatten();
+        reading.is_unreadable = needs_texts && both.is_none();
         let syntax = [Syntax::of(&file.path), Syntax::of(file.previous_path.as_deref().unwrap_or(&file.path))];
         let compared = || both.map(|[old, new]| Patch::between(old, new));
         let Some(patch) = file.read_patch().or_else(compared) else { return reading };

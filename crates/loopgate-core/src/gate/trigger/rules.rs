@@ -56,10 +56,11 @@ impl ChosenRules {
 impl ReadDiff<'_> {
     /// What the chosen rules find, those that open first.
     pub(super) fn rule_matches(&self, chosen: &ChosenRules) -> Vec<(&RuleHit, TriggerMatch)> {
-        let own = self.hits(&chosen.book).iter().filter(|hit| chosen.tiers.contains_key(&hit.rule));
+        let hits = self.hits.get_or_init(|| hits(&chosen.book, self.snapshot, &self.files));
+        let own = hits.iter().filter(|hit| chosen.tiers.contains_key(&hit.rule));
         let mut matches: Vec<_> = own
             .filter_map(|hit| {
-                let rule = chosen.book.rules().get(hit.rule)?;
+                let rule = chosen.book.rules.get(hit.rule)?;
                 let reason = hit.evidence.clone().map_or(MatchReason::Unreadable, |evidence| MatchReason::Rule {
                     id: rule.id.clone(),
                     preset: rule.gate.clone(),
@@ -85,7 +86,7 @@ pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_
         let hit = |rule, line, evidence, is_doubtful| RuleHit { rule, file, line, evidence, is_doubtful, more: 0 };
         let mut found = Vec::new();
         let kinds = kinds_that_count(reading, &names);
-        let of_kind = |rule: usize| kinds.iter().any(|kind| looks_at(&book.rules()[rule], *kind, reading));
+        let of_kind = |rule: usize| kinds.iter().any(|kind| looks_at(&book.rules[rule], *kind, reading));
         if !references {
             let paths: BTreeSet<usize> =
                 reading.file.paths().flat_map(|path| book.of_path(path)).filter(|&rule| of_kind(rule)).collect();
@@ -98,7 +99,7 @@ pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_
                 let mut rules = book.of_line(joined.unwrap_or(line.text), line.is_added, joined.is_some());
                 // A rule that a line alone shows is not shown again.
                 rules.retain(|rule| {
-                    looks_at(&book.rules()[*rule], kind, reading) && (known.insert(*rule) || joined.is_none())
+                    looks_at(&book.rules[*rule], kind, reading) && (known.insert(*rule) || joined.is_none())
                 });
                 let is_doubtful = line.weight == LineWeight::Doubtful;
                 let hits =
@@ -106,8 +107,11 @@ pub(super) fn hits(book: &RuleBook, snapshot: &Snapshot, files: &[FileReading<'_
                 found.extend(hits);
             }
         }
-        for (index, rule) in book.rules().iter().enumerate() {
-            let folder = new_folder(reading.file, &existing).filter(|_| rule.new_folder);
+        // The folder at the top that the file brings.
+        let folder = reading.file.path.split_once('/').map(|(folder, _)| folder);
+        let folder = folder.filter(|folder| arrives(reading.file) && !existing.contains(folder));
+        for (index, rule) in book.rules.iter().enumerate() {
+            let folder = folder.filter(|_| rule.new_folder);
             let folder = folder.map(|folder| (None, Some(RuleEvidence::NewFolder(folder.to_owned()))));
             let named = rule.manifest.map(|change| in_manifest(change, reading, references, snapshot));
             let places = folder.into_iter().chain(named.into_iter().flatten());
@@ -200,20 +204,11 @@ fn existing_folders(snapshot: &Snapshot) -> BTreeSet<&str> {
             let files = snapshot.files.known().iter();
             let old_names =
                 files.filter_map(|file| file.previous_path.as_deref().or((!arrives(file)).then_some(&file.path)));
-            old_names.filter_map(top_folder).collect()
+            old_names.filter_map(|path| Some(path.split_once('/')?.0)).collect()
         }
     }
 }
 
-/// The folder at the top that a file brings.
-fn new_folder<'a>(file: &'a ChangedFile, existing: &BTreeSet<&str>) -> Option<&'a str> {
-    top_folder(&file.path).filter(|folder| arrives(file) && !existing.contains(folder))
-}
-
 fn arrives(file: &ChangedFile) -> bool {
     matches!(file.status, FileStatus::Added | FileStatus::Renamed | FileStatus::Copied)
-}
-
-fn top_folder(path: &str) -> Option<&str> {
-    path.split_once('/').map(|(folder, _)| folder)
 }

@@ -8,7 +8,7 @@ use super::*;
 use crate::{
     gate::{RuleEvidence, assess::world::*},
     observed::{AccountKind, ChangedFiles::Complete, Content, FileStatus},
-    policy::{ChosenRules, GateRule, RuleTier},
+    policy::{ChosenRules, GateRule, LineCondition, RuleBook, RuleTier},
 };
 
 /// A rule that looks for these terms in one place: `added`, `manifest`, …
@@ -47,8 +47,8 @@ fn compared(path: &str, old: &str, new: &str) -> World {
     let mut world = world_of(vec![ChangedFile { patch: None, ..file(path, "") }]);
     let (base, head) = (sha(200), world.snapshot.pull_request.head.sha);
     world.snapshot.merge_base = Some(base);
-    world.snapshot.contents.insert((base, path.to_owned()), Content::Text(old.into()));
-    world.snapshot.contents.insert((head, path.to_owned()), Content::Text(new.into()));
+    world.snapshot.contents.texts.insert((base, path.to_owned()), Content::Text(old.into()));
+    world.snapshot.contents.texts.insert((head, path.to_owned()), Content::Text(new.into()));
     world
 }
 
@@ -187,7 +187,7 @@ fn a_rename_to_another_kind_counts_all_lines() {
     let renamed = |from: &str, to: &str| {
         let mut world = compared(to, "", "check\n");
         let base = sha(200);
-        world.snapshot.contents.insert((base, from.to_owned()), Content::Text("check\n".into()));
+        world.snapshot.contents.texts.insert((base, from.to_owned()), Content::Text("check\n".into()));
         let renamed = ChangedFile {
             previous_path: Some(from.into()),
             status: FileStatus::Renamed,
@@ -423,8 +423,10 @@ fn hostile_lines_are_read_to_their_end() {
 #[test]
 fn the_files_to_read_are_those_that_patches_do_not_tell_of() {
     let names = |files: Vec<ChangedFile>| -> Vec<String> {
-        let world = world_of(files);
-        reading::files_to_read(&world.snapshot, |_, _| true).into_iter().map(|(_, path)| path).collect()
+        let mut world = world_of(files);
+        let looks = gate_policy(GateTrigger::AddedLines(LineCondition::default()), &[]);
+        world.policy.gates = [(gate("security"), looks)].into();
+        files_to_read(&world.snapshot, &world.policy).into_iter().map(|(_, path)| path).collect()
     };
     assert_eq!(names(vec![file("a.rs", "@@ -1 +1 @@\n+x")]), Vec::<String>::new());
     assert_eq!(names(vec![file("a.rs", "@@ -1,2 +1,3 @@\n+/*\n a")]), ["a.rs", "a.rs"]);

@@ -10,7 +10,7 @@ use crate::{
         ChangedFiles::{self, Complete, TooLarge},
         FileStatus,
     },
-    policy::{ChosenRules, LineCondition, NameGlob, PathCondition, PathGlobs, Pattern, RuleTier},
+    policy::{ChosenRules, LineCondition, NameGlob, PathCondition, PathGlobs, Pattern, RuleBook, RuleTier},
 };
 
 fn branches(texts: &[&str]) -> Vec<NameGlob> {
@@ -26,7 +26,9 @@ fn lines(pattern: &str, except: &[&str]) -> GateTrigger {
 }
 
 fn condition(pattern: &str, except: &[&str]) -> LineCondition {
-    let patterns = vec![Pattern::parse(pattern).unwrap().named("a_name".parse().ok())];
+    let mut pattern = Pattern::parse(pattern).unwrap();
+    pattern.name = "a_name".parse().ok();
+    let patterns = vec![pattern];
     LineCondition { patterns, except: globs(except) }
 }
 

@@ -273,7 +273,7 @@ fn stopped() -> BoxedStrategy<RunEnd> {
         DistanceToSuccess {
             threshold,
             score,
-            gap: score.gap_to(threshold),
+            gap: Score::percent(threshold.hundredths().saturating_sub(score.hundredths())),
             failed_fail_rules: number,
             blocking_rule_ids,
             passed_rules: number,

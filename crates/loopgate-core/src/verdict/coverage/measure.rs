@@ -35,7 +35,18 @@ pub fn measure(files: &ChangedFiles, reports: &[FileCoverage]) -> ChangedCoverag
     for file in changed {
         let Some(added) = coverable_lines(file).filter(|added| !added.is_empty()) else { continue };
         match by_path.get(file.path.as_str()) {
-            Some(measured) => add_file(&mut coverage, &file.path, &added, measured),
+            Some(measured) => {
+                let hits = |line: &u32| measured.iter().filter_map(|report| report.lines.get(line)).max().copied();
+                let executable = added.iter().filter_map(|line| Some((line, hits(line)?)));
+                let (covered, uncovered): (Vec<_>, Vec<_>) = executable.partition(|(_, hits)| *hits > 0);
+                let (covered, total) = (covered.len() as u64, (covered.len() + uncovered.len()) as u64);
+                if total > 0 {
+                    coverage.changed_covered += covered;
+                    coverage.changed_total += total;
+                    coverage.files.insert(file.path.clone(), LineTally { covered, total });
+                    list(&mut coverage, &file.path, uncovered.into_iter().map(|(line, _)| line));
+                }
+            }
             None if is_code(&file.path) && is_measured(&file.path) => coverage.unmeasured.push(file.path.clone()),
             None => {}
         }
@@ -59,20 +70,6 @@ fn tally(measured: &[&FileCoverage]) -> LineTally {
         *known = (*known).max(*hits);
     }
     lines.into_values().fold(LineTally::default(), count)
-}
-
-fn add_file(coverage: &mut ChangedCoverage, path: &str, added: &[u32], measured: &[&FileCoverage]) {
-    let hits = |line: &u32| measured.iter().filter_map(|report| report.lines.get(line)).max().copied();
-    let executable = added.iter().filter_map(|line| Some((line, hits(line)?)));
-    let (covered, uncovered): (Vec<_>, Vec<_>) = executable.partition(|(_, hits)| *hits > 0);
-    let (covered, total) = (covered.len() as u64, (covered.len() + uncovered.len()) as u64);
-    if total == 0 {
-        return;
-    }
-    coverage.changed_covered += covered;
-    coverage.changed_total += total;
-    coverage.files.insert(path.to_owned(), LineTally { covered, total });
-    list(coverage, path, uncovered.into_iter().map(|(line, _)| line));
 }
 
 /// Adds a file's uncovered lines, in order, as ranges.

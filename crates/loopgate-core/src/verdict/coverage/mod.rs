@@ -21,7 +21,7 @@ mod story_tests;
 pub use change_type::{change_type, stricter, type_of_label};
 pub use claims::{believe, combine, validate};
 pub use measure::{coverable_lines, measure};
-pub use required::{Declared, MissingTests, TestsStanding, new_tests, standings};
+pub use required::{DeclaredTest, MissingTests, TestsStanding, new_tests, standings};
 
 /// Coverage may lose this many percentage points against the base and still match it.
 pub const TOLERATED_LOSS: f64 = 0.1;

@@ -117,7 +117,7 @@ fn added_tests(files: &ChangedFiles) -> Option<Vec<&str>> {
 
 /// What an added line declares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Declared<'a> {
+pub struct DeclaredTest<'a> {
     pub file: &'a str,
     /// Without class and module.
     pub name: &'a str,
@@ -129,14 +129,14 @@ pub struct Declared<'a> {
 
 /// The tests that a change adds: declared in its added lines and in none that it takes away, and called a test by their
 /// name, by what stands above them, or by the function they are given to.
-pub fn new_tests(files: &ChangedFiles) -> Vec<Declared<'_>> {
+pub fn new_tests(files: &ChangedFiles) -> Vec<DeclaredTest<'_>> {
     let added = |file: &ChangedFile| file.status != FileStatus::Removed && file.additions > 0;
     let mut tests = Vec::new();
     for file in files.known().iter().filter(|file| added(file)) {
         let lines = file.added_lines().unwrap_or_default();
         let patch = file.patch.as_deref().unwrap_or_default();
         let taken: Vec<&str> = patch.lines().filter(|line| line.starts_with('-')).collect();
-        let is_new = |one: &Declared<'_>| one.is_test && !taken.iter().any(|line| line.contains(one.name));
+        let is_new = |one: &DeclaredTest<'_>| one.is_test && !taken.iter().any(|line| line.contains(one.name));
         tests.extend(declared(file, &lines).into_iter().filter(is_new));
     }
     tests.truncate(MOST_NAMES);
@@ -145,30 +145,26 @@ pub fn new_tests(files: &ChangedFiles) -> Vec<Declared<'_>> {
 
 /// In a test's file everything that is declared counts, groups and display names too; elsewhere what an attribute above
 /// calls a test (Rust).
-fn declared<'a>(file: &'a ChangedFile, lines: &[(u32, &'a str)]) -> Vec<Declared<'a>> {
+fn declared<'a>(file: &'a ChangedFile, lines: &[(u32, &'a str)]) -> Vec<DeclaredTest<'a>> {
     let Some(syntax) = TestSyntax::of(&file.path) else { return Vec::new() };
     let whole_file = is_test(&file.path);
+    // What a group of tests, or the test below, is called in reports.
+    let title =
+        pattern!(r#"(?:\b(?:describe|context)(?:\.\w+)*\s*\(?|@DisplayName\()\s*(?:'([^']+)|"([^"]+)|`([^`]+))"#);
     let (mut names, mut is_marked) = (Vec::new(), false);
     for &(line, text) in lines.iter().filter(|(_, text)| text.len() <= LONGEST_LINE) {
         let test = syntax.test(text);
         is_marked |= test == Some("");
         let named = test.filter(|name| !name.is_empty() && whole_file).map(|name| (name, true));
         let declared = || syntax.function(text).filter(|_| whole_file || is_marked).map(|name| (name, is_marked));
-        let titled = || title(text).filter(|_| whole_file).map(|name| (name, false));
+        let titled = || first_group(&title.captures(text)?).filter(|_| whole_file).map(|name| (name, false));
         if let Some((name, is_test)) = named.or_else(declared).or_else(titled) {
-            names.push(Declared { file: &file.path, name, line, is_test });
+            names.push(DeclaredTest { file: &file.path, name, line, is_test });
         }
         // Attributes and annotations stand in lines of their own above what they mark.
         is_marked &= text.trim_start().starts_with(['#', '@', '[']);
     }
     names
-}
-
-/// What a group of tests, or the test below, is called in reports.
-fn title(text: &str) -> Option<&str> {
-    let named =
-        pattern!(r#"(?:\b(?:describe|context)(?:\.\w+)*\s*\(?|@DisplayName\()\s*(?:'([^']+)|"([^"]+)|`([^`]+))"#);
-    first_group(&named.captures(text)?)
 }
 
 #[cfg(test)]

@@ -66,12 +66,12 @@ fn what_was_not_read_is_asked_for_and_closed_until_then() {
     assert_eq!((seen, missing.entries.len(), missing.texts.len()), (sha(1), 4, 0), "first where the files stand");
     for (commit, path) in missing.entries {
         let entry = contents.entry(commit, &path).unwrap();
-        world.snapshot.contents.insert_entry((commit, path), entry);
+        world.snapshot.contents.entries.insert((commit, path), entry);
     }
     let Refusal::DiffUnread { missing, .. } = world.refusal() else { panic!("{:?}", world.refusal()) };
     assert_eq!((missing.entries.len(), missing.texts.len()), (0, 4), "then what stands in them");
     for file in &missing.texts {
-        world.snapshot.contents.insert(file.clone(), Content::Unreadable);
+        world.snapshot.contents.texts.insert(file.clone(), Content::Unreadable);
     }
     let Refusal::DiffUnread { missing, .. } = world.refusal() else { panic!("{:?}", world.refusal()) };
     assert_eq!(missing, FilesToRead::default(), "it was read, and is no text");

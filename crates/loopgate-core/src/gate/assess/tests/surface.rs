@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::super::world::*;
 use crate::{
-    commands::Command,
+    commands::{Command, Verb},
     fixtures,
     gate::{MatchReason, PhraseProblem, Reacted, ReactionKind, questions},
     observed::{Authority, ChangedFiles, Unusable},
@@ -186,7 +186,7 @@ fn commands_are_told_with_what_is_wrong_with_them() {
     world.comment("alice", "/loop status\n\n/loop resmue\n\n```\n/loop stop\n```\n> /loop stop\n\n/loop stop enough");
     let commands = world.assess().commands;
     assert_eq!(commands.len(), 3);
-    assert_eq!(commands[0].command, Ok(Command::Status));
+    assert_eq!(commands[0].command, Ok(Command::Ask(Verb::Status)));
     let wrong = commands[1].command.as_ref().unwrap_err();
     assert!(
         matches!(&wrong.problem, PhraseProblem::UnknownCommand { nearest: Some(nearest), .. } if nearest == "/loop resume [--accept tampering | results_lost | skipped]")

@@ -148,8 +148,8 @@ impl World {
             let at = (commit, "src/auth/login.rs".to_owned());
             let ChangedFile { blob, .. } = file("", text);
             let entry = blob.map(|id| FileEntry { mode: 0o100_644, id });
-            self.snapshot.contents.insert_entry(at.clone(), entry);
-            self.snapshot.contents.insert(at, Content::Text(text.into()));
+            self.snapshot.contents.entries.insert(at.clone(), entry);
+            self.snapshot.contents.texts.insert(at, Content::Text(text.into()));
         }
     }
 

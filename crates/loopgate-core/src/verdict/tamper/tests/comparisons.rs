@@ -101,7 +101,7 @@ fn a_renamed_test_file_that_no_runner_finds_loses_its_tests() {
     };
     files[0].status = FileStatus::Renamed;
     files[0].previous_path = Some("src/login.test.ts".into());
-    contents.insert((sha(1), "src/login.test.ts".into()), Content::Text(SCRIPT.into()));
+    contents.texts.insert((sha(1), "src/login.test.ts".into()), Content::Text(SCRIPT.into()));
     let files = ChangedFiles::Complete(files);
     let mut change = Change::of_fixer(&files, &contents, sha(1), sha(2), BTreeSet::new(), None);
     change.is_of_fixer = ANYBODY;

@@ -67,8 +67,8 @@ fn changed(files: &[File]) -> (ChangedFiles, Contents) {
         };
         let patch = patch(&file.old, &file.new);
         let count = |sign: char| u32::try_from(patch.lines().filter(|line| line.starts_with(sign)).count()).unwrap();
-        contents.insert((sha(1), file.path.into()), Content::Text(file.old.as_str().into()));
-        contents.insert((sha(2), file.path.into()), Content::Text(file.new.as_str().into()));
+        contents.texts.insert((sha(1), file.path.into()), Content::Text(file.old.as_str().into()));
+        contents.texts.insert((sha(2), file.path.into()), Content::Text(file.new.as_str().into()));
         changed.push(ChangedFile {
             path: file.path.to_owned(),
             previous_path: None,

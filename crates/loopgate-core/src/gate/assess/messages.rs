@@ -1,4 +1,4 @@
-//! Everything that was said about gates on a pull request, in the order it was said.
+//! The comments and reviews of a pull request that concern gates, in their order, and their votes about one gate.
 
 use std::collections::BTreeSet;
 
@@ -16,9 +16,9 @@ use crate::{
 /// Characters of a comment that go with a rejection as its reason.
 const LONGEST_WORDS: usize = 2_000;
 
-/// One word about one gate.
+/// One vote about one gate.
 #[derive(Clone, Debug)]
-pub(super) struct GateWord {
+pub(super) struct Vote {
     pub(super) by: Account,
     pub(super) at: Timestamp,
     pub(super) source: WordSource,
@@ -31,7 +31,7 @@ pub(super) struct GateWord {
     pub(super) outcome: WordOutcome,
 }
 
-impl GateWord {
+impl Vote {
     /// As a report shows it, where these may approve.
     pub(super) fn considered(&self, approvers: &BTreeSet<UserId>) -> Considered {
         Considered {
@@ -40,8 +40,8 @@ impl GateWord {
             at: self.at,
             source: self.source,
             url: self.url.clone(),
-            word: self.what.word(),
-            meant: if let What::NearMiss(miss) = &self.what { miss.meant } else { self.what.word() },
+            word: self.what.kind(),
+            meant: if let What::NearMiss(miss) = &self.what { miss.meant } else { self.what.kind() },
             by_approver: approvers.contains(&self.by.id),
             answer: AnswerExtent::default(),
             outcome: self.outcome.clone(),
@@ -49,7 +49,7 @@ impl GateWord {
     }
 }
 
-/// What was said.
+/// The content of a vote.
 #[derive(Clone, Debug)]
 pub(super) enum What {
     /// With the commit that the line names or the review was given on: `None` after garbage collection.
@@ -65,7 +65,7 @@ pub(super) enum What {
 }
 
 impl What {
-    pub(super) const fn word(&self) -> Word {
+    pub(super) const fn kind(&self) -> Word {
         match self {
             Self::Approve { .. } => Word::Approve,
             Self::Reject { .. } => Word::Reject,
@@ -75,14 +75,14 @@ impl What {
         }
     }
 
-    /// Whether it is said against a gate: such words count more than those that open it.
+    /// Whether it is against a gate: such votes count more than those that open it.
     pub(super) fn closes(&self) -> bool {
-        matches!(self.word(), Word::Reject | Word::Revoke)
+        matches!(self.kind(), Word::Reject | Word::Revoke)
     }
 }
 
 /// A body that was read, and what else counts of where it stands.
-pub(in crate::gate) struct Utterance<'a> {
+pub(in crate::gate) struct Message<'a> {
     pub(in crate::gate) by: &'a Account,
     via_app: Option<AppId>,
     pub(super) at: Timestamp,
@@ -102,25 +102,23 @@ pub(in crate::gate) struct Utterance<'a> {
 
 /// Reads every comment and review but our own, oldest first. `state` knows which of them were edited, and when the pull
 /// request was closed.
-pub(in crate::gate) fn utterances<'a>(
+pub(in crate::gate) fn messages<'a>(
     snapshot: &'a Snapshot,
     state: Option<&LoopState>,
     gates: &BTreeSet<GateName>,
-) -> Vec<Utterance<'a>> {
-    let told: Vec<(WordSource, UserId)> = snapshot
-        .hints
-        .iter()
-        .filter_map(|hint| match hint {
-            Hint::CommentEdited { comment, by, .. } => Some((WordSource::Comment(*comment), by.id)),
-            Hint::ReviewEdited { review, by } => Some((WordSource::Review(*review), by.id)),
-            _ => None,
-        })
-        .collect();
+) -> Vec<Message<'a>> {
+    let edits = snapshot.hints.iter().filter_map(|hint| match hint {
+        Hint::CommentEdited { comment, by, .. } => Some((WordSource::Comment(*comment), by.id)),
+        Hint::ReviewEdited { review, by } => Some((WordSource::Review(*review), by.id)),
+        _ => None,
+    });
+    let edits: Vec<(WordSource, UserId)> = edits.collect();
     let edited = |source| {
-        told.iter().any(|(told, _)| *told == source) || state.is_some_and(|state| state.edited_words.contains(&source))
+        edits.iter().any(|(edited, _)| *edited == source)
+            || state.is_some_and(|state| state.edited_words.contains(&source))
     };
     let by_another = |source, writer: &Account| {
-        told.iter().any(|(told, by)| *told == source && *by != writer.id)
+        edits.iter().any(|(edited, by)| *edited == source && *by != writer.id)
             || state.is_some_and(|state| state.edited_by_others.contains(&source))
     };
     let closed_at = |at| {
@@ -132,17 +130,17 @@ pub(in crate::gate) fn utterances<'a>(
     let inline = snapshot.inline.items.iter().map(|comment| (comment, WordSource::Inline(comment.id)));
     let comments = comments.chain(inline).filter_map(|(comment, source)| of_comment(comment, source, snapshot, gates));
     let reviews = snapshot.reviews.items.iter().filter_map(|review| of_review(review, snapshot, gates));
-    let mut all: Vec<Utterance<'a>> = comments.chain(reviews).collect();
-    for utterance in &mut all {
-        if utterance.altered.is_none() && edited(utterance.source) {
-            utterance.altered = Some(Refusal::Edited);
+    let mut all: Vec<Message<'a>> = comments.chain(reviews).collect();
+    for message in &mut all {
+        if message.altered.is_none() && edited(message.source) {
+            message.altered = Some(Refusal::Edited);
         }
-        if utterance.altered == Some(Refusal::Edited) && by_another(utterance.source, utterance.by) {
-            utterance.altered = Some(Refusal::EditedByAnother);
+        if message.altered == Some(Refusal::Edited) && by_another(message.source, message.by) {
+            message.altered = Some(Refusal::EditedByAnother);
         }
-        utterance.while_closed = closed_at(utterance.at);
+        message.while_closed = closed_at(message.at);
     }
-    all.sort_by_key(|utterance| (utterance.at, utterance.source));
+    all.sort_by_key(|message| (message.at, message.source));
     all
 }
 
@@ -151,7 +149,7 @@ fn of_comment<'a>(
     source: WordSource,
     snapshot: &Snapshot,
     gates: &BTreeSet<GateName>,
-) -> Option<Utterance<'a>> {
+) -> Option<Message<'a>> {
     if is_own(&comment.author, comment.via_app, &snapshot.app) {
         return None;
     }
@@ -160,7 +158,7 @@ fn of_comment<'a>(
     let edited = comment.updated_at.timestamp() != comment.created_at.timestamp();
     let hidden = comment.is_hidden;
     let altered = if hidden { Some(Refusal::Hidden) } else { edited.then_some(Refusal::Edited) };
-    (!reading.is_empty()).then(|| Utterance {
+    (!reading.is_empty()).then(|| Message {
         by: &comment.author,
         via_app: comment.via_app,
         at: comment.created_at,
@@ -175,13 +173,13 @@ fn of_comment<'a>(
     })
 }
 
-fn of_review<'a>(review: &'a Review, snapshot: &Snapshot, gates: &BTreeSet<GateName>) -> Option<Utterance<'a>> {
+fn of_review<'a>(review: &'a Review, snapshot: &Snapshot, gates: &BTreeSet<GateName>) -> Option<Message<'a>> {
     if is_own(&review.author, None, &snapshot.app) || review.verdict == ReviewVerdict::Pending {
         return None;
     }
     let dismissed = review.verdict == ReviewVerdict::Dismissed;
     let reading = if dismissed { Reading::default() } else { read(&review.body, &snapshot.app.bot, gates) };
-    Some(Utterance {
+    Some(Message {
         by: &review.author,
         via_app: None,
         at: review.submitted_at,
@@ -209,61 +207,61 @@ pub(super) fn editors(edited: CommentId, snapshot: &Snapshot) -> impl Iterator<I
     })
 }
 
-/// What an utterance says about one gate. Of several words in one comment the last counts; the others are left out.
-pub(super) fn about(utterance: &Utterance<'_>, gate: &GateName, snapshot: &Snapshot) -> Vec<GateWord> {
-    let reason = || text::start(utterance.body.trim(), LONGEST_WORDS);
-    let verdict = utterance.review.and_then(|(verdict, commit)| match verdict {
+/// The votes of a message about one gate. Of several in one comment the last counts; the others are left out.
+pub(super) fn about(message: &Message<'_>, gate: &GateName, snapshot: &Snapshot) -> Vec<Vote> {
+    let reason = || text::start(message.body.trim(), LONGEST_WORDS);
+    let verdict = message.review.and_then(|(verdict, commit)| match verdict {
         ReviewVerdict::Approved => Some(What::Approve { commit }),
         ReviewVerdict::ChangesRequested => Some(What::Reject { words: reason() }),
         ReviewVerdict::Dismissed => Some(What::Revoke),
         ReviewVerdict::Commented | ReviewVerdict::Pending => None,
     });
     let rejects = matches!(verdict, Some(What::Reject { .. }));
-    let (mut said, mut decisive) = (Vec::new(), None);
-    for spoken in utterance.reading.intents.iter().filter(|spoken| spoken.intent.gate() == Some(gate)) {
-        match &spoken.intent {
+    let (mut votes, mut decisive) = (Vec::new(), None);
+    for parsed in message.reading.intents.iter().filter(|parsed| parsed.intent.gate() == Some(gate)) {
+        match &parsed.intent {
             Intent::Approve { .. } if rejects => {
                 let (problem, gate) = (PhraseProblem::AgainstReview, Some(gate.clone()));
                 let (text, meant) = (String::new(), Word::Approve);
-                said.push(What::NearMiss(NearMiss { text, problem, gate, meant, line: 1 }));
+                votes.push(What::NearMiss(NearMiss { text, problem, gate, meant, line: 1 }));
             }
             // A review shows the commit it was written on.
             Intent::Approve { commit, .. } => {
-                let shown = utterance.review.and_then(|(_, commit)| commit);
+                let shown = message.review.and_then(|(_, commit)| commit);
                 decisive = Some(What::Approve { commit: commit.or(shown) });
             }
             Intent::Reject { reason: given, .. } => {
                 decisive = Some(What::Reject { words: given.clone().unwrap_or_else(reason) });
             }
             Intent::Revoke { .. } => decisive = Some(What::Revoke),
-            Intent::Dismiss { of, .. } => said.push(What::Dismiss { of: of.clone() }),
+            Intent::Dismiss { of, .. } => votes.push(What::Dismiss { of: of.clone() }),
             Intent::Command(_) => {}
         }
     }
-    let spoke = decisive.is_some();
-    said.extend(decisive);
-    said.extend(near_miss(utterance, gate, spoke));
-    let verdict = verdict.map(|what| utterance.word(what, true, snapshot));
-    verdict.into_iter().chain(said.into_iter().map(|what| utterance.word(what, false, snapshot))).collect()
+    let has_decided = decisive.is_some();
+    votes.extend(decisive);
+    votes.extend(near_miss(message, gate, has_decided));
+    let verdict = verdict.map(|what| message.vote(what, true, snapshot));
+    verdict.into_iter().chain(votes.into_iter().map(|what| message.vote(what, false, snapshot))).collect()
 }
 
 /// The near miss worth an answer: none beside a word that counts, since people quote what they answer; and none on a
 /// line of the diff, where not even the phrase would count and people talk about code.
-fn near_miss(utterance: &Utterance<'_>, gate: &GateName, spoke: bool) -> Option<What> {
-    let reading = &utterance.reading;
+fn near_miss(message: &Message<'_>, gate: &GateName, has_decided: bool) -> Option<What> {
+    let reading = &message.reading;
     // Beside a review's verdict an agreement says nothing more.
     let agrees = |miss: &NearMiss| miss.problem == PhraseProblem::Agreement;
-    let judges = matches!(utterance.verdict(), Some(ReviewVerdict::Approved | ReviewVerdict::ChangesRequested));
+    let judges = matches!(message.verdict(), Some(ReviewVerdict::Approved | ReviewVerdict::ChangesRequested));
     let about = |miss: &&NearMiss| {
         (miss.gate.as_ref() == Some(gate) || (miss.gate.is_none() && agrees(miss))) && !(agrees(miss) && judges)
     };
-    if spoke || utterance.is_on_the_diff() {
+    if has_decided || message.is_on_the_diff() {
         return None;
     }
     reading.near_misses.iter().rfind(about).cloned().map(What::NearMiss)
 }
 
-impl Utterance<'_> {
+impl Message<'_> {
     /// Of reviews: how they judge.
     pub(in crate::gate) fn verdict(&self) -> Option<ReviewVerdict> {
         self.review.map(|(verdict, _)| verdict)
@@ -273,7 +271,7 @@ impl Utterance<'_> {
         matches!(self.source, WordSource::Inline(_))
     }
 
-    pub(super) fn word(&self, what: What, is_verdict: bool, snapshot: &Snapshot) -> GateWord {
+    pub(super) fn vote(&self, what: What, is_verdict: bool, snapshot: &Snapshot) -> Vote {
         let (by, url) = (self.by.clone(), self.url.to_owned());
         let closes = what.closes();
         // What closes a gate counts also where it was put in later, and while the pull request was closed.
@@ -287,7 +285,7 @@ impl Utterance<'_> {
         let void = void.or((self.while_closed && !closes).then_some(Refusal::WhileClosed));
         let void = void.or(self.is_on_the_diff().then_some(Refusal::OnTheDiff));
         let at = if edited_in { self.edited_at } else { self.at };
-        GateWord { by, at, source: self.source, url, what, is_verdict, void, outcome: WordOutcome::Superseded }
+        Vote { by, at, source: self.source, url, what, is_verdict, void, outcome: WordOutcome::Superseded }
     }
 
     /// Why nothing in it counts, if nothing does.
