@@ -431,14 +431,8 @@ impl LogExcerpt {
     #[must_use]
     pub fn quoted(&self) -> Self {
         let name = |text: &str| quote(text.lines().next().unwrap_or_default());
-        Self {
-            job: name(&self.job),
-            step: self.step.as_deref().map(name),
-            log: self.log.clone(),
-            text: quote(&self.text),
-            cut_lines: self.cut_lines,
-            sha256: None,
-        }
+        let (job, step) = (name(&self.job), self.step.as_deref().map(name));
+        Self { job, step, text: quote(&self.text), sha256: None, ..self.clone() }
     }
 }
 

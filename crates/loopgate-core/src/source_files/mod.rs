@@ -9,38 +9,12 @@ mod test_syntax;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Serialize};
-
-pub use syntax::{Lexer, Syntax};
+pub use syntax::Lexer;
+pub use table::{FileKind, Syntax, TestSyntax};
 pub(crate) use table::{FrameLine, LANGUAGES, Runner, Tool};
-use table::{Language, PathNames};
-pub use test_syntax::TestSyntax;
+use table::{Language, LanguageTable, PathNames};
 
 pub use crate::expressions::Pattern;
-
-words! {
-    /// What kind of file a path is.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-    pub enum FileKind {
-        /// What runs, wherever it lies, and what nothing else is known of.
-        #[default]
-        Code = "code",
-        Tests = "tests",
-        Docs = "docs",
-        Config = "config",
-        /// Names dependencies, or where packages come from.
-        Manifest = "manifest",
-        /// Runs checks, or changes repositories by itself.
-        Ci = "ci",
-        /// Written by a machine. Lock files are.
-        Generated = "generated",
-        Translations = "translations",
-        /// Somebody else's code.
-        Vendored = "vendored",
-        /// Images, fonts, sound: nothing in them has lines.
-        Asset = "asset",
-    }
-}
 
 /// The programming language of a path, by its extension, whose case counts, in the word of `data/languages.toml`.
 ///
@@ -60,7 +34,13 @@ pub fn kind(path: &str) -> FileKind {
     let (table, lower) = (&*LANGUAGES, path.to_lowercase());
     let language = table.language(path);
     let runs = runs(path);
-    let named_test = row_of(path).is_some_and(|row| row.names_test(path) && row.leaves_out(path));
+    // The program does not load a file of such a name: its tools tell tests by that name, or by their folder.
+    let is_left_out = |row: &Language| {
+        row.test.has_extension(path)
+            || (!row.test.own_names || row.test.ends_name(stem(path)))
+                && (!row.test.in_folders || keeps_tests(path, Some(row), &[]))
+    };
+    let named_test = row_of(path).is_some_and(|row| row.names_test(path) && is_left_out(row));
     let by_name = table.kinds.iter().find(|row| row.name(file_name(&lower), &lower)).map(|row| row.kind);
     let folders = lower.rsplit('/').skip(1);
     let keeps = |row: &&PathNames| row.allows(&lower) && folders.clone().any(|folder| row.names_folder(folder));
@@ -136,14 +116,17 @@ fn keeps_tests(path: &str, language: Option<&Language>, apart: &[&str]) -> bool 
     })
 }
 
-impl Language {
-    /// Whether the program does not load a file of such a name: its tools tell tests by that name, or by their folder.
-    fn leaves_out(&self, path: &str) -> bool {
-        self.test.has_extension(path)
-            || (!self.test.own_names || self.test.ends_name(stem(path)))
-                && (!self.test.in_folders || keeps_tests(path, Some(self), &[]))
+impl LanguageTable {
+    /// The row of a path, by its extension, whose case counts, else by its name, whole or up to the first dot.
+    fn language(&self, path: &str) -> Option<&Language> {
+        let row = extension(path).and_then(|extension| self.rows.get(&format!("*.{extension}")));
+        let name = file_name(path).to_ascii_lowercase();
+        let row = row.or_else(|| self.rows.get(&name)).or_else(|| self.rows.get(stem(&name)));
+        row.map(|&index| &self.languages[index])
     }
+}
 
+impl Language {
     /// Whether the name of a file of this language is one of a test.
     fn names_test(&self, path: &str) -> bool {
         [&LANGUAGES.tests, &self.test].iter().any(|tests| tests.name(stem(path), path))

@@ -8,26 +8,8 @@ use std::{
     sync::LazyLock,
 };
 
-use serde::Deserialize;
-
-use super::table::LANGUAGES;
+use super::table::{LANGUAGES, Syntax};
 use crate::observed::{DiffLine, LineChange};
-
-/// A row `syntax` of `data/languages.toml`, which says what its keys mean.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Syntax {
-    line: Vec<String>,
-    block: Vec<(String, String)>,
-    strings: Vec<(String, String)>,
-    conditions: Vec<(String, String)>,
-    items: Vec<String>,
-    heredocs: Vec<String>,
-    quotes: String,
-    at_start: bool,
-    regex: bool,
-    space: bool,
-}
 
 /// A language without comments, in which white space means something: nothing is known of it.
 static UNKNOWN: LazyLock<Syntax> = LazyLock::new(|| Syntax { space: true, ..Syntax::default() });

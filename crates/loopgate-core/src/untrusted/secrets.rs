@@ -32,8 +32,12 @@ const FORMS: [(&str, &str); 14] = [
 
 /// The text without what looks like a secret.
 pub fn without_secrets(text: &str) -> Cow<'_, str> {
-    static TABLE: LazyLock<Vec<(Regex, &str)>> =
-        LazyLock::new(|| FORMS.iter().map(|(pattern, instead)| (expression(pattern), *instead)).collect());
+    // The forms are ASCII. Without the tables of Unicode they take a twentieth of the memory; each class that matches the
+    // bytes of other characters repeats, so that no character is cut.
+    static TABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+        let compiled = |pattern| RegexBuilder::new(pattern).unicode(false).build().expect("a constant");
+        FORMS.iter().map(|(pattern, instead)| (compiled(pattern), *instead)).collect()
+    });
     let mut clean = Cow::Borrowed(text.as_bytes());
     for (form, instead) in TABLE.iter() {
         if let Cow::Owned(changed) = form.replace_all(&clean, instead.as_bytes()) {
@@ -44,12 +48,6 @@ pub fn without_secrets(text: &str) -> Cow<'_, str> {
         Cow::Borrowed(_) => Cow::Borrowed(text),
         Cow::Owned(bytes) => Cow::Owned(String::from_utf8_lossy(&bytes).into_owned()),
     }
-}
-
-/// The forms are ASCII. Without the tables of Unicode they take a twentieth of the memory; each class that matches the
-/// bytes of other characters repeats, so that no character is cut.
-fn expression(pattern: &str) -> Regex {
-    RegexBuilder::new(pattern).unicode(false).build().expect("a constant")
 }
 
 #[cfg(test)]

@@ -14,9 +14,9 @@ use super::{
 use crate::{
     config::OWNER,
     json,
-    operations::registration::{Installing, Registered},
+    operations::registration::Installing,
     refused::Refused,
-    world::World,
+    world::{World, app::Registered},
 };
 use loopgate_core::UserId;
 

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    happened::{Happened, face, happened, since},
+    happened::{Happened, at, face, happened, short, since},
     markdown,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
         repo::Repo,
     },
 };
-use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, UserId};
+use loopgate_core::{PrNumber, RepoName, Sha, UserId};
 
 #[derive(Serialize)]
 pub(super) struct Conversation {
@@ -105,10 +105,6 @@ pub(super) struct Listed {
     author: String,
     labels: Vec<String>,
     at: String,
-}
-
-pub(super) fn at(time: Timestamp) -> String {
-    time.format("%Y-%m-%d %H:%M").to_string()
 }
 
 /// The newest first.
@@ -231,10 +227,6 @@ fn check(world: &World, run: &CheckRun) -> Check {
         annotations: run.output.annotations.iter().map(annotation).collect(),
         buttons: run.actions.iter().map(|button| (button.identifier.clone(), button.label.clone())).collect(),
     }
-}
-
-pub(super) fn short(sha: Sha) -> String {
-    sha.to_string()[..7].to_owned()
 }
 
 pub(super) fn lines(objects: &Objects, shas: impl IntoIterator<Item = Sha>) -> Vec<Line> {

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::conversation::{at, short};
 use crate::world::{
     World,
     journal::{Force, Happening, What},
     repo::Repo,
 };
-use loopgate_core::{PrNumber, Sha};
+use loopgate_core::{PrNumber, Sha, Timestamp};
 
 #[derive(Serialize)]
 pub(super) struct Happened {
@@ -19,6 +18,14 @@ pub(super) struct Happened {
     /// Where on the page it is seen; empty: nowhere more than here.
     to: String,
     at: String,
+}
+
+pub(super) fn at(time: Timestamp) -> String {
+    time.format("%Y-%m-%d %H:%M").to_string()
+}
+
+pub(super) fn short(sha: Sha) -> String {
+    sha.to_string()[..7].to_owned()
 }
 
 /// GitHub's picture for a reaction.

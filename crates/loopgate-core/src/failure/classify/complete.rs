@@ -60,7 +60,7 @@ pub fn read_block(mut failure: Failure) -> Failure {
 pub fn complete(failure: &mut Failure) {
     let reading = Reading::of(failure);
     let fingerprint = fingerprint::of_reading(failure, &reading);
-    let located = |file: &str| Changes::default().locate(file).0;
+    let located = |file: &str| Changes::default().locate(file, None).0;
     if let Some(file) = &mut failure.test_file {
         *file = located(file);
     }

@@ -31,6 +31,11 @@ pub fn template(failure: &Failure) -> String {
 /// must not depend on what a push touched.
 pub(in crate::failure) fn of_reading(failure: &Failure, reading: &Reading) -> Fingerprint {
     let (file, function) = place(failure, reading);
+    // `java.lang.NullPointerException` and `NullPointerException` are one class.
+    let simple_name = |class: &str| {
+        let keeps_path = class.contains("clippy::") || class.starts_with('@') || class.contains('/');
+        if keeps_path { class.to_owned() } else { class.rsplit(['.', ':', '\\']).next().unwrap_or(class).to_owned() }
+    };
     let parts = [
         RULES.to_owned(),
         reading.class.as_deref().map_or_else(|| reading.error_type.as_str().to_owned(), simple_name),
@@ -48,12 +53,6 @@ pub(in crate::failure) fn of_reading(failure: &Failure, reading: &Reading) -> Fi
     let mut first = [0; 8];
     first.copy_from_slice(&digest[..8]);
     Fingerprint::from_bytes(first)
-}
-
-/// `java.lang.NullPointerException` and `NullPointerException` are one class.
-fn simple_name(class: &str) -> String {
-    let keeps_path = class.contains("clippy::") || class.starts_with('@') || class.contains('/');
-    if keeps_path { class.to_owned() } else { class.rsplit(['.', ':', '\\']).next().unwrap_or(class).to_owned() }
 }
 
 /// File and function of the innermost own frame; the test's, where the trace names none.

@@ -10,7 +10,6 @@ use serde::{Deserialize, Serialize};
 
 use super::{examined::ExaminedFailure, known};
 use crate::{
-    Fingerprint,
     evidence::{CheckEvidence, CheckKind, Confidence, Failure, Outcome, RetryClass},
     failure::{
         classify::{fingerprint, test_key},
@@ -95,12 +94,28 @@ impl<'a> ExaminedCheck<'a> {
 
     /// The blame for each failure, in their order.
     pub fn blame_failures(&self, circumstances: &Circumstances<'_>) -> Vec<BlameVerdict> {
-        let base = circumstances.base.map(BaseCheck::new);
-        let failures = self.check.failures.iter().zip(&self.failures);
-        let flaky = |test: &String| circumstances.flaky.is_some_and(|flaky| flaky.contains(test));
-        let is_flaky = |failure: &Failure| failure.test_name.as_ref().is_some_and(flaky);
-        let of = |(failure, examined): (&Failure, _)| verdict(failure, examined, base.as_ref(), is_flaky(failure));
-        failures.map(of).collect()
+        let Circumstances { base, flaky } = circumstances;
+        let mut in_base = (BTreeSet::new(), BTreeSet::new());
+        for failure in base.iter().flat_map(|base| &base.failures) {
+            in_base.0.insert(failure.fingerprint.unwrap_or_else(|| fingerprint(failure)));
+            in_base.1.extend(test_key(failure));
+        }
+        let is_flaky = |test: &String| flaky.is_some_and(|flaky| flaky.contains(test));
+        let of = |(failure, examined): (&Failure, &ExaminedFailure)| {
+            if failure.test_name.as_ref().is_some_and(is_flaky) {
+                BlameVerdict::new(Blame::Flaky, 90)
+            } else if examined.retry == RetryClass::External {
+                BlameVerdict::new(Blame::Infrastructure, 80)
+            } else if in_base.0.contains(&examined.fingerprint) {
+                BlameVerdict::new(Blame::Base, if names_its_place(failure) { 95 } else { 70 })
+            } else if test_key(failure).is_some_and(|test| in_base.1.contains(&test)) {
+                // Red on the base too, though in another way.
+                BlameVerdict::new(Blame::Base, 70)
+            } else {
+                BlameVerdict::new(Blame::PrCode, certainty_of_new(failure, *base))
+            }
+        };
+        self.check.failures.iter().zip(&self.failures).map(of).collect()
     }
 
     /// How the check, failing, may be retried.
@@ -129,53 +144,14 @@ impl<'a> ExaminedCheck<'a> {
     }
 }
 
-/// A base check with its failures' fingerprints, computed once.
-struct BaseCheck<'a> {
-    check: &'a CheckEvidence,
-    fingerprints: BTreeSet<Fingerprint>,
-    tests: BTreeSet<String>,
-}
-
-impl<'a> BaseCheck<'a> {
-    fn new(check: &'a CheckEvidence) -> Self {
-        let (mut fingerprints, mut tests) = (BTreeSet::new(), BTreeSet::new());
-        for failure in &check.failures {
-            let fingerprint = failure.fingerprint.unwrap_or_else(|| fingerprint(failure));
-            fingerprints.insert(fingerprint);
-            tests.extend(test_key(failure));
-        }
-        Self { check, fingerprints, tests }
-    }
-}
-
-fn verdict(
-    failure: &Failure,
-    examined: &ExaminedFailure,
-    base: Option<&BaseCheck<'_>>,
-    is_flaky: bool,
-) -> BlameVerdict {
-    let ExaminedFailure { fingerprint, retry, .. } = *examined;
-    if is_flaky {
-        return BlameVerdict::new(Blame::Flaky, 90);
-    }
-    if retry == RetryClass::External {
-        return BlameVerdict::new(Blame::Infrastructure, 80);
-    }
-    let Some(base) = base else { return BlameVerdict::new(Blame::PrCode, 50) };
-    if base.fingerprints.contains(&fingerprint) {
-        return BlameVerdict::new(Blame::Base, if names_its_place(failure) { 95 } else { 70 });
-    }
-    if test_key(failure).is_some_and(|test| base.tests.contains(&test)) {
-        // Red on the base too, though in another way.
-        return BlameVerdict::new(Blame::Base, 70);
-    }
-    match base.check.outcome {
+/// How sure it is, in hundredths, that a failure which the base does not show is the change's.
+fn certainty_of_new(failure: &Failure, base: Option<&CheckEvidence>) -> u8 {
+    let Some(base) = base else { return 50 };
+    match base.outcome {
         // Red there too, and the two say too little to compare them.
-        Outcome::Failed if base.check.failures.is_empty() || !names_its_place(failure) => {
-            BlameVerdict::new(Blame::PrCode, 60)
-        }
-        Outcome::Passed | Outcome::Failed if base.check.failures_not_kept == 0 => BlameVerdict::new(Blame::PrCode, 95),
-        _ => BlameVerdict::new(Blame::PrCode, 50),
+        Outcome::Failed if base.failures.is_empty() || !names_its_place(failure) => 60,
+        Outcome::Passed | Outcome::Failed if base.failures_not_kept == 0 => 95,
+        _ => 50,
     }
 }
 

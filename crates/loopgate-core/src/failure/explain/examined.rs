@@ -31,8 +31,8 @@ pub struct ExaminedFailure {
     /// Where to look first.
     pub at: Option<SourceLocation>,
     /// How the pull request touches that place.
-    pub(in crate::failure) touch: Touch,
-    pub(in crate::failure) conclusion: Conclusion,
+    pub touch: Touch,
+    pub conclusion: Conclusion,
     pub(in crate::failure) confidence: Confidence,
 }
 
@@ -73,15 +73,5 @@ impl ExaminedFailure {
             confidence,
             error_class: reading.class,
         }
-    }
-
-    /// Whether its explanation only repeats the two sides of its assertion.
-    pub const fn repeats_sides(&self) -> bool {
-        self.conclusion.repeats_sides
-    }
-
-    /// Whether a program is not installed where the check runs: running the check again finds it no more.
-    pub const fn lacks_program(&self) -> bool {
-        self.conclusion.missing_program
     }
 }

@@ -60,26 +60,6 @@ struct Known {
     examples: Vec<tests::Example>,
 }
 
-impl Known {
-    /// What the row says of what its pattern captured.
-    fn conclusion(&self, captures: &Captures<'_>) -> Conclusion {
-        let as_code = |group: &Captures<'_>| text::code(captures.name(&group[1]).map_or("", |found| found.as_str()));
-        let fill = |template: &str| pattern!(r"\{(\w+)\}").replace_all(template, as_code).into_owned();
-        let subject: Vec<&str> = captures.iter().skip(1).flatten().map(|found| found.as_str()).collect();
-        Conclusion {
-            category: self.category,
-            retry: self.retry,
-            missing_program: self.missing_program,
-            certainty: self.confidence,
-            cause: fill(&self.cause),
-            action: fill(&self.action),
-            reason: fill(&self.reason),
-            subject: subject.join(" "),
-            ..Conclusion::default()
-        }
-    }
-}
-
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, serde(deny_unknown_fields))]
@@ -101,15 +81,6 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     let row_of = rows.iter().enumerate().flat_map(|(at, row)| row.patterns.iter().map(move |_| at)).collect();
     Table { rows, patterns, row_of }
 });
-
-impl Table {
-    /// What a row captures in a text, of whose patterns `matching` are found there: the one that begins first counts.
-    fn captures<'t>(&self, row: usize, matching: &[usize], text: &'t str) -> Option<Captures<'t>> {
-        let of_row = matching.iter().filter(|pattern| self.row_of[**pattern] == row);
-        let found = of_row.filter_map(|pattern| self.patterns.captures(*pattern, text));
-        found.min_by_key(|captures| captures.get_match().start())
-    }
-}
 
 /// Most bytes of a text that are searched; what explains a failure stands near the top of it.
 const MAX_SEARCHED: usize = 12 * 1024;
@@ -170,8 +141,26 @@ fn look_up(haystack: &str, kind: Kind, counts: impl Fn(&Known) -> bool) -> Optio
     let mut matched: Vec<usize> = matching.iter().map(|pattern| row_of[*pattern]).collect();
     matched.dedup();
     let first = *matched.first()?;
-    let explained = rows[first].conclusion(&TABLE.captures(first, &matching, haystack)?);
-    Some(Conclusion { patterns: matched.into_iter().map(|row| rows[row].name.clone()).collect(), ..explained })
+    let row = &rows[first];
+    // Of several patterns of the row the one that begins first counts.
+    let of_row = matching.iter().filter(|pattern| row_of[**pattern] == first);
+    let found = of_row.filter_map(|pattern| patterns.captures(*pattern, haystack));
+    let captures = found.min_by_key(|captures| captures.get_match().start())?;
+    let as_code = |group: &Captures<'_>| text::code(captures.name(&group[1]).map_or("", |found| found.as_str()));
+    let fill = |template: &str| pattern!(r"\{(\w+)\}").replace_all(template, as_code).into_owned();
+    let subject: Vec<&str> = captures.iter().skip(1).flatten().map(|found| found.as_str()).collect();
+    Some(Conclusion {
+        category: row.category,
+        retry: row.retry,
+        missing_program: row.missing_program,
+        certainty: row.confidence,
+        cause: fill(&row.cause),
+        action: fill(&row.action),
+        reason: fill(&row.reason),
+        subject: subject.join(" "),
+        patterns: matched.into_iter().map(|row| rows[row].name.clone()).collect(),
+        repeats_sides: false,
+    })
 }
 
 #[cfg(test)]

@@ -50,8 +50,12 @@ static FORMS: LazyLock<Patterns> =
     LazyLock::new(|| Patterns::new(Comparisons::get().form.iter().map(|form| &form.pattern)));
 
 /// Both sides of the assertion in a cleaned text.
-pub(super) fn sides_in(cleaned: &str, told: TextKind) -> Option<Sides> {
-    let head = without_printed(text::prefix(cleaned, 12 * 1024));
+pub(super) fn sides_in(cleaned: &str, kind: TextKind) -> Option<Sides> {
+    let head = text::prefix(cleaned, 12 * 1024);
+    // What a test printed is quoted below what went wrong, and is no part of it.
+    let is_quoted = |at: &usize| head[..*at].rsplit('\n').next().is_some_and(|line| line.starts_with("--"));
+    let quoted = head.match_indices(" Captured ").map(|(at, _)| at).find(is_quoted);
+    let head = &head[..quoted.unwrap_or(head.len())];
     if is_unequal(head) {
         return None;
     }
@@ -59,7 +63,7 @@ pub(super) fn sides_in(cleaned: &str, told: TextKind) -> Option<Sides> {
     let is_match = head.contains("match (=) failed");
     let lines: Vec<&str> = head.lines().collect();
     let of_labels = || {
-        labelled(&lines).filter(|_| told != TextKind::Finding).map(|(expected, actual)| {
+        labelled(&lines).filter(|_| kind != TextKind::Finding).map(|(expected, actual)| {
             let (expected, actual) = if is_match { (actual, expected) } else { (expected, actual) };
             Sides { expected: value::tidy(&expected), actual: value::tidy(&actual), is_whole: true }
         })
@@ -71,24 +75,19 @@ pub(super) fn sides_in(cleaned: &str, told: TextKind) -> Option<Sides> {
     let joined = verb.replace_all(head, " $verb ");
     // GoogleTest writes bytes outside ASCII as such, and below them as text.
     let joined = pattern!(r"Which is: [^\n]+\n[ \t]*As Text: ").replace_all(&joined, "Which is: ");
-    let of_forms = || FORMS.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, told)).find(is_whole);
-    let difference = || difference(head).filter(|_| told != TextKind::Finding);
+    let of_forms = || FORMS.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, kind)).find(is_whole);
+    let difference = || difference(head).filter(|_| kind != TextKind::Finding);
     let of_labels = of_labels();
     let whole = of_labels.clone().filter(is_whole).or_else(of_forms).or_else(difference);
     // A value that ends in an ellipsis is all of it, where nothing says more.
     whole.or_else(|| of_labels.filter(differ))
 }
 
-/// Whether labels say which side is which, in whatever order the assertion has them.
-pub(super) fn are_labelled(text: &str) -> bool {
-    labelled(&text.lines().collect::<Vec<_>>()).is_some()
-}
-
 /// The sides of a form that matches.
-fn in_form(row: usize, text: &str, told: TextKind) -> Option<Sides> {
+fn in_form(row: usize, text: &str, kind: TextKind) -> Option<Sides> {
     let captures = FORMS.captures(row, text)?;
     let form = Comparisons::get().form.get(row)?;
-    let (expected, actual) = match (form.of_values, told) {
+    let (expected, actual) = match (form.of_values, kind) {
         (false, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
         (true, TextKind::Finding | TextKind::Exception) => return None,
         (true, _) => {
@@ -99,7 +98,7 @@ fn in_form(row: usize, text: &str, told: TextKind) -> Option<Sides> {
                 captures["e"].split_once(" : ").is_some_and(|(value, _)| ["true", "false"].contains(&value));
             // Two punctuation marks are tokens of a grammar; so is one, but where values are compared.
             let tokens = [&expected, &actual].into_iter().filter(|side| value::is_token(side)).count();
-            if tokens > usize::from(told == TextKind::Assertion) {
+            if tokens > usize::from(kind == TextKind::Assertion) {
                 return None;
             }
             // A call is not its result.
@@ -107,7 +106,7 @@ fn in_form(row: usize, text: &str, told: TextKind) -> Option<Sides> {
                 return None;
             }
             // A test that throws for every failure has such words in all of them.
-            if told == TextKind::Anything && ![&expected, &actual].iter().any(|side| value::is_literal(side)) {
+            if kind == TextKind::Anything && ![&expected, &actual].iter().any(|side| value::is_literal(side)) {
                 return None;
             }
             value::counted(expected, actual)
@@ -146,29 +145,21 @@ fn is_unequal(head: &str) -> bool {
         || asks("Assertion with ").unwrap_or_default()
 }
 
-/// What a test printed is quoted below what went wrong, and is no part of it.
-fn without_printed(head: &str) -> &str {
-    let quoted = head
-        .match_indices(" Captured ")
-        .find(|(at, _)| head[..*at].rsplit('\n').next().is_some_and(|line| line.starts_with("--")));
-    quoted.map_or(head, |(at, _)| &head[..at])
-}
-
 /// What an assertion expected and what it found: from the report's fields if it has both, otherwise from the message.
 pub fn sides(failure: &Failure) -> Option<(String, String)> {
     if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
         return Some((expected.clone(), actual.clone()));
     }
-    let told = TextKind::of(failure.error_class.as_deref(), failure.error_type);
+    let kind = TextKind::of(failure.error_class.as_deref(), failure.error_type);
     let message = text::clean(&failure.error_message);
-    sides_in(&message, told).map(|sides| (sides.expected, sides.actual))
+    sides_in(&message, kind).map(|sides| (sides.expected, sides.actual))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn told(found: Option<Sides>) -> Option<(String, String)> {
+    fn kind(found: Option<Sides>) -> Option<(String, String)> {
         found.map(|sides| (sides.expected, sides.actual))
     }
 
@@ -179,7 +170,7 @@ mod tests {
             assert!(!form.examples.is_empty(), "{} wants an example", form.pattern);
         }
         for (text, expected, actual) in forms.iter().flat_map(|form| &form.examples).chain(without_a_row) {
-            let sides = told(sides_in(&text::clean(text), TextKind::Assertion));
+            let sides = kind(sides_in(&text::clean(text), TextKind::Assertion));
             assert_eq!(sides, Some((expected.clone(), actual.clone())), "{text}");
         }
         for text in no_sides {
@@ -193,7 +184,7 @@ mod tests {
             let error_message =
                 format!(">       assert expected == actual\n{error}\n\ntests/test_a.py:5: AssertionError");
             let failure = Failure { error_message, ..Failure::default() };
-            told(super::super::Reading::of(&failure).sides)
+            kind(super::super::Reading::of(&failure).sides)
         };
         let both = Some(("200".to_owned(), "503".to_owned()));
         assert_eq!(sides("E       assert 200 == 503"), both);
@@ -208,7 +199,7 @@ mod tests {
         let sides = |source: &str, error: &str| {
             let error_message =
                 format!("n = 2, want = 21\n\n>       {source}\nE       {error}\n\ntests/test_a.py:5: AssertionError");
-            told(super::super::Reading::of(&Failure { error_message, ..Failure::default() }).sides)
+            kind(super::super::Reading::of(&Failure { error_message, ..Failure::default() }).sides)
         };
         let both = |expected: &str, actual: &str| Some((expected.to_owned(), actual.to_owned()));
         let cases = [
@@ -224,12 +215,12 @@ mod tests {
 
     #[test]
     fn who_tells_decides_what_words_may_say() {
-        for (told, text) in [
+        for (kind, text) in [
             (TextKind::Exception, "not enough values to unpack (expected 3, got 2)"),
             (TextKind::Finding, "Expected 2 spaces, but found 4"),
             (TextKind::Anything, "got plum, want kiwi"),
         ] {
-            assert_eq!(sides_in(text, told), None, "{text}");
+            assert_eq!(sides_in(text, kind), None, "{text}");
         }
     }
 }

@@ -24,19 +24,13 @@ pub(in crate::failure) struct Headline {
 static PATTERNS: LazyLock<Patterns> =
     LazyLock::new(|| Patterns::new(Forms::get().form.iter().map(|form| &form.pattern)));
 
-/// Reads the headline of a message that [`text::clean`] has bounded, or of all that a tool printed, which may begin with
-/// lines that say nothing of a failure.
-pub(in crate::failure) fn headline(cleaned: &str, is_output: bool) -> Headline {
-    headline_in(&cleaned.lines().collect::<Vec<_>>(), is_output)
-}
-
 /// The headline of the error that caused the others, in a text with a chain of errors, with `made` below it.
 pub(in crate::failure) fn deepest_cause(cleaned: &str, made: &Headline) -> Option<Headline> {
     // What is no error, an object say, may be the cause of one.
     let is_told = |cause: &Headline| cause.class.is_some() || cause.message.starts_with(char::is_alphanumeric);
     let chain = cause::chain(cleaned);
     let (_, causes) = chain.split_last()?;
-    let cause = causes.iter().map(|lines| headline_in(lines, false)).find(is_told)?;
+    let cause = causes.iter().map(|lines| headline(&lines.join("\n"), false)).find(is_told)?;
     let first = |headline: &Headline| headline.message.lines().next().unwrap_or_default().to_owned();
     let class = made.class.as_ref().map(|class| format!("{class}: ")).unwrap_or_default();
     let message = format!("{}\n{class}{}", cause.message, first(made));
@@ -44,7 +38,10 @@ pub(in crate::failure) fn deepest_cause(cleaned: &str, made: &Headline) -> Optio
     (first(&cause) != first(made)).then_some(Headline { message, ..cause })
 }
 
-fn headline_in(lines: &[&str], is_output: bool) -> Headline {
+/// Reads the headline of a message that [`text::clean`] has bounded, or of all that a tool printed, which may begin with
+/// lines that say nothing of a failure.
+pub(in crate::failure) fn headline(cleaned: &str, is_output: bool) -> Headline {
+    let lines = &*cleaned.lines().collect::<Vec<_>>();
     // A Python traceback ends with its error; the last of a chain is the one that was raised.
     let traceback = lines.iter().rposition(|line| line.ends_with("Traceback (most recent call last):"));
     let found = traceback.and_then(|start| find(lines, start + 1)).or_else(|| find(lines, 0));
@@ -55,12 +52,15 @@ fn headline_in(lines: &[&str], is_output: bool) -> Headline {
     };
     let form = &Forms::get().form[row];
     let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(lines, is_output) };
-    let said = captures.name("msg").map_or("", |found| found.as_str());
+    let first = captures.name("msg").map_or("", |found| found.as_str());
     // The next line of a compiler or linter is its next finding.
     let is_finding =
         matches!(form.error_type, Some(ErrorType::CompileError | ErrorType::LintError | ErrorType::TypeError));
-    let message =
-        if is_finding && !said.is_empty() { said.trim().to_owned() } else { message_block(said, &lines[index + 1..]) };
+    let message = if is_finding && !first.is_empty() {
+        first.trim().to_owned()
+    } else {
+        message_block(first, &lines[index + 1..])
+    };
     let captured = captures.name("class").map(|class| text::shorten(class.as_str(), 120));
     let class = captured.or_else(|| form.class.clone());
     let named = lines[index..].iter().take(60).filter(|_| form.error_type.is_none() && class.is_none());
@@ -95,8 +95,15 @@ fn find(lines: &[&str], start: usize) -> Option<(usize, usize)> {
     best
 }
 
-/// The message and the lines that continue it, up to the trace.
+/// The message and the lines that continue it, up to a frame, an excerpt of source, a backtrace's heading or the next
+/// failure.
 fn message_block(first: &str, following: &[&str]) -> String {
+    let ends_message = |line: &str| {
+        let trimmed = line.trim_start();
+        Forms::get().ends.iter().any(|end| trimmed.starts_with(end.as_str()))
+            || is_source_excerpt(trimmed)
+            || stack::is_trace_line(line)
+    };
     let mut block = String::from(first.trim());
     for line in following.iter().take(MAX_LINES) {
         if ends_message(line) {
@@ -115,14 +122,6 @@ fn message_block(first: &str, following: &[&str]) -> String {
     block
 }
 
-/// Whether a line stands behind a message: a frame, an excerpt of source, a backtrace's heading, the next failure.
-fn ends_message(line: &str) -> bool {
-    let trimmed = line.trim_start();
-    Forms::get().ends.iter().any(|end| trimmed.starts_with(end.as_str()))
-        || is_source_excerpt(trimmed)
-        || stack::is_trace_line(line)
-}
-
 /// `  12 | code`, `> 12 | code`, `   | ^^^`
 pub(in crate::failure) fn is_source_excerpt(trimmed: &str) -> bool {
     let rest = trimmed.trim_start_matches(['>', ' ']).trim_start_matches(|c: char| c.is_ascii_digit());
@@ -130,13 +129,10 @@ pub(in crate::failure) fn is_source_excerpt(trimmed: &str) -> bool {
     (rest.starts_with('|') || rest.starts_with('│')) && (rest.len() < trimmed.len() || rest.starts_with("| "))
 }
 
-/// A runner's line with the test's name: `  ● cart › adds`, ` FAIL  test/cart.test.ts > cart`, `# example.com/cart`.
-fn is_title(line: &str) -> bool {
-    let trimmed = line.trim_start();
-    ["● ", "FAIL ", "# ", "> ", "npm warn", "npm WARN", "--- FAIL", "====", "____", "[gw", "✘ [fail]"]
-        .iter()
-        .any(|start| trimmed.starts_with(start))
-}
+/// How a runner's line with the test's name begins: `  ● cart › adds`, ` FAIL  test/cart.test.ts > cart`,
+/// `# example.com/cart`.
+const TITLES: [&str; 11] =
+    ["● ", "FAIL ", "# ", "> ", "npm warn", "npm WARN", "--- FAIL", "====", "____", "[gw", "✘ [fail]"];
 
 /// The error at the end of a Python traceback whose class ends like no other's: `socket.gaierror: [Errno -2] …`.
 fn end_of_traceback(lines: &[&str]) -> Option<Headline> {
@@ -153,7 +149,8 @@ fn end_of_traceback(lines: &[&str]) -> Option<Headline> {
 fn without_form(lines: &[&str], is_output: bool) -> Headline {
     let says = |line: &&str| {
         let trimmed = line.trim_start();
-        !trimmed.is_empty() && !is_title(line) && !stack::is_trace_line(line) && !is_source_excerpt(trimmed)
+        let is_title = TITLES.iter().any(|start| trimmed.starts_with(start));
+        !trimmed.is_empty() && !is_title && !stack::is_trace_line(line) && !is_source_excerpt(trimmed)
     };
     let first = |counts: fn(&str) -> bool| lines.iter().position(|line| is_output && says(line) && counts(line));
     // Marked as an error: `CMake Error at …`, `❌ Error: …`, `ERROR 404: …`. A line that names its place says what is wrong

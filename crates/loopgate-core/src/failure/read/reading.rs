@@ -8,6 +8,7 @@ use super::{
     comparisons::Sides,
     error_type,
     expected::{self, TextKind},
+    labelled::labelled,
     message,
     paths::{self, FrameOrigin},
     stack::{self, Frame},
@@ -64,22 +65,24 @@ impl Reading {
         if let Some(cause) = message::deepest_cause(&whole, &headline).filter(|_| !is_assertion) {
             (class, error_type, headline.message) = (cause.class, cause.error_type, cause.message);
         }
-        let told = TextKind::of(class.as_deref(), error_type);
-        let found = match told {
-            TextKind::Exception => expected::sides_in(&headline.message, told),
+        let kind = TextKind::of(class.as_deref(), error_type);
+        let found = match kind {
+            TextKind::Exception => expected::sides_in(&headline.message, kind),
             TextKind::Assertion | TextKind::Anything => {
                 let whole = without_source(&whole);
                 let (block, own) = from_line_of(&headline.message, &whole);
                 // The next assertion that failed may stand below.
-                let of_message = || expected::sides_in(&headline.message, told).filter(|sides| sides.is_whole);
-                let around = if told == TextKind::Anything { block } else { &whole };
-                let of_text = || expected::sides_in(own, told).or_else(|| expected::sides_in(around, told));
+                let of_message = || expected::sides_in(&headline.message, kind).filter(|sides| sides.is_whole);
+                let around = if kind == TextKind::Anything { block } else { &whole };
+                let of_text = || expected::sides_in(own, kind).or_else(|| expected::sides_in(around, kind));
                 of_message().or_else(of_text)
             }
-            TextKind::Finding => expected::sides_in(&whole, told),
+            TextKind::Finding => expected::sides_in(&whole, kind),
         };
         let found = match found {
-            Some(sides) if is_reversed(&whole) && !expected::are_labelled(&whole) => Some(sides.turned()),
+            Some(sides) if is_reversed(&whole) && labelled(&whole.lines().collect::<Vec<_>>()).is_none() => {
+                Some(sides.turned())
+            }
             found => found,
         };
         let sides = match (&failure.expected, &failure.actual) {

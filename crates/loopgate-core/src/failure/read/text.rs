@@ -64,12 +64,12 @@ pub(in crate::failure) fn clean(text: &str) -> String {
 
 /// The longest beginning of `text` of at most `max` bytes that ends between characters.
 pub(in crate::failure) fn prefix(text: &str, max: usize) -> &str {
-    if text.len() <= max { text } else { &text[..text.floor_char_boundary(max)] }
+    &text[..text.floor_char_boundary(max)]
 }
 
 /// The longest end of `text` of at most `max` bytes that begins between characters.
 pub(in crate::failure) fn suffix(text: &str, max: usize) -> &str {
-    if text.len() <= max { text } else { &text[text.ceil_char_boundary(text.len() - max)..] }
+    &text[text.ceil_char_boundary(text.len().saturating_sub(max))..]
 }
 
 /// The line without the time that GitHub writes in front of each line of a job's log: `2026-11-20T22:14:38.8968067Z `.

@@ -39,7 +39,8 @@ pub struct Frame {
 impl Frame {
     /// As printed, at the line and the column that a form captures: where it comes from is not looked up yet.
     fn printed(file: String, captures: &Captures<'_>, function: Option<String>) -> Self {
-        let [line, column] = ["line", "col"].map(|name| number(captures, name));
+        let number = |name| group(captures, name)?.parse().ok().filter(|number| *number > 0);
+        let [line, column] = ["line", "col"].map(number);
         Self { file, line, column, function, origin: FrameOrigin::Repository }
     }
 
@@ -53,17 +54,9 @@ static FORMS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(LANGUAGES.fram
 /// Looks printed places up among a pull request's files.
 pub(in crate::failure) fn located(printed: &[Frame], changes: &Changes) -> Vec<Frame> {
     let root = printed.iter().find_map(|place| changes.root_of(&place.file));
-    let rooted;
-    let changes = match root {
-        Some(root) => {
-            rooted = changes.clone().with_root(&root);
-            &rooted
-        }
-        None => changes,
-    };
     let mut frames: Vec<Frame> = Vec::with_capacity(printed.len());
     for place in printed {
-        let (file, origin) = changes.locate(&place.file);
+        let (file, origin) = changes.locate(&place.file, root.as_deref());
         // A log that a tool wrote is no source.
         if file.is_empty() || file.ends_with(".log") {
             continue;
@@ -111,8 +104,12 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Frame> {
         let path = paths::tidy(&place.file);
         paths::foreign(&path).is_some() || paths::is_system(&path)
     };
-    let spoken = if places.iter().all(is_foreign) { in_words(trace).or_else(|| in_sentence(trace)) } else { None };
-    spoken.into_iter().chain(places).collect()
+    let in_sentence = || {
+        let (_, captures) = trace.lines().find_map(|line| IN_SENTENCES.first(line))?;
+        Some(Frame::printed(group(&captures, "file")?.to_owned(), &captures, None))
+    };
+    let of_message = if places.iter().all(is_foreign) { in_words(trace).or_else(in_sentence) } else { None };
+    of_message.into_iter().chain(places).collect()
 }
 
 /// A place that only a tool's own sentence names: the line of a makefile whose command failed, the file that imports what
@@ -124,11 +121,6 @@ static IN_SENTENCES: LazyLock<Patterns> = LazyLock::new(|| {
         r"^\s*error [a-z-]+: (?P<file>\S+) →$",
     ])
 });
-
-fn in_sentence(trace: &str) -> Option<Frame> {
-    let (_, captures) = trace.lines().find_map(|line| IN_SENTENCES.first(line))?;
-    Some(Frame::printed(group(&captures, "file")?.to_owned(), &captures, None))
-}
 
 /// A place in the midst of a line: what is left where no tool's form is known.
 static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
@@ -231,10 +223,7 @@ impl Section {
                 let path = file.split('?').next().unwrap_or(&file);
                 let is_script = matches!(language_of(path), Some("javascript" | "typescript"));
                 let function = function.filter(|_| !(is_script && is_test(path)));
-                let file = match group(&captures, "class") {
-                    Some(class) => path_of_class(class, &file),
-                    None => file,
-                };
+                let file = group(&captures, "class").map_or(file.clone(), |class| path_of_class(class, &file));
                 self.places.push(Frame::printed(file, &captures, function));
                 return 1;
             }
@@ -259,10 +248,6 @@ fn path_of_class(class: &str, file: &str) -> String {
 
 fn group<'t>(captures: &Captures<'t>, name: &str) -> Option<&'t str> {
     captures.name(name).map(|found| found.as_str()).filter(|found| !found.is_empty())
-}
-
-fn number(captures: &Captures<'_>, name: &str) -> Option<u32> {
-    group(captures, name)?.parse().ok().filter(|number| *number > 0)
 }
 
 /// A function's name without arguments, hashes, closures and the words traces put around it.

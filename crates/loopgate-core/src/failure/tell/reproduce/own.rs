@@ -58,24 +58,17 @@ pub struct Start {
 impl Start {
     /// As the command line shows it, else as it is usual.
     pub fn of(runner: &Runner, command: &str) -> Self {
-        let usual = || Self { program: runner.start.clone(), options: String::new(), words: Vec::new() };
-        Self::shown(runner, command).unwrap_or_else(usual)
-    }
-
-    fn shown(runner: &Runner, command: &str) -> Option<Self> {
-        if !is_simple(command) || is_package_script(command) {
-            return None;
-        }
         let words: Vec<&str> = command.split_whitespace().collect();
-        let at = words.iter().position(|word| is_program(runner, word))?;
+        let is_shown = is_simple(command) && !is_package_script(command);
+        let at = words.iter().position(|word| is_program(runner, word)).filter(|_| is_shown);
+        let Some(at) = at else {
+            return Self { program: runner.start.clone(), options: String::new(), words: Vec::new() };
+        };
         // `cargo +nightly test`
         let until = if words.get(at + 1).is_some_and(|word| word.starts_with('+')) { at + 1 } else { at };
         let (start, behind) = words.split_at(until + 1);
-        Some(Self {
-            program: start.join(" "),
-            options: options(runner, behind),
-            words: behind.iter().map(|word| (*word).to_owned()).collect(),
-        })
+        let words = behind.iter().map(|word| (*word).to_owned()).collect();
+        Self { program: start.join(" "), options: options(runner, behind), words }
     }
 
     /// Whether the command itself says which package of a workspace it is for.
