@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    AppliedFix, Folder, Hunk, LineStatus, MatchOutcome, MemoryLine, MemoryMatch, Offers, Retention, Rights, Settled,
-    Week,
+    AppliedFix, Folder, Hunk, LineStatus, MatchOutcome, MemoryLine, MemoryMatch, Offers, Retention, Rights,
+    SettledDispute, Week,
     line::{fingerprint_of, template},
 };
 use crate::{
@@ -204,7 +204,7 @@ pub struct Recurring {
     pub last_run: String,
     pub last_pull_request: Option<PrNumber>,
     /// Who was right when it was last disputed.
-    pub settled: Option<Settled>,
+    pub settled: Option<SettledDispute>,
 }
 
 /// The state of a recurring failure when it was last seen.
@@ -236,7 +236,7 @@ impl Memory {
     pub fn take_in(&mut self, run: &[MemoryLine], is_new: impl Fn(&MemoryLine) -> bool) {
         let mut run: Vec<&MemoryLine> = run.iter().collect();
         run.sort_by_key(|line| line.attempt);
-        // Merging is in the hands of those with write, so what they merged or pushed last speaks for the run.
+        // Merging is in the hands of those with write, so what they merged or pushed last decides for the run.
         if run.last().is_some_and(|line| line.rights == Rights::Write) {
             for (at, pair) in run.windows(2).enumerate() {
                 let [failed, passed] = pair else { continue };

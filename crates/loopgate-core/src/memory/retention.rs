@@ -46,7 +46,7 @@ impl FromStr for Week {
 serde_as_text!(Week);
 
 words! {
-    /// A folder of a week: what stands in it says how long it stays.
+    /// A folder of a week: what stands in it shows how long it stays.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     pub enum Folder {
         Failures = "failures",

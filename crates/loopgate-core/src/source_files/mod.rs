@@ -16,7 +16,7 @@ use table::{Language, LanguageTable, PathNames};
 
 pub use crate::expressions::Pattern;
 
-/// The programming language of a path, by its extension, whose case counts, in the word of `data/languages.toml`.
+/// The programming language of a path, by its extension, whose case counts, in the term of `data/languages.toml`.
 ///
 /// ```
 /// use loopgate_core::source_files::language_of;
@@ -29,12 +29,12 @@ pub fn language_of(path: &str) -> Option<&'static str> {
 }
 
 /// The kind of a file, by its path alone. What runs is code in every folder of documents, examples, translations and
-/// what machines write, unless its own name says that it is a test.
+/// what machines write, unless its own name shows that it is a test.
 pub fn kind(path: &str) -> FileKind {
     let (table, lower) = (&*LANGUAGES, path.to_lowercase());
     let language = table.language(path);
     let runs = runs(path);
-    // The program does not load a file of such a name: its tools tell tests by that name, or by their folder.
+    // The program does not load a file of such a name: its tools recognise tests by that name, or by their folder.
     let is_left_out = |row: &Language| {
         row.test.has_extension(path)
             || (!row.test.own_names || row.test.ends_name(stem(path)))
@@ -79,7 +79,7 @@ pub fn is_code(path: &str) -> bool {
     row_of(path).zip(extension(path)).is_some_and(|(row, extension)| has(&row.code, extension))
 }
 
-/// Whether a path is one of the tests, by the conventions of its language: its name says so, or a folder it lies in
+/// Whether a path is one of the tests, by the conventions of its language: its name shows it, or a folder it lies in
 /// does.
 ///
 /// Helpers in a folder of tests count as tests. Data there does not, since it is in no language.
@@ -87,7 +87,7 @@ pub fn is_test(path: &str) -> bool {
     row_of(path).is_some_and(|row| row.names_test(path) || keeps_tests(path, Some(row), &[]))
 }
 
-/// Whether the name of a file says that it is a test, wherever it lies: most runners look for their tests by name.
+/// Whether the name of a file shows that it is a test, wherever it lies: most runners look for their tests by name.
 pub fn is_named_test(path: &str) -> bool {
     row_of(path).is_some_and(|row| row.names_test(path))
 }
@@ -134,7 +134,7 @@ impl Language {
 }
 
 impl PathNames {
-    /// Whether they name a path by more than a folder. `name` is the part of its last name that they speak of.
+    /// Whether they name a path by more than a folder. `name` is the part of its last name that they are about.
     fn name(&self, name: &str, path: &str) -> bool {
         let parts = file_name(path).split_once('.').and_then(|(_, rest)| rest.rsplit_once('.'));
         let mut middles = parts.map_or("", |(middles, _)| middles).split('.');

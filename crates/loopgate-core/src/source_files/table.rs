@@ -50,11 +50,11 @@ pub(crate) struct Foreign {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct FrameForm {
     pub pattern: String,
-    pub says: FrameLine,
+    pub names: FrameLine,
     pub innermost_last: bool,
 }
 
-/// What a line that names a place says.
+/// What a line that names a place shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FrameLine {
@@ -154,7 +154,7 @@ pub(super) struct PathNames {
     pub in_folders: bool,
 }
 
-/// A row `syntax` of `data/languages.toml`, which says what its keys mean.
+/// A row `syntax` of `data/languages.toml`, which shows what its keys mean.
 #[derive(Debug, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Syntax {
@@ -170,7 +170,7 @@ pub struct Syntax {
     pub(super) space: bool,
 }
 
-/// A row `test_syntax` of `data/languages.toml`, which says what its keys mean. Patterns are tried on one line without its
+/// A row `test_syntax` of `data/languages.toml`, which shows what its keys mean. Patterns are tried on one line without its
 /// comments.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -213,7 +213,7 @@ pub(crate) struct LanguageTable {
     pub(super) rows: HashMap<String, usize>,
 }
 
-/// What `data/languages.toml` says.
+/// What `data/languages.toml` holds.
 pub(crate) static LANGUAGES: LazyLock<LanguageTable> = LazyLock::new(|| {
     let mut table: LanguageTable = data!("languages.toml");
     for (index, row) in table.languages.iter().enumerate() {

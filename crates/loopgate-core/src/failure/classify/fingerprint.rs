@@ -109,19 +109,6 @@ fn failing_statement(whole: &str) -> Option<String> {
     (is_whole && !is_trace_line(shown)).then(|| tokens(shown, Quotes::ByContext).replace(' ', ""))
 }
 
-/// What a test that failed is recognised by in another run: the id that a report gives it, otherwise its name. `None` of a
-/// failure that is no test's: a compile error, a lint finding.
-pub(in crate::failure) fn test_key(failure: &Failure) -> Option<String> {
-    failure.test_id.map(|id| format!("#{id}")).or_else(|| failure.test_name.clone())
-}
-
-/// What people call the failure: its test, else its place, else its fingerprint.
-pub(in crate::failure) fn known_as(failure: &Failure, fingerprint: Fingerprint) -> String {
-    let place = || failure.location().map(|(file, line)| line.map_or(file.to_owned(), |line| format!("{file}:{line}")));
-    let name = failure.test_name.clone().or_else(place).unwrap_or_else(|| fingerprint.to_string());
-    text::one_line(&name, 200)
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;

@@ -16,7 +16,7 @@ const MAX_MESSAGE: usize = 4 * 1024;
 /// The message as it is hashed: for people who wonder why two errors are, or are not, the same.
 pub(in crate::failure) fn message(reading: &Reading) -> String {
     let quotes = match reading.error_type {
-        // Compilers and linters speak of code: what they quote are names, not values of one run.
+        // Compilers and linters are about code: what they quote are names, not values of one run.
         ErrorType::CompileError | ErrorType::LintError => Quotes::AreNames,
         _ => Quotes::ByContext,
     };
@@ -100,7 +100,7 @@ pub(in crate::failure) fn tokens(text: &str, quotes: Quotes) -> String {
         }
         compact.push_str(word);
     }
-    // Runs of removed values, `[#, #]`, `#:#` and `#..#`, say no more than one.
+    // Runs of removed values, `[#, #]`, `#:#` and `#..#`, show no more than one.
     pattern!(r"#(?:[.,:;/x_-]*#)+").replace_all(&compact, "#").into_owned()
 }
 

@@ -31,8 +31,19 @@ impl ExaminedFailure {
         let mut related: Vec<String> = others.map(|other| other.name.clone()).collect();
         related.dedup();
         related.truncate(MAX_RELATED);
+        let mut root_cause = self.problem();
+        if let Some(place) = &self.at {
+            let file = text::one_line(&place.file, 160);
+            let line = place.line.map_or_else(String::new, |line| format!(":{line}"));
+            let whose = match self.touch {
+                Touch::AddsLine => ", a line this change adds",
+                Touch::ChangesFile => ", in a file this change touches",
+                Touch::Untouched => "",
+            };
+            root_cause.push_str(&format!(" It shows at {}{whose}.", text::code(&format!("{file}{line}"))));
+        }
         Analysis {
-            root_cause: format!("{}{}", self.problem(), self.shown_at()),
+            root_cause,
             category: self.conclusion.category,
             fix_strategy: self.conclusion.action.clone(),
             confidence: self.confidence,
@@ -61,18 +72,6 @@ impl ExaminedFailure {
         let thing = if conclusion.subject.is_empty() { &conclusion.action } else { &conclusion.subject };
         (!thing.is_empty() && (around || in_tests || by_command))
             .then_some((conclusion.patterns.first()?.as_str(), thing.as_str()))
-    }
-
-    fn shown_at(&self) -> String {
-        let Some(place) = &self.at else { return String::new() };
-        let file = text::one_line(&place.file, 160);
-        let line = place.line.map_or_else(String::new, |line| format!(":{line}"));
-        let whose = match self.touch {
-            Touch::AddsLine => ", a line this change adds",
-            Touch::ChangesFile => ", in a file this change touches",
-            Touch::Untouched => "",
-        };
-        format!(" It shows at {}{whose}.", text::code(&format!("{file}{line}")))
     }
 }
 

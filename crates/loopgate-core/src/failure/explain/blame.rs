@@ -11,10 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::{examined::ExaminedFailure, known};
 use crate::{
     evidence::{CheckEvidence, CheckKind, Confidence, Failure, Outcome, RetryClass},
-    failure::{
-        classify::{fingerprint, test_key},
-        read::Changes,
-    },
+    failure::{classify::fingerprint, read::Changes},
 };
 
 words! {
@@ -22,7 +19,7 @@ words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Blame {
         PrCode = "pr_code",
-        /// The check was cut off before it could tell.
+        /// The check was cut off before it could show.
         Inconclusive = "inconclusive",
         /// Fails on the base too.
         Base = "base",
@@ -80,7 +77,13 @@ impl<'a> ExaminedCheck<'a> {
             return Some(BlameVerdict::new(Blame::Infrastructure, 80));
         }
         if failures.is_empty() || check.outcome != Outcome::Failed {
-            return Some(by_outcome(check, circumstances.base));
+            // Nothing more than the outcome is there to compare.
+            return Some(match circumstances.base.map(|base| base.outcome) {
+                Some(Outcome::Passed) => BlameVerdict::new(Blame::PrCode, 90),
+                Some(outcome) if outcome == check.outcome => BlameVerdict::new(Blame::Base, 70),
+                Some(outcome) if outcome.is_failure() => BlameVerdict::new(Blame::PrCode, 60),
+                Some(_) | None => BlameVerdict::new(Blame::PrCode, 50),
+            });
         }
         let verdicts = self.blame_failures(circumstances);
         let innocent = verdicts.iter().all(|verdict| verdict.blame != Blame::PrCode);
@@ -95,10 +98,14 @@ impl<'a> ExaminedCheck<'a> {
     /// The blame for each failure, in their order.
     pub fn blame_failures(&self, circumstances: &Circumstances<'_>) -> Vec<BlameVerdict> {
         let Circumstances { base, flaky } = circumstances;
-        let mut in_base = (BTreeSet::new(), BTreeSet::new());
+        // What a test that failed is recognised by in another run: the id that a report gives it, otherwise its name. None
+        // of a failure that is no test's: a compile error, a lint finding.
+        let test_key =
+            |failure: &Failure| failure.test_id.map(|id| format!("#{id}")).or_else(|| failure.test_name.clone());
+        let (mut fingerprints, mut tests) = (BTreeSet::new(), BTreeSet::new());
         for failure in base.iter().flat_map(|base| &base.failures) {
-            in_base.0.insert(failure.fingerprint.unwrap_or_else(|| fingerprint(failure)));
-            in_base.1.extend(test_key(failure));
+            fingerprints.insert(failure.fingerprint.unwrap_or_else(|| fingerprint(failure)));
+            tests.extend(test_key(failure));
         }
         let is_flaky = |test: &String| flaky.is_some_and(|flaky| flaky.contains(test));
         let of = |(failure, examined): (&Failure, &ExaminedFailure)| {
@@ -106,13 +113,19 @@ impl<'a> ExaminedCheck<'a> {
                 BlameVerdict::new(Blame::Flaky, 90)
             } else if examined.retry == RetryClass::External {
                 BlameVerdict::new(Blame::Infrastructure, 80)
-            } else if in_base.0.contains(&examined.fingerprint) {
+            } else if fingerprints.contains(&examined.fingerprint) {
                 BlameVerdict::new(Blame::Base, if names_its_place(failure) { 95 } else { 70 })
-            } else if test_key(failure).is_some_and(|test| in_base.1.contains(&test)) {
+            } else if test_key(failure).is_some_and(|test| tests.contains(&test)) {
                 // Red on the base too, though in another way.
                 BlameVerdict::new(Blame::Base, 70)
             } else {
-                BlameVerdict::new(Blame::PrCode, certainty_of_new(failure, *base))
+                let hundredths = match base.map(|base| (base.outcome, base)) {
+                    // Red there too, and the two show too little to compare them.
+                    Some((Outcome::Failed, base)) if base.failures.is_empty() || !names_its_place(failure) => 60,
+                    Some((Outcome::Passed | Outcome::Failed, base)) if base.failures_not_kept == 0 => 95,
+                    _ => 50,
+                };
+                BlameVerdict::new(Blame::PrCode, hundredths)
             }
         };
         self.check.failures.iter().zip(&self.failures).map(of).collect()
@@ -144,32 +157,11 @@ impl<'a> ExaminedCheck<'a> {
     }
 }
 
-/// How sure it is, in hundredths, that a failure which the base does not show is the change's.
-fn certainty_of_new(failure: &Failure, base: Option<&CheckEvidence>) -> u8 {
-    let Some(base) = base else { return 50 };
-    match base.outcome {
-        // Red there too, and the two say too little to compare them.
-        Outcome::Failed if base.failures.is_empty() || !names_its_place(failure) => 60,
-        Outcome::Passed | Outcome::Failed if base.failures_not_kept == 0 => 95,
-        _ => 50,
-    }
-}
-
-/// Whether a failure says which test or line it is of. A check's summary, or the annotation that GitHub Actions puts on
+/// Whether a failure shows which test or line it is of. A check's summary, or the annotation that GitHub Actions puts on
 /// `.github` (“Process completed with exit code 1.”), can be the same for two errors.
 fn names_its_place(failure: &Failure) -> bool {
     let in_code = |file: &str| file != ".github" && !file.is_empty();
     failure.test_name.is_some() || failure.source.as_ref().is_some_and(|source| in_code(&source.file))
-}
-
-/// The blame for a check that has an outcome and nothing more to compare.
-fn by_outcome(check: &CheckEvidence, base: Option<&CheckEvidence>) -> BlameVerdict {
-    match base.map(|base| base.outcome) {
-        Some(Outcome::Passed) => BlameVerdict::new(Blame::PrCode, 90),
-        Some(outcome) if outcome == check.outcome => BlameVerdict::new(Blame::Base, 70),
-        Some(outcome) if outcome.is_failure() => BlameVerdict::new(Blame::PrCode, 60),
-        Some(_) | None => BlameVerdict::new(Blame::PrCode, 50),
-    }
 }
 
 /// How a failing check may be retried.

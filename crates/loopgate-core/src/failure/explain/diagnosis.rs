@@ -1,6 +1,6 @@
-//! From what a failure says to what is wrong, where, and what mends it: the one conclusion that analysis and feedback
+//! From what a failure shows to what is wrong, where, and what mends it: the one conclusion that analysis and feedback
 //! both give. Where no known message explains it, the kind of its error gives a category and how it may be retried, and the
-//! two sides of a failed assertion say what they say of the code that it tests.
+//! two sides of a failed assertion show what they show of the code that it tests.
 
 use crate::{
     evidence::{
@@ -14,7 +14,7 @@ use crate::{
     source_files::is_test,
 };
 
-/// The sentences and classes of a diagnosis. The default says nothing.
+/// The sentences and classes of a diagnosis. The default shows nothing.
 #[derive(Clone, Debug, Default)]
 pub struct Conclusion {
     pub category: RootCauseCategory,
@@ -28,7 +28,7 @@ pub struct Conclusion {
     pub action: String,
     /// Why that fixes it; empty without an action.
     pub reason: String,
-    /// Cause and action say only what the two sides of the assertion say.
+    /// Cause and action show only what the two sides of the assertion show.
     pub repeats_sides: bool,
     /// What the known message is about: the module that is missing, the host that does not answer.
     pub subject: String,
@@ -44,7 +44,7 @@ pub enum Touch {
     Untouched,
 }
 
-/// What is wrong and what mends it, of which `known` is what the table of known messages says.
+/// What is wrong and what mends it, of which `known` is what the table of known messages shows.
 pub(super) fn conclude(failure: &Failure, reading: &Reading, known: Option<Conclusion>) -> Conclusion {
     if failure.error_class.as_deref() == Some(Failure::OF_WORKFLOW) {
         let patterns = known.map(|known| known.patterns).unwrap_or_default();
@@ -59,10 +59,10 @@ pub(super) fn conclude(failure: &Failure, reading: &Reading, known: Option<Concl
     match &reading.sides {
         Some(Sides { expected, actual, .. }) if known.category == TypeMismatch && known.cause.is_empty() => {
             let (wanted, got) = (code(expected), code(actual));
-            Conclusion { cause: format!("{got} stands where {wanted} is expected: {}.", reading.said()), ..known }
+            Conclusion { cause: format!("{got} stands where {wanted} is expected: {}.", reading.summary()), ..known }
         }
         _ if !known.cause.is_empty() && !known.cause.contains('`') => {
-            Conclusion { cause: format!("{}: {}.", known.cause.trim_end_matches('.'), reading.said()), ..known }
+            Conclusion { cause: format!("{}: {}.", known.cause.trim_end_matches('.'), reading.summary()), ..known }
         }
         _ => known,
     }
@@ -93,7 +93,7 @@ fn by_kind(failure: &Failure, reading: &Reading) -> Conclusion {
     Conclusion { category, retry, certainty: Confidence::percent(hundredths), ..Conclusion::default() }
 }
 
-/// Whether `true` and `false` say less than the words beside them: `assert(total > 0, 'an empty cart is free')`.
+/// Whether `true` and `false` show less than the words beside them: `assert(total > 0, 'an empty cart is free')`.
 fn is_bare_verdict(sides: &Sides, reading: &Reading) -> bool {
     let is_verdict = |side: &str| matches!(side, "true" | "false" | "True" | "False");
     let line = reading.message.lines().next().unwrap_or_default();
@@ -156,7 +156,7 @@ pub(super) fn best_place(failure: &Failure, reading: &Reading, changes: &Changes
         let (file, origin) = changes.locate(&place.file, None);
         (origin.in_repository() && !file.is_empty()).then_some(SourceLocation { file, ..place })
     };
-    // A compiler's or linter's finding stands where its tool says; the other places explain it.
+    // A compiler's or linter's finding stands where its tool shows; the other places explain it.
     let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
     // The panic of a doctest counts the lines of a generated file.
     let is_doctest = failure.test_name.as_deref().is_some_and(|name| name.contains(" (line ") && name.ends_with(')'));

@@ -1,6 +1,6 @@
 //! Known messages: what a message means, what mends it, and whether trying again can help.
 //!
-//! The rows are data, and `data/known_messages.toml` says how to add one. Rows are tried in the order of the file; the
+//! The rows are data, and `data/known_messages.toml` shows how to add one. Rows are tried in the order of the file; the
 //! first that matches explains the failure, the others are named as matched too.
 
 use std::sync::LazyLock;
@@ -15,17 +15,17 @@ use crate::{
     failure::read::{Reading, is_source_excerpt, text},
 };
 
-/// What kind of failure the table is asked about, and up to which kind a row speaks of it.
+/// What kind of failure the table is asked about, and up to which kind a row is about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 enum Kind {
     /// Something broke. In an assertion the same words are what the test is about (`status 503`).
     #[serde(rename = "errors")]
     Error,
-    /// A test says that a condition does not hold.
+    /// A test shows that a condition does not hold.
     #[default]
     #[serde(rename = "failures")]
     Assertion,
-    /// A test compares two values: its words are mostly theirs, and tell nothing of the failure.
+    /// A test compares two values: its words are mostly theirs, and show nothing of the failure.
     #[serde(rename = "everything")]
     Comparison,
 }
@@ -85,10 +85,10 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
 /// Most bytes of a text that are searched; what explains a failure stands near the top of it.
 const MAX_SEARCHED: usize = 12 * 1024;
 
-/// Bytes at the end of a log that are searched: the names of tests that passed may well speak of refused connections.
+/// Bytes at the end of a log that are searched: the names of tests that passed may well name refused connections.
 const MAX_LOG: usize = 4 * 1024;
 
-/// What the table says of a failure; the files of a pull request make no difference.
+/// What the table shows of a failure; the files of a pull request make no difference.
 pub(super) fn explain(reading: &Reading) -> Option<Conclusion> {
     // A reviewer writes about errors, and names none that happened.
     if reading.class.as_deref() == Some(Failure::OF_REVIEWER) {
@@ -118,7 +118,7 @@ pub(super) fn explain(reading: &Reading) -> Option<Conclusion> {
     if of_headline.is_some() || is_finding || kind != Kind::Error {
         return of_headline;
     }
-    // Quoted source says what the lines around the error are about, not what went wrong.
+    // Quoted source shows what the lines around the error are about, not what went wrong.
     let lines = reading.whole.lines().filter(|line| !is_source_excerpt(line.trim_start()));
     look_up(&lines.collect::<Vec<_>>().join("\n"), kind, |_| true)
 }
@@ -170,6 +170,7 @@ pub(super) mod tests {
     use regex::Regex;
 
     use super::*;
+    use crate::expressions::compile;
 
     /// The names between braces in a template.
     fn placeholders(template: &str) -> impl Iterator<Item = &str> {
@@ -228,12 +229,13 @@ pub(super) mod tests {
 
     #[test]
     fn the_row_of_each_example_explains_it() {
-        for (at, row) in TABLE.rows.iter().enumerate() {
+        for row in &TABLE.rows {
             assert!(!row.examples.is_empty(), "{} has no example", row.name);
             for Example { text, captures } in &row.examples {
                 let by = look_up(text, Kind::Error, |_| true).expect("the row matches");
                 assert_eq!(by.patterns.first(), Some(&row.name), "{text}\nmatched {:?}", by.patterns);
-                let groups = TABLE.captures(at, &TABLE.patterns.matching(text), text).expect("the row matches");
+                let found = row.patterns.iter().filter_map(|pattern| compile(pattern).captures(text));
+                let groups = found.min_by_key(|captures| captures.get_match().start()).expect("the row matches");
                 let captured: BTreeMap<String, String> = captures
                     .keys()
                     .filter_map(|name| Some((name.clone(), groups.name(name)?.as_str().to_owned())))

@@ -82,7 +82,10 @@ impl Changes {
         match self.longest_suffix_of(&path).or_else(only_one_ending_in) {
             Some(file) => (file.to_owned(), FrameOrigin::Changed),
             None if paths::is_system(&path) => (path, FrameOrigin::Toolchain),
-            None => (paths::without_container(&path).to_owned(), FrameOrigin::Repository),
+            None => {
+                let inside = paths::CONTAINERS.iter().find_map(|container| path.strip_prefix(container));
+                (inside.filter(|rest| !rest.is_empty()).unwrap_or(&path).to_owned(), FrameOrigin::Repository)
+            }
         }
     }
 
@@ -159,6 +162,7 @@ mod tests {
         assert_eq!(changes.root_of("src/a.rs"), None);
         let located = changes.locate("/home/alice/w/lib/b.rs", Some("/home/alice/w"));
         assert_eq!(located, ("lib/b.rs".to_owned(), FrameOrigin::Repository));
+        assert_eq!(changes.locate("/app/lib/b.rs", None), ("lib/b.rs".to_owned(), FrameOrigin::Repository));
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::{
-    comparisons::{Comparisons, Sides},
+    comparisons::{COMPARISONS, Sides},
     difference::difference,
     error_type,
     labelled::labelled,
@@ -17,7 +17,7 @@ use crate::{
 /// What a text describes. It decides how far the words may be read as two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextKind {
-    /// An assertion that failed, or nothing says what else.
+    /// An assertion that failed, or nothing shows what else.
     Assertion,
     /// `Error`, `panic`: thrown for everything.
     Anything,
@@ -46,8 +46,7 @@ impl TextKind {
     }
 }
 
-static FORMS: LazyLock<Patterns> =
-    LazyLock::new(|| Patterns::new(Comparisons::get().form.iter().map(|form| &form.pattern)));
+static FORMS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(COMPARISONS.form.iter().map(|form| &form.pattern)));
 
 /// Both sides of the assertion in a cleaned text.
 pub(super) fn sides_in(cleaned: &str, kind: TextKind) -> Option<Sides> {
@@ -56,7 +55,11 @@ pub(super) fn sides_in(cleaned: &str, kind: TextKind) -> Option<Sides> {
     let is_quoted = |at: &usize| head[..*at].rsplit('\n').next().is_some_and(|line| line.starts_with("--"));
     let quoted = head.match_indices(" Captured ").map(|(at, _)| at).find(is_quoted);
     let head = &head[..quoted.unwrap_or(head.len())];
-    if is_unequal(head) {
+    // An assertion that did not ask whether two sides are equal: neither is what was expected.
+    let is_of_equality = |(_, rest): (&str, &str)| rest.starts_with("== ") || rest.starts_with("=== ");
+    if ["assertion `left != right` failed", "Refute with "].iter().any(|words| head.contains(words))
+        || head.split_once("Assertion with ").is_some_and(|asked| !is_of_equality(asked))
+    {
         return None;
     }
     // ExUnit: a pattern stands on the left.
@@ -79,21 +82,21 @@ pub(super) fn sides_in(cleaned: &str, kind: TextKind) -> Option<Sides> {
     let difference = || difference(head).filter(|_| kind != TextKind::Finding);
     let of_labels = of_labels();
     let whole = of_labels.clone().filter(is_whole).or_else(of_forms).or_else(difference);
-    // A value that ends in an ellipsis is all of it, where nothing says more.
+    // A value that ends in an ellipsis is all of it, where nothing shows more.
     whole.or_else(|| of_labels.filter(differ))
 }
 
 /// The sides of a form that matches.
 fn in_form(row: usize, text: &str, kind: TextKind) -> Option<Sides> {
     let captures = FORMS.captures(row, text)?;
-    let form = Comparisons::get().form.get(row)?;
+    let form = COMPARISONS.form.get(row)?;
     let (expected, actual) = match (form.of_values, kind) {
         (false, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
         (true, TextKind::Finding | TextKind::Exception) => return None,
         (true, _) => {
             let expected = value::first_in(&captures["e"])?;
             let actual = value::last_in(&captures["a"]).or_else(|| value::first_in(&captures["a"]))?;
-            // unittest: `False is not true : no such book`, whose words say more than both values.
+            // unittest: `False is not true : no such book`, whose words mean more than both values.
             let is_remarked =
                 captures["e"].split_once(" : ").is_some_and(|(value, _)| ["true", "false"].contains(&value));
             // Two punctuation marks are tokens of a grammar; so is one, but where values are compared.
@@ -117,7 +120,7 @@ fn in_form(row: usize, text: &str, kind: TextKind) -> Option<Sides> {
     Some(Sides { expected, actual, is_whole: true })
 }
 
-/// Whether both values are there, and not cut off: then the difference below them says more.
+/// Whether both values are there, and not cut off: then the difference below them shows more.
 fn is_whole(sides: &Sides) -> bool {
     let is_cut = |side: &String| ["…", "...", " chars]"].iter().any(|cut| side.contains(cut));
     differ(sides) && ![&sides.expected, &sides.actual].into_iter().any(is_cut)
@@ -137,14 +140,6 @@ fn differ(Sides { expected, actual, .. }: &Sides) -> bool {
         && [expected, actual].iter().all(|side| !side.is_empty())
 }
 
-/// Whether an assertion did not ask whether two sides are equal: neither is what was expected.
-fn is_unequal(head: &str) -> bool {
-    let asks =
-        |words: &str| head.split_once(words).map(|(_, rest)| !rest.starts_with("== ") && !rest.starts_with("=== "));
-    ["assertion `left != right` failed", "Refute with "].iter().any(|words| head.contains(words))
-        || asks("Assertion with ").unwrap_or_default()
-}
-
 /// What an assertion expected and what it found: from the report's fields if it has both, otherwise from the message.
 pub fn sides(failure: &Failure) -> Option<(String, String)> {
     if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
@@ -157,20 +152,20 @@ pub fn sides(failure: &Failure) -> Option<(String, String)> {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::comparisons::Comparisons, *};
 
-    fn kind(found: Option<Sides>) -> Option<(String, String)> {
+    fn both(found: Option<Sides>) -> Option<(String, String)> {
         found.map(|sides| (sides.expected, sides.actual))
     }
 
     #[test]
     fn comparisons_of_many_libraries() {
-        let Comparisons { form: forms, without_a_row, no_sides, .. } = Comparisons::get();
+        let Comparisons { form: forms, without_a_row, no_sides, .. } = &*COMPARISONS;
         for form in forms {
             assert!(!form.examples.is_empty(), "{} wants an example", form.pattern);
         }
         for (text, expected, actual) in forms.iter().flat_map(|form| &form.examples).chain(without_a_row) {
-            let sides = kind(sides_in(&text::clean(text), TextKind::Assertion));
+            let sides = both(sides_in(&text::clean(text), TextKind::Assertion));
             assert_eq!(sides, Some((expected.clone(), actual.clone())), "{text}");
         }
         for text in no_sides {
@@ -184,7 +179,7 @@ mod tests {
             let error_message =
                 format!(">       assert expected == actual\n{error}\n\ntests/test_a.py:5: AssertionError");
             let failure = Failure { error_message, ..Failure::default() };
-            kind(super::super::Reading::of(&failure).sides)
+            both(super::super::Reading::of(&failure).sides)
         };
         let both = Some(("200".to_owned(), "503".to_owned()));
         assert_eq!(sides("E       assert 200 == 503"), both);
@@ -199,7 +194,7 @@ mod tests {
         let sides = |source: &str, error: &str| {
             let error_message =
                 format!("n = 2, want = 21\n\n>       {source}\nE       {error}\n\ntests/test_a.py:5: AssertionError");
-            kind(super::super::Reading::of(&Failure { error_message, ..Failure::default() }).sides)
+            both(super::super::Reading::of(&Failure { error_message, ..Failure::default() }).sides)
         };
         let both = |expected: &str, actual: &str| Some((expected.to_owned(), actual.to_owned()));
         let cases = [

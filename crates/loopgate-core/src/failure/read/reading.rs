@@ -1,4 +1,4 @@
-//! One failure as its texts tell it: read once, used by fingerprint, analysis and feedback.
+//! One failure as its texts show it: read once, used by fingerprint, analysis and feedback.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ use crate::{
     source_files::is_test,
 };
 
-/// What the message and the trace of a failure say, within the bounds of [`text::clean`].
+/// What the message and the trace of a failure show, within the bounds of [`text::clean`].
 #[derive(Clone, Debug)]
 pub(in crate::failure) struct Reading {
     pub class: Option<String>,
@@ -60,7 +60,7 @@ impl Reading {
         let mut error_type = known(failure.error_type)
             .or(known(headline.error_type))
             .unwrap_or_else(|| error_type::type_of(class.as_deref(), &headline.message));
-        // What an assertion says is what went wrong, whatever was thrown on the way to it.
+        // What an assertion shows is what went wrong, whatever was thrown on the way to it.
         let is_assertion = class.as_deref().is_some_and(error_type::is_assertion);
         if let Some(cause) = message::deepest_cause(&whole, &headline).filter(|_| !is_assertion) {
             (class, error_type, headline.message) = (cause.class, cause.error_type, cause.message);
@@ -118,9 +118,9 @@ impl Reading {
         own.find(|frame| is_test(&frame.file))
     }
 
-    /// What the error says of itself, as one code span.
-    pub fn said(&self) -> String {
-        // The call in a test says less than its result.
+    /// What the error shows of itself, as one code span.
+    pub fn summary(&self) -> String {
+        // The call in a test shows less than its result.
         let is_call =
             |line: &&str| self.sides.is_none() && ["expect(", "expect {"].iter().any(|start| line.starts_with(start));
         let mut lines = self.message.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -129,7 +129,7 @@ impl Reading {
         let is_bare = matches!(first, Some("assert False" | "assert None" | "assert 0" | "assert []"));
         let called = self.message.lines().find_map(|line| line.trim().strip_prefix("+  where "));
         let first = called.filter(|_| is_bare).or(first);
-        // A heading says nothing without what stands below it.
+        // A heading shows nothing without what stands below it.
         let is_count = |first: &str| first.starts_with(|c: char| c.is_ascii_digit()) && first.contains(" error");
         let is_heading =
             first.is_some_and(|first| first.ends_with(':') || is_count(first) || !first.contains([' ', '(', '.', '_']));

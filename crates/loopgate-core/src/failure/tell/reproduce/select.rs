@@ -25,7 +25,7 @@ pub fn command(runner: &Runner, failure: &Failure, start: &Start) -> Option<Stri
 /// What the templates of a runner are filled with.
 struct Values<'a> {
     name: &'a str,
-    /// The file of the test, if its path says that it is one.
+    /// The file of the test, if its path shows that it is one.
     file: Option<String>,
     failure: &'a Failure,
     start: &'a Start,
@@ -145,7 +145,7 @@ impl Values<'_> {
 }
 
 /// `^((cart )?adds )?two$`: Node 20 matches a test's own name, later ones put its suites in front, and a report does not
-/// say where those end.
+/// show where those end.
 pub fn node_pattern(name: &str) -> Option<String> {
     let name = name.replace(" > ", " ");
     let (before, last) = name.rsplit_once(' ').unwrap_or(("", &name));

@@ -27,11 +27,23 @@ pub fn runner(failure: &Failure, command: &str) -> Option<&'static Runner> {
             && typed.split_whitespace().next().is_some_and(|word| is_program(row, word))
             && trace.lines().any(|line| line.ends_with(": Failure"))
     };
+    // The runner that the file and the texts of the failure itself show.
+    let by_traces = || {
+        let language = language_of(printed_file(failure)?)?;
+        let of_language = || all().filter(|row| row.languages.iter().any(|known| known == language));
+        // Playwright's names have line and column: `tests/cart.spec.ts:6:3 › cart › adds`, maybe with a project in front.
+        let name = failure.test_name.as_deref().unwrap_or_default();
+        let is_placed = name.split(" › ").take(2).any(|part| pattern!(r":\d+:\d+$").is_match(part));
+        of_language()
+            .find(|row| row.tool == Tool::Playwright && is_placed)
+            .or_else(|| of_language().find(|row| row.traces.iter().any(|word| trace.contains(word.as_str()))))
+            .or_else(|| of_language().find(|row| row.usual_for.iter().any(|known| known == language)))
+    };
     let of_script = || named_in(command).filter(|_| is_package_script(&typed));
     named_in(&typed)
         .or_else(|| all().find(is_gtest))
         .or_else(of_script)
-        .or_else(|| (typed.is_empty() || is_package_script(&typed)).then(|| by_traces(failure, trace)).flatten())
+        .or_else(|| if typed.is_empty() || is_package_script(&typed) { by_traces() } else { None })
 }
 
 /// The command as a person types it: without the options that only make it write a report for Loopgate.
@@ -81,19 +93,6 @@ pub fn is_program(runner: &Runner, word: &str) -> bool {
 /// Whether a package manager of JavaScript runs a script of the package, which the command line does not show.
 pub fn is_package_script(command: &str) -> bool {
     pattern!(r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:run|run-script|test|t)(?:\s|$)").is_match(command)
-}
-
-/// The runner that the file and the words of the failure itself show.
-fn by_traces(failure: &Failure, trace: &str) -> Option<&'static Runner> {
-    let language = language_of(printed_file(failure)?)?;
-    let of_language = || LANGUAGES.runners.iter().filter(|row| row.languages.iter().any(|known| known == language));
-    // Playwright's names say line and column: `tests/cart.spec.ts:6:3 › cart › adds`, maybe with a project in front.
-    let name = failure.test_name.as_deref().unwrap_or_default();
-    let is_placed = name.split(" › ").take(2).any(|part| pattern!(r":\d+:\d+$").is_match(part));
-    of_language()
-        .find(|row| row.tool == Tool::Playwright && is_placed)
-        .or_else(|| of_language().find(|row| row.traces.iter().any(|word| trace.contains(word.as_str()))))
-        .or_else(|| of_language().find(|row| row.usual_for.iter().any(|known| known == language)))
 }
 
 /// The file that a failure names, as it is printed.
