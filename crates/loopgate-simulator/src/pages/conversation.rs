@@ -171,7 +171,7 @@ fn state(issue: &Issue, pull: &Pull) -> &'static str {
 }
 
 fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry> {
-    let said = |who: UserId, how, time, body: &str, anchor| Said {
+    let entry = |who: UserId, how, time, body: &str, anchor| Said {
         anchor,
         who: world.login(who).to_owned(),
         is_bot: world.app_of_account(who).is_some(),
@@ -182,7 +182,7 @@ fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry>
         reactions: Vec::new(),
     };
     let description = issue.body.as_deref().unwrap_or("*No description provided.*");
-    let opened = said(issue.author, "opened this", issue.created_at, description, "description".to_owned());
+    let opened = entry(issue.author, "opened this", issue.created_at, description, "description".to_owned());
     let mut entries = vec![Entry::Said(opened)];
     let of_this = world.journal.iter().filter(|it| it.repo == repo.id && it.number == Some(issue.number));
     for happening in of_this {
@@ -193,7 +193,13 @@ fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry>
                 Entry::Said(Said {
                     edited: comment.updated_at != comment.created_at,
                     reactions: reactions.collect(),
-                    ..said(comment.author, "commented", comment.created_at, &comment.body, format!("issuecomment-{id}"))
+                    ..entry(
+                        comment.author,
+                        "commented",
+                        comment.created_at,
+                        &comment.body,
+                        format!("issuecomment-{id}"),
+                    )
                 })
             })),
             What::Reviewed(id) => entries.extend(pull.reviews.iter().find(|review| review.id == *id).map(|review| {
@@ -203,7 +209,7 @@ fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry>
                     ReviewState::Dismissed => "reviewed, which was dismissed",
                     ReviewState::Commented | ReviewState::Pending => "reviewed",
                 };
-                Entry::Said(said(review.author, how, happening.at, &review.body, format!("pullrequestreview-{id}")))
+                Entry::Said(entry(review.author, how, happening.at, &review.body, format!("pullrequestreview-{id}")))
             })),
             // Told by what they changed.
             What::Opened | What::CommentEdited(_) | What::CommentDeleted(_) | What::Reacted { .. } => {}
@@ -214,7 +220,7 @@ fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry>
 }
 
 fn check(world: &World, run: &CheckRun) -> Check {
-    let told = |text: &Option<String>| text.as_deref().map(markdown::html).unwrap_or_default();
+    let html = |text: &Option<String>| text.as_deref().map(markdown::html).unwrap_or_default();
     let annotation = |it: &crate::Annotation| format!("{}:{} {}", it.path, it.start_line, it.message);
     Check {
         id: run.id.get(),
@@ -222,8 +228,8 @@ fn check(world: &World, run: &CheckRun) -> Check {
         app: world.apps.get(&run.app).map(|app| app.name.clone()).unwrap_or_default(),
         state: run.progress.conclusion().map_or(run.progress.status(), crate::Conclusion::as_str),
         title: run.output.title.clone(),
-        summary: told(&run.output.summary),
-        text: told(&run.output.text),
+        summary: html(&run.output.summary),
+        text: html(&run.output.text),
         annotations: run.output.annotations.iter().map(annotation).collect(),
         buttons: run.actions.iter().map(|button| (button.identifier.clone(), button.label.clone())).collect(),
     }

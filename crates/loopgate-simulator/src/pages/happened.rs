@@ -103,7 +103,7 @@ pub(super) fn since(world: &World, repo: &Repo, number: PrNumber, seen: usize) -
         .into_iter()
         .collect();
     let state_ref = format!("refs/loopgate/pr/{number}");
-    let mut told = BTreeSet::new();
+    let mut keys = BTreeSet::new();
     let mut news = Vec::new();
     for happening in world.journal.iter().skip(seen).filter(|it| it.repo == repo.id).rev() {
         let key = match &happening.what {
@@ -115,7 +115,7 @@ pub(super) fn since(world: &World, repo: &Repo, number: PrNumber, seen: usize) -
         };
         let is_of_this = happening.number == Some(number)
             || matches!(happening.what, What::CheckRun { .. } | What::HiddenRef { .. }) && key.is_some();
-        if is_of_this && key.is_none_or(|key| told.insert(key)) {
+        if is_of_this && key.is_none_or(|key| keys.insert(key)) {
             news.extend(happened(world, repo, happening));
         }
     }
