@@ -174,7 +174,7 @@ mod tests {
     use loopgate_core::{
         CommentId,
         deciding::Decision,
-        memory::ToldFix,
+        memory::ShownFix,
         observed::Snapshot,
         state::{Answered, WordSource},
     };
@@ -200,8 +200,8 @@ mod tests {
         answers[0].get_attr("body").unwrap().to_string().replace("https://github.com/acme/widgets", "…")
     }
 
-    fn remembered() -> ToldFix {
-        ToldFix {
+    fn remembered() -> ShownFix {
+        ShownFix {
             pull_request: Some(loopgate_core::PrNumber::new(41)),
             commit: fixtures::sha(0xab),
             description: "Check for null <!-- @carol -->".to_owned(),

@@ -11,7 +11,7 @@ use loopgate_core::{
     evidence::*,
     failure::{Blame, FeedbackLine},
     gate::*,
-    memory::{MatchOutcome, MemoryMatch, Tier, ToldFix},
+    memory::{MatchOutcome, MemoryMatch, ShownFix, Tier},
     observed::{ForgedCheck, ObservationProblem, Unusable},
     policy::{ConfigError, PolicyOrigin, ReportSection, Severity},
     stage::Stage,
@@ -130,7 +130,7 @@ fn failure(texts: &mut Texts) -> FailureView {
         last_pull_request: None,
         followed: None,
         went_green: None,
-        told: Some(ToldFix {
+        told: Some(ShownFix {
             pull_request: None,
             commit: fixtures::sha(1),
             description: texts.take(),
@@ -141,7 +141,7 @@ fn failure(texts: &mut Texts) -> FailureView {
             cause: texts.take(),
             failed_before: vec![texts.take()],
         }),
-        settled: Some(loopgate_core::memory::Settled {
+        settled: Some(loopgate_core::memory::SettledDispute {
             failure: view.cause,
             outcome: loopgate_core::memory::Settlement::Neither(texts.take()),
             by: "olga".parse().unwrap(),

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Markdown, clip, code, messages, short_text};
 use loopgate_core::{
     PrNumber,
-    memory::{Card, MatchOutcome, Memory, MemoryMatch, Recurring, Settled, Tier, ToldFix},
+    memory::{Card, MatchOutcome, Memory, MemoryMatch, Recurring, SettledDispute, ShownFix, Tier},
     verdict::FailureView,
 };
 
@@ -82,7 +82,7 @@ fn say(part: &str, beside: minijinja::Value) -> Markdown {
 }
 
 /// "olga settled in #12, where it was disputed, that the test is right"; names and words of others as `foreign` has them.
-pub(super) fn settled(word: &Settled, foreign: impl Fn(&str) -> String) -> String {
+pub(super) fn settled(word: &SettledDispute, foreign: impl Fn(&str) -> String) -> String {
     let place = word.pull_request.map_or_else(|| "a local loop".to_owned(), |number| format!("#{number}"));
     let (by, verdict) = (foreign(word.by.as_str()), foreign(&messages::reason("settlement", &word.outcome)));
     format!("{by} settled in {place}, where it was disputed, that {verdict}")
@@ -95,12 +95,12 @@ pub(super) fn summary<'a>(failures: impl Iterator<Item = &'a FailureView>) -> Ma
 }
 
 /// What is known of a file that is edited, before anything failed.
-pub(super) fn known_here(told: &ToldFix) -> Markdown {
+pub(super) fn known_here(told: &ShownFix) -> Markdown {
     say("known_here", context! { told => Serde(told) })
 }
 
 /// The answer to `/loop memory words`.
-pub(super) fn answer(words: &str, found: Option<&[ToldFix]>) -> Markdown {
+pub(super) fn answer(words: &str, found: Option<&[ShownFix]>) -> Markdown {
     say("answer", context! { words, found => Serde(found) })
 }
 
@@ -146,7 +146,7 @@ mod tests {
     use loopgate_core::{Fingerprint, memory::Settlement};
 
     fn found(outcome: MatchOutcome, tier: Option<Tier>, seen: u32) -> MemoryMatch {
-        let told = ToldFix {
+        let told = ShownFix {
             pull_request: Some(PrNumber::new(41)),
             commit: fixtures::sha(0xab),
             description: "Check for null".to_owned(),
@@ -173,7 +173,7 @@ mod tests {
 
     #[test]
     fn what_is_remembered_is_one_line() {
-        let settled = Settled {
+        let settled = SettledDispute {
             failure: "01010101".parse().unwrap(),
             outcome: Settlement::Neither("round *up*".to_owned()),
             by: "olga".parse().unwrap(),

@@ -27,7 +27,7 @@ use loopgate_core::{
 };
 use loopgate_reports::{
     self, Coverage, Pattern, PatternError, ReadOptions, Report,
-    joblog::{self, Kept},
+    joblog::{self, LogTail},
 };
 
 /// Failures kept of one check; the rest are counted.
@@ -63,7 +63,7 @@ pub fn to_evidence(
     job: &Job<'_>,
     written: Option<&Path>,
     started: SystemTime,
-    finished: Finished<(Report, Kept)>,
+    finished: Finished<(Report, LogTail)>,
 ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
     let (kind, command) = (job.planned.kind, &job.planned.command);
     let evidence = CheckEvidence::bare(job.name.clone(), kind, Outcome::Passed);

@@ -66,7 +66,8 @@ impl Job<'_> {
         let mut ran = self.run(shell, interrupt.clone(), observer).await;
         for tries in 0..repeats.times {
             let wait = repeats.after(tries).to_std().unwrap_or_default();
-            let lacks_program = |failure: &Failure| ExaminedFailure::new(failure, &Changes::default()).lacks_program();
+            let lacks_program =
+                |failure: &Failure| ExaminedFailure::new(failure, &Changes::default()).conclusion.missing_program;
             // It failed through a service, the network or the machine, as its output shows.
             let may_pass_later = ran.0.outcome == Outcome::Failed
                 && ran.0.retry_class == Some(RetryClass::External)

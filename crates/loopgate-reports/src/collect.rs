@@ -12,10 +12,11 @@ use loopgate_core::{
 
 use crate::coverage::CoverageTable;
 use crate::identities::{Identities, Recorded};
-use crate::{Flaw, Notes, ReadOptions, Report, Unreadable, numbers, text};
+use crate::notes::CountedFlaw;
+use crate::{Flaw, Notes, ReadOptions, Report, Unreadable, Window, numbers, text};
 
 /// Compile errors remembered to recognise one that is printed again.
-const MAX_SEEN: usize = 20_000;
+const MAX_COMPILE_ERRORS: usize = 20_000;
 
 /// One test of a report.
 #[derive(Clone, Copy)]
@@ -78,7 +79,7 @@ pub(super) struct Collector {
     pub notes: Notes,
     pub framework: Option<TestFramework>,
     /// Grows with what is read. It has results once it turned out to be one of tests, even of none.
-    report: Report,
+    pub report: Report,
     pub seconds: f64,
     identities: Identities,
     /// The suites begun so far, and the one that the cases which follow belong to.
@@ -89,7 +90,7 @@ pub(super) struct Collector {
     pub has_uncounted: bool,
     pub coverage: CoverageTable,
     /// Compile errors so far.
-    seen: HashSet<TestId>,
+    compile_errors: HashSet<TestId>,
 }
 
 impl Collector {
@@ -144,7 +145,13 @@ impl Collector {
                 results.errors -= errors;
                 results.failed = results.failed.saturating_sub(tries - errors);
                 results.total -= tries;
-                self.forget_failures(id, tries);
+                // The test passed when it was tried again.
+                for _ in 0..tries {
+                    match self.report.failures.iter().rposition(|kept| kept.test_id == id) {
+                        Some(at) => drop(self.report.failures.remove(at)),
+                        None => self.report.failures_not_kept = self.report.failures_not_kept.saturating_sub(1),
+                    }
+                }
                 (TestState::Flaky, tries)
             }
         };
@@ -177,10 +184,10 @@ impl Collector {
     /// Whether a compile error is new: a library and its tests are compiled apart and print the same ones.
     pub fn is_new(&mut self, place: Option<&SourceLocation>, code: &str, message: &str) -> bool {
         let place = place.map(|place| format!("{}:{:?}", place.file, place.line)).unwrap_or_default();
-        self.seen.len() >= MAX_SEEN || self.seen.insert(TestId::of(&place, code, message))
+        self.compile_errors.len() >= MAX_COMPILE_ERRORS || self.compile_errors.insert(TestId::of(&place, code, message))
     }
 
-    /// What a linter, scanner or compiler says. What is an error by its tool's own word fails its check, so it is a
+    /// What a linter, scanner or compiler reports. What is an error by its tool's own level fails its check, so it is a
     /// failure too.
     pub fn diagnostic(&mut self, finding: Finding, error_type: Option<ErrorType>, trace: Option<String>) {
         if let Some(error_type) = error_type {
@@ -208,7 +215,7 @@ impl Collector {
         }
     }
 
-    /// What a linter says; from [`FindingSeverity::High`] on it is an error.
+    /// What a linter reports; from [`FindingSeverity::High`] on it is an error.
     pub fn lint(&mut self, finding: Finding) {
         let is_error = finding.severity >= FindingSeverity::High;
         self.diagnostic(finding, is_error.then_some(ErrorType::LintError), None);
@@ -217,11 +224,6 @@ impl Collector {
     /// Whether nothing was found at all.
     pub fn holds_nothing(&self) -> bool {
         self.report.results.is_none() && self.report.failures.is_empty() && self.report.findings.is_empty()
-    }
-
-    /// The failures kept so far, for parsers that learn more of them later.
-    pub fn failures_mut(&mut self) -> &mut [Failure] {
-        &mut self.report.failures
     }
 
     /// Keeps a failure: a test's, a compile error, a crash between tests.
@@ -238,23 +240,14 @@ impl Collector {
         self.report.failures.push(failure);
     }
 
-    /// The test passed when it was tried again.
-    fn forget_failures(&mut self, id: Option<TestId>, tries: u64) {
-        for _ in 0..tries {
-            match self.report.failures.iter().rposition(|kept| kept.test_id == id) {
-                Some(at) => drop(self.report.failures.remove(at)),
-                None => self.report.failures_not_kept = self.report.failures_not_kept.saturating_sub(1),
-            }
-        }
-    }
-
     /// The report: what was collected, and how the reading ended.
     pub fn finish(mut self, path: &str, format: Option<ReportFormat>, ended: Result<(), Unreadable>) -> Report {
         let left_out = self.identities.left_out;
         self.notes.flaws(Flaw::TOO_MANY_TESTS, left_out, || "after some 780,000 others");
         let mut report = self.report;
         report.coverage = self.coverage.finish(&mut self.notes);
-        report.quality = self.notes.quality();
+        let Notes { flaws, remark } = self.notes;
+        report.quality = if flaws.is_empty() { ReportQuality::Valid } else { ReportQuality::SubOptimal };
         report.is_whole = ended.is_ok();
         if let Err(reason) = ended {
             let has_tests = report.results.is_some_and(|results| results.total > 0);
@@ -262,20 +255,42 @@ impl Collector {
             report.quality = if is_empty && !has_tests { ReportQuality::Invalid } else { ReportQuality::SubOptimal };
             report.notes.push(reason.to_string());
         }
-        // That none is counted does not say that none ran.
+        // That none is counted does not show that none ran.
         report.results = report.results.filter(|results| results.total > 0 || !self.has_uncounted);
-        let unnamed = self.unnamed + u64::from(self.notes.is_cut_off() || self.has_uncounted);
-        report.notes.extend(self.notes.into_lines());
+        // Where a part has no end, more may have run than the report names.
+        let is_cut_off = flaws.iter().any(|known| known.flaw == Flaw::NO_END);
+        let unnamed = self.unnamed + u64::from(is_cut_off || self.has_uncounted);
+        let note = |CountedFlaw { flaw: Flaw(one, several), first, count }: &CountedFlaw| match count {
+            1 => format!("1 {one}: {first}"),
+            count => format!("{count} {several}, first {first}"),
+        };
+        report.notes.extend(flaws.iter().map(note).chain(remark.map(str::to_owned)));
         // The table's memory is given back before the tables of failures are built.
         let identities = self.identities;
         report.test_outcomes = self.options.test_outcomes.then(|| identities.into_test_outcomes(unnamed));
-        // What a report leaves out, its texts tell: type, both sides of an assertion, the place in the repository.
+        // What a report leaves out, its texts show: type, both sides of an assertion, the place in the repository.
         report.failures.iter_mut().for_each(failure::complete);
         if let Some(results) = &mut report.results {
             results.duration_ms = (self.seconds * 1000.0).round() as u64;
         }
         Report { path: path.to_owned(), format, framework: self.framework, ..report }
     }
+}
+
+/// Reads lines and gives their number. `take` gives whether it understands one; a note names the first that it does not.
+pub(super) fn each_line(
+    window: &mut Window<'_>,
+    out: &mut Collector,
+    mut take: impl FnMut(&str, &mut Collector) -> bool,
+) -> Result<u64, Unreadable> {
+    let mut number = 0;
+    while let Some(line) = window.line()? {
+        number += 1;
+        if !take(line, out) {
+            out.notes.flaw(Flaw::BAD_LINE, || format!("line {number}"));
+        }
+    }
+    Ok(number)
 }
 
 fn count(results: &mut CheckResults, state: TestState, change: impl Fn(&mut u64)) {

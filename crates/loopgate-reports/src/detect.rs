@@ -1,6 +1,6 @@
 //! Detects the format of a report by its first bytes. The name is not used: a `report.xml` can be in any format.
 //!
-//! Every format says in its own file by what it is recognised ([`Mark`]). The formats are asked in the order of their
+//! Every format shows in its own file by what it is recognised ([`Mark`]). The formats are asked in the order of their
 //! table.
 
 use std::fmt;
@@ -25,7 +25,19 @@ pub(super) fn detect(head: &str) -> Option<ReportFormat> {
             let (name, tag) = root(head)?;
             first(|mark| matches!(mark, Mark::Root(is) if is(name, tag)))
         }
-        '{' | '[' => by_keys(head).or_else(|| by_lines(head)),
+        '[' => {
+            let keys = outer_keys(head);
+            first(|mark| matches!(mark, Mark::Array(is) if is(head, &keys))).or_else(|| by_lines(head))
+        }
+        '{' => {
+            let keys = outer_keys(head);
+            let by_keys = first(|mark| match mark {
+                Mark::Object(is) => is(head, &keys),
+                Mark::JsonLines(is) => is(&keys),
+                _ => false,
+            });
+            by_keys.or_else(|| by_lines(head))
+        }
         _ => by_lines(head),
     }
 }
@@ -71,27 +83,27 @@ const UNSUPPORTED_JSON: Unsupported = &[
     ("toolInfo", "SARIF of before 2.1", "write SARIF 2.1.0"),
 ];
 
-/// What a report is that is in no format that is read, if that is known.
-pub(super) fn unsupported(head: &str) -> Option<Unreadable> {
+/// What a report is that is in no format that is read, as far as that is known.
+pub(super) fn unsupported(head: &str) -> Unreadable {
     let by_key = |key: &str| UNSUPPORTED_JSON.iter().find(|(known, ..)| *known == key);
-    let known = match head.trim_start().chars().next()? {
-        '<' => {
+    let known = match head.trim_start().chars().next() {
+        Some('<') => {
             let is = |(name, tag): (&str, &str), known: &str| {
                 let (known, piece) = known.split_once(' ').unwrap_or((known, ""));
                 known.split('|').any(|known| name == known) && tag.contains(piece)
             };
             let known = root(head).and_then(|root| UNSUPPORTED_XML.iter().find(|(known, ..)| is(root, known)));
             if known.is_none() && ["<!ENTITY", "<!ELEMENT"].iter().any(|declaration| head.contains(declaration)) {
-                return Some(Unreadable::OwnEntities);
+                return Unreadable::OwnEntities;
             }
             known
         }
-        '{' if is_old_sarif(head) => by_key("toolInfo"),
-        '{' if head.contains("\"statementMap\"") => by_key("statementMap"),
-        '{' => outer_keys(head).into_iter().find_map(by_key),
+        Some('{') if is_old_sarif(head) => by_key("toolInfo"),
+        Some('{') if head.contains("\"statementMap\"") => by_key("statementMap"),
+        Some('{') => outer_keys(head).into_iter().find_map(by_key),
         _ => None,
     };
-    known.map(|(_, what, instead)| Unreadable::Unsupported { what, instead })
+    known.map_or(Unreadable::Unrecognised, |(_, what, instead)| Unreadable::Unsupported { what, instead })
 }
 
 /// The first format whose mark is there.
@@ -112,18 +124,6 @@ fn root(head: &str) -> Option<(&str, &str)> {
     }
     let name = rest.split(|c: char| c.is_whitespace() || matches!(c, '>' | '/')).next()?;
     Some((name.rsplit(':').next()?, rest.split('>').next()?))
-}
-
-fn by_keys(head: &str) -> Option<ReportFormat> {
-    let keys = outer_keys(head);
-    if head.trim_start().starts_with('[') {
-        return first(|mark| matches!(mark, Mark::Array(is) if is(head, &keys)));
-    }
-    first(|mark| match mark {
-        Mark::Object(is) => is(head, &keys),
-        Mark::JsonLines(is) => is(&keys),
-        _ => false,
-    })
 }
 
 /// Text by the first line that only one format has. What annotates files on GitHub may stand beside what a tool prints.
@@ -202,10 +202,10 @@ mod tests {
         ];
         for (head, said) in table {
             assert_eq!(detect(head), None, "{head}");
-            assert!(unsupported(head).unwrap().to_string().starts_with(said), "{head}");
+            assert!(unsupported(head).to_string().starts_with(said), "{head}");
         }
         let unknown = ["<nobody-knows/>", "{}", r#"{"issues": []}"#];
-        assert!(unknown.iter().all(|head| unsupported(head).is_none()));
+        assert!(unknown.iter().all(|head| matches!(unsupported(head), Unreadable::Unrecognised)));
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //!
 //! Twelve bytes a test, at most 10.5 MiB: a report of any size is read in the same memory. When the table is nearly full
 //! only failing tests are added, because what matters of reruns is whether a failing test passed later; the notes of
-//! such a report say so.
+//! such a report have it.
 
 use loopgate_core::evidence::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState};
 
@@ -14,21 +14,21 @@ use loopgate_core::evidence::{OutcomesExtent, TestId, TestOutcome, TestOutcomes,
 const MAX_SLOTS: usize = 7 << 17;
 const FIRST_SLOTS: usize = 1 << 11;
 
-/// An open-addressing table.
-pub(super) struct Identities {
+/// An open-addressing table of so many slots at most.
+#[derive(Default)]
+pub(super) struct Identities<const MOST: usize = MAX_SLOTS> {
     slots: Vec<Slot>,
     used: usize,
-    max_slots: usize,
     /// Tests that could not be remembered.
     pub left_out: u64,
 }
 
-/// A test, or none where the bits of its [`TestOutcome`] are 0. Both parts stand together, for a look at a large table
+/// A test, if there is one. Both parts stand together, for a look at a large table
 /// costs as much as all other work on a test; twelve bytes, since padding would make them sixteen.
 #[derive(Clone, Copy, Default)]
 #[repr(C, packed(4))]
 struct Slot {
-    outcome: u64,
+    outcome: Option<TestOutcome>,
     in_suite: InSuite,
 }
 
@@ -39,16 +39,6 @@ struct InSuite {
     /// From 255 on nothing is a rerun any more.
     tries: u8,
     failed_elsewhere: bool,
-}
-
-impl Slot {
-    const fn new(id: TestId, ended: TestState, in_suite: InSuite) -> Self {
-        Self { outcome: TestOutcome::new(id, ended).bits(), in_suite }
-    }
-
-    fn outcome(self) -> Option<TestOutcome> {
-        TestOutcome::from_bits(self.outcome)
-    }
 }
 
 /// What a test case is among those before it.
@@ -62,17 +52,7 @@ pub(super) enum Recorded {
     Rerun { tries: u64, worst: TestState },
 }
 
-impl Default for Identities {
-    fn default() -> Self {
-        Self::with_max_slots(MAX_SLOTS)
-    }
-}
-
-impl Identities {
-    fn with_max_slots(max_slots: usize) -> Self {
-        Self { slots: Vec::new(), used: 0, max_slots, left_out: 0 }
-    }
-
+impl<const MOST: usize> Identities<MOST> {
     /// Records how a test ended in a suite of the report. In the last suite that is distinguished nothing is a rerun.
     ///
     /// Where a suite names each test once, a name that comes again is the same test, and what stands last of it counts (pytest
@@ -80,11 +60,12 @@ impl Identities {
     pub fn record(&mut self, id: TestId, suite: u16, names_once: bool, ended: TestState) -> Recorded {
         self.grow_if_needed();
         let at = self.find(id);
+        let slot = |state, in_suite| Slot { outcome: Some(TestOutcome::new(id, state)), in_suite };
         let fails = u8::from(ended.is_failure());
-        let Some(known) = self.slots[at].outcome() else {
+        let Some(known) = self.slots[at].outcome else {
             let quarters = if ended.is_failure() { 7 } else { 6 };
             if self.used < self.slots.len() / 8 * quarters {
-                self.slots[at] = Slot::new(id, ended, InSuite { suite, tries: fails, failed_elsewhere: false });
+                self.slots[at] = slot(ended, InSuite { suite, tries: fails, failed_elsewhere: false });
                 self.used += 1;
             } else {
                 self.left_out += 1;
@@ -96,12 +77,12 @@ impl Identities {
         let passes = matches!(ended, TestState::Passed | TestState::Flaky);
         if here.suite == suite && suite < u16::MAX && passes && (1..u8::MAX).contains(&here.tries) {
             let state = if here.failed_elsewhere { before } else { TestState::Flaky };
-            self.slots[at] = Slot::new(id, state, begun);
+            self.slots[at] = slot(state, begun);
             return Recorded::Rerun { tries: here.tries.into(), worst: before };
         }
         if here.suite == suite && names_once {
             let now = if before.is_failure() { before.max(ended) } else { ended };
-            self.slots[at] = Slot::new(id, now, begun);
+            self.slots[at] = slot(now, begun);
             return Recorded::Continued { before, now };
         }
         let again = match here.suite == suite {
@@ -109,17 +90,17 @@ impl Identities {
             false => InSuite { suite, tries: fails, failed_elsewhere: before.is_failure() },
         };
         // Of tests that bear one name the worst stands.
-        self.slots[at] = Slot::new(id, before.max(ended), again);
+        self.slots[at] = slot(before.max(ended), again);
         Recorded::Another
     }
 
     pub fn into_test_outcomes(mut self, unnamed: u64) -> TestOutcomes {
         // The empty slots' memory first, so that the outcomes do not stand beside the whole table.
-        self.slots.retain(|slot| slot.outcome().is_some());
+        self.slots.retain(|slot| { slot.outcome }.is_some());
         self.slots.shrink_to_fit();
         let extent = if self.left_out + unnamed == 0 { OutcomesExtent::Whole } else { OutcomesExtent::Partial };
         let mut entries = Vec::with_capacity(self.slots.len());
-        entries.extend(self.slots.into_iter().filter_map(Slot::outcome));
+        entries.extend(self.slots.into_iter().filter_map(|slot| slot.outcome));
         TestOutcomes::new(entries, extent)
     }
 
@@ -131,7 +112,9 @@ impl Identities {
         // order of identities, in which they are copied and sorted.
         let mut at = ((u128::from(id.bits()) * slots as u128) >> 61) as usize;
         loop {
-            match self.slots[at].outcome() {
+            // Fields of a packed struct are copied.
+            let known = self.slots[at].outcome;
+            match known {
                 Some(entry) if entry.id() != id => at = if at + 1 == slots { 0 } else { at + 1 },
                 _ => return at,
             }
@@ -141,12 +124,12 @@ impl Identities {
     /// Grows eightfold, so that old and new table together stay near the largest table's own size.
     fn grow_if_needed(&mut self) {
         let size = self.slots.len();
-        if size > 0 && (self.used < size / 2 || size >= self.max_slots) {
+        if size > 0 && (self.used < size / 2 || size >= MOST) {
             return;
         }
-        let larger = if size == 0 { FIRST_SLOTS.min(self.max_slots) } else { (size * 8).min(self.max_slots) };
+        let larger = if size == 0 { FIRST_SLOTS.min(MOST) } else { (size * 8).min(MOST) };
         for slot in std::mem::replace(&mut self.slots, vec![Slot::default(); larger]) {
-            if let Some(known) = slot.outcome() {
+            if let Some(known) = slot.outcome {
                 let at = self.find(known.id());
                 self.slots[at] = slot;
             }
@@ -181,7 +164,7 @@ mod tests {
             (&[(1, Passed), (2, Passed)], 2, Passed),
         ];
         for (runs, tests, stands) in cases {
-            let mut identities = Identities::default();
+            let mut identities = Identities::<MAX_SLOTS>::default();
             let mut counted = 0;
             for (suite, ended) in *runs {
                 match identities.record(id(7), *suite, false, *ended) {
@@ -199,7 +182,7 @@ mod tests {
     fn where_names_are_unique_the_last_result_stands() {
         use TestState::{Errored, Failed, Flaky, Passed};
         for (runs, stands) in [([Passed, Passed], Passed), ([Passed, Errored], Errored), ([Failed, Passed], Flaky)] {
-            let mut identities = Identities::default();
+            let mut identities = Identities::<MAX_SLOTS>::default();
             let [first, second] = runs.map(|ended| identities.record(id(7), 1, true, ended));
             assert!(first == Recorded::Another && second != Recorded::Another, "{runs:?}");
             assert_eq!(identities.into_test_outcomes(0).state(id(7)), Some(stands), "{runs:?}");
@@ -208,7 +191,7 @@ mod tests {
 
     #[test]
     fn remembers_every_test_through_growth() {
-        let mut identities = Identities::default();
+        let mut identities = Identities::<MAX_SLOTS>::default();
         for n in 0..20_000 {
             assert_eq!(identities.record(id(n), 0, false, TestState::Failed), Recorded::Another);
         }
@@ -223,7 +206,7 @@ mod tests {
 
     #[test]
     fn a_full_table_still_follows_failing_tests() {
-        let mut identities = Identities::with_max_slots(64);
+        let mut identities = Identities::<64>::default();
         for n in 0..100 {
             identities.record(id(n), 0, false, TestState::Passed);
         }

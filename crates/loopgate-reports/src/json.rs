@@ -1,4 +1,4 @@
-//! JSON documents in bounded memory: arrays are taken element by element, and an error says where it stands
+//! JSON documents in bounded memory: arrays are taken element by element, and an error shows where it stands
 //! (`runs[0].results[12].level`).
 
 use std::{borrow::Cow, fmt, io::BufReader};
@@ -22,15 +22,15 @@ pub(super) enum Step<'a> {
 /// Where values stand: `runs[].results[]`; `[]` are the elements of an outermost array.
 pub(super) type Paths = &'static [&'static str];
 
-/// Reads a document, of which nothing is held but the value that is being taken. The paths say where such values
+/// Reads a document, of which nothing is held but the value that is being taken. The paths show where such values
 /// stand.
 pub(super) fn read(window: &mut Window<'_>, paths: Paths, see: &mut dyn FnMut(Step<'_>)) -> Result<(), Unreadable> {
-    let (mut path, mut place) = (String::new(), String::new());
+    let mut walk = JsonWalk { paths, see, path: String::new(), place: String::new() };
     let mut source = ShortStrings::new(window);
     let mut json = serde_json::Deserializer::from_reader(BufReader::with_capacity(16 * 1024, &mut source));
-    let ended = JsonWalk { paths, see, path: &mut path, place: &mut place }.deserialize(&mut json);
+    let ended = walk.deserialize(&mut json);
     ended.map_err(|error| {
-        let place = if place.is_empty() { "the top".to_owned() } else { place };
+        let place = if walk.place.is_empty() { "the top".to_owned() } else { walk.place };
         match error.classify() {
             serde_json::error::Category::Io => Unreadable::Io(error.into()),
             serde_json::error::Category::Eof => Unreadable::CutShort { place },
@@ -67,9 +67,9 @@ pub(super) fn read_lines(
 struct JsonWalk<'a> {
     paths: Paths,
     see: &'a mut dyn FnMut(Step<'_>),
-    path: &'a mut String,
+    path: String,
     /// The same with numbers and short keys, for messages. After an error it shows where that happened.
-    place: &'a mut String,
+    place: String,
 }
 
 impl JsonWalk<'_> {
@@ -77,17 +77,13 @@ impl JsonWalk<'_> {
         let on = |path: &&str| path.strip_prefix(self.path.as_str()).is_some_and(|rest| rest.starts_with(next));
         self.paths.iter().any(on)
     }
-
-    fn inner(&mut self) -> JsonWalk<'_> {
-        JsonWalk { paths: self.paths, see: self.see, path: self.path, place: self.place }
-    }
 }
 
-impl<'de> DeserializeSeed<'de> for JsonWalk<'_> {
+impl<'de> DeserializeSeed<'de> for &mut JsonWalk<'_> {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        match self.paths.iter().position(|path| *path == *self.path) {
+        match self.paths.iter().position(|path| *path == self.path) {
             Some(path) => {
                 let mut left = MAX_VALUE;
                 let value = Bounded(&mut left).deserialize(deserializer)?;
@@ -102,14 +98,14 @@ impl<'de> DeserializeSeed<'de> for JsonWalk<'_> {
     }
 }
 
-impl<'de> Visitor<'de> for JsonWalk<'_> {
+impl<'de> Visitor<'de> for &mut JsonWalk<'_> {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.leads_on("[") { "an array" } else { "an object" })
     }
 
-    fn visit_map<A: MapAccess<'de>>(mut self, mut map: A) -> Result<(), A::Error> {
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         if self.leads_on("[") {
             return Err(de::Error::invalid_type(Unexpected::Map, &self));
         }
@@ -118,15 +114,15 @@ impl<'de> Visitor<'de> for JsonWalk<'_> {
         while let Some(key) = map.next_key::<String>()? {
             self.path.extend([dot, &key]);
             self.place.extend([dot, &key[..key.floor_char_boundary(80)]]);
-            map.next_value_seed(self.inner())?;
+            map.next_value_seed(&mut *self)?;
             self.path.truncate(path);
             self.place.truncate(place);
         }
-        (self.see)(Step::End(self.path));
+        (self.see)(Step::End(&self.path));
         Ok(())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(mut self, mut seq: A) -> Result<(), A::Error> {
+    fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
         if !self.leads_on("[") {
             return Err(de::Error::invalid_type(Unexpected::Seq, &self));
         }
@@ -134,7 +130,7 @@ impl<'de> Visitor<'de> for JsonWalk<'_> {
         self.path.push_str("[]");
         for index in 0.. {
             self.place.push_str(&format!("[{index}]"));
-            if seq.next_element_seed(self.inner())?.is_none() {
+            if seq.next_element_seed(&mut *self)?.is_none() {
                 break;
             }
             self.place.truncate(place);
@@ -152,7 +148,7 @@ impl<'de> Visitor<'de> for JsonWalk<'_> {
 /// Bytes that one value may take in memory.
 const MAX_VALUE: usize = 16 * 1024 * 1024;
 
-/// Keys of what may be large and says nothing of a result: what was attached or printed, sources, and advice.
+/// Keys of what may be large and shows nothing of a result: what was attached or printed, sources, and advice.
 const PASSED_OVER: [&str; 9] =
     ["attachments", "stdout", "stderr", "steps", "source", "codeFlows", "fixes", "help", "fullDescription"];
 

@@ -2,10 +2,10 @@
 //!
 //! [`read`] recognises a report's format by its content and turns it into a [`Report`]: the same counts, failures,
 //! findings and covered lines whatever wrote them. It never fails: a report that is missing, empty, cut short or
-//! malformed is a `Report` whose quality and notes say so, and what could be read of it is there. Memory is bounded by
+//! malformed is a `Report` whose quality and notes show that, and what could be read of it is there. Memory is bounded by
 //! what is kept, not by the input, which is hostile: the code under test wrote it.
 //!
-//! Why a test failed is not guessed here. A parser gives what its report says, and what its format writes in a fixed
+//! Why a test failed is not guessed here. A parser gives what its report shows, and what its format writes in a fixed
 //! place; [`core::failure`](loopgate_core::failure) reads the rest (type, both sides, place, fingerprint) out of the
 //! texts.
 //!
@@ -15,9 +15,9 @@
 
 /// Makes statics of regular expressions, each of which is compiled when it is used first.
 macro_rules! patterns {
-    ($($(#[$doc:meta])* $name:ident = $pattern:expr;)*) => {$(
+    ($($(#[$doc:meta])* $visible:vis $name:ident = $pattern:expr;)*) => {$(
         $(#[$doc])*
-        static $name: std::sync::LazyLock<regex::Regex> =
+        $visible static $name: std::sync::LazyLock<regex::Regex> =
             std::sync::LazyLock::new(|| loopgate_core::expressions::compile($pattern));
     )*};
 }
@@ -51,13 +51,13 @@ pub use read::{read, read_file};
 pub use report::{ReadOptions, Report};
 
 // What every parser is written with.
-use collect::{Case, Collector, Title};
+use collect::{Case, Collector, Title, each_line};
 use json::{Json, Step};
 use mark::Mark;
 use markup::{Tag, Token};
 use notes::{Flaw, Notes};
 use place::Place;
-use read::{Unreadable, each_line};
+use report::Unreadable;
 use text::{Clip, MAX_MESSAGE, MAX_TRACE};
 use window::Window;
 use xml::Xml;

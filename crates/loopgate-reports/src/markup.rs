@@ -29,22 +29,16 @@ pub(super) struct Tag<'a> {
     pub place: &'a Place,
 }
 
-/// The attributes of a tag. Their values are as written, with references in them ([`decode`]). Values may lack quotes, and
-/// attributes values, as in HTML.
-pub(super) struct Attributes<'a> {
-    rest: &'a str,
-}
-
-impl<'a> Iterator for Attributes<'a> {
-    type Item = (&'a str, &'a str);
-
-    fn next(&mut self) -> Option<Self::Item> {
-        let rest = self.rest.trim_ascii_start();
+/// The attributes of a tag by local name, in order. Their values are as written, with references in them ([`decode`]).
+/// Values may lack quotes, and attributes values, as in HTML.
+fn attributes(mut left: &str) -> impl Iterator<Item = (&str, &str)> {
+    std::iter::from_fn(move || {
+        let rest = left.trim_ascii_start();
         let name_end = rest.bytes().position(|byte| byte == b'=' || byte.is_ascii_whitespace()).unwrap_or(rest.len());
         let (name, after) = rest.split_at(name_end);
         let after = after.trim_ascii_start();
         let Some(value) = after.strip_prefix('=').map(str::trim_ascii_start) else {
-            self.rest = after;
+            left = after;
             return (!name.is_empty()).then_some((local(name), ""));
         };
         let quoted = match value.as_bytes().first() {
@@ -59,15 +53,15 @@ impl<'a> Iterator for Attributes<'a> {
             let end = value.bytes().position(|byte| byte.is_ascii_whitespace()).unwrap_or(value.len());
             value.split_at(end)
         });
-        self.rest = rest;
+        left = rest;
         Some((local(name), value))
-    }
+    })
 }
 
 impl<'a> Tag<'a> {
     /// Attributes by local name, in order.
-    pub fn attributes(&self) -> Attributes<'a> {
-        Attributes { rest: self.attributes }
+    pub fn attributes(&self) -> impl Iterator<Item = (&'a str, &'a str)> + use<'a> {
+        attributes(self.attributes)
     }
 
     /// The value of one attribute, decoded.
@@ -107,7 +101,7 @@ mod tests {
 
     #[test]
     fn attributes_as_they_come() {
-        let seen = |body: &'static str| -> Vec<(&str, &str)> { Attributes { rest: body }.collect() };
+        let seen = |body: &'static str| -> Vec<(&str, &str)> { attributes(body).collect() };
         let table: [(&str, &[(&str, &str)]); 9] = [
             ("", &[]),
             (" a=\"1\" b='2'", &[("a", "1"), ("b", "2")]),

@@ -1,13 +1,11 @@
 //! What is wrong with a report, counted by kind: a report with a million nameless tests gets one sentence.
 
-use std::fmt::{self, Display};
-
-use loopgate_core::evidence::ReportQuality;
+use std::fmt::Display;
 
 /// Something a report lacks, or that had to be mended, without making it useless: the subject of its sentence for one and
 /// for several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Flaw(&'static str, &'static str);
+pub(super) struct Flaw(pub &'static str, pub &'static str);
 
 impl Flaw {
     pub const NAMELESS_TEST: Self = Self("test has no name", "tests have no name");
@@ -41,17 +39,17 @@ impl Flaw {
 }
 
 /// A flaw, and how often it was found.
-struct CountedFlaw {
-    flaw: Flaw,
-    first: String,
-    count: u64,
+pub(super) struct CountedFlaw {
+    pub flaw: Flaw,
+    pub first: String,
+    pub count: u64,
 }
 
 /// The notes of one report.
 #[derive(Default)]
 pub(super) struct Notes {
-    flaws: Vec<CountedFlaw>,
-    /// Something people should know that says nothing against the report.
+    pub flaws: Vec<CountedFlaw>,
+    /// Something people should know that is nothing against the report.
     pub remark: Option<&'static str>,
 }
 
@@ -63,8 +61,8 @@ impl Notes {
 
     /// Counts a flaw that came `count` times, if it came at all.
     pub fn flaws<P: Display>(&mut self, flaw: Flaw, count: u64, place: impl FnOnce() -> P) {
-        match self.flaws.iter_mut().find(|seen| seen.flaw == flaw) {
-            Some(seen) => seen.count += count,
+        match self.flaws.iter_mut().find(|known| known.flaw == flaw) {
+            Some(known) => known.count += count,
             None if count == 0 => {}
             None => self.flaws.push(CountedFlaw { flaw, first: super::text::name(&place().to_string()), count }),
         }
@@ -76,29 +74,5 @@ impl Notes {
             self.flaw(Flaw::BAD_NUMBER, place);
             clamped
         })
-    }
-
-    /// Whether a part has no end: more may have run than the report names.
-    pub fn is_cut_off(&self) -> bool {
-        self.flaws.iter().any(|seen| seen.flaw == Flaw::NO_END)
-    }
-
-    /// The quality as far as flaws tell.
-    pub fn quality(&self) -> ReportQuality {
-        if self.flaws.is_empty() { ReportQuality::Valid } else { ReportQuality::SubOptimal }
-    }
-
-    pub fn into_lines(self) -> Vec<String> {
-        self.flaws.iter().map(ToString::to_string).chain(self.remark.map(str::to_owned)).collect()
-    }
-}
-
-impl Display for CountedFlaw {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Flaw(one, several) = self.flaw;
-        match self.count {
-            1 => write!(f, "1 {one}: {}", self.first),
-            count => write!(f, "{count} {several}, first {}", self.first),
-        }
     }
 }

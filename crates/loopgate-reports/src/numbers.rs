@@ -10,13 +10,8 @@ pub(super) fn seconds(text: &str) -> Result<f64, f64> {
         Ok(value) => value,
         Err(_) => parse_written(text.trim()).ok_or(0.0)?,
     };
-    if value.is_nan() {
-        Err(0.0)
-    } else if (0.0..=MAX_SECONDS).contains(&value) {
-        Ok(value)
-    } else {
-        Err(value.clamp(0.0, MAX_SECONDS))
-    }
+    let usable = if value.is_nan() { 0.0 } else { value.clamp(0.0, MAX_SECONDS) };
+    if usable == value { Ok(value) } else { Err(usable) }
 }
 
 /// Reads `1,234.56`, `1.234,56`, `0,5`, `1 234.5`, `12ms` and `3s`, in seconds.
@@ -29,6 +24,12 @@ fn parse_written(text: &str) -> Option<f64> {
         return None;
     }
     let digits: String = digits.chars().filter(|c| !matches!(c, ' ' | '\'' | '_' | '\u{A0}' | '\u{202F}')).collect();
+    // `1,234` and `12,345,678` are grouped by thousands; `0,123` and `1,5` have a decimal comma.
+    let is_grouped = |digits: &str| {
+        let mut groups = digits.trim_start_matches(['-', '+']).split(',');
+        let first = groups.next().unwrap_or_default();
+        (1..=3).contains(&first.len()) && !first.starts_with('0') && groups.all(|group| group.len() == 3)
+    };
     let plain = match (digits.rfind('.'), digits.rfind(',')) {
         (Some(point), Some(comma)) if point > comma => digits.replace(',', ""),
         (Some(_), Some(_)) => digits.replace('.', "").replace(',', "."),
@@ -37,15 +38,7 @@ fn parse_written(text: &str) -> Option<f64> {
         (Some(_), None) if digits.matches('.').count() > 1 => digits.replace('.', ""),
         _ => digits,
     };
-    let value: f64 = plain.parse().ok()?;
-    Some(value * scale)
-}
-
-/// `1,234` and `12,345,678` are grouped by thousands; `0,123` and `1,5` have a decimal comma.
-fn is_grouped(digits: &str) -> bool {
-    let mut groups = digits.trim_start_matches(['-', '+']).split(',');
-    let first = groups.next().unwrap_or_default();
-    (1..=3).contains(&first.len()) && !first.starts_with('0') && groups.all(|group| group.len() == 3)
+    plain.parse::<f64>().ok().map(|value| value * scale)
 }
 
 /// A count or a line number. Err: not one; 0 or the largest, whichever is nearer.

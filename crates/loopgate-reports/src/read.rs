@@ -9,30 +9,7 @@ use std::{
 use loopgate_core::evidence::ReportFormat;
 
 use crate::detect::{detect, unsupported};
-use crate::{Collector, Flaw, ReadOptions, Report, Window, formats};
-
-/// Why the reading of a report ended early; becomes a note of the report.
-#[derive(Debug, thiserror::Error)]
-pub(super) enum Unreadable {
-    #[error("cannot be read: {0}")]
-    Io(#[from] std::io::Error),
-    #[error("does not exist")]
-    Missing,
-    #[error("is empty")]
-    Empty,
-    #[error("is in no format that is read here")]
-    Unrecognised,
-    #[error("is {what}, which is not read: {instead}")]
-    Unsupported { what: &'static str, instead: &'static str },
-    #[error("ends inside {place}: cut short")]
-    CutShort { place: String },
-    #[error("{what}, at {place}")]
-    Malformed { what: String, place: String },
-    #[error("is to be read with an expression, but none is configured")]
-    NoPattern,
-    #[error("declares a document type of its own, which is refused: reports need none, attacks do")]
-    OwnEntities,
-}
+use crate::{Collector, Flaw, ReadOptions, Report, Unreadable, Window, formats};
 
 /// Bytes looked at to recognise a format.
 const HEAD: usize = 64 * 1024;
@@ -50,7 +27,12 @@ const HEAD: usize = 64 * 1024;
 pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report {
     let mut window = Window::new(input);
     let mut out = Collector::new(options);
-    let recognised = window.fill_to(HEAD).map_err(Unreadable::from).and_then(|()| recognise(window.text(), options));
+    let recognised = match window.fill_to(HEAD) {
+        Err(error) => Err(error.into()),
+        Ok(()) if window.text().trim().is_empty() => Err(Unreadable::Empty),
+        Ok(()) if options.pattern.is_some() => Ok(ReportFormat::Regex),
+        Ok(()) => options.format.or_else(|| detect(window.text())).ok_or_else(|| unsupported(window.text())),
+    };
     let (format, ended) = match recognised {
         Ok(format) => {
             let ended = formats::parser(format)(&mut window, options, &mut out);
@@ -70,7 +52,7 @@ pub fn read(path_shown: &str, input: impl Read, options: &ReadOptions) -> Report
     out.finish(path_shown, format, ended)
 }
 
-/// Reads a report from a file. A file that is missing is an invalid report that says so.
+/// Reads a report from a file. A file that is missing is an invalid report with a note of it.
 pub fn read_file(path: &Path, options: &ReadOptions) -> Report {
     let shown = path.to_string_lossy();
     let reason = match File::open(path) {
@@ -79,31 +61,4 @@ pub fn read_file(path: &Path, options: &ReadOptions) -> Report {
         Err(error) => Unreadable::Io(error),
     };
     Collector::new(options).finish(&shown, options.format, Err(reason))
-}
-
-/// Reads lines and gives their number. `take` says whether it understands one; a note names the first that it does not.
-pub(super) fn each_line(
-    window: &mut Window<'_>,
-    out: &mut Collector,
-    mut take: impl FnMut(&str, &mut Collector) -> bool,
-) -> Result<u64, Unreadable> {
-    let mut number = 0;
-    while let Some(line) = window.line()? {
-        number += 1;
-        if !take(line, out) {
-            out.notes.flaw(Flaw::BAD_LINE, || format!("line {number}"));
-        }
-    }
-    Ok(number)
-}
-
-fn recognise(head: &str, options: &ReadOptions) -> Result<ReportFormat, Unreadable> {
-    if head.trim().is_empty() {
-        return Err(Unreadable::Empty);
-    }
-    match (&options.pattern, options.format) {
-        (Some(_), _) => Ok(ReportFormat::Regex),
-        (None, Some(format)) => Ok(format),
-        (None, None) => detect(head).ok_or_else(|| unsupported(head).unwrap_or(Unreadable::Unrecognised)),
-    }
 }

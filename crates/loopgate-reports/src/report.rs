@@ -45,7 +45,7 @@ pub struct Report {
     /// Failing tests, compile errors, and what a linter calls an error.
     pub failures: Vec<Failure>,
     pub failures_not_kept: u64,
-    /// Everything linters, scanners and compilers say, errors included; the most severe are kept.
+    /// Everything linters, scanners and compilers report, errors included; the most severe are kept.
     pub findings: Vec<Finding>,
     pub findings_not_kept: u64,
     /// Names of tests that failed and passed.
@@ -60,4 +60,27 @@ impl Report {
     pub fn note(&self) -> ReportNote {
         ReportNote { path: self.path.clone(), format: self.format, quality: self.quality, notes: self.notes.clone() }
     }
+}
+
+/// Why the reading of a report ended early; becomes a note of the report.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unreadable {
+    #[error("cannot be read: {0}")]
+    Io(#[from] std::io::Error),
+    #[error("does not exist")]
+    Missing,
+    #[error("is empty")]
+    Empty,
+    #[error("is in no format that is read here")]
+    Unrecognised,
+    #[error("is {what}, which is not read: {instead}")]
+    Unsupported { what: &'static str, instead: &'static str },
+    #[error("ends inside {place}: cut short")]
+    CutShort { place: String },
+    #[error("{what}, at {place}")]
+    Malformed { what: String, place: String },
+    #[error("is to be read with an expression, but none is configured")]
+    NoPattern,
+    #[error("declares a document type of its own, which is refused: reports need none, attacks do")]
+    OwnEntities,
 }

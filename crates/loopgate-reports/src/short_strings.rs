@@ -26,44 +26,6 @@ impl<'w, 'r> ShortStrings<'w, 'r> {
     pub fn new(window: &'w mut Window<'r>) -> Self {
         Self { window, in_string: false, length: 0, is_cut: false, escape: 0, depth: 0, ready: Vec::new(), gone: 0 }
     }
-
-    /// Takes what the window shows.
-    fn take_window(&mut self) -> io::Result<()> {
-        let (mut cut, mut deepest) = (0, 0);
-        for &byte in self.window.bytes() {
-            if !self.in_string {
-                match byte {
-                    b'{' | b'[' => self.depth += 1,
-                    b'}' | b']' => self.depth = self.depth.saturating_sub(1),
-                    b'"' => (self.in_string, self.length, self.is_cut) = (true, 0, false),
-                    _ => {}
-                }
-                deepest = deepest.max(self.depth);
-            } else if self.escape > 0 {
-                self.escape = if byte == b'u' { 4 } else { self.escape - 1 };
-            } else {
-                self.in_string = byte != b'"';
-                self.escape = usize::from(byte == b'\\');
-                // A byte of UTF-8 that continues a character is not the first to go. Two escapes may be one character,
-                // so that a string is not cut at them unless it is nothing else.
-                let most = if self.escape > 0 { 2 * MAX_PIECE } else { MAX_PIECE };
-                if self.in_string && !self.is_cut && self.length > most && byte & 0b1100_0000 != 0b1000_0000 {
-                    self.is_cut = true;
-                    cut += 1;
-                }
-            }
-            self.length += 1;
-            if !self.in_string || !self.is_cut {
-                self.ready.push(byte);
-            }
-        }
-        self.window.consume(self.window.bytes().len());
-        self.window.cut += cut;
-        if deepest > MAX_DEPTH {
-            return Err(io::Error::new(io::ErrorKind::InvalidData, "it is nested more than 256 deep"));
-        }
-        Ok(())
-    }
 }
 
 impl Read for ShortStrings<'_, '_> {
@@ -74,7 +36,39 @@ impl Read for ShortStrings<'_, '_> {
             }
             self.ready.clear();
             self.gone = 0;
-            self.take_window()?;
+            let (mut cut, mut deepest) = (0, 0);
+            for &byte in self.window.bytes() {
+                if !self.in_string {
+                    match byte {
+                        b'{' | b'[' => self.depth += 1,
+                        b'}' | b']' => self.depth = self.depth.saturating_sub(1),
+                        b'"' => (self.in_string, self.length, self.is_cut) = (true, 0, false),
+                        _ => {}
+                    }
+                    deepest = deepest.max(self.depth);
+                } else if self.escape > 0 {
+                    self.escape = if byte == b'u' { 4 } else { self.escape - 1 };
+                } else {
+                    self.in_string = byte != b'"';
+                    self.escape = usize::from(byte == b'\\');
+                    // A byte of UTF-8 that continues a character is not the first to go. Two escapes may be one character,
+                    // so that a string is not cut at them unless it is nothing else.
+                    let most = if self.escape > 0 { 2 * MAX_PIECE } else { MAX_PIECE };
+                    if self.in_string && !self.is_cut && self.length > most && byte & 0b1100_0000 != 0b1000_0000 {
+                        self.is_cut = true;
+                        cut += 1;
+                    }
+                }
+                self.length += 1;
+                if !self.in_string || !self.is_cut {
+                    self.ready.push(byte);
+                }
+            }
+            self.window.consume(self.window.bytes().len());
+            self.window.cut += cut;
+            if deepest > MAX_DEPTH {
+                return Err(io::Error::new(io::ErrorKind::InvalidData, "it is nested more than 256 deep"));
+            }
         }
         let count = (&self.ready[self.gone..]).read(out)?;
         self.gone += count;

@@ -129,7 +129,7 @@ pub(super) fn finding(rule: &str, severity: FindingSeverity, message: &str, at: 
     Finding { rule: name(rule), severity, message: clipped(message, MAX_MESSAGE), location: at }
 }
 
-/// Whether the text is the path of a source file and not, say, `com.acme.CartTest` or `src/cart`.
+/// Whether the text is the path of a source file and not, for instance, `com.acme.CartTest` or `src/cart`.
 pub(super) fn looks_like_path(text: &str) -> bool {
     text.rfind('.').is_some_and(|at| at > 0) && !text.contains('\n') && language_of(text).is_some()
 }
@@ -148,7 +148,7 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(without_sequences(&text, is_unwanted).into_owned())
 }
 
-/// What a tool's text says of a failure of which this much is known. Without a message of its own the whole text is read
+/// What a tool's text shows of a failure of which this much is known. Without a message of its own the whole text is read
 /// for it.
 pub(super) fn failure(known: Failure, message: &str, text: &str) -> Failure {
     let (message, text) = (message.trim_matches('\n'), text.trim_matches('\n'));
@@ -157,7 +157,7 @@ pub(super) fn failure(known: Failure, message: &str, text: &str) -> Failure {
     read_block(Failure { error_message, stack_trace, ..known })
 }
 
-/// The first line that says something, trimmed.
+/// The first line with text, trimmed.
 pub(super) fn first_line(text: &str) -> &str {
     text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default()
 }

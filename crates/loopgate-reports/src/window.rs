@@ -75,8 +75,22 @@ impl<'r> Window<'r> {
         let before = self.text.len();
         while self.text.len() == before && !self.ended {
             self.read_chunk()?;
+            // The first bytes decide the encoding; the byte order mark is no text.
             if self.encoding == Encoding::Unknown {
-                self.sniff()?;
+                while self.raw.len() < 4 && !self.ended {
+                    self.read_chunk()?;
+                }
+                let (encoding, mark) = match self.raw.as_slice() {
+                    [0xEF, 0xBB, 0xBF, ..] => (Encoding::Utf8, 3),
+                    [0xFF, 0xFE, ..] => (Encoding::Utf16 { big_endian: false }, 2),
+                    [0xFE, 0xFF, ..] => (Encoding::Utf16 { big_endian: true }, 2),
+                    [b'<' | b'{' | b'[', 0, ..] => (Encoding::Utf16 { big_endian: false }, 0),
+                    [0, b'<' | b'{' | b'[', ..] => (Encoding::Utf16 { big_endian: true }, 0),
+                    bytes if declares_latin1(bytes) => (Encoding::Latin1, 0),
+                    _ => (Encoding::Utf8, 0),
+                };
+                self.raw.drain(..mark);
+                self.encoding = encoding;
             }
             match self.encoding {
                 Encoding::Unknown | Encoding::Utf8 => self.decode_utf8(),
@@ -95,7 +109,16 @@ impl<'r> Window<'r> {
 
     /// The next line without its end; none at the end of the input. Lines longer than [`MAX_PIECE`] are cut there.
     pub fn line(&mut self) -> io::Result<Option<&str>> {
-        self.end_cut_line()?;
+        // The rest of a line that was cut is passed over.
+        while std::mem::take(&mut self.in_cut_line) {
+            match memchr::memchr(b'\n', self.bytes()) {
+                Some(at) => self.consume(at + 1),
+                None => {
+                    self.consume(self.text().len());
+                    self.in_cut_line = self.fill()?;
+                }
+            }
+        }
         let mut searched = 0;
         let (length, end) = loop {
             let bytes = self.bytes();
@@ -121,43 +144,10 @@ impl<'r> Window<'r> {
         Ok(Some(failure::without_stamp(line.strip_suffix('\r').unwrap_or(line))))
     }
 
-    /// Passes over the rest of a line that was cut.
-    fn end_cut_line(&mut self) -> io::Result<()> {
-        while std::mem::take(&mut self.in_cut_line) {
-            match memchr::memchr(b'\n', self.bytes()) {
-                Some(at) => self.consume(at + 1),
-                None => {
-                    self.consume(self.text().len());
-                    self.in_cut_line = self.fill()?;
-                }
-            }
-        }
-        Ok(())
-    }
-
     fn read_chunk(&mut self) -> io::Result<()> {
         // A little more than is read, so that `read_to_end` does not grow the buffer to look for an end.
         self.raw.reserve(CHUNK + 64);
         self.ended |= (&mut self.inner).take(CHUNK as u64).read_to_end(&mut self.raw)? == 0;
-        Ok(())
-    }
-
-    /// Decides the encoding from the first bytes and takes the byte order mark away.
-    fn sniff(&mut self) -> io::Result<()> {
-        while self.raw.len() < 4 && !self.ended {
-            self.read_chunk()?;
-        }
-        let (encoding, mark) = match self.raw.as_slice() {
-            [0xEF, 0xBB, 0xBF, ..] => (Encoding::Utf8, 3),
-            [0xFF, 0xFE, ..] => (Encoding::Utf16 { big_endian: false }, 2),
-            [0xFE, 0xFF, ..] => (Encoding::Utf16 { big_endian: true }, 2),
-            [b'<' | b'{' | b'[', 0, ..] => (Encoding::Utf16 { big_endian: false }, 0),
-            [0, b'<' | b'{' | b'[', ..] => (Encoding::Utf16 { big_endian: true }, 0),
-            bytes if declares_latin1(bytes) => (Encoding::Latin1, 0),
-            _ => (Encoding::Utf8, 0),
-        };
-        self.raw.drain(..mark);
-        self.encoding = encoding;
         Ok(())
     }
 
@@ -222,7 +212,7 @@ pub(super) fn head(text: &str, limit: usize) -> &str {
     &text[..text.floor_char_boundary(limit)]
 }
 
-/// Whether an XML declaration says the bytes are Latin-1 or its Windows cousin (whose few other characters do not
+/// Whether an XML declaration declares the bytes as Latin-1 or its Windows cousin (whose few other characters do not
 /// matter to what is read here).
 fn declares_latin1(bytes: &[u8]) -> bool {
     let head = bytes.get(..bytes.len().min(200)).unwrap_or_default().to_ascii_lowercase();

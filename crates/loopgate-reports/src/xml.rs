@@ -43,7 +43,6 @@ enum Markup {
     Tag { length: usize, is_cut: bool },
     EndTag { length: usize },
     StrayLess,
-    Cdata,
 }
 
 impl<'w, 'r> Xml<'w, 'r> {
@@ -63,7 +62,7 @@ impl<'w, 'r> Xml<'w, 'r> {
     pub fn next(&mut self, notes: &mut Notes) -> Result<Token<'_>, Unreadable> {
         self.window.consume(std::mem::take(&mut self.lent));
         if std::mem::take(&mut self.closed) {
-            self.place.close();
+            self.place.depth = self.place.depth.saturating_sub(1);
         }
         loop {
             match self.inside {
@@ -91,14 +90,18 @@ impl<'w, 'r> Xml<'w, 'r> {
             }
             match self.markup()? {
                 Markup::Nothing => {}
-                Markup::Cdata => self.inside = Inside::Cdata,
                 Markup::StrayLess => {
                     notes.flaw(Flaw::STRAY_MARKUP, || self.place.to_string());
                     self.lent = 1;
                     return Ok(Token::Text(Cow::Borrowed("<")));
                 }
                 Markup::EndTag { length } => {
-                    self.check_end_tag(length)?;
+                    let name = &self.window.text()[..length];
+                    let name = local(name.trim_start_matches("</").trim_end_matches('>').trim());
+                    let name = &name[..name.floor_char_boundary(80)];
+                    if self.place.depth == 0 || name != self.place.name() {
+                        return Err(self.malformed(&format!("an end tag `</{name}>` that closes nothing")));
+                    }
                     self.lent = length;
                     self.closed = true;
                     return Ok(Token::Close(&self.place));
@@ -165,7 +168,32 @@ impl<'w, 'r> Xml<'w, 'r> {
                 None => Err(self.malformed("an end tag without end")),
             },
             Some(b'?') => self.skip_past(b"?>"),
-            Some(b'!') => self.bang(),
+            Some(b'!') => {
+                const CDATA: &[u8] = b"<![CDATA[";
+                self.window.fill_to(CDATA.len())?;
+                let bytes = self.window.bytes();
+                if bytes.starts_with(b"<!--") {
+                    self.window.consume(4);
+                    return self.skip_past(b"-->");
+                }
+                if bytes.starts_with(CDATA) {
+                    self.window.consume(CDATA.len());
+                    self.inside = Inside::Cdata;
+                    return Ok(Markup::Nothing);
+                }
+                if !bytes.get(..9).unwrap_or_default().eq_ignore_ascii_case(b"<!DOCTYPE") {
+                    return Ok(Markup::StrayLess);
+                }
+                let Some(length) = self.find(&mut ElementParser::Outside)? else {
+                    return Err(self.malformed("a document type without end"));
+                };
+                let mut subset = self.window.bytes()[..length].split(|byte| *byte == b'[').skip(1);
+                if subset.any(|rest| !rest.trim_ascii_start().starts_with(b"]")) {
+                    return Err(Unreadable::OwnEntities);
+                }
+                self.window.consume(length);
+                Ok(Markup::Nothing)
+            }
             Some(first) if first.is_ascii_alphabetic() || matches!(first, b'_' | b':' | 0x80..) => {
                 let mut parser = ElementParser::Outside;
                 match self.find(&mut parser)? {
@@ -178,39 +206,16 @@ impl<'w, 'r> Xml<'w, 'r> {
         }
     }
 
-    fn bang(&mut self) -> Result<Markup, Unreadable> {
-        const CDATA: &[u8] = b"<![CDATA[";
-        self.window.fill_to(CDATA.len())?;
-        let bytes = self.window.bytes();
-        if bytes.starts_with(b"<!--") {
-            self.window.consume(4);
-            return self.skip_past(b"-->");
-        }
-        if bytes.starts_with(CDATA) {
-            self.window.consume(CDATA.len());
-            return Ok(Markup::Cdata);
-        }
-        if !bytes.get(..9).unwrap_or_default().eq_ignore_ascii_case(b"<!DOCTYPE") {
-            return Ok(Markup::StrayLess);
-        }
-        let length = self.find(&mut ElementParser::Outside)?;
-        let Some(doctype) = length.and_then(|length| self.window.bytes().get(..length)) else {
-            return Err(self.malformed("a document type without end"));
-        };
-        let mut subset = doctype.split(|byte| *byte == b'[').skip(1);
-        let is_empty = |rest: &[u8]| rest.trim_ascii_start().starts_with(b"]");
-        if subset.any(|rest| !is_empty(rest)) {
-            return Err(Unreadable::OwnEntities);
-        }
-        let length = doctype.len();
-        self.window.consume(length);
-        Ok(Markup::Nothing)
-    }
-
     /// Length of the tag up to and with its `>`; none if that is further than [`MAX_PIECE`].
     fn find(&mut self, parser: &mut ElementParser) -> Result<Option<usize>, Unreadable> {
-        if let Some(length) = plain_tag(self.window.bytes()) {
-            return Ok(Some(length));
+        // The first `>` ends nearly every tag: with an even number of double quotes before it and no single one, it stands
+        // in none. Several times as fast as following the quotes one by one.
+        let bytes = self.window.bytes();
+        let first = memchr::memchr2(b'>', b'\'', bytes).filter(|end| bytes[*end] == b'>');
+        if let Some(end) = first
+            && memchr::memchr_iter(b'"', &bytes[..end]).count().is_multiple_of(2)
+        {
+            return Ok(Some(end + 1));
         }
         let mut searched = 0;
         loop {
@@ -274,10 +279,8 @@ impl<'w, 'r> Xml<'w, 'r> {
         self.lent = length;
         let tag = if is_cut { &self.oversized } else { &self.window.text()[..length] };
         let body = tag.strip_prefix('<').and_then(|tag| tag.strip_suffix('>')).unwrap_or_default();
-        let (body, is_empty) = match body.strip_suffix('/') {
-            Some(body) => (body, true),
-            None => (body, false),
-        };
+        let is_empty = body.ends_with('/');
+        let body = body.strip_suffix('/').unwrap_or(body);
         let name_end = body.bytes().position(|byte| byte.is_ascii_whitespace()).unwrap_or(body.len());
         let (name, attributes) = body.split_at(name_end);
         let name = local(name);
@@ -291,26 +294,9 @@ impl<'w, 'r> Xml<'w, 'r> {
         Ok(Token::Open(Tag { name, attributes, place: &self.place }))
     }
 
-    fn check_end_tag(&self, length: usize) -> Result<(), Unreadable> {
-        let tag = &self.window.text()[..length];
-        let name = local(tag.trim_start_matches("</").trim_end_matches('>').trim());
-        let name = &name[..name.floor_char_boundary(80)];
-        if self.place.depth > 0 && name == self.place.name() {
-            return Ok(());
-        }
-        Err(self.malformed(&format!("an end tag `</{name}>` that closes nothing")))
-    }
-
     fn malformed(&self, what: &str) -> Unreadable {
         Unreadable::Malformed { what: what.to_owned(), place: self.place.to_string() }
     }
-}
-
-/// Length of a tag whose first `>` ends it, which nearly every tag's does: with an even number of double quotes before
-/// it and no single one, it stands in none. Several times as fast as following the quotes one by one.
-fn plain_tag(bytes: &[u8]) -> Option<usize> {
-    let end = memchr::memchr2(b'>', b'\'', bytes).filter(|end| bytes[*end] == b'>')?;
-    memchr::memchr_iter(b'"', &bytes[..end]).count().is_multiple_of(2).then_some(end + 1)
 }
 
 #[cfg(test)]

@@ -26,24 +26,20 @@ impl fmt::Debug for Past {
     }
 }
 
-/// What the world was before each moment at which it changed, oldest first.
-#[derive(Debug, Default)]
-pub struct Pasts(Vec<(Timestamp, Past)>);
-
-impl Pasts {
+impl World {
     /// The world at a time; none if that is how it is now.
     pub fn as_of(&self, at: Timestamp) -> Option<Past> {
-        self.0.iter().find(|(until, _)| *until > at).map(|(_, past)| past.clone())
+        let (_, past) = self.past.iter().find(|(until, _)| *until > at)?;
+        let shared = Shared { world: Mutex::new(past.replica()), version: watch::Sender::new(0) };
+        Some(Past(Arc::new(shared)))
     }
-}
 
-impl World {
     /// Before a change: keeps the world as it has been until now, if answers may lag.
     pub fn keep_past(&mut self) {
         let now = self.clock.now();
-        if self.faults.may_lag() && self.past.0.last().is_none_or(|(until, _)| *until < now) {
-            let past = Shared { world: Mutex::new(self.replica()), version: watch::Sender::new(0) };
-            self.past.0.push((now, Past(Arc::new(past))));
+        if self.faults.may_lag() && self.past.last().is_none_or(|(until, _)| *until < now) {
+            let past = self.replica();
+            self.past.push((now, past));
         }
     }
 
@@ -69,7 +65,7 @@ impl World {
             rate_limits: RateLimits::new(self.rate_limits.per_hour),
             rest: self.rest,
             remembered: Default::default(),
-            past: Pasts::default(),
+            past: Vec::new(),
             faults: Faults::new(0),
             journal: Vec::new(),
         }

@@ -20,7 +20,7 @@ use crate::github::{
     work_class::served,
 };
 use loopgate_core::InstallationId;
-use loopgate_reports::joblog::Kept;
+use loopgate_reports::joblog::LogTail;
 
 /// Redirects within the API followed for one request.
 const MOST_HOPS: u32 = 3;
@@ -174,7 +174,7 @@ impl Client {
     ///
     /// # Errors
     /// [`Error::NotFound`] while GitHub has none, and when it is gone; every other kind of [`Error`].
-    pub(crate) async fn read_log(&self, path: &str, kept: &mut Kept) -> Result<bool> {
+    pub(crate) async fn read_log(&self, path: &str, kept: &mut LogTail) -> Result<bool> {
         let mut read = 0_u64;
         let each = |bytes: &[u8]| {
             read += bytes.len() as u64;

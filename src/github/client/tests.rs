@@ -23,7 +23,7 @@ use crate::{
     refs::Retry,
 };
 use loopgate_core::{AppId, observed::Completeness};
-use loopgate_reports::joblog::Kept;
+use loopgate_reports::joblog::LogTail;
 
 /// A loopback GitHub, a client of it, and a clock that moves only when a test moves it.
 struct Bench {
@@ -421,7 +421,7 @@ async fn a_log_is_followed_by_hand_one_more_hop_at_most_and_never_with_the_token
     Mock::given(path("/1")).respond_with(moved("/hop")).mount(&storage).await;
     let client = bench.client();
     let read = async || {
-        let mut kept = Kept::default();
+        let mut kept = LogTail::default();
         client.read_log("/x", &mut kept).await.map(|is_longer| (is_longer, kept.is_empty()))
     };
     for _ in 0..2 {

@@ -25,7 +25,7 @@ use loopgate_core::{
 };
 use loopgate_reports::{
     ReadOptions,
-    joblog::{GreenLog, Job, JobStep, Kept},
+    joblog::{GreenLog, Job, JobStep, LogTail},
 };
 
 /// Pages of check runs and of statuses read at most.
@@ -330,7 +330,7 @@ async fn output(
         let job = repo.get(&path).await?;
         // What it printed when it passed; none if that cannot be read.
         let passed = async {
-            let mut kept = Kept::default();
+            let mut kept = LogTail::default();
             repo.read_log(&format!("{jobs}/{}/logs", green?), &mut kept).await.ok()?;
             tokio::task::spawn_blocking(move || GreenLog::of(&kept.into_text())).await.ok()
         };
@@ -364,7 +364,7 @@ async fn read_job(
     };
     let steps: Vec<JobStep> = wire.steps.into_iter().take(MOST_STEPS).map(step).collect();
     let name = check.name.clone();
-    let mut kept = Kept::within(Job { steps: &steps, ..Job::default() }.bounds());
+    let mut kept = LogTail::within(Job { steps: &steps, ..Job::default() }.bounds());
     let is_longer = client.read_log(&format!("{path}/logs"), &mut kept).await?;
     let read = tokio::task::spawn_blocking(move || {
         let job = Job { name: &name, log: wire.html_url.as_deref(), steps: &steps };

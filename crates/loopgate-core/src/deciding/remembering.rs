@@ -12,8 +12,8 @@ use crate::{
     failure::Blame,
     ids::Sha,
     memory::{
-        AppliedFix, Card, LineStatus, MEMORY_SCHEMA, MOST_TOLD, Memory, MemoryLine, MemoryMatch, Recalled, Rights,
-        ToldFix, followed,
+        AppliedFix, Card, LineStatus, MEMORY_SCHEMA, MOST_SHOWN, Memory, MemoryLine, MemoryMatch, RecalledCards,
+        Rights, ShownFix, followed,
     },
     observed::{ChangedFile, Snapshot},
     policy::{MemoryPolicy, PatternSource, Policy},
@@ -45,13 +45,13 @@ pub struct MemoryAnswers {
     /// None where the memory could not be read.
     pub matches: Option<Vec<MemoryMatch>>,
     /// Patterns of the edited files, where they were looked up.
-    pub known_here: Option<Vec<ToldFix>>,
+    pub known_here: Option<Vec<ShownFix>>,
 }
 
 /// What is looked up; nothing of it is verified yet.
 #[derive(Debug, Default)]
 pub struct LookUp<'a> {
-    errors: Vec<Recalled<'a>>,
+    errors: Vec<RecalledCards<'a>>,
     /// Patterns of the edited files, where the run has just begun.
     here: Option<Vec<&'a Card>>,
 }
@@ -60,13 +60,13 @@ impl<'a> LookUp<'a> {
     /// Paths whose content decides whether a card still holds.
     pub fn cited(&self) -> BTreeSet<&'a str> {
         let here = self.here.iter().flatten().flat_map(|card| card.cited());
-        self.errors.iter().flat_map(Recalled::cited).chain(here).collect()
+        self.errors.iter().flat_map(RecalledCards::cited).chain(here).collect()
     }
 
     /// What holds. `file` gives a path's text at the head.
     pub fn answers<'f>(&self, policy: &MemoryPolicy, file: impl Fn(&str) -> Option<&'f str>) -> MemoryAnswers {
         let find = |card: &Card| card.find(&file);
-        let found = |card: &&Card| find(card).and_then(|line| ToldFix::of(card, Some(line)));
+        let found = |card: &&Card| find(card).and_then(|line| ShownFix::of(card, Some(line)));
         let known_here = self.here.as_ref().map(|cards| cards.iter().filter_map(found).collect());
         let matches = self.errors.iter().flat_map(|error| error.matches(policy, find)).collect();
         MemoryAnswers { change: None, matches: Some(matches), known_here }
@@ -114,7 +114,7 @@ impl Decision {
         let errors = found.collect();
         let here = self.has_just_begun(policy).then(|| {
             let edited = snapshot.files.known().iter().map(|file| &file.path);
-            memory.of_files(edited).into_iter().filter(|card| card.is_pattern()).take(MOST_TOLD).collect()
+            memory.of_files(edited).into_iter().filter(|card| card.is_pattern()).take(MOST_SHOWN).collect()
         });
         LookUp { errors, here }
     }
@@ -124,7 +124,7 @@ impl Decision {
         for answer in self.next.answered.iter_mut().flat_map(|answered| &mut answered.answers) {
             if let AnswerOutcome::Searched { words, found: found @ None } = &mut answer.outcome {
                 let cards = memory.search(words);
-                let fixes = cards.into_iter().filter_map(|card| ToldFix::of(card, None));
+                let fixes = cards.into_iter().filter_map(|card| ShownFix::of(card, None));
                 *found = Some(fixes.take(MOST_SEARCHED).collect());
             }
         }

@@ -11,7 +11,7 @@ use crate::{
     evidence::Failure,
     gate,
     ids::{FailureId, Timestamp},
-    memory::Settled,
+    memory::SettledDispute,
     observed::{Account, AccountKind, ChangedFile, Permission, Snapshot},
     policy::{Look, Recipient},
     source_files::is_test,
@@ -197,9 +197,9 @@ pub fn cover(state: &LoopState, failures: impl IntoIterator<Item = FailureId>) -
 }
 
 /// What people have said of the run's disputed failures, for other runs.
-pub fn settled(state: &LoopState) -> impl Iterator<Item = Settled> {
+pub fn settled(state: &LoopState) -> impl Iterator<Item = SettledDispute> {
     state.disputes.iter().filter_map(|dispute| match &dispute.end {
-        Some(DisputeEnd::Settled { outcome, by, at, .. }) => Some(Settled {
+        Some(DisputeEnd::Settled { outcome, by, at, .. }) => Some(SettledDispute {
             failure: dispute.failure,
             outcome: outcome.clone(),
             by: by.clone(),

@@ -7,7 +7,7 @@ use crate::evidence::{CheckEvidence, CheckKind, Evidence, Outcome};
 /// Tests that a check can have.
 const MOST_TESTS: u64 = 1 << 31;
 
-/// Checks a document against itself; says what in it cannot all be true.
+/// Checks a document against itself; gives what in it cannot all be true.
 ///
 /// # Errors
 /// The first contradiction.
@@ -25,7 +25,7 @@ pub fn consistent(evidence: &Evidence) -> Result<(), String> {
     Ok(())
 }
 
-/// Checks one check against itself, as one of this kind: the configuration's holds, whatever the document says.
+/// Checks one check against itself, as one of this kind: the configuration's holds, whatever the document shows.
 ///
 /// # Errors
 /// The first contradiction.
@@ -39,7 +39,7 @@ pub fn check_consistent(check: &CheckEvidence, kind: CheckKind) -> Result<(), St
         if parts.into_iter().map(u128::from).sum::<u128>() > u128::from(results.total) {
             return Err(format!("the tests of {name} are fewer than those that passed, failed or were skipped"));
         }
-        // A failure that is no test's is not counted: what a log says, a missing report.
+        // A failure that is no test's is not counted: what a log shows, a missing report.
         let listed: BTreeSet<_> = check.failures.iter().filter_map(|failure| failure.test_id).collect();
         if tests && listed.len() as u128 > u128::from(results.failed) + u128::from(results.errors) {
             return Err(format!("it counts fewer failures of {name} than it lists"));

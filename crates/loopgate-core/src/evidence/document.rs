@@ -62,7 +62,7 @@ pub enum EvidenceExtent {
     Interrupted,
 }
 
-/// Which workflow run, job and matrix job an evidence document says it comes from.
+/// Which workflow run, job and matrix job an evidence document names as its origin.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct WorkflowOrigin {
     /// Path of the workflow file, `.github/workflows/ci.yml`.
@@ -100,7 +100,7 @@ pub struct Leg {
     pub index: u32,
     /// Legs of the job.
     pub total: u32,
-    /// The check run that the execution is; none where GitHub does not tell its steps (Enterprise Server).
+    /// The check run that the execution is; none where GitHub does not show its steps (Enterprise Server).
     pub check_run_id: Option<CheckRunId>,
 }
 
@@ -178,11 +178,11 @@ words! {
     /// How a check ended. Of several jobs of one check, the greatest counts.
     #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Outcome {
-        /// Not run: a needed check failed, or a person skipped it; [`CheckEvidence::skipped_because`] says which.
+        /// Not run: a needed check failed, or a person skipped it; [`CheckEvidence::skipped_because`] shows which.
         #[default]
         Skipped = "skipped",
         Passed = "passed",
-        /// Ended from outside (Ctrl-C, a cancelled workflow): says nothing about the code.
+        /// Ended from outside (Ctrl-C, a cancelled workflow): shows nothing about the code.
         Cancelled = "cancelled",
         /// A test check whose report holds no test, without `allow_empty`.
         NoTestsExecuted = "no_tests_executed",
@@ -266,7 +266,7 @@ pub struct CheckEvidence {
     /// Where people can read the full log (the check run's page).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub url: Option<String>,
-    /// What the output of each failed job says of the failure: at most [`MOST_EXCERPTS`](super::MOST_EXCERPTS).
+    /// What the output of each failed job shows of the failure: at most [`MOST_EXCERPTS`](super::MOST_EXCERPTS).
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub excerpts: Vec<LogExcerpt>,
 }
@@ -399,7 +399,7 @@ pub struct FileCoverage {
 /// Excerpts of one check that are kept.
 pub const MOST_EXCERPTS: usize = 2;
 
-/// Lines of a failed job's output, chosen by what they say of the failure. Data and never advice: the code under test,
+/// Lines of a failed job's output, chosen by what they show of the failure. Data and never advice: the code under test,
 /// its packages and servers wrote them.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LogExcerpt {
@@ -432,14 +432,8 @@ impl LogExcerpt {
     #[must_use]
     pub fn quoted(&self) -> Self {
         let name = |text: &str| quote(text.lines().next().unwrap_or_default());
-        Self {
-            job: name(&self.job),
-            step: self.step.as_deref().map(name),
-            log: self.log.clone(),
-            text: quote(&self.text),
-            cut_lines: self.cut_lines,
-            sha256: None,
-        }
+        let (job, step) = (name(&self.job), self.step.as_deref().map(name));
+        Self { job, step, text: quote(&self.text), sha256: None, ..self.clone() }
     }
 }
 

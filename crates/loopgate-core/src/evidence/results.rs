@@ -56,7 +56,7 @@ pub struct ReportNote {
 pub enum ReportQuality {
     #[default]
     Valid,
-    /// Usable, with something missing or mended; the notes say what.
+    /// Usable, with something missing or mended; the notes show what.
     SubOptimal,
     Invalid,
 }
@@ -135,7 +135,7 @@ pub struct Failure {
     pub test_name: Option<String>,
     pub test_file: Option<String>,
     pub error_type: ErrorType,
-    /// The tool's own word for it: `panic`, `AssertionError`, `E0308`.
+    /// The tool's own name for it: `panic`, `AssertionError`, `E0308`.
     pub error_class: Option<String>,
     pub error_message: String,
     pub stack_trace: Option<String>,
@@ -177,8 +177,8 @@ impl Failure {
         Self { error_type, error_message: error_message.into(), ..Self::default() }
     }
 
-    /// What the tool reports, as it may be shown ([`harmless`]): its own word for the failure (`F841`, `TypeError`), where
-    /// that says something that its message does not, and the message.
+    /// What the tool reports, as it may be shown ([`harmless`]): its own name for the failure (`F841`, `TypeError`), where
+    /// that shows something that its message does not, and the message.
     pub fn reported(&self) -> Cow<'_, str> {
         let says_more = |class: &&str| {
             self.error_type != ErrorType::AssertionError

@@ -1,7 +1,7 @@
-//! Which tests there were and how each ended, at eight bytes a test: enough to tell new, fixed, added and removed
+//! Which tests there were and how each ended, at eight bytes a test: enough to keep new, fixed, added and removed
 //! tests of two attempts apart without keeping half a million names.
 
-use std::{collections::BTreeSet, fmt, str::FromStr};
+use std::{collections::BTreeSet, fmt, num::NonZeroU64, str::FromStr};
 
 use base64::{Engine, engine::general_purpose::STANDARD_NO_PAD};
 use serde::{Deserialize, Serialize, de};
@@ -80,28 +80,19 @@ impl TestState {
 
 /// One test of a [`TestOutcomes`], in 64 bits: the identity above, the state in the lowest three. Never zero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct TestOutcome(u64);
+pub struct TestOutcome(NonZeroU64);
 
 impl TestOutcome {
     pub const fn new(id: TestId, state: TestState) -> Self {
-        Self(id.0 << STATE_BITS | state as u64)
-    }
-
-    /// Reads what [`bits`](Self::bits) gave; none if that cannot have been an entry.
-    pub fn from_bits(bits: u64) -> Option<Self> {
-        TestState::from_bits(bits & STATE_MASK).map(|_| Self(bits))
-    }
-
-    pub const fn bits(self) -> u64 {
-        self.0
+        Self(NonZeroU64::new(id.0 << STATE_BITS | state as u64).expect("no state is zero"))
     }
 
     pub const fn id(self) -> TestId {
-        TestId(self.0 >> STATE_BITS)
+        TestId(self.0.get() >> STATE_BITS)
     }
 
     pub fn state(self) -> TestState {
-        TestState::from_bits(self.0 & STATE_MASK).expect("an entry is only made with a state in its low bits")
+        TestState::from_bits(self.0.get() & STATE_MASK).expect("an entry is only made with a state in its low bits")
     }
 }
 
@@ -111,7 +102,7 @@ pub enum OutcomesExtent {
     #[default]
     Whole,
     /// The report had more tests than are remembered, or gave some of them no name: a test that is not in the list may
-    /// have run all the same, so the list says nothing about added and removed tests.
+    /// have run all the same, so the list shows nothing about added and removed tests.
     Partial,
 }
 
@@ -190,7 +181,7 @@ const PARTIAL: &str = "partial:";
 
 impl Serialize for TestOutcomes {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        let bytes: Vec<u8> = self.entries.iter().flat_map(|entry| entry.bits().to_be_bytes()).collect();
+        let bytes: Vec<u8> = self.entries.iter().flat_map(|entry| entry.0.get().to_be_bytes()).collect();
         let prefix = if self.extent == OutcomesExtent::Partial { PARTIAL } else { "" };
         serializer.serialize_str(&format!("{prefix}{}", STANDARD_NO_PAD.encode(bytes)))
     }
@@ -207,7 +198,10 @@ impl<'de> Deserialize<'de> for TestOutcomes {
         let (chunks, []) = bytes.as_chunks::<8>() else {
             return Err(de::Error::custom("a roster holds eight bytes a test"));
         };
-        let entry = |chunk: &[u8; 8]| TestOutcome::from_bits(u64::from_be_bytes(*chunk));
+        let entry = |chunk: &[u8; 8]| {
+            let bits = NonZeroU64::new(u64::from_be_bytes(*chunk))?;
+            TestState::from_bits(bits.get() & STATE_MASK).map(|_| TestOutcome(bits))
+        };
         let entries: Option<Vec<_>> = chunks.iter().map(entry).collect();
         let entries = entries.ok_or_else(|| de::Error::custom("a roster entry has no test state"))?;
         Ok(Self::new(entries, extent))

@@ -6,8 +6,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::{
-    AppliedFix, Folder, Hunk, LineStatus, MatchOutcome, MemoryLine, MemoryMatch, Offers, Retention, Rights, Settled,
-    Week,
+    AppliedFix, Folder, Hunk, LineStatus, MatchOutcome, MemoryLine, MemoryMatch, Offers, Retention, Rights,
+    SettledDispute, Week,
     line::{fingerprint_of, template},
 };
 use crate::{
@@ -204,7 +204,7 @@ pub struct Recurring {
     pub last_run: String,
     pub last_pull_request: Option<PrNumber>,
     /// Who was right when it was last disputed.
-    pub settled: Option<Settled>,
+    pub settled: Option<SettledDispute>,
 }
 
 /// The state of a recurring failure when it was last seen.
@@ -230,15 +230,25 @@ impl Memory {
         memory
     }
 
-    /// Takes in a run: all its lines, of which `is_new` were not taken in before. Cards are the same however often a
+    /// Takes in a run: all its lines, of which `is_new` were not taken in before. A failure of a failing attempt that the
+    /// attempt right after it is seen to fix is a card. Cards are the same however often a
     /// run is taken in; what is counted is counted for new lines.
     pub fn take_in(&mut self, run: &[MemoryLine], is_new: impl Fn(&MemoryLine) -> bool) {
         let mut run: Vec<&MemoryLine> = run.iter().collect();
         run.sort_by_key(|line| line.attempt);
-        // Merging is in the hands of those with write, so what they merged or pushed last speaks for the run.
+        // Merging is in the hands of those with write, so what they merged or pushed last decides for the run.
         if run.last().is_some_and(|line| line.rights == Rights::Write) {
-            for card in cards_of(&run) {
-                self.cards.entry(card.id).and_modify(|known| known.merge(card.clone())).or_insert(card);
+            for (at, pair) in run.windows(2).enumerate() {
+                let [failed, passed] = pair else { continue };
+                let is_mended = failed.status != LineStatus::Passed && passed.status == LineStatus::Passed;
+                // An attempt that weakens what checks it teaches nothing, whether or not a person accepted that.
+                if !is_mended || failed.weakened || passed.weakened {
+                    continue;
+                }
+                let mended = failed.failures.iter().filter(|failure| passed.mends(failure));
+                for card in mended.filter_map(|failure| Card::of(failure, &run, at)) {
+                    self.cards.entry(card.id).and_modify(|known| known.merge(card.clone())).or_insert(card);
+                }
             }
         }
         if let Some(first) = run.first().filter(|line| is_new(line)) {
@@ -355,19 +365,4 @@ impl Recurring {
     pub fn key(&self) -> String {
         self.fingerprint.map_or_else(|| format!("flaky:{}", self.test), |fingerprint| fingerprint.to_string())
     }
-}
-
-/// The cards of a run: each failure of a failing attempt that the attempt right after it is seen to fix. An attempt that
-/// weakens what checks it teaches nothing, whether or not a person accepted that.
-fn cards_of(run: &[&MemoryLine]) -> Vec<Card> {
-    let mut cards = Vec::new();
-    for (at, pair) in run.windows(2).enumerate() {
-        let [failed, passed] = pair else { continue };
-        let is_mended = failed.status != LineStatus::Passed && passed.status == LineStatus::Passed;
-        if is_mended && !failed.weakened && !passed.weakened {
-            let mended = failed.failures.iter().filter(|failure| passed.mends(failure));
-            cards.extend(mended.filter_map(|failure| Card::of(failure, run, at)));
-        }
-    }
-    cards
 }

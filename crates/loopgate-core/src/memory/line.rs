@@ -5,7 +5,7 @@ use std::{cmp::Reverse, collections::BTreeSet};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use super::{MemoryMatch, Settled, redact, redact_value};
+use super::{MemoryMatch, SettledDispute, redact, redact_value};
 use crate::{
     evidence::{Analysis, CheckResults, Environment, Failure},
     failure,
@@ -69,7 +69,7 @@ pub struct MemoryLine {
     pub memory_matches: Vec<MemoryMatch>,
     /// Disputes of the run that were settled by then.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub settled: Vec<Settled>,
+    pub settled: Vec<SettledDispute>,
     #[serde(default)]
     pub rights: Rights,
 }
@@ -128,6 +128,19 @@ impl AppliedFix {
         let sum = |lines: fn(&ChangedFile) -> u32| files.iter().map(|file| u64::from(lines(file))).sum::<u64>();
         let mut code: Vec<&ChangedFile> = files.iter().collect();
         code.sort_by_key(|file| !failing.contains(&file.path));
+        // What is no code fixes nothing: tests, and what chooses them or silences findings.
+        let hunks = |file: &ChangedFile| -> Vec<Hunk> {
+            let is_setting = file_name(&file.path).contains(".config.");
+            let is_code = matches!(kind(&file.path), FileKind::Code | FileKind::Manifest) && !is_setting;
+            let patch = file.read_patch().filter(|_| is_code && !is_test(&file.path)).unwrap_or_default();
+            let hunks = patch.hunks.iter().map(|hunk| {
+                let lines =
+                    hunk.lines.iter().take(HUNK_LINES).map(|line| format!("{}{}", line.change.sign(), line.text));
+                let text = text::whole_lines(lines, HUNK_BYTES);
+                Hunk { path: text::start(&file.path, 300), blob: file.blob, line: hunk.new_start, text }
+            });
+            hunks.filter(Hunk::changes_code).take(MOST_HUNKS).collect()
+        };
         Self {
             description: text::start(description, 300),
             diff_summary: format!("+{}/-{}", sum(|file| file.additions), sum(|file| file.deletions)),
@@ -136,19 +149,6 @@ impl AppliedFix {
             hunks: code.into_iter().flat_map(hunks).take(MOST_HUNKS).collect(),
         }
     }
-}
-
-/// A file's first hunks. What is no code fixes nothing: tests, and what chooses them or silences findings.
-fn hunks(file: &ChangedFile) -> Vec<Hunk> {
-    let is_setting = file_name(&file.path).contains(".config.");
-    let is_code = matches!(kind(&file.path), FileKind::Code | FileKind::Manifest) && !is_setting;
-    let patch = file.read_patch().filter(|_| is_code && !is_test(&file.path)).unwrap_or_default();
-    let hunks = patch.hunks.iter().map(|hunk| {
-        let lines = hunk.lines.iter().take(HUNK_LINES).map(|line| format!("{}{}", line.change.sign(), line.text));
-        let text = text::whole_lines(lines, HUNK_BYTES);
-        Hunk { path: text::start(&file.path, 300), blob: file.blob, line: hunk.new_start, text }
-    });
-    hunks.filter(Hunk::changes_code).take(MOST_HUNKS).collect()
 }
 
 impl Hunk {

@@ -1,17 +1,13 @@
-//! Looking up a failure, from the surest likeness to the loosest; what a look-up found, as the state keeps it; whether the
-//! fix that it shows was followed, and whether the error was gone after it.
+//! Looking up a failure, from the surest likeness to the loosest; whether the fix that a look-up shows was followed.
 
 use std::collections::BTreeSet;
 
-use serde::{Deserialize, Serialize};
-
 use super::{
-    Card, Memory, Recurring, Resolution,
+    Card, MatchOutcome, Memory, MemoryMatch, Recurring, Resolution, ShownFix, Tier,
     line::{added, fingerprint_of, template},
 };
 use crate::{
     evidence::Failure,
-    ids::{FailureId, Fingerprint, Login, PrNumber, Sha, Timestamp},
     observed::{ChangedFile, Patch},
     policy::{MemoryPolicy, PatternSource},
     source_files::is_test,
@@ -19,36 +15,13 @@ use crate::{
 };
 
 /// Cards that are shown of one failure at most.
-pub const MOST_TOLD: usize = 3;
+pub const MOST_SHOWN: usize = 3;
 /// Cards of a tier that are verified at most: each may cost requests.
 const MOST_VERIFIED: usize = 6;
 
-/// How like a card is to a failure, the surest first.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(into = "u8", try_from = "u8")]
-pub enum Tier {
-    /// The card has the failure's fingerprint.
-    SameError,
-    /// The card has the failure's test, and its message but for values.
-    SameTest,
-}
-
-impl From<Tier> for u8 {
-    fn from(tier: Tier) -> Self {
-        if tier == Tier::SameError { 1 } else { 2 }
-    }
-}
-
-impl TryFrom<u8> for Tier {
-    type Error = &'static str;
-    fn try_from(number: u8) -> Result<Self, &'static str> {
-        [Self::SameError, Self::SameTest].into_iter().find(|tier| u8::from(*tier) == number).ok_or("no such tier")
-    }
-}
-
 /// The cards that a failure may be like, tier after tier.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Recalled<'a> {
+pub struct RecalledCards<'a> {
     tiers: Vec<(Tier, Vec<&'a Card>)>,
     /// What is known of the error itself.
     error: MemoryMatch,
@@ -56,10 +29,14 @@ pub struct Recalled<'a> {
 
 impl Memory {
     /// What a failure of a run may be like. No place is looked at yet.
-    pub fn look_up<'a>(&'a self, run_id: &str, failure: &Failure, policy: &MemoryPolicy) -> Recalled<'a> {
+    pub fn look_up<'a>(&'a self, run_id: &str, failure: &Failure, policy: &MemoryPolicy) -> RecalledCards<'a> {
         let (fingerprint, template) = (fingerprint_of(failure), template(failure));
         let checks = |source| policy.patterns_to_check.contains(&source);
-        let same_error = |card: &Card| card.fingerprints.contains(&fingerprint) && is_same(card, failure);
+        // What the code of tests raises may come from a helper that many tests call: of another test it is another error.
+        let in_product = failure.location().is_some_and(|(file, _)| !is_test(file));
+        let without_case = |name: &Option<String>| Some(name.as_deref()?.split('[').next()?.to_owned());
+        let is_same = |card: &Card| in_product || without_case(&card.test) == without_case(&failure.test_name);
+        let same_error = |card: &Card| card.fingerprints.contains(&fingerprint) && is_same(card);
         let same_test = |card: &Card| card.test == failure.test_name && card.template == template;
         let best = |fits: &dyn Fn(&Card) -> bool| self.ranked(fits).into_iter().take(MOST_VERIFIED).collect();
         let mut tiers = vec![(Tier::SameError, best(&same_error))];
@@ -80,7 +57,7 @@ impl Memory {
             settled: known.and_then(|known| known.settled.clone()).filter(|word| word.run_id != run_id),
             ..MemoryMatch::default()
         };
-        Recalled { tiers, error }
+        RecalledCards { tiers, error }
     }
 
     /// Cards whose fix stands in one of these files, the surest first.
@@ -129,15 +106,7 @@ fn holds(words: &str) -> impl Fn(&str) -> bool + use<> {
     }
 }
 
-/// Whether a card with the same fingerprint is about the same thing. What the code of tests raises may come from a helper
-/// that many tests call: of another test it is another error.
-fn is_same(card: &Card, failure: &Failure) -> bool {
-    let in_product = failure.location().is_some_and(|(file, _)| !is_test(file));
-    let test = |name: &Option<String>| name.as_deref().and_then(|name| name.split('[').next()).map(str::to_owned);
-    in_product || test(&card.test) == test(&failure.test_name)
-}
-
-impl<'a> Recalled<'a> {
+impl<'a> RecalledCards<'a> {
     /// Paths whose content decides whether a card still holds.
     pub fn cited(&self) -> impl Iterator<Item = &'a str> {
         let cards = self.tiers.iter().flat_map(|(_, cards)| cards.iter().copied());
@@ -150,14 +119,14 @@ impl<'a> Recalled<'a> {
         let mut stale = None;
         for (tier, cards) in self.tiers.iter().filter(|_| policy.apply_learnings) {
             let all = cards.iter().map(|card| {
-                let told = find(card).and_then(|line| ToldFix::of(card, Some(line)));
-                let outcome = if told.is_some() { MatchOutcome::Shown } else { MatchOutcome::Stale };
-                MemoryMatch { card: Some(card.id), tier: Some(*tier), outcome, told, ..self.error.clone() }
+                let fix = find(card).and_then(|line| ShownFix::of(card, Some(line)));
+                let outcome = if fix.is_some() { MatchOutcome::Shown } else { MatchOutcome::Stale };
+                MemoryMatch { card: Some(card.id), tier: Some(*tier), outcome, told: fix, ..self.error.clone() }
             });
             let (mut shown, gone): (Vec<_>, Vec<_>) = all.partition(|found| found.outcome == MatchOutcome::Shown);
             stale = stale.or(gone.into_iter().next().filter(|_| *tier == Tier::SameError));
             if !shown.is_empty() {
-                shown.truncate(MOST_TOLD);
+                shown.truncate(MOST_SHOWN);
                 return shown.into_iter().chain(stale).collect();
             }
         }
@@ -169,68 +138,7 @@ impl<'a> Recalled<'a> {
 /// Lines from a card's place within which a change follows it.
 const NEAR: u32 = 20;
 
-/// What was found for one failure, and the result of the next attempt. Texts come from outside.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MemoryMatch {
-    pub fingerprint: Fingerprint,
-    /// The card that fits; none where the error was only seen.
-    pub card: Option<FailureId>,
-    pub tier: Option<Tier>,
-    pub outcome: MatchOutcome,
-    /// How often the error was seen before.
-    pub seen: u32,
-    pub last_pull_request: Option<PrNumber>,
-    /// Whether the next change was made where the card says; none until there is one, or if that is not known.
-    pub followed: Option<bool>,
-    /// Whether the error was gone in the next counted attempt.
-    pub went_green: Option<bool>,
-    /// What is shown of the card, as long as its attempt is the newest.
-    pub told: Option<ToldFix>,
-    /// Who was right when another run disputed it.
-    pub settled: Option<Settled>,
-}
-
-/// What was made of what was found.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum MatchOutcome {
-    Shown,
-    /// Its place is not there any more: it is no advice.
-    Stale,
-    /// The error was seen before, and nothing is known to have mended it.
-    #[default]
-    Seen,
-    /// The error was seen before, and a person decided that it stays.
-    WontFix,
-}
-
-/// What is shown of a card.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct ToldFix {
-    pub pull_request: Option<PrNumber>,
-    pub commit: Sha,
-    pub description: String,
-    pub diff_summary: String,
-    pub path: String,
-    /// Where its lines were found; `None` if the file was not read.
-    pub line: Option<u32>,
-    /// At most 800 bytes.
-    pub hunk: String,
-    pub cause: String,
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    pub failed_before: Vec<String>,
-}
-
-impl MemoryMatch {
-    /// The card that is shown, and how like it is.
-    pub fn shown(&self) -> Option<(&ToldFix, Tier, FailureId)> {
-        let shown = (self.told.as_ref()?, self.tier?, self.card?);
-        (self.outcome == MatchOutcome::Shown).then_some(shown)
-    }
-}
-
-impl ToldFix {
+impl ShownFix {
     /// What is shown of a card whose place was found at `line`.
     pub fn of(card: &Card, line: Option<u32>) -> Option<Self> {
         let hunk = card.fix.hunks.first()?;
@@ -248,97 +156,17 @@ impl ToldFix {
     }
 }
 
-/// Whether a change was made where a card says: within 20 lines of its place, or by adding its hunk. None where a patch
+/// Whether a change was made where a card shows: within 20 lines of its place, or by adding its hunk. None where a patch
 /// of that file is not known.
-pub fn followed(told: &ToldFix, files: &[ChangedFile]) -> Option<bool> {
-    let line = told.line?;
-    let last = line.saturating_add(u32::try_from(added(&told.hunk).count()).unwrap_or(u32::MAX)).saturating_sub(1);
+pub fn followed(fix: &ShownFix, files: &[ChangedFile]) -> Option<bool> {
+    let line = fix.line?;
+    let last = line.saturating_add(u32::try_from(added(&fix.hunk).count()).unwrap_or(u32::MAX)).saturating_sub(1);
     let near = |at: u32| at.saturating_add(NEAR) >= line && at <= last.saturating_add(NEAR);
-    let of_path = files.iter().filter(|file| file.paths().any(|path| path == told.path));
+    let of_path = files.iter().filter(|file| file.paths().any(|path| path == fix.path));
     let of_path: Option<Vec<Patch<'_>>> = of_path.map(ChangedFile::read_patch).collect();
     let is_near = of_path.iter().flatten().flat_map(Patch::lines).any(|line| line.is_changed() && near(line.new));
     let patches: Vec<Patch<'_>> = files.iter().filter_map(ChangedFile::read_patch).collect();
     let brought: BTreeSet<&str> = patches.iter().flat_map(Patch::added).map(|line| line.text.trim()).collect();
-    let adds = added(&told.hunk).next().is_some() && added(&told.hunk).all(|line| brought.contains(line));
+    let adds = added(&fix.hunk).next().is_some() && added(&fix.hunk).all(|line| brought.contains(line));
     (of_path.is_some() || adds).then_some(is_near || adds)
-}
-
-/// What came after cards that were shown, beside what comes without them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Offers {
-    pub shown: Rate,
-    /// Of the shown ones those that the next change followed.
-    pub followed: Rate,
-    /// Errors of all failing attempts that were followed by another attempt: the base rate.
-    pub all: Rate,
-}
-
-/// How often an error was gone in the next counted attempt.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Rate {
-    pub retries: u32,
-    pub gone: u32,
-}
-
-impl Rate {
-    pub(crate) fn add(&mut self, other: Self) {
-        self.retries = self.retries.saturating_add(other.retries);
-        self.gone = self.gone.saturating_add(other.gone);
-    }
-
-    pub(crate) fn count(&mut self, gone: bool) {
-        self.add(Self { retries: 1, gone: u32::from(gone) });
-    }
-
-    /// The share, where there is any.
-    pub fn share(self) -> Option<f64> {
-        (self.retries > 0).then(|| f64::from(self.gone) / f64::from(self.retries))
-    }
-}
-
-impl Offers {
-    pub(crate) fn count(&mut self, found: &MemoryMatch) {
-        if let (MatchOutcome::Shown, Some(gone)) = (found.outcome, found.went_green) {
-            self.shown.count(gone);
-            if found.followed == Some(true) {
-                self.followed.count(gone);
-            }
-        }
-    }
-}
-
-/// How a person settled a dispute.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Settled {
-    pub failure: FailureId,
-    pub outcome: Settlement,
-    pub by: Login,
-    pub at: Timestamp,
-    /// The run of the dispute, whose own state shows it.
-    pub run_id: String,
-    pub pull_request: Option<PrNumber>,
-}
-
-/// Who is right.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum Settlement {
-    /// The loop goes on, and the failure is the author's to mend.
-    Test,
-    /// What the pull request does to the test, as it stands, is meant.
-    Code,
-    /// What should happen instead, at most 500 characters.
-    Neither(String),
-}
-
-impl Settlement {
-    /// The word that says so.
-    pub const fn as_str(&self) -> &'static str {
-        match self {
-            Self::Test => "test",
-            Self::Code => "code",
-            Self::Neither(_) => "neither",
-        }
-    }
 }

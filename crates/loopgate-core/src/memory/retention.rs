@@ -27,11 +27,6 @@ impl Week {
     pub fn before(self) -> Option<Self> {
         Some(Self(self.0.checked_sub_days(Days::new(7))?))
     }
-
-    /// The first moment after it.
-    pub fn ended_at(self) -> Option<Timestamp> {
-        Some(self.0.checked_add_days(Days::new(7))?.and_time(NaiveTime::MIN).and_utc())
-    }
 }
 
 impl fmt::Display for Week {
@@ -51,7 +46,7 @@ impl FromStr for Week {
 serde_as_text!(Week);
 
 words! {
-    /// A folder of a week: what stands in it says how long it stays.
+    /// A folder of a week: what stands in it shows how long it stays.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize)]
     pub enum Folder {
         Failures = "failures",
@@ -82,7 +77,8 @@ impl Retention {
 
     /// Whether all ordinary lines of a week are old enough to go, and the week's ref with them.
     pub fn is_over(self, week: Week, now: Timestamp) -> bool {
-        week.ended_at().is_some_and(|ended| ended <= now - self.of(Folder::Failures))
+        let next = week.0.checked_add_days(Days::new(7)).map(|monday| monday.and_time(NaiveTime::MIN).and_utc());
+        next.is_some_and(|next| next <= now - self.of(Folder::Failures))
     }
 
     /// Whether what was seen at a moment is young enough for its folder.

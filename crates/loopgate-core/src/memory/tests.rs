@@ -136,7 +136,7 @@ fn what_proves_nothing_teaches_nothing() {
 fn what_a_person_settled_is_told_to_other_runs() {
     let failing = vec![failure("cart::total", "expected 30, got 3")];
     let fingerprint = line::fingerprint_of(&failing[0]);
-    let word = |by: &str, minute: i64| Settled {
+    let word = |by: &str, minute: i64| SettledDispute {
         failure: fingerprint.into(),
         outcome: Settlement::Test,
         by: by.parse().unwrap(),

@@ -9,40 +9,14 @@ mod test_syntax;
 #[cfg(test)]
 mod tests;
 
-use serde::{Deserialize, Serialize};
-
-pub use syntax::{Lexer, Syntax};
+pub use syntax::Lexer;
+pub use table::{FileKind, Syntax, TestSyntax};
 pub(crate) use table::{FrameLine, LANGUAGES, Runner, Tool};
-use table::{Language, PathNames};
-pub use test_syntax::TestSyntax;
+use table::{Language, LanguageTable, PathNames};
 
 pub use crate::expressions::Pattern;
 
-words! {
-    /// What kind of file a path is.
-    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
-    pub enum FileKind {
-        /// What runs, wherever it lies, and what nothing else is known of.
-        #[default]
-        Code = "code",
-        Tests = "tests",
-        Docs = "docs",
-        Config = "config",
-        /// Names dependencies, or where packages come from.
-        Manifest = "manifest",
-        /// Runs checks, or changes repositories by itself.
-        Ci = "ci",
-        /// Written by a machine. Lock files are.
-        Generated = "generated",
-        Translations = "translations",
-        /// Somebody else's code.
-        Vendored = "vendored",
-        /// Images, fonts, sound: nothing in them has lines.
-        Asset = "asset",
-    }
-}
-
-/// The programming language of a path, by its extension, whose case counts, in the word of `data/languages.toml`.
+/// The programming language of a path, by its extension, whose case counts, in the term of `data/languages.toml`.
 ///
 /// ```
 /// use loopgate_core::source_files::language_of;
@@ -55,12 +29,18 @@ pub fn language_of(path: &str) -> Option<&'static str> {
 }
 
 /// The kind of a file, by its path alone. What runs is code in every folder of documents, examples, translations and
-/// what machines write, unless its own name says that it is a test.
+/// what machines write, unless its own name shows that it is a test.
 pub fn kind(path: &str) -> FileKind {
     let (table, lower) = (&*LANGUAGES, path.to_lowercase());
     let language = table.language(path);
     let runs = runs(path);
-    let named_test = row_of(path).is_some_and(|row| row.names_test(path) && row.leaves_out(path));
+    // The program does not load a file of such a name: its tools recognise tests by that name, or by their folder.
+    let is_left_out = |row: &Language| {
+        row.test.has_extension(path)
+            || (!row.test.own_names || row.test.ends_name(stem(path)))
+                && (!row.test.in_folders || keeps_tests(path, Some(row), &[]))
+    };
+    let named_test = row_of(path).is_some_and(|row| row.names_test(path) && is_left_out(row));
     let by_name = table.kinds.iter().find(|row| row.name(file_name(&lower), &lower)).map(|row| row.kind);
     let folders = lower.rsplit('/').skip(1);
     let keeps = |row: &&PathNames| row.allows(&lower) && folders.clone().any(|folder| row.names_folder(folder));
@@ -99,7 +79,7 @@ pub fn is_code(path: &str) -> bool {
     row_of(path).zip(extension(path)).is_some_and(|(row, extension)| has(&row.code, extension))
 }
 
-/// Whether a path is one of the tests, by the conventions of its language: its name says so, or a folder it lies in
+/// Whether a path is one of the tests, by the conventions of its language: its name shows it, or a folder it lies in
 /// does.
 ///
 /// Helpers in a folder of tests count as tests. Data there does not, since it is in no language.
@@ -107,7 +87,7 @@ pub fn is_test(path: &str) -> bool {
     row_of(path).is_some_and(|row| row.names_test(path) || keeps_tests(path, Some(row), &[]))
 }
 
-/// Whether the name of a file says that it is a test, wherever it lies: most runners look for their tests by name.
+/// Whether the name of a file shows that it is a test, wherever it lies: most runners look for their tests by name.
 pub fn is_named_test(path: &str) -> bool {
     row_of(path).is_some_and(|row| row.names_test(path))
 }
@@ -136,14 +116,17 @@ fn keeps_tests(path: &str, language: Option<&Language>, apart: &[&str]) -> bool 
     })
 }
 
-impl Language {
-    /// Whether the program does not load a file of such a name: its tools tell tests by that name, or by their folder.
-    fn leaves_out(&self, path: &str) -> bool {
-        self.test.has_extension(path)
-            || (!self.test.own_names || self.test.ends_name(stem(path)))
-                && (!self.test.in_folders || keeps_tests(path, Some(self), &[]))
+impl LanguageTable {
+    /// The row of a path, by its extension, whose case counts, else by its name, whole or up to the first dot.
+    fn language(&self, path: &str) -> Option<&Language> {
+        let row = extension(path).and_then(|extension| self.rows.get(&format!("*.{extension}")));
+        let name = file_name(path).to_ascii_lowercase();
+        let row = row.or_else(|| self.rows.get(&name)).or_else(|| self.rows.get(stem(&name)));
+        row.map(|&index| &self.languages[index])
     }
+}
 
+impl Language {
     /// Whether the name of a file of this language is one of a test.
     fn names_test(&self, path: &str) -> bool {
         [&LANGUAGES.tests, &self.test].iter().any(|tests| tests.name(stem(path), path))
@@ -151,7 +134,7 @@ impl Language {
 }
 
 impl PathNames {
-    /// Whether they name a path by more than a folder. `name` is the part of its last name that they speak of.
+    /// Whether they name a path by more than a folder. `name` is the part of its last name that they are about.
     fn name(&self, name: &str, path: &str) -> bool {
         let parts = file_name(path).split_once('.').and_then(|(_, rest)| rest.rsplit_once('.'));
         let mut middles = parts.map_or("", |(middles, _)| middles).split('.');

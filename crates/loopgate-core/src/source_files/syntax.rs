@@ -8,26 +8,8 @@ use std::{
     sync::LazyLock,
 };
 
-use serde::Deserialize;
-
-use super::table::LANGUAGES;
+use super::table::{LANGUAGES, Syntax};
 use crate::observed::{DiffLine, LineChange};
-
-/// A row `syntax` of `data/languages.toml`, which says what its keys mean.
-#[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-pub struct Syntax {
-    line: Vec<String>,
-    block: Vec<(String, String)>,
-    strings: Vec<(String, String)>,
-    conditions: Vec<(String, String)>,
-    items: Vec<String>,
-    heredocs: Vec<String>,
-    quotes: String,
-    at_start: bool,
-    regex: bool,
-    space: bool,
-}
 
 /// A language without comments, in which white space means something: nothing is known of it.
 static UNKNOWN: LazyLock<Syntax> = LazyLock::new(|| Syntax { space: true, ..Syntax::default() });
@@ -240,6 +222,14 @@ impl<'s> Lexer<'s> {
 
     fn has_code(&mut self, mut rest: &str) -> bool {
         let (mut has_code, mut last) = (false, None);
+        let syntax = self.syntax;
+        let is_line_comment = |rest: &str, last: Option<char>| {
+            let apart = last.is_none_or(|last| last.is_whitespace() || ";){},".contains(last));
+            // An attribute of PHP.
+            let is_attribute = rest.starts_with("#[") && syntax.line.iter().any(|mark| mark == "//");
+            let is_mark = |mark: &String| rest.starts_with(mark.as_str()) && (apart || mark == "//");
+            !is_attribute && syntax.line.iter().any(is_mark)
+        };
         loop {
             if let Some(end) = &self.open {
                 // The word that ends a text stands alone.
@@ -264,7 +254,7 @@ impl<'s> Lexer<'s> {
                 }
                 self.open = Some(end);
                 (rest, last) = (&rest[length..], Some(' '));
-            } else if self.is_line_comment(rest, last) {
+            } else if is_line_comment(rest, last) {
                 return has_code;
             } else if let Some((_, end)) = self.syntax.block.iter().find(|(_, close)| rest.starts_with(close.as_str()))
             {
@@ -281,13 +271,6 @@ impl<'s> Lexer<'s> {
                 return has_code;
             }
         }
-    }
-
-    fn is_line_comment(&self, rest: &str, last: Option<char>) -> bool {
-        let apart = last.is_none_or(|last| last.is_whitespace() || ";){},".contains(last));
-        // An attribute of PHP.
-        let is_attribute = rest.starts_with("#[") && self.syntax.line.iter().any(|mark| mark == "//");
-        !is_attribute && self.syntax.line.iter().any(|mark| rest.starts_with(mark.as_str()) && (apart || mark == "//"))
     }
 
     /// How long a mark is that opens something here, and what ends that.

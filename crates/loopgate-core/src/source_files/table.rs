@@ -2,9 +2,33 @@
 
 use std::{collections::HashMap, sync::LazyLock};
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
-use super::{FileKind, syntax::Syntax, test_syntax::TestSyntax};
+use crate::expressions::Pattern;
+
+words! {
+    /// What kind of file a path is.
+    #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, schemars::JsonSchema)]
+    pub enum FileKind {
+        /// What runs, wherever it lies, and what nothing else is known of.
+        #[default]
+        Code = "code",
+        Tests = "tests",
+        Docs = "docs",
+        Config = "config",
+        /// Names dependencies, or where packages come from.
+        Manifest = "manifest",
+        /// Runs checks, or changes repositories by itself.
+        Ci = "ci",
+        /// Written by a machine. Lock files are.
+        Generated = "generated",
+        Translations = "translations",
+        /// Somebody else's code.
+        Vendored = "vendored",
+        /// Images, fonts, sound: nothing in them has lines.
+        Asset = "asset",
+    }
+}
 
 /// Marks of places that are not the repository's.
 #[derive(Deserialize)]
@@ -26,11 +50,11 @@ pub(crate) struct Foreign {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct FrameForm {
     pub pattern: String,
-    pub says: FrameLine,
+    pub names: FrameLine,
     pub innermost_last: bool,
 }
 
-/// What a line that names a place says.
+/// What a line that names a place shows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub(crate) enum FrameLine {
@@ -130,6 +154,40 @@ pub(super) struct PathNames {
     pub in_folders: bool,
 }
 
+/// A row `syntax` of `data/languages.toml`, which shows what its keys mean.
+#[derive(Debug, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
+pub struct Syntax {
+    pub(super) line: Vec<String>,
+    pub(super) block: Vec<(String, String)>,
+    pub(super) strings: Vec<(String, String)>,
+    pub(super) conditions: Vec<(String, String)>,
+    pub(super) items: Vec<String>,
+    pub(super) heredocs: Vec<String>,
+    pub(super) quotes: String,
+    pub(super) at_start: bool,
+    pub(super) regex: bool,
+    pub(super) space: bool,
+}
+
+/// A row `test_syntax` of `data/languages.toml`, which shows what its keys mean. Patterns are tried on one line without its
+/// comments.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct TestSyntax {
+    /// Whether tests stand in the files that they test.
+    #[serde(default)]
+    pub inline: bool,
+    pub(super) test: Pattern,
+    pub(super) function: Pattern,
+    pub(super) skip: Pattern,
+    pub(super) assertion: Pattern,
+    /// The line asserts one value only.
+    pub exact: Pattern,
+    pub(super) vain: Option<Pattern>,
+    pub(super) row: Option<Pattern>,
+}
+
 /// The whole file, with its look-ups.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -152,10 +210,10 @@ pub(crate) struct LanguageTable {
     pub runners: Vec<Runner>,
     /// The languages by whole name, and by extension behind `*.`.
     #[serde(skip)]
-    rows: HashMap<String, usize>,
+    pub(super) rows: HashMap<String, usize>,
 }
 
-/// What `data/languages.toml` says.
+/// What `data/languages.toml` holds.
 pub(crate) static LANGUAGES: LazyLock<LanguageTable> = LazyLock::new(|| {
     let mut table: LanguageTable = data!("languages.toml");
     for (index, row) in table.languages.iter().enumerate() {
@@ -165,13 +223,3 @@ pub(crate) static LANGUAGES: LazyLock<LanguageTable> = LazyLock::new(|| {
     }
     table
 });
-
-impl LanguageTable {
-    /// The row of a path, by its extension, whose case counts, else by its name, whole or up to the first dot.
-    pub(super) fn language(&self, path: &str) -> Option<&Language> {
-        let row = super::extension(path).and_then(|extension| self.rows.get(&format!("*.{extension}")));
-        let name = super::file_name(path).to_ascii_lowercase();
-        let row = row.or_else(|| self.rows.get(&name)).or_else(|| self.rows.get(super::stem(&name)));
-        row.map(|&index| &self.languages[index])
-    }
-}

@@ -1,27 +1,7 @@
 //! How a language writes tests, assertions and skips. The patterns are data: `data/languages.toml`.
 
-use serde::Deserialize;
-
-use super::table::LANGUAGES;
-use crate::expressions::{Pattern, first_group};
-
-/// A row `test_syntax` of `data/languages.toml`, which says what its keys mean. Patterns are tried on one line without its
-/// comments.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub struct TestSyntax {
-    /// Whether tests stand in the files that they test.
-    #[serde(default)]
-    pub inline: bool,
-    test: Pattern,
-    function: Pattern,
-    skip: Pattern,
-    assertion: Pattern,
-    /// The line asserts one value only.
-    pub exact: Pattern,
-    vain: Option<Pattern>,
-    row: Option<Pattern>,
-}
+use super::table::{LANGUAGES, TestSyntax};
+use crate::expressions::first_group;
 
 impl TestSyntax {
     /// By the language of a path. `None` if its tests are not known.

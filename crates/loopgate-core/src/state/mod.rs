@@ -21,7 +21,7 @@ pub use self::{local_loop::*, people::*, queue::*, run::*};
 pub use super::memory::Settlement;
 use super::{
     ids::{CheckName, FailureId, GateName, Login, PrNumber, RepoName, Score, Sha, Timestamp, WorkflowRunId},
-    memory::ToldFix,
+    memory::ShownFix,
     observed::{Account, AnnouncedPush},
     policy::{Phase, Trigger},
     stage::Stage,
@@ -147,7 +147,7 @@ pub struct LoopState {
     /// Its merge queue.
     pub queue: QueueRecord,
     /// What mended errors in the files it edits before, as of its first look; none until that was looked up.
-    pub known_here: Option<Vec<ToldFix>>,
+    pub known_here: Option<Vec<ShownFix>>,
     /// What earlier runs would have come to under the configuration that it proposes.
     pub proposed: Option<ProposedConfiguration>,
     /// What only a local loop keeps.

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::{
     ids::{CheckName, CheckRunId, CommentId, FailureId, GateName, Login, ReviewId, Sha, TeamSlug, Timestamp, UserId},
-    memory::{Settlement, ToldFix},
+    memory::{Settlement, ShownFix},
     policy::Trigger,
 };
 
@@ -154,7 +154,7 @@ pub enum AnswerOutcome {
     /// The status comment shows what was asked for.
     Shown,
     /// The debug memory was searched; none until it could be read.
-    Searched { words: String, found: Option<Vec<ToldFix>> },
+    Searched { words: String, found: Option<Vec<ShownFix>> },
     /// The lines quoted of jobs' output are shown no more, on the head that the answer is given on.
     ExcerptForgotten,
     /// Looked at everything again, now: nothing was missing or failing.

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::{blame::CheckBlame, gather::HeadEvidence};
 use crate::{
     evidence::{Analysis, CheckKind, Failure},
-    failure::{Blame, CheckContext, ExaminedFailure, FeedbackLine},
+    failure::{Blame, CheckContext, ExaminedFailure, FeedbackLine, Touch},
     ids::{CheckName, Login, RuleId},
     policy::{CheckSource, Policy, Severity},
     state::{Dispute, RejectedIn},
@@ -40,7 +40,7 @@ pub fn failures(
             let view = FailureView {
                 blame: of_failure,
                 blame_confidence,
-                repeats_sides: failure.analysis.is_none() && examined.repeats_sides(),
+                repeats_sides: failure.analysis.is_none() && examined.conclusion.repeats_sides,
                 told: tell(&blame.check, &failure, examined, policy),
                 cause: examined.fingerprint.into(),
                 regressed: failure.test_name.as_ref().is_some_and(|name| regressed.contains(name)),
@@ -55,7 +55,7 @@ pub fn failures(
     let kind = |view: &FailureView| evidence.checks.get(&view.check).map(|check| check.kind);
     found.sort_by_key(|(view, examined)| {
         let compile = kind(view) != Some(CheckKind::Build);
-        (view.blame != Blame::PrCode, compile, !view.regressed, !examined.is_in_the_change())
+        (view.blame != Blame::PrCode, compile, !view.regressed, examined.touch == Touch::Untouched)
     });
     lead(&mut found);
     found.into_iter().map(|(view, _)| view).collect()

@@ -3,7 +3,7 @@
 //!
 //! Cargo's own `Running …` lines separate the binaries; where only standard output was captured these are
 //! missing and each `running N tests` begins a binary. What a test printed stands in the `failures:` block, apart from
-//! the line that said it failed, so failing tests are gathered until their binary ends.
+//! the line that shows it failed, so failing tests are gathered until their binary ends.
 
 use std::collections::HashMap;
 
@@ -11,16 +11,15 @@ use indexmap::IndexMap;
 use loopgate_core::evidence::{ErrorType, TestFramework, TestState};
 
 use super::{
-    cargo_failure,
+    cargo_failure::{self, CompileErrors},
     nextest::Nextest,
     rust_lines::{LibtestJson, message},
-    rustc_text::CompileErrors,
 };
 use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, numbers, text};
 
 pub(super) const MARK: Mark = Mark::Text { own: is_line, common: is_build };
 
-/// Whether cargo says with this line that it builds, for whichever command.
+/// Whether cargo shows with this line that it builds, for whichever command.
 pub(super) fn is_build(line: &str) -> bool {
     ["   Compiling ", "    Checking ", "    Finished ", "    Blocking "].iter().any(|mark| line.starts_with(mark))
 }
@@ -42,7 +41,7 @@ const MAX_BINARIES: usize = 10_000;
 /// Reads lines.
 #[derive(Default)]
 pub(super) struct CargoTest {
-    /// What cargo last said it runs.
+    /// The binary that cargo last announced.
     binary: Binary,
     suite: Option<Suite>,
     /// How many binaries of each name there have been.
@@ -56,7 +55,7 @@ pub(super) struct CargoTest {
 
 #[derive(Clone, Default)]
 struct Binary {
-    /// Crate or target name, for telling tests of one name apart.
+    /// Crate or target name, to keep tests of one name apart.
     name: String,
     /// `tests/it.rs`, relative to its package; empty for unit tests and doctests.
     test_file: String,
@@ -142,7 +141,17 @@ impl CargoTest {
             self.in_epilogue = true;
             return;
         }
-        if self.in_epilogue && self.epilogue(line) {
+        // Cargo's explanation of a binary that ended badly: `(signal: 6, SIGABRT: process abort signal)`.
+        let explanation = line.trim();
+        if self.in_epilogue && explanation.starts_with("process didn't exit successfully") {
+            self.in_epilogue = false;
+            let reason = explanation.rsplit_once(" (").and_then(|(_, reason)| reason.strip_suffix(')'));
+            if let (Some(suite), Some(reason)) = (&mut self.suite, reason) {
+                suite.crash = Some(text::name(reason));
+            }
+            return;
+        }
+        if self.in_epilogue && matches!(explanation, "" | "Caused by:") {
             return;
         }
         match &mut self.suite {
@@ -161,7 +170,7 @@ impl CargoTest {
         self.nextest.end(out);
         self.end_suite(out);
         self.errors.end(out);
-        self.libtest.end(out);
+        self.libtest.end(false, out);
     }
 
     /// Two packages may have a test binary of one name, and their tests must not be taken for each other's reruns.
@@ -176,20 +185,6 @@ impl CargoTest {
             binary.name.push_str(&format!("#{count}"));
         }
         binary
-    }
-
-    /// Cargo's explanation of a binary that ended badly: `(signal: 6, SIGABRT: process abort signal)`.
-    fn epilogue(&mut self, line: &str) -> bool {
-        let text = line.trim();
-        if !text.starts_with("process didn't exit successfully") {
-            return text.is_empty() || text == "Caused by:";
-        }
-        self.in_epilogue = false;
-        let reason = text.rsplit_once(" (").and_then(|(_, reason)| reason.strip_suffix(')'));
-        if let (Some(suite), Some(reason)) = (&mut self.suite, reason) {
-            suite.crash = Some(text::name(reason));
-        }
-        true
     }
 
     fn end_suite(&mut self, out: &mut Collector) {
@@ -236,14 +231,17 @@ impl Suite {
             (LibtestPart::Output(_), "failures:" | "successes:") => self.part = LibtestPart::Names(line == "failures:"),
             (LibtestPart::Names(_), "failures:" | "successes:") => self.part = LibtestPart::Output(None),
             (LibtestPart::Output(current), line) => {
-                if let Some(name) = output_header(line) {
+                // `---- tests::adds stdout ----`
+                let header = line.strip_prefix("---- ").and_then(|line| line.strip_suffix(" ----"));
+                let name = header.and_then(|it| it.strip_suffix(" stdout").or_else(|| it.strip_suffix(" stderr")));
+                if let Some(name) = name.map(strip_expectation) {
                     self.part = LibtestPart::Output(self.failing.get_index_of(name));
                 } else if let Some((_, output)) = current.and_then(|at| self.failing.get_index_mut(at)) {
                     output.push_line(line);
                 }
             }
             (LibtestPart::Names(failing), line) => {
-                // Known already, unless its own output tore the line that said so.
+                // Known already, unless its own output tore the line that showed it.
                 let name = line.strip_prefix("    ").filter(|name| !name.starts_with(' ') && !name.is_empty());
                 if let Some(name) = name.filter(|_| *failing) {
                     self.fail(strip_expectation(name));
@@ -254,7 +252,19 @@ impl Suite {
     }
 
     fn test_line(&mut self, line: &str, out: &mut Collector) {
-        self.follow_panic(line);
+        // Tests run beside each other, so a panic is identified by the name of its thread, and ends at the next line of the
+        // harness.
+        let thread = line.strip_prefix("thread '").and_then(|rest| rest.split_once('\''));
+        if let Some((name, _)) = thread.filter(|(_, rest)| rest.contains("panicked at ")) {
+            self.panicking = Some(name.to_owned());
+        } else if line.starts_with("test ") && line.contains(" ... ") {
+            self.panicking = None;
+        }
+        if let Some(name) = &self.panicking
+            && (self.panics.len() < MAX_PANICS || self.panics.contains_key(name))
+        {
+            self.panics.entry(name.clone()).or_insert_with(|| Clip::new(MAX_MESSAGE)).push_line(line);
+        }
         let announced = line.strip_prefix("test ").and_then(|rest| rest.split_once(" ... "));
         let announced = announced.filter(|_| self.pending.is_none());
         if let Some(name) = line.strip_suffix(" --- FAILED").filter(|_| announced.is_none()) {
@@ -281,22 +291,6 @@ impl Suite {
         }
     }
 
-    /// Tests run beside each other, so a panic is identified by the name of its thread, and ends at the next line of
-    /// the harness.
-    fn follow_panic(&mut self, line: &str) {
-        let thread = line.strip_prefix("thread '").and_then(|rest| rest.split_once('\''));
-        if let Some((name, _)) = thread.filter(|(_, rest)| rest.contains("panicked at ")) {
-            self.panicking = Some(name.to_owned());
-        } else if line.starts_with("test ") && line.contains(" ... ") {
-            self.panicking = None;
-        }
-        if let Some(name) = &self.panicking
-            && (self.panics.len() < MAX_PANICS || self.panics.contains_key(name))
-        {
-            self.panics.entry(name.clone()).or_insert_with(|| Clip::new(MAX_MESSAGE)).push_line(line);
-        }
-    }
-
     fn record(&mut self, name: &str, (state, seconds): (TestState, f64), printed: Clip, out: &mut Collector) {
         self.seen += 1;
         self.passed += u64::from(state == TestState::Passed);
@@ -304,7 +298,8 @@ impl Suite {
         if state == TestState::Failed && self.failing.len() < MAX_GATHERED {
             self.failing.insert(name.to_owned(), printed);
         } else {
-            out.case(self.case(name, state, seconds), || cargo_failure::failure("", name, &self.binary.test_file));
+            let case = Case { seconds, ..Case::new(&self.binary.name, name, state) };
+            out.case(case, || cargo_failure::failure("", name, &self.binary.test_file));
         }
     }
 
@@ -340,25 +335,29 @@ impl Suite {
     fn end(self, out: &mut Collector) {
         for (name, output) in &self.failing {
             let output = if output.held() == 0 { self.panics.get(name).unwrap_or(output) } else { output };
-            let case = self.case(name, TestState::Failed, 0.0);
+            // Names of tests repeat between crates; the title is the name alone, by which cargo finds it.
+            let case = Case::new(&self.binary.name, name, TestState::Failed);
             out.case(case, || cargo_failure::failure(&output.text(), name, &self.binary.test_file));
         }
-        if !matches!(self.part, LibtestPart::Ended) {
-            self.end_crashed(out);
+        if matches!(self.part, LibtestPart::Ended) {
+            return;
         }
-    }
-
-    /// The binary ended before it could sum up: an abort, a signal, an exit in the middle of a test.
-    fn end_crashed(&self, out: &mut Collector) {
+        // The binary ended before it could sum up: an abort, a signal, an exit in the middle of a test.
         let announced = self.announced;
         let how = self.crash.as_deref().map(|how| format!(" ({how})")).unwrap_or_default();
         let noise = self.printed.text();
-        let (name, message) = match self.pending.as_deref().or_else(|| dying_thread(&noise)) {
+        // The test whose thread ended the process, by what the runtime prints of it.
+        let dying_thread = || {
+            let line = noise.lines().find(|line| line.contains(OVERFLOWED) || line.contains(" panicked at "))?;
+            let (name, _) = line.split_once("thread '")?.1.split_once('\'')?;
+            Some(name).filter(|name| !matches!(*name, "main" | "<unnamed>" | "<unknown>"))
+        };
+        let (name, message) = match self.pending.as_deref().or_else(dying_thread) {
             Some(test) => (test, format!("the test binary ended during this test{how}")),
             None => ("(the test binary)", format!("the test binary ended before its {announced} tests did{how}")),
         };
         out.notes.flaw(Flaw::NO_END, || format!("test binary {}: no `test result:`", self.binary.name));
-        out.case(self.case(name, TestState::Errored, 0.0), || {
+        out.case(Case::new(&self.binary.name, name, TestState::Errored), || {
             let mut crash = cargo_failure::failure(&noise, name, &self.binary.test_file);
             if crash.error_class.is_none() {
                 let why = noise.lines().find(|line| line.contains(OVERFLOWED)).map(|line| format!(": {}", line.trim()));
@@ -368,21 +367,9 @@ impl Suite {
             crash
         });
     }
-
-    fn case<'a>(&'a self, name: &'a str, state: TestState, seconds: f64) -> Case<'a> {
-        // Names of tests repeat between crates; the title is the name alone, by which cargo finds it.
-        Case { seconds, ..Case::new(&self.binary.name, name, state) }
-    }
 }
 
 const OVERFLOWED: &str = "has overflowed its stack";
-
-/// The test whose thread ended the process, by what the runtime prints of it.
-fn dying_thread(noise: &str) -> Option<&str> {
-    let line = noise.lines().find(|line| line.contains(OVERFLOWED) || line.contains(" panicked at "))?;
-    let (name, _) = line.split_once("thread '")?.1.split_once('\'')?;
-    Some(name).filter(|name| !matches!(*name, "main" | "<unnamed>" | "<unknown>"))
-}
 
 /// `ok`, `FAILED`, `ignored, too slow`, `bench: 1 ns/iter`, `ok <0.003s>`.
 fn result_word(text: &str) -> Option<(TestState, f64)> {
@@ -406,12 +393,6 @@ fn strip_expectation(name: &str) -> &str {
         .iter()
         .find_map(|expectation| name.strip_suffix(expectation))
         .unwrap_or(name)
-}
-
-/// `---- tests::adds stdout ----`
-fn output_header(line: &str) -> Option<&str> {
-    let inner = line.strip_prefix("---- ")?.strip_suffix(" ----")?;
-    inner.strip_suffix(" stdout").or_else(|| inner.strip_suffix(" stderr")).map(strip_expectation)
 }
 
 /// The number before the word in `test result: FAILED. 1 passed; 2 failed; …`.

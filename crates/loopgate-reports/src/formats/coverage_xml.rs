@@ -91,7 +91,7 @@ fn line(dialect: &Dialect, tag: &Tag<'_>, out: &mut Collector) {
     for (key, value) in tag.attributes() {
         let mut count = || out.notes.usable(numbers::count(value), || tag.place.attribute(key));
         match key {
-            // Clover's lines of methods say how often a method was entered, which its statements say too.
+            // Clover's lines of methods show how often a method was entered, which its statements show too.
             "type" if value == "method" => return,
             _ if key == dialect.number => number = numbers::line(value),
             _ if key == dialect.hits => hits = Some(count()),

@@ -38,7 +38,7 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Un
 struct DotnetRun {
     /// The open suites, and in them the test. Data-driven tests of TRX hold one inside the other.
     open: Vec<Open>,
-    /// Depth of the open element that says why a test failed.
+    /// Depth of the open element that shows why a test failed.
     failure: Option<usize>,
     /// The element whose text is wanted, by its depth.
     recording: Option<(usize, Clip)>,
@@ -120,7 +120,12 @@ impl DotnetRun {
                 let class = class.split(',').next().unwrap_or_default();
                 let defined = std::mem::take(&mut self.defining);
                 let is_defined = |failure: &&mut Failure| failure.test_id.is_some_and(|id| defined.contains(&id));
-                out.failures_mut().iter_mut().filter(is_defined).for_each(|failure| complete(failure, class));
+                let failures = out.report.failures.iter_mut().filter(is_defined);
+                let names = failures.filter_map(|failure| failure.test_name.as_mut());
+                // Names that lack the class, as MSTest's do.
+                for name in names.filter(|name| !class.is_empty() && !name.contains(class)) {
+                    *name = text::name(&format!("{class}.{name}"));
+                }
             }
             _ => {}
         }
@@ -160,7 +165,14 @@ impl DotnetRun {
         if let Some((_, clip)) = self.recording.take_if(|(recorded, _)| *recorded == depth) {
             let text = clip.text();
             match (place.name(), self.open.last_mut()) {
-                ("RunInfo", _) => run_info(text.trim(), out),
+                ("RunInfo", _) => {
+                    let message = text.trim();
+                    // xUnit.net's adapter writes such a line for each failing test, the platform's runner one for all.
+                    let is_test = message.starts_with("[xUnit.net ") && message.ends_with("[FAIL]");
+                    if !is_test && !message.starts_with("Exit code indicates failure: '2'") {
+                        out.notes.flaw(Flaw::TOOL_FAILED, || text::first_line(message).to_owned());
+                    }
+                }
                 ("message" | "Message", Some(open)) => {
                     // It may begin with the class of what was thrown: `System.NullReferenceException : Object …`.
                     let class = text.trim().split([':', ' ']).next();
@@ -174,12 +186,33 @@ impl DotnetRun {
         } else if self.failure == Some(depth) {
             self.failure = None;
         } else if let Some(mut ended) = self.open.pop_if(|open| open.depth == depth) {
-            let is_told = ended.is_told();
+            // The failure of a suite mostly shows that a test in it failed, or is what these show.
+            let failed = ended.state.is_failure();
+            let is_counted = match ended.site.as_str() {
+                _ if ended.kind != ElementKind::Suite => true,
+                "TearDown" => failed,
+                "Parent" => false,
+                _ => failed && !ended.a_case_failed,
+            };
             // A data-driven test sums up its rows, which are counted themselves.
             let is_test = ended.kind == ElementKind::Test && ended.cases == 0;
             out.suite = self.open.last().map_or(ended.number, |outer| outer.number);
-            if is_told && (is_test || ended.kind != ElementKind::Test) {
-                ended.reruns += self.count(&ended, out);
+            if is_counted && (is_test || ended.kind != ElementKind::Test) {
+                if ended.name.is_empty() && is_test {
+                    out.notes.flaw(Flaw::NAMELESS_TEST, || format!("a test {:?}", ended.class));
+                }
+                let error = format!("({} error)", ended.class);
+                let (class, name, title) = match ended.kind {
+                    ElementKind::Test => (&*ended.class, &*ended.name, Title::NameOnly),
+                    ElementKind::Error => (&*ended.name, &*error, Title::WithClass),
+                    ElementKind::Suite => (&*ended.name, "(the suite itself)", Title::WithClass),
+                };
+                let before = out.report.failures.len();
+                let case = Case { file: "", class, name, state: ended.state, seconds: ended.seconds, title };
+                ended.reruns += out.case(case, || ended.failure.clone());
+                if let Some(id) = out.report.failures.get(before).and_then(|failure| failure.test_id) {
+                    self.by_test.entry(ended.class.clone()).or_default().push(id);
+                }
             }
             let there = [ended.cases, ended.outermost, ended.cases.saturating_sub(ended.reruns)];
             if let Some((declared, place)) = ended.declared.as_ref().filter(|(declared, _)| !there.contains(declared)) {
@@ -189,51 +222,9 @@ impl DotnetRun {
                 outer.cases += ended.cases + u64::from(is_test);
                 outer.outermost += if ended.kind == ElementKind::Test { 1 } else { ended.outermost };
                 outer.reruns += ended.reruns;
-                outer.a_case_failed |= ended.a_case_failed || is_told && ended.state.is_failure();
+                outer.a_case_failed |= ended.a_case_failed || is_counted && failed;
             }
         }
-    }
-
-    /// Counts what is over; gives how many earlier tries of it there were.
-    fn count(&mut self, ended: &Open, out: &mut Collector) -> u64 {
-        if ended.name.is_empty() && ended.kind == ElementKind::Test {
-            out.notes.flaw(Flaw::NAMELESS_TEST, || format!("a test {:?}", ended.class));
-        }
-        let error = format!("({} error)", ended.class);
-        let (class, name, title) = match ended.kind {
-            ElementKind::Test => (&*ended.class, &*ended.name, Title::NameOnly),
-            ElementKind::Error => (&*ended.name, &*error, Title::WithClass),
-            ElementKind::Suite => (&*ended.name, "(the suite itself)", Title::WithClass),
-        };
-        let before = out.failures_mut().len();
-        let case = Case { file: "", class, name, state: ended.state, seconds: ended.seconds, title };
-        let tries = out.case(case, || ended.failure.clone());
-        if let Some(id) = out.failures_mut().get(before).and_then(|failure| failure.test_id) {
-            self.by_test.entry(ended.class.clone()).or_default().push(id);
-        }
-        tries
-    }
-}
-
-impl Open {
-    /// Whether it is counted. The failure of a suite mostly says that a test in it failed, or is what these say.
-    fn is_told(&self) -> bool {
-        let failed = self.state.is_failure();
-        match self.site.as_str() {
-            _ if self.kind != ElementKind::Suite => true,
-            "TearDown" => failed,
-            "Parent" => false,
-            _ => failed && !self.a_case_failed,
-        }
-    }
-}
-
-/// Says what made the runner itself fail.
-fn run_info(message: &str, out: &mut Collector) {
-    // xUnit.net's adapter writes such a line for each failing test, the platform's runner one for all.
-    let is_test = message.starts_with("[xUnit.net ") && message.ends_with("[FAIL]");
-    if !is_test && !message.starts_with("Exit code indicates failure: '2'") {
-        out.notes.flaw(Flaw::TOOL_FAILED, || text::first_line(message).to_owned());
     }
 }
 
@@ -241,13 +232,6 @@ fn run_info(message: &str, out: &mut Collector) {
 fn declared(tag: &Tag<'_>) -> Option<(u64, String)> {
     let total = numbers::count(&tag.attribute("total")?).ok()?;
     Some((total, tag.place.attribute("total")))
-}
-
-/// Puts the class in front of a name that lacks it, as MSTest's do.
-fn complete(failure: &mut Failure, class: &str) {
-    if let Some(name) = failure.test_name.as_mut().filter(|name| !class.is_empty() && !name.contains(class)) {
-        *name = text::name(&format!("{class}.{name}"));
-    }
 }
 
 /// The result of a test, in the words of the three formats' schemas.

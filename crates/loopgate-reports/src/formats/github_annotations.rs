@@ -1,5 +1,5 @@
 //! The workflow commands by which tools annotate files on GitHub: `::error file=a.rs,line=1,title=T::message`. Linters
-//! tell of findings so, and reporters of test runners of failing tests.
+//! report findings so, and reporters of test runners failing tests.
 
 use loopgate_core::{
     evidence::{ErrorType, Failure, Finding, FindingSeverity, TestState},
@@ -23,41 +23,37 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
         } else if let Some(token) = line.strip_prefix("::stop-commands::") {
             stopped = Some(text::name(token.trim()));
         } else if let Some(finding) = annotation(line) {
-            tell(finding, out);
+            report(finding, out);
         }
     }
     Ok(())
 }
 
-/// Reports what a line annotates.
-pub(super) fn tell(finding: Finding, out: &mut Collector) {
+/// Reports a finding; one with the message of an assertion, which has several lines, as the failure of the test that its
+/// title names.
+pub(super) fn report(finding: Finding, out: &mut Collector) {
     if finding.severity != FindingSeverity::High {
         return out.diagnostic(finding, None, None);
     }
-    match failing_test(&finding) {
+    let place = finding.location.as_ref();
+    let may_be_test = !finding.rule.is_empty() && finding.message.contains('\n');
+    let failure = may_be_test.then(|| {
+        read_block(Failure {
+            test_name: Some(finding.rule.clone()),
+            test_file: place.map(|at| at.file.clone()),
+            line_number: place.and_then(|at| at.line),
+            source: place.cloned(),
+            error_message: finding.message.clone(),
+            ..Failure::default()
+        })
+    });
+    match failure.filter(|failure| failure.error_type == ErrorType::AssertionError) {
         Some(failure) => {
-            let file = finding.location.as_ref().map_or("", |at| at.file.as_str());
-            let (name, state) = (finding.rule.as_str(), TestState::Failed);
-            out.case(Case::in_file(file, name, state), || failure);
+            let file = place.map_or("", |at| at.file.as_str());
+            out.case(Case::in_file(file, &finding.rule, TestState::Failed), || failure);
         }
         None => out.diagnostic(finding, Some(ErrorType::LintError), None),
     }
-}
-
-/// The test that a finding is about: what an assertion says stands over several lines below the test's name.
-fn failing_test(finding: &Finding) -> Option<Failure> {
-    if finding.rule.is_empty() || !finding.message.contains('\n') {
-        return None;
-    }
-    let failure = read_block(Failure {
-        test_name: Some(finding.rule.clone()),
-        test_file: finding.location.as_ref().map(|at| at.file.clone()),
-        line_number: finding.location.as_ref().and_then(|at| at.line),
-        source: finding.location.clone(),
-        error_message: finding.message.clone(),
-        ..Failure::default()
-    });
-    (failure.error_type == ErrorType::AssertionError).then_some(failure)
 }
 
 /// `::error file=a.rs,line=1::message`, or as the runner rewrites it, `##[error]message`.

@@ -6,7 +6,7 @@ use loopgate_core::{
     failure::tells_of_failure,
 };
 
-/// Whether a line is go's own, and says nothing of the test.
+/// Whether a line is go's own, and shows nothing of the test.
 pub(super) fn is_chatter(line: &str) -> bool {
     let line = line.trim();
     // `--- Expected` is the head of a difference.
@@ -18,13 +18,35 @@ pub(super) fn is_chatter(line: &str) -> bool {
 /// A failure from a test's output; `package` is the import path its files are shown relative to.
 pub(super) fn failure(output: &str, package: &str) -> Failure {
     let lines: Vec<&str> = output.lines().filter(|line| !is_chatter(line)).collect();
-    // What is only logged (`t.Log`) looks as what says why the test failed, and stands above it.
-    let is_verdict = |line: &&str| log_line(line).is_some_and(|(.., message)| tells(message));
+    // What is only logged (`t.Log`) looks as what shows why the test failed, and stands above it.
+    // testify writes below the place.
+    let is_wrong = |message: &str| {
+        let lower = message.to_ascii_lowercase();
+        let has_word = ["want", "got", "!=", "should", "mismatch", "diff"].iter().any(|word| lower.contains(word));
+        message.is_empty() || has_word || tells_of_failure(message)
+    };
+    let is_verdict = |line: &&str| log_line(line).is_some_and(|(.., message)| is_wrong(message));
     let begins_logged = lines.first().is_some_and(|line| log_line(line).is_some());
     let start = if begins_logged { lines.iter().position(is_verdict) } else { None };
     let lines = &lines[start.unwrap_or(0)..];
-    let (file, line, logged) = logged(lines).unwrap_or_default();
-    let message = testify_error(&logged).unwrap_or(logged);
+    // The first message that a test logged, with the lines that belong to it, and its place; none where the test panics.
+    let logged = || {
+        let at = lines.iter().position(|line| log_line(line).is_some())?;
+        let panics = lines.iter().any(|line| line.starts_with("panic: "));
+        let (file, line, first) = log_line(lines[at]).filter(|_| !panics)?;
+        let below = lines[at + 1..].iter().take_while(|line| log_line(line).is_none());
+        let message = std::iter::once(first).chain(below.map(|line| line.trim_start_matches(' ')));
+        Some((file, line, message.collect::<Vec<_>>().join("\n")))
+    };
+    let (file, line, logged) = logged().unwrap_or_default();
+    // What stands at `Error:` in testify's table.
+    let testify_error = || {
+        let (_, error) = logged.split_once("Error Trace:")?.1.split_once("Error:")?;
+        let end = ["\tTest:", "\tMessages:"].iter().filter_map(|mark| error.find(mark)).min().unwrap_or(error.len());
+        let lines = error[..end].lines().map(str::trim).filter(|line| !line.is_empty());
+        Some(lines.collect::<Vec<_>>().join("\n"))
+    };
+    let message = testify_error().unwrap_or_else(|| logged.clone());
     let mut failure = text::failure(Failure::default(), &message, &lines.join("\n"));
     if !message.is_empty() && !message.starts_with("panic: ") {
         failure.error_message = text::clipped(message.trim(), MAX_MESSAGE);
@@ -42,15 +64,6 @@ pub(super) fn failure(output: &str, package: &str) -> Failure {
     failure
 }
 
-/// The first message that a test logged, with the lines that belong to it, and its place; none where the test panics.
-fn logged<'l>(lines: &[&'l str]) -> Option<(&'l str, u32, String)> {
-    let at = lines.iter().position(|line| log_line(line).is_some())?;
-    let (file, line, first) = log_line(lines[at]).filter(|_| !lines.iter().any(|line| line.starts_with("panic: ")))?;
-    let below = lines[at + 1..].iter().take_while(|line| log_line(line).is_none());
-    let message = std::iter::once(first).chain(below.map(|line| line.trim_start_matches(' ')));
-    Some((file, line, message.collect::<Vec<_>>().join("\n")))
-}
-
 /// `x.go:3:23: undefined: total`, as the compiler and vet write it, relative to the module.
 pub(super) fn compile_error(line: &str) -> Option<Failure> {
     let line = line.strip_prefix("vet: ").unwrap_or(line);
@@ -58,11 +71,6 @@ pub(super) fn compile_error(line: &str) -> Option<Failure> {
     let message = rest.split_once(": ").map_or(rest, |(_, message)| message);
     let error = Failure::of(ErrorType::CompileError, text::clipped(message.trim(), MAX_MESSAGE));
     Some(Failure { source: Some(text::location(file, Some(number))), ..error })
-}
-
-/// The compile errors among the lines of a text.
-pub(super) fn compile_errors(text: &str) -> impl Iterator<Item = Failure> {
-    text.lines().filter_map(compile_error)
 }
 
 /// The test in whose goroutine, or in whose function, the process panicked: `example.com/shop.TestTotal.func1(0x0)`.
@@ -75,27 +83,12 @@ pub(super) fn test_in_trace(trace: &str) -> Option<&str> {
     })
 }
 
-/// Whether a message says that something is wrong. testify writes below the place.
-fn tells(message: &str) -> bool {
-    let lower = message.to_ascii_lowercase();
-    let has_word = ["want", "got", "!=", "should", "mismatch", "diff"].iter().any(|word| lower.contains(word));
-    message.is_empty() || has_word || tells_of_failure(message)
-}
-
 /// `    cart_test.go:12: message`
 fn log_line(line: &str) -> Option<(&str, u32, &str)> {
     let (file, rest) = line.trim_start().split_at(line.trim_start().find(".go:")? + ".go".len());
     let (number, message) = rest.strip_prefix(':')?.split_once(':')?;
     let is_path = file.len() > ".go".len() && !file.contains(char::is_whitespace);
     Some((file, numbers::line(number).filter(|_| is_path)?, message.trim_start_matches(' ')))
-}
-
-/// What stands at `Error:` in testify's table.
-fn testify_error(message: &str) -> Option<String> {
-    let (_, error) = message.split_once("Error Trace:")?.1.split_once("Error:")?;
-    let end = ["\tTest:", "\tMessages:"].iter().filter_map(|mark| error.find(mark)).min().unwrap_or(error.len());
-    let lines: Vec<&str> = error[..end].lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-    Some(lines.join("\n"))
 }
 
 #[cfg(test)]

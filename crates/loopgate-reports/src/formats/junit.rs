@@ -4,14 +4,11 @@
 //! What they agree on is little: `testcase` elements somewhere below, and in them `error`, `failure` or `skipped`. Only
 //! these elements are believed; declared totals are compared with them, and a difference is noted.
 
-use loopgate_core::evidence::{TestFramework, TestState};
+use loopgate_core::evidence::{Failure, TestFramework, TestState};
 
-use super::{
-    go_test::Parents,
-    junit_failure::{Details, describe, place_failure},
-};
+use super::{cargo_failure, go_package::Parents, go_text};
 use crate::markup::decode;
-use crate::{Case, Collector, Flaw, Mark, Notes, Tag, Title, Token, Unreadable, Xml, numbers};
+use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Notes, Tag, Title, Token, Unreadable, Xml, numbers, text};
 
 /// Check, a framework for C, calls its root as JUnit does, and nothing else.
 pub(super) const MARK: Mark = Mark::Root(|name, tag| {
@@ -25,8 +22,8 @@ pub(super) fn parse(xml: &mut Xml<'_, '_>, out: &mut Collector) -> Result<(), Un
         match xml.next(&mut out.notes)? {
             Token::Open(tag) => junit.open(&tag, out),
             Token::Text(text) => {
-                if let Some(details) = &mut junit.recording {
-                    details.text(&text);
+                if let Some(details) = junit.recording.as_mut().filter(|details| details.muted.is_none()) {
+                    details.trace.push(&text);
                 }
                 continue;
             }
@@ -88,11 +85,11 @@ struct OpenCase {
     seconds: Option<f64>,
     ending: Option<Ending>,
     details: Option<Details>,
-    /// What the attributes say, for dialects that have no child element for it.
+    /// What the attributes show, for dialects that have no child element for it.
     status: Option<TestState>,
 }
 
-/// What an element in a `testcase` says of how the test ended.
+/// What an element in a `testcase` shows of how the test ended.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Ending {
     /// Of several the highest counts: error > failure > flaky pass > skipped. A `rerunFailure` alone is a failure,
@@ -128,9 +125,14 @@ impl Junit {
             }
             return;
         }
+        // CTest leaves the failure empty and writes all that was printed beside it.
+        let is_silent = |case: &OpenCase| {
+            let is_empty = |details: &Details| details.message.trim().is_empty() && details.trace.held() == 0;
+            matches!(case.ending, Some(Ending { rank: 5 | 6, .. })) && case.details.as_ref().is_some_and(is_empty)
+        };
         match (tag.name, self.case_depth) {
             ("testcase", outer) => {
-                // A case inside a case: the outer one has said what it is by now.
+                // A case inside a case: the outer one is known by now.
                 if outer.is_some() {
                     self.end_case(|| tag.place.to_string(), out);
                 }
@@ -141,13 +143,17 @@ impl Junit {
             ("property", None) if tag.attribute("name").is_some_and(|name| name.starts_with("go.version")) => {
                 out.framework = out.framework.or(Some(TestFramework::GoTest));
             }
-            // CTest leaves the failure empty and writes all that was printed beside it.
-            ("system-out", Some(case)) if depth == case + 1 && out.wants_failures() && self.case.says_nothing() => {
+            ("system-out", Some(case)) if depth == case + 1 && out.wants_failures() && is_silent(&self.case) => {
                 self.recording = Some(Details { is_printed: true, ..Details::begin(tag, 1) });
             }
             (name, Some(case)) if depth == case + 1 => {
-                if let Some(ending) = Ending::of(name) {
-                    self.tell(ending, tag, out.wants_failures());
+                let Some(ending) = Ending::of(name) else { return };
+                let is_todo = tag.attribute("type").as_deref() == Some("todo");
+                let ending = if ending.state == TestState::Skipped && is_todo { Ending::TODO } else { ending };
+                self.case.ending = self.case.ending.max(Some(ending));
+                let known = self.case.details.as_ref().map_or(0, |details| details.rank);
+                if out.wants_failures() && ending.state.is_failure() && ending.rank > known {
+                    self.recording = Some(Details::begin(tag, ending.rank));
                 }
             }
             ("failure" | "error", None) if self.suites.last().is_some_and(|suite| suite.depth + 1 == depth) => {
@@ -162,16 +168,6 @@ impl Junit {
         }
     }
 
-    fn tell(&mut self, ending: Ending, tag: &Tag<'_>, wants_details: bool) {
-        let is_todo = tag.attribute("type").as_deref() == Some("todo");
-        let ending = if ending.state == TestState::Skipped && is_todo { Ending::TODO } else { ending };
-        self.case.ending = self.case.ending.max(Some(ending));
-        let known = self.case.details.as_ref().map_or(0, |details| details.rank);
-        if wants_details && ending.state.is_failure() && ending.rank > known {
-            self.recording = Some(Details::begin(tag, ending.rank));
-        }
-    }
-
     fn close(&mut self, depth: usize, place: impl Fn() -> String, out: &mut Collector) {
         if let Some(details) = &mut self.recording {
             if details.muted == Some(depth) {
@@ -179,10 +175,16 @@ impl Junit {
             }
             if details.depth == depth {
                 let details = self.recording.take();
-                match self.suite_state.take() {
-                    Some(state) => self.end_suite_failure(state, details, out),
-                    None => self.case.details = details,
-                }
+                let Some(state) = self.suite_state.take() else {
+                    self.case.details = details;
+                    return;
+                };
+                // The set-up of the suite broke, and no case will show it.
+                let suite = self.suites.last();
+                let (class, file) = suite.map_or(("", ""), |suite| (&suite.name, &suite.file));
+                out.suite = suite.map_or(0, |suite| suite.number);
+                let case = Case { file, ..Case::new(class, "(the suite itself)", state) };
+                out.case(case, || describe(details.as_ref(), &case, None));
             }
             return;
         }
@@ -255,19 +257,20 @@ impl Junit {
         // Without a class, the suite distinguishes tests of one name.
         let class = if case.class.is_empty() { suite.map_or("", |suite| &suite.name) } else { &case.class };
         let seconds = case.seconds.unwrap_or(0.0);
-        let told = Case { file, class, name: &case.name, state, seconds, title: Title::WithClass };
+        let counted = Case { file, class, name: &case.name, state, seconds, title: Title::WithClass };
         let framework = out.framework;
         if framework == Some(TestFramework::GoTest) && state.is_failure() {
             self.parents.record(class, &case.name, true);
-            // A test that says nothing of its own failed with its subtest.
+            // A test for which nothing but Go's own lines stands there failed with its subtest.
+            let is_chatter = |details: &Details| details.trace.text().lines().all(go_text::is_chatter);
             let a_subtest_failed = self.parents.a_subtest_failed(class, &case.name).is_some();
-            if a_subtest_failed && case.details.as_ref().is_none_or(Details::is_chatter) {
+            if a_subtest_failed && case.details.as_ref().is_none_or(is_chatter) {
                 return;
             }
         }
         out.suite = suite.map_or(0, |suite| suite.number);
-        let tries = out.case(told, || {
-            let mut failure = describe(case.details.as_ref(), &told, framework);
+        let tries = out.case(counted, || {
+            let mut failure = describe(case.details.as_ref(), &counted, framework);
             place_failure(&mut failure, case.line, [file, class, suite.map_or("", |suite| &suite.name)]);
             failure
         });
@@ -275,25 +278,9 @@ impl Junit {
             suite.reruns_inside += tries;
         }
     }
-
-    /// A `failure` or `error` directly in a suite: its set-up broke, and no case will say so.
-    fn end_suite_failure(&mut self, state: TestState, details: Option<Details>, out: &mut Collector) {
-        let suite = self.suites.last();
-        let (class, file) = suite.map_or(("", ""), |suite| (&suite.name, &suite.file));
-        out.suite = suite.map_or(0, |suite| suite.number);
-        let name = "(the suite itself)";
-        let told = Case { file, ..Case::new(class, name, state) };
-        out.case(told, || describe(details.as_ref(), &told, None));
-    }
 }
 
 impl OpenCase {
-    /// Whether it failed without a word.
-    fn says_nothing(&self) -> bool {
-        let failed = matches!(self.ending, Some(Ending { rank: 5 | 6, .. }));
-        failed && self.details.as_ref().is_some_and(Details::is_empty)
-    }
-
     fn begin(&mut self, tag: &Tag<'_>, notes: &mut Notes) {
         for text in [&mut self.name, &mut self.class, &mut self.file] {
             text.clear();
@@ -335,6 +322,77 @@ fn dialect(name: &str) -> Option<TestFramework> {
         "pytest" | "pytest tests" => Some(TestFramework::Pytest),
         "nextest-run" => Some(TestFramework::CargoTest),
         _ => None,
+    }
+}
+
+/// What a `failure` or `error` shows.
+struct Details {
+    rank: u8,
+    depth: usize,
+    /// Depth of an element inside whose text is not the failure's (captured output).
+    muted: Option<usize>,
+    class: String,
+    message: String,
+    trace: Clip,
+    /// It is what the test printed, in which the message is to be found.
+    is_printed: bool,
+}
+
+impl Details {
+    fn begin(tag: &Tag<'_>, rank: u8) -> Self {
+        Self {
+            rank,
+            depth: tag.place.depth,
+            muted: None,
+            class: text::name(&tag.attribute("type").unwrap_or_default()),
+            message: text::clipped(&tag.attribute("message").unwrap_or_default(), MAX_MESSAGE),
+            trace: Clip::default(),
+            is_printed: false,
+        }
+    }
+}
+
+/// The failure, from what its element shows.
+fn describe(details: Option<&Details>, case: &Case<'_>, framework: Option<TestFramework>) -> Failure {
+    let Some(details) = details else { return Failure::default() };
+    let trace = details.trace.text();
+    // These print the same text here as on a terminal.
+    match framework {
+        Some(TestFramework::CargoTest) => {
+            return Failure { test_name: None, ..cargo_failure::failure(&trace, case.name, "") };
+        }
+        Some(TestFramework::GoTest) => return go_text::failure(&trace, case.class),
+        _ => {}
+    }
+    let trace = trace.trim();
+    if details.is_printed {
+        return text::failure(Failure::default(), "", trace);
+    }
+    // pytest shows no more of a file that cannot be imported.
+    let says_nothing = matches!(details.message.trim(), "" | "collection failure") && !trace.is_empty();
+    let (class, message) = match says_nothing.then(|| text::failure(Failure::default(), "", trace)) {
+        Some(read) => (read.error_class, read.error_message),
+        None => (None, details.message.trim().to_owned()),
+    };
+    // Some writers repeat the element's name as the class, or describe the outcome in words.
+    let is_class = |class: &&str| !class.is_empty() && !class.contains(' ') && !matches!(*class, "failure" | "error");
+    Failure {
+        error_class: Some(details.class.trim()).filter(is_class).map(str::to_owned).or(class),
+        error_message: text::clipped(&message, MAX_MESSAGE),
+        stack_trace: (!trace.is_empty() && trace != message).then(|| trace.to_owned()),
+        ..Failure::default()
+    }
+}
+
+/// Says where the test stands, from whichever attribute holds a path. The line is that of the test's beginning, so it
+/// is used only if there is no trace that could show better.
+fn place_failure(failure: &mut Failure, line: Option<u32>, paths: [&str; 3]) {
+    let [file, ..] = paths;
+    let known = paths.into_iter().find(|path| text::looks_like_path(path)).or(Some(file));
+    let known = known.filter(|path| !path.is_empty()).map(text::path);
+    failure.test_file = failure.test_file.take().or(known);
+    if failure.stack_trace.is_none() && failure.line_number.is_none() {
+        failure.line_number = line;
     }
 }
 

@@ -16,20 +16,16 @@ pub(super) const RUFF: Mark =
 pub(super) const MYPY: Mark =
     Mark::JsonLines(|keys| ["file", "line", "severity", "message", "code"].iter().all(|key| keys.contains(key)));
 
-/// Findings that stand at these paths.
-pub(super) fn list(paths: Paths, window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
-    read_each(window, paths, |item| report(&item, None, out))
-}
-
-pub(super) fn mypy(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
-    read_lines(window, out, |item, out| report(&item, None, out)).map(drop)
-}
-
-pub(super) fn eslint(window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
-    read_each(window, &["[]"], |file| {
-        let path = file.text("filePath");
-        file.at("messages").list().iter().for_each(|message| report(message, path.as_deref(), out));
-    })
+/// Findings that stand at these paths; without paths, one a line. ESLint lists files, each with its messages.
+pub(super) fn parse(paths: Paths, window: &mut Window<'_>, out: &mut Collector) -> Result<(), Unreadable> {
+    let take = |item: Json, out: &mut Collector| match (item.text("filePath"), item.at("messages").list()) {
+        (None, _) => report(&item, None, out),
+        (path, messages) => messages.iter().for_each(|message| report(message, path.as_deref(), out)),
+    };
+    match paths {
+        [] => read_lines(window, out, take).map(drop),
+        _ => read_each(window, paths, |item| take(item, out)),
+    }
 }
 
 /// A finding under the keys of any of the four; ESLint names the file above it.

@@ -1,5 +1,5 @@
 //! `llvm-cov export`'s JSON, also what cargo-llvm-cov writes: per file a list of segments, from which the lines' counts
-//! follow by the same rules as in LLVM's own line coverage (`LineCoverageStats`), so that its lcov says the same.
+//! follow by the same rules as in LLVM's own line coverage (`LineCoverageStats`), so that its lcov shows the same.
 
 use crate::json::read;
 use crate::{Collector, Flaw, Json, Mark, Step, Unreadable, Window};
@@ -68,10 +68,6 @@ impl Segment {
             is_gap: value.is_true("5"),
         }
     }
-
-    fn starts_region(&self) -> bool {
-        !self.is_gap && self.has_count && self.is_entry
-    }
 }
 
 /// Turns segments, sorted by place, into lines with counts.
@@ -104,25 +100,18 @@ impl Lines {
 
     fn end_line(&mut self, emit: &mut impl FnMut(u32, u64)) {
         let Some(last) = self.here.last().copied() else { return };
-        if let Some(count) = self.count() {
-            emit(self.line, count);
+        let starts_skipped = self.here.first().is_some_and(|first| !first.has_count && first.is_entry);
+        let wraps = self.wrapped.is_some_and(|wrapped| wrapped.has_count);
+        let starting = || self.here.iter().filter(|segment| !segment.is_gap && segment.has_count && segment.is_entry);
+        let enters = self.here.iter().any(|segment| segment.is_entry && segment.has_count);
+        // Otherwise the line is not executable.
+        if enters || (!starts_skipped && (wraps || starting().next().is_some())) {
+            let started = starting().map(|segment| segment.count).max();
+            // Even a wrapped segment without a count takes part with its 0.
+            emit(self.line, started.unwrap_or(0).max(self.wrapped.map_or(0, |wrapped| wrapped.count)));
         }
         self.wrapped = Some(last);
         self.here.clear();
-    }
-
-    /// The line's count; none if it is not executable.
-    fn count(&self) -> Option<u64> {
-        let starts_skipped = self.here.first().is_some_and(|first| !first.has_count && first.is_entry);
-        let wraps = self.wrapped.is_some_and(|wrapped| wrapped.has_count);
-        let starts = self.here.iter().any(Segment::starts_region);
-        let enters = self.here.iter().any(|segment| segment.is_entry && segment.has_count);
-        if !(enters || (!starts_skipped && (wraps || starts))) {
-            return None;
-        }
-        let started = self.here.iter().filter(|segment| segment.starts_region()).map(|segment| segment.count).max();
-        // Even a wrapped segment without a count takes part with its 0.
-        Some(started.unwrap_or(0).max(self.wrapped.map_or(0, |wrapped| wrapped.count)))
     }
 }
 

@@ -9,17 +9,16 @@ mod coverage_xml;
 mod dotnet;
 mod github_annotations;
 mod go_cover;
+mod go_package;
 mod go_test;
 mod go_text;
 mod junit;
-mod junit_failure;
 mod lcov;
 mod linter_json;
 mod llvm_cov;
 mod nextest;
 mod regex_text;
 mod rust_lines;
-mod rustc_text;
 mod sarif;
 mod tap;
 mod tap_yaml;
@@ -46,16 +45,16 @@ pub(super) const FORMATS: [(Format, Mark, Parse); Format::ALL.len()] = [
     (Format::Jacoco, coverage_xml::JACOCO_MARK, |window, _, out| coverage_xml::parse(&JACOCO, window, out)),
     (Format::Clover, coverage_xml::CLOVER_MARK, |window, _, out| coverage_xml::parse(&CLOVER, window, out)),
     (Format::Cobertura, coverage_xml::COBERTURA_MARK, |window, _, out| coverage_xml::parse(&COBERTURA, window, out)),
-    (Format::RuffJson, linter_json::RUFF, |window, _, out| linter_json::list(&["[]"], window, out)),
-    (Format::EslintJson, linter_json::ESLINT, |window, _, out| linter_json::eslint(window, out)),
+    (Format::RuffJson, linter_json::RUFF, |window, _, out| linter_json::parse(&["[]"], window, out)),
+    (Format::EslintJson, linter_json::ESLINT, |window, _, out| linter_json::parse(&["[]"], window, out)),
     (Format::Tap, tap::MARK, |window, _, out| tap::parse(window, out)),
     (Format::Lcov, lcov::MARK, |window, _, out| lcov::parse(window, out)),
     (Format::GoCover, go_cover::MARK, |window, _, out| go_cover::parse(window, out)),
     (Format::GoTestJson, go_test::MARK, |window, _, out| go_test::parse(window, out)),
     (Format::CargoMessages, rust_lines::MESSAGES, |window, _, out| tool_text::parse(true, window, out)),
     (Format::LibtestJson, rust_lines::LIBTEST, |window, _, out| tool_text::parse(true, window, out)),
-    (Format::GolangciJson, linter_json::GOLANGCI, |window, _, out| linter_json::list(&["Issues[]"], window, out)),
-    (Format::MypyJson, linter_json::MYPY, |window, _, out| linter_json::mypy(window, out)),
+    (Format::GolangciJson, linter_json::GOLANGCI, |window, _, out| linter_json::parse(&["Issues[]"], window, out)),
+    (Format::MypyJson, linter_json::MYPY, |window, _, out| linter_json::parse(&[], window, out)),
     (Format::DartJson, test_json::DART, |window, _, out| test_json::dart(window, out)),
     (Format::Sarif, sarif::MARK, |window, _, out| sarif::parse(window, out)),
     (Format::LlvmCovJson, llvm_cov::MARK, |window, _, out| llvm_cov::parse(window, out)),

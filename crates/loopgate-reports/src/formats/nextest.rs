@@ -48,15 +48,22 @@ impl Nextest {
         }
         let is_end = match self.part {
             NextestPart::Tests => text.starts_with("Summary ["),
-            // The exit status says it, too.
+            // The exit status shows it, too.
             _ => text.starts_with("error: test run failed"),
         };
         if is_end {
             (self.part, self.prints) = (NextestPart::Summary, None);
         } else if let Some(status) = STATUS.captures(line) {
             self.status(&status, out);
+        } else if let Some((_, printed)) = self.prints.and_then(|at| self.failing.get_index_mut(at)) {
+            let is_heading = ["  stdout ──", "  stderr ──", "  output ──"].iter().any(|head| line.starts_with(head));
+            if text.starts_with("────") || line.starts_with("  Cancelling due to ") {
+                self.prints = None;
+            } else if !is_heading {
+                printed.push_line(line.strip_prefix("    ").unwrap_or(line));
+            }
         } else {
-            return self.printed(line) || self.part == NextestPart::Tests;
+            return self.part == NextestPart::Tests;
         }
         true
     }
@@ -88,19 +95,6 @@ impl Nextest {
         };
         let seconds = numbers::seconds(&status["seconds"]).unwrap_or(0.0);
         out.case(Case { seconds, ..Case::new(binary, test, state) }, || cargo_failure::failure("", test, ""));
-    }
-
-    /// Takes a line that a failing test printed, if one does.
-    fn printed(&mut self, line: &str) -> bool {
-        let Some((_, printed)) = self.prints.and_then(|at| self.failing.get_index_mut(at)) else { return false };
-        let is_rule = line.trim_start().starts_with("────") || line.starts_with("  Cancelling due to ");
-        let is_heading = ["  stdout ──", "  stderr ──", "  output ──"].iter().any(|head| line.starts_with(head));
-        if is_rule {
-            self.prints = None;
-        } else if !is_heading {
-            printed.push_line(line.strip_prefix("    ").unwrap_or(line));
-        }
-        true
     }
 
     pub fn end(&mut self, out: &mut Collector) {

@@ -1,14 +1,14 @@
-//! The two kinds of JSON that cargo prints, an object a line: what the compiler says, and libtest's events.
+//! The two kinds of JSON that cargo prints, an object a line: what the compiler reports, and libtest's events.
 
 use indexmap::IndexSet;
-use loopgate_core::evidence::{ErrorType, Failure, FindingSeverity, SourceLocation, TestFramework, TestState};
+use loopgate_core::evidence::{ErrorType, Failure, FindingSeverity, TestFramework, TestState};
 use serde::Deserialize;
 
 use super::cargo_failure;
 use crate::{Case, Collector, Flaw, Json, MAX_TRACE, Mark, Title, text};
 
 /// Messages of cargo and rustc as JSON (`--message-format=json`, `--error-format=json`): compile errors, warnings, and
-/// what clippy says.
+/// what clippy reports.
 pub(super) const MESSAGES: Mark = Mark::JsonLines(|keys| keys.contains(&"reason") || keys.contains(&"$message_type"));
 /// libtest's JSON (`cargo test -- -Z unstable-options --format json`): an event a line.
 pub(super) const LIBTEST: Mark = Mark::JsonLines(|keys| keys.contains(&"type") && keys.contains(&"event"));
@@ -18,14 +18,11 @@ const MAX_EXPANSIONS: usize = 16;
 
 /// Takes a message of cargo's, which has the diagnostic under `message`, or of rustc's own, which is one.
 pub(super) fn message(message: &Json, out: &mut Collector) {
-    match message.text("reason").as_deref() {
-        Some("compiler-message") => diagnostic(message.at("message"), out),
-        None => diagnostic(message, out),
-        Some(_) => {}
-    }
-}
-
-fn diagnostic(diagnostic: &Json, out: &mut Collector) {
+    let diagnostic = match message.text("reason").as_deref() {
+        Some("compiler-message") => message.at("message"),
+        None => message,
+        Some(_) => return,
+    };
     let code = diagnostic.text("code/code").unwrap_or_default();
     let message = diagnostic.text("message").unwrap_or_default();
     let spans = diagnostic.at("spans").list();
@@ -42,25 +39,23 @@ fn diagnostic(diagnostic: &Json, out: &mut Collector) {
     if spans.is_empty() && code.is_empty() && sums_up {
         return;
     }
-    let location = spans.iter().find(|span| span.is_true("is_primary")).map(own_place);
+    let location = spans.iter().find(|span| span.is_true("is_primary")).map(|span| {
+        // Where a macro of the repository is used, rather than where another crate defines it.
+        let mut here = span;
+        for _ in 0..MAX_EXPANSIONS {
+            let file = here.text("file_name").unwrap_or_default();
+            match here.at("expansion/span") {
+                outer @ Json::Object(_) if file.starts_with(['/', '<']) => here = outer,
+                _ => break,
+            }
+        }
+        text::location(&here.text("file_name").unwrap_or_default(), here.line("line_start"))
+    });
     if !out.is_new(location.as_ref(), &code, &message) {
         return;
     }
     let trace = diagnostic.text("rendered").map(|rendered| text::clipped(rendered.trim_end(), MAX_TRACE));
     out.diagnostic(text::finding(&code, severity, &message, location), error_type, trace);
-}
-
-/// Where a macro of the repository is used, rather than where another crate defines it.
-fn own_place(span: &Json) -> SourceLocation {
-    let mut here = span;
-    for _ in 0..MAX_EXPANSIONS {
-        let file = here.text("file_name").unwrap_or_default();
-        match here.at("expansion/span") {
-            outer @ Json::Object(_) if file.starts_with(['/', '<']) => here = outer,
-            _ => break,
-        }
-    }
-    text::location(&here.text("file_name").unwrap_or_default(), here.line("line_start"))
 }
 
 /// Tests that may run at a time; the ends of further ones are counted all the same.
@@ -81,7 +76,7 @@ pub(super) struct LibtestEvent {
 /// One or more runs of test binaries, one after the other.
 #[derive(Default)]
 pub(super) struct LibtestJson {
-    /// Binaries are not named, so they are counted to tell tests of one name apart.
+    /// Binaries are not named, so they are counted to keep tests of one name apart.
     binaries: u32,
     running: IndexSet<String>,
     open: bool,
@@ -93,36 +88,28 @@ impl LibtestJson {
         out.framework = Some(TestFramework::CargoTest);
         match (event.what.as_str(), event.event.as_str()) {
             ("suite", "started") => {
-                self.end(out);
+                self.end(false, out);
                 self.binaries += 1;
                 self.open = true;
             }
-            ("suite", "ok" | "failed") => {
-                self.end_running(out);
-                self.open = false;
-            }
+            ("suite", "ok" | "failed") => self.end(true, out),
             ("test", "started") if self.running.len() < MAX_RUNNING => {
                 self.running.insert(event.name.clone());
             }
             ("test", "ok") | ("bench", _) => self.record(event, TestState::Passed, out),
             ("test", "failed") => self.record(event, TestState::Failed, out),
             ("test", "ignored") => self.record(event, TestState::Skipped, out),
-            // `timeout` only says that a test is slow, `report` and `discovered` nothing of tests.
+            // `timeout` only shows that a test is slow, `report` and `discovered` nothing of tests.
             ("test", "started" | "timeout" | "discovered") | ("report" | "suite", _) => {}
             (what, event) => out.notes.flaw(Flaw::UNKNOWN_RESULT, || format!("{what:?} {event:?}")),
         }
     }
 
-    /// What is still running now failed.
-    pub fn end(&mut self, out: &mut Collector) {
-        if self.open {
+    /// A binary is over, or the text is. What is still running now failed.
+    pub fn end(&mut self, is_announced: bool, out: &mut Collector) {
+        if std::mem::take(&mut self.open) && !is_announced {
             out.notes.flaw(Flaw::NO_END, || format!("test binary #{}", self.binaries));
-            self.open = false;
         }
-        self.end_running(out);
-    }
-
-    fn end_running(&mut self, out: &mut Collector) {
         for name in std::mem::take(&mut self.running) {
             out.notes.flaw(Flaw::UNFINISHED_TEST, || name.clone());
             let class = self.class();
@@ -137,7 +124,7 @@ impl LibtestJson {
         let seconds = if event.exec_time.is_finite() { event.exec_time.clamp(0.0, 1e7) } else { 0.0 };
         let class = self.class();
         out.case(Case { seconds, title: Title::NameOnly, ..Case::new(&class, &event.name, state) }, || {
-            // What libtest itself has to say stands apart; as text it is a note behind the output.
+            // What libtest itself reports stands apart; as text it is a note behind the output.
             let output = match event.message.as_str() {
                 "" => event.stdout.clone(),
                 message => format!("{}\nnote: {message}", event.stdout),

@@ -192,7 +192,7 @@ impl KnownObjects {
 impl SarifRun<'_> {
     fn take(&mut self, path: usize, value: Json, size: usize) {
         match path {
-            0 if !is_told(&value) => {}
+            0 if !may_be_wrong(&value) => {}
             0 if self.held + size <= MAX_HELD => {
                 self.held += size;
                 self.waiting.push(value);
@@ -216,7 +216,7 @@ impl SarifRun<'_> {
 
     fn result(&mut self, result: &Json) {
         let known = &mut self.known;
-        // SARIF 2.1.0, 3.27.10: what is not said to have failed has no level by default.
+        // SARIF 2.1.0, 3.27.10: what is not marked as failed has no level by default.
         let is_review = result.text("level").is_none() && kind(result).is_some_and(|kind| kind != "fail");
         let id = result.text("ruleId").or_else(|| result.text("rule/id"));
         let index = result.index("ruleIndex").or_else(|| result.index("rule/index"));
@@ -256,9 +256,9 @@ fn kind(result: &Json) -> Option<String> {
     result.text("kind").map(|kind| kind.to_lowercase())
 }
 
-/// Whether a result says that something may be wrong. SARIF 2.1.0, 3.27.23: it is suppressed unless one of its suppressions
+/// Whether a result is one of something that may be wrong. SARIF 2.1.0, 3.27.23: it is suppressed unless one of its suppressions
 /// is not (yet) accepted.
-fn is_told(result: &Json) -> bool {
+fn may_be_wrong(result: &Json) -> bool {
     let is_finding = matches!(kind(result).as_deref(), None | Some("fail" | "open" | "review"));
     let suppressions = result.at("suppressions").list();
     let accepted = |suppression: &Json| matches!(suppression.text("status").as_deref(), None | Some("accepted"));
@@ -309,7 +309,7 @@ mod tests {
         let of = |statuses: &[Option<&str>]| {
             let suppression = |status: &Option<&str>| serde_json::json!({ "status": status });
             let suppressions: Vec<_> = statuses.iter().map(suppression).collect();
-            !is_told(&serde_json::from_value(serde_json::json!({ "suppressions": suppressions })).unwrap())
+            !may_be_wrong(&serde_json::from_value(serde_json::json!({ "suppressions": suppressions })).unwrap())
         };
         assert!(!of(&[]));
         assert!(of(&[None]));

@@ -3,7 +3,7 @@
 //! A test point sums its own subtests up and is not counted, unless it failed while none of them did. It stands behind
 //! them, or opens them with a `{` at its end, which a `}` closes.
 //!
-//! What ran must be what the plan says, point by point, and there must be a plan: a producer that dies leaves one of
+//! What ran must be what the plan shows, point by point, and there must be a plan: a producer that dies leaves one of
 //! them out (<https://testanything.org/tap-version-14-specification.html>, "Plan"). A file may hold several documents,
 //! one after the other.
 
@@ -17,7 +17,7 @@ use crate::{Case, Clip, Collector, Flaw, MAX_MESSAGE, Mark, Unreadable, Window, 
 pub(super) const MARK: Mark = Mark::Line(|line| line.starts_with("TAP version ") || is_statement(line));
 
 /// Whether a line further left than a YAML block ends the block.
-pub(super) fn is_statement(line: &str) -> bool {
+fn is_statement(line: &str) -> bool {
     let point = line.strip_prefix("not ").unwrap_or(line).strip_prefix("ok ");
     point.is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()) || rest.starts_with("- "))
         || plan_of(line).is_some_and(|(first, _)| first == 1)
@@ -39,7 +39,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
 
 /// Subtests inside subtests; deeper ones are taken for the deepest.
 const MAX_LEVELS: usize = 64;
-/// Names remembered per level to tell test points with the same description apart.
+/// Names remembered per level to keep test points with the same description apart.
 const MAX_NAMES: usize = 100_000;
 
 struct Tap {
@@ -82,7 +82,7 @@ struct TestPoint {
     yaml: Option<Yaml>,
     /// Whether one of its subtests failed, if it has some.
     subtests: Option<bool>,
-    /// Comments below it, which tell what went wrong where there is no YAML.
+    /// Comments below it, with what went wrong where there is no YAML.
     comments: Clip,
 }
 
@@ -91,8 +91,12 @@ impl Tap {
         let content = line.trim_start_matches(' ');
         let indent = line.len() - content.len();
         let open = self.point.as_mut().and_then(|point| point.yaml.as_mut()).filter(|yaml| yaml.is_open);
-        if open.is_some_and(|yaml| yaml.line(line, out)) {
-            return;
+        if let Some(yaml) = open {
+            if indent >= yaml.dashes || !is_statement(content) {
+                return yaml.line(line);
+            }
+            yaml.is_open = false;
+            out.notes.flaw(Flaw::NO_END, || "a YAML block");
         }
         if content == "---"
             && indent >= 2
@@ -114,17 +118,34 @@ impl Tap {
 
     fn statement(&mut self, content: &str, indent: usize, level: usize, out: &mut Collector) {
         let subtest = content.strip_prefix("# Subtest: ").or_else(|| content.strip_prefix("# Subtest "));
-        if let Some(point) = TestPoint::of(content, level) {
+        if let Some(mut point) = TestPoint::of(content, level) {
             self.flush(level, out);
             if level == 0 && point.number == Some(1) {
                 self.begin_document(out);
             }
-            self.begin_point(point, out);
+            self.count_opening(level, out);
+            self.close_subtests(&mut point, out);
+            self.enter(level);
+            let here = &mut self.levels[level];
+            here.points += 1;
+            if let Some(number) = point.number
+                && here.numbers.len() < MAX_NAMES
+                && !here.numbers.insert(number)
+            {
+                here.repeated = here.repeated.or(Some(number));
+            }
+            here.announced = None;
+            here.a_point_failed |= point.state == TestState::Failed;
+            self.point = Some(point);
         } else if let Some(plan) = plan_of(content) {
             self.plan(plan, level, out);
         } else if let Some(reason) = content.strip_prefix("Bail out!") {
             self.flush(level, out);
-            self.bail_out(reason, out);
+            let case = Case::new("", "(bailed out)", TestState::Errored);
+            let message = || text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE);
+            out.case(case, || Failure::of(ErrorType::Other, message()));
+            // Nothing more is to be expected of any level.
+            self.levels.clear();
         } else if let Some(name) = subtest {
             self.flush(level, out);
             let is_new = self.levels.len() <= level;
@@ -140,9 +161,15 @@ impl Tap {
                 point.opens = true;
             }
         } else if content.trim_end() == "}" && indent.is_multiple_of(4) {
-            self.close_brace(level, out);
+            // What stands above on its own level was to open subtests, even if there are none.
+            self.flush(level + 1, out);
+            if let Some(mut opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
+                self.close_subtests(&mut opening, out);
+                opening.description = without_brace(&opening.description).to_owned();
+                self.count(opening, out);
+            }
         } else if let Some(point) = self.unexplained().filter(|_| indent >= 2) {
-            // Mocha says without a YAML block what went wrong; a brace is text of a value that it shows.
+            // Mocha shows without a YAML block what went wrong; a brace is text of a value that it shows.
             point.comments.push_line(content);
         }
     }
@@ -160,16 +187,6 @@ impl Tap {
         }
     }
 
-    /// What stands above on its own level was to open subtests, even if there are none.
-    fn close_brace(&mut self, level: usize, out: &mut Collector) {
-        self.flush(level + 1, out);
-        if let Some(mut opening) = self.levels.get_mut(level).and_then(|here| here.opening.take()) {
-            self.close_subtests(&mut opening, out);
-            opening.description = without_brace(&opening.description).to_owned();
-            self.count(opening, out);
-        }
-    }
-
     fn comment(&mut self, comment: &str, level: usize) {
         // Mocha and tape sum up at the end.
         let is_sum = ["tests ", "pass ", "fail ", "ok"].iter().any(|word| comment.trim_start().starts_with(word));
@@ -182,7 +199,7 @@ impl Tap {
         }
     }
 
-    /// The point read last, if it failed and no YAML block says why.
+    /// The point read last, if it failed and no YAML block shows why.
     fn unexplained(&mut self) -> Option<&mut TestPoint> {
         self.point.as_mut().filter(|point| point.state == TestState::Failed && point.yaml.is_none())
     }
@@ -202,23 +219,6 @@ impl Tap {
             let Level { names, earlier, .. } = self.end_level(out);
             self.levels.push(Level { names, earlier: earlier + points, ..Level::default() });
         }
-    }
-
-    fn begin_point(&mut self, mut point: TestPoint, out: &mut Collector) {
-        self.count_opening(point.level, out);
-        self.close_subtests(&mut point, out);
-        self.enter(point.level);
-        let level = &mut self.levels[point.level];
-        level.points += 1;
-        if let Some(number) = point.number
-            && level.numbers.len() < MAX_NAMES
-            && !level.numbers.insert(number)
-        {
-            level.repeated = level.repeated.or(Some(number));
-        }
-        level.announced = None;
-        level.a_point_failed |= point.state == TestState::Failed;
-        self.point = Some(point);
     }
 
     /// Closes the levels below a point, which sums them up.
@@ -257,7 +257,19 @@ impl Tap {
             return;
         }
         let class = self.class_of(point.level);
-        let name = self.name_of(&point);
+        let name = match self.levels.get_mut(point.level) {
+            None => point.description.clone(),
+            Some(level) => {
+                let number = level.earlier + point.number.unwrap_or(level.points);
+                let id = TestId::of("", "", &point.description);
+                match point.description.as_str() {
+                    "" => number.to_string(),
+                    name if level.names.len() < MAX_NAMES && level.names.insert(id) => name.to_owned(),
+                    // Another point has this description.
+                    name => format!("{name} #{number}"),
+                }
+            }
+        };
         let seconds = point.yaml.as_ref().and_then(Yaml::seconds).unwrap_or(0.0);
         out.case(Case { seconds, ..Case::new(&class, &name, point.state) }, || match &point.yaml {
             Some(yaml) => {
@@ -271,18 +283,6 @@ impl Tap {
     fn class_of(&self, level: usize) -> String {
         let name = |pair: &[Level]| pair[1].name.clone().unwrap_or_else(|| format!("#{}", pair[0].points + 1));
         self.levels.windows(2).take(level).map(name).collect::<Vec<_>>().join(" > ")
-    }
-
-    /// The description. A point whose description another point has gets its number behind it.
-    fn name_of(&mut self, point: &TestPoint) -> String {
-        let Some(level) = self.levels.get_mut(point.level) else { return point.description.clone() };
-        let number = level.earlier + point.number.unwrap_or(level.points);
-        if point.description.is_empty() {
-            return number.to_string();
-        }
-        let id = TestId::of("", "", &point.description);
-        let is_new = level.names.len() < MAX_NAMES && level.names.insert(id);
-        if is_new { point.description.clone() } else { format!("{} #{number}", point.description) }
     }
 
     /// Closes the deepest level: what ran otherwise than it was planned has failed. A subtest without a plan is judged by
@@ -305,14 +305,6 @@ impl Tap {
         let case = Case::new(&class, "(the plan)", TestState::Errored);
         out.case(case, || Failure::of(ErrorType::Other, message));
         level
-    }
-
-    fn bail_out(&mut self, reason: &str, out: &mut Collector) {
-        let case = Case::new("", "(bailed out)", TestState::Errored);
-        let message = || text::clipped(&format!("Bail out!{reason}"), MAX_MESSAGE);
-        out.case(case, || Failure::of(ErrorType::Other, message()));
-        // Nothing more is to be expected of any level.
-        self.levels.clear();
     }
 
     fn end(&mut self, out: &mut Collector) {
@@ -340,32 +332,30 @@ impl Level {
         if let Some(number) = outside {
             return Some(format!("test {number} ran, which the plan 1..{planned} does not name"));
         }
-        // Node numbers the tests of some files anew; what has failed says enough.
+        // Node numbers the tests of some files anew; what has failed shows enough.
         let repeated = self.repeated.filter(|_| !self.a_point_failed);
         repeated.map(|number| format!("test {number} of {planned} ran twice, and another did not run"))
     }
 }
 
 impl TestPoint {
-    /// What the comments tell, or the description.
+    /// The failure as the comments describe it, else the description.
     fn failure(&self, above: &str) -> Failure {
         let mut comments = self.comments.text();
         if comments.trim().is_empty() {
-            comments = self.told_above(above);
+            // Of comments ahead of all points the ones from `Failed test 'adds'` on, up to those of the next test.
+            let is_title = |line: &&str| line.trim_start().starts_with("Failed test ");
+            let name = self.description.as_str();
+            let is_own = |line: &&str| is_title(line) && !name.is_empty() && line.contains(name);
+            let mut lines = above.lines().skip_while(|line| !is_own(line));
+            let first = lines.next();
+            let lines = first.into_iter().chain(lines.take_while(|line| !is_title(line)));
+            comments = lines.collect::<Vec<_>>().join("\n");
         }
         if comments.is_empty() {
             return Failure::of(ErrorType::Other, text::clipped(&self.description, MAX_MESSAGE));
         }
         text::failure(Failure::default(), "", comments.trim_end())
-    }
-
-    /// Of comments ahead of all points the ones from `Failed test 'adds'` on, up to those of the next test.
-    fn told_above(&self, above: &str) -> String {
-        let is_title = |line: &&str| line.trim_start().starts_with("Failed test ");
-        let is_own = |line: &&str| is_title(line) && !self.description.is_empty() && line.contains(&self.description);
-        let mut lines = above.lines().skip_while(|line| !is_own(line));
-        let first = lines.next();
-        first.into_iter().chain(lines.take_while(|line| !is_title(line))).collect::<Vec<_>>().join("\n")
     }
 
     /// `not ok 2 - adds # TODO later`
@@ -392,7 +382,7 @@ impl TestPoint {
     }
 }
 
-/// Of a file that could not be run Node says `test failed`, and why in what it printed further up.
+/// Of a file that could not be run Node prints `test failed`, and why in what it printed further up.
 pub(super) fn explained<T: AsRef<str>>(failure: Failure, file: &str, mut crashes: impl Iterator<Item = T>) -> Failure {
     if file.is_empty() || failure.error_message.trim_matches('\'') != "test failed" {
         return failure;

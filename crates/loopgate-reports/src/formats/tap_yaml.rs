@@ -1,7 +1,6 @@
-//! The YAML block below a TAP test point, which says why it failed.
+//! The YAML block below a TAP test point, which shows why it failed.
 
-use super::tap;
-use crate::{Clip, Collector, Flaw, MAX_MESSAGE, numbers, text};
+use crate::{Clip, MAX_MESSAGE, numbers, text};
 use loopgate_core::{
     evidence::{ErrorType, Failure, SourceLocation},
     failure::complete,
@@ -10,7 +9,7 @@ use loopgate_core::{
 /// The YAML below a test point, of which only plain keys and block texts are read.
 pub(super) struct Yaml {
     /// Indentation of its dashes, and of its keys.
-    dashes: usize,
+    pub dashes: usize,
     indent: usize,
     pub is_open: bool,
     /// Keys in order, lower case.
@@ -25,18 +24,13 @@ impl Yaml {
         Self { dashes: indent, indent, is_open: true, entries: Vec::new() }
     }
 
-    /// Takes a line; false if it is none of the block's.
-    pub fn line(&mut self, line: &str, out: &mut Collector) -> bool {
+    /// Takes a line of the block.
+    pub fn line(&mut self, line: &str) {
         let content = line.trim_start();
         let indent = line.len() - content.len();
         if content.trim_end() == "..." && indent <= self.indent {
             self.is_open = false;
-            return true;
-        }
-        if indent < self.dashes && tap::is_statement(content) {
-            self.is_open = false;
-            out.notes.flaw(Flaw::NO_END, || "a YAML block");
-            return false;
+            return;
         }
         // Some indent the keys below the dashes.
         if self.entries.is_empty() {
@@ -66,7 +60,6 @@ impl Yaml {
                 }
             }
         }
-        true
     }
 
     fn get(&self, keys: &[&str]) -> Option<String> {
@@ -107,7 +100,7 @@ impl Yaml {
             error_message: short(message),
             line_number: fails_at.and_then(|place| place.line),
             test_file: place.as_ref().map(|place| place.file.clone()),
-            // tap says in a difference alone what the sides are.
+            // tap shows in a difference alone what the sides are.
             stack_trace: self.get(&["diff"]).into_iter().chain(trace).reduce(|diff, trace| format!("{diff}\n{trace}")),
             expected: self.get(&["expected", "wanted", "want"]).map(short),
             actual: self.get(&["actual", "found", "got"]).map(short),

@@ -29,40 +29,39 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
     out.expect_tests();
     read(window, &["suites[]", "tests[]", "examples[]", "results.tests[]"], &mut |step| match step {
         Step::Value(0, suite, _) => playwright_suite(&suite, "", "", out),
-        Step::Value(_, test, _) => test_of(&test, out),
+        Step::Value(_, test, _) => {
+            // A test of mocha, RSpec or CTRF.
+            let thrown = test.at("err|exception");
+            let has_thrown = thrown.text("message").is_some() || thrown.text("stack").is_some();
+            let state = match state_of(&test, out) {
+                Some(state) => state,
+                // Mocha shows nothing but what was thrown, and how long a test took that ran.
+                None if has_thrown => TestState::Failed,
+                None if test.number("duration").is_some() => TestState::Passed,
+                None => TestState::Skipped,
+            };
+            let [name, suite, file] = ["name|fullTitle|full_description", "suite", "file|filePath|file_path"]
+                .map(|key| test.text(key).unwrap_or_default());
+            // RSpec writes seconds, the others milliseconds.
+            let seconds = test.number("run_time").or_else(|| Some(test.number("duration")? / 1000.0));
+            let (file, seconds) = (text::path(&file), seconds.unwrap_or(0.0).max(0.0));
+            out.case(Case { file: &file, class: &suite, name: &name, state, seconds, title: Title::NameOnly }, || {
+                let mut failure = if has_thrown { thrown_failure(thrown) } else { Failure::default() };
+                if let Some(message) = test.text("message") {
+                    failure.error_message = text::clipped(&message, MAX_MESSAGE);
+                }
+                failure.stack_trace =
+                    test.text("trace").map(|trace| text::clipped(&trace, MAX_TRACE)).or(failure.stack_trace);
+                // The line of the test's beginning; a trace shows better.
+                failure.line_number = test.line("line|line_number").filter(|_| failure.stack_trace.is_none());
+                failure
+            });
+        }
         Step::End(_) => {}
     })
 }
 
-/// A test of mocha, RSpec or CTRF.
-fn test_of(test: &Json, out: &mut Collector) {
-    let thrown = test.at("err|exception");
-    let has_thrown = thrown.text("message").is_some() || thrown.text("stack").is_some();
-    let state = match state_of(test, out) {
-        Some(state) => state,
-        // Mocha says nothing but what was thrown, and how long a test took that ran.
-        None if has_thrown => TestState::Failed,
-        None if test.number("duration").is_some() => TestState::Passed,
-        None => TestState::Skipped,
-    };
-    let [name, suite, file] = ["name|fullTitle|full_description", "suite", "file|filePath|file_path"]
-        .map(|key| test.text(key).unwrap_or_default());
-    // RSpec writes seconds, the others milliseconds.
-    let seconds = test.number("run_time").or_else(|| Some(test.number("duration")? / 1000.0));
-    let (file, seconds) = (text::path(&file), seconds.unwrap_or(0.0).max(0.0));
-    out.case(Case { file: &file, class: &suite, name: &name, state, seconds, title: Title::NameOnly }, || {
-        let mut failure = if has_thrown { thrown_failure(thrown) } else { Failure::default() };
-        if let Some(message) = test.text("message") {
-            failure.error_message = text::clipped(&message, MAX_MESSAGE);
-        }
-        failure.stack_trace = test.text("trace").map(|trace| text::clipped(&trace, MAX_TRACE)).or(failure.stack_trace);
-        // The line of the test's beginning; a trace says better.
-        failure.line_number = test.line("line|line_number").filter(|_| failure.stack_trace.is_none());
-        failure
-    });
-}
-
-/// The result that a test's status says, in the words of all of them.
+/// The result that a test's status shows, in the words of all of them.
 fn state_of(test: &Json, out: &mut Collector) -> Option<TestState> {
     let is_flaky = test.is_true("flaky") || test.number("invocations").is_some_and(|times| times > 1.0);
     Some(match test.text("status")?.as_ref() {
@@ -134,41 +133,36 @@ pub(super) fn jest(window: &mut Window<'_>, out: &mut Collector) -> Result<(), U
         }
         let path = file.text("name").map(|path| text::path(&path)).unwrap_or_default();
         let tests = file.at("assertionResults").list();
-        tests.iter().for_each(|test| jest_test(test, &path, out));
+        for test in tests {
+            let state = state_of(test, out).unwrap_or(TestState::Errored);
+            let titles = test.at("ancestorTitles").list().iter().chain([test.at("title")]);
+            let name = titles.filter_map(|title| title.text("")).collect::<Vec<_>>().join(" > ");
+            let seconds = test.number("duration").unwrap_or_default().max(0.0) / 1000.0;
+            out.case(Case { seconds, ..Case::in_file(&path, &name, state) }, || {
+                let messages = test.at("failureMessages").list().iter().filter_map(|message| message.text(""));
+                read_text(&messages.collect::<Vec<_>>().join("\n\n"))
+            });
+        }
         // Beside tests the message is only a rendering of theirs.
         let message = file.text("message").filter(|message| tests.is_empty() && !message.trim().is_empty());
+        // A file that stopped before any of its tests: a syntax error, a missing module.
         if let Some(message) = message {
-            out.problem(|| not_run(&message, path));
+            // Jest heads it with its own sentence, and sometimes with a page of advice that ends in `Details:`.
+            let text = text::clean(&message);
+            let text = text.trim().trim_start_matches("● Test suite failed to run");
+            let text = text.split_once("\n    Details:\n").map_or(text, |(_, details)| details);
+            let lines = text.lines().map(|line| line.strip_prefix("    ").unwrap_or(line));
+            let read = || read_text(lines.collect::<Vec<_>>().join("\n").trim());
+            out.problem(|| Failure { test_file: (!path.is_empty()).then_some(path), ..read() });
         }
     })
 }
 
-fn jest_test(test: &Json, path: &str, out: &mut Collector) {
-    let state = state_of(test, out).unwrap_or(TestState::Errored);
-    let titles = test.at("ancestorTitles").list().iter().chain([test.at("title")]).filter_map(|title| title.text(""));
-    let name = titles.collect::<Vec<_>>().join(" > ");
-    let seconds = test.number("duration").unwrap_or_default().max(0.0) / 1000.0;
-    out.case(Case { seconds, ..Case::in_file(path, &name, state) }, || {
-        let messages = test.at("failureMessages").list().iter().filter_map(|message| message.text(""));
-        read_text(&messages.collect::<Vec<_>>().join("\n\n"))
-    });
-}
-
-/// What a text of message and frames says.
+/// What a text of message and frames shows.
 fn read_text(whole: &str) -> Failure {
     let read = text::failure(Failure::default(), "", whole);
     let stack_trace = read.stack_trace.filter(|trace| *trace != read.error_message);
     Failure { stack_trace, test_file: None, line_number: None, source: None, ..read }
-}
-
-/// A file that stopped before any of its tests: a syntax error, a missing module.
-fn not_run(message: &str, path: String) -> Failure {
-    // Jest heads it with its own sentence, and sometimes with a page of advice that ends in `Details:`.
-    let text = text::clean(message);
-    let text = text.trim().trim_start_matches("● Test suite failed to run");
-    let text = text.split_once("\n    Details:\n").map_or(text, |(_, details)| details);
-    let text = text.lines().map(|line| line.strip_prefix("    ").unwrap_or(line)).collect::<Vec<_>>().join("\n");
-    Failure { test_file: (!path.is_empty()).then_some(path), ..read_text(text.trim()) }
 }
 
 /// Tests of Dart that have begun and not ended.

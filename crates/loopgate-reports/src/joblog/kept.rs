@@ -17,7 +17,7 @@ const LONGEST_LINE: usize = 8 * 1024;
 /// Collects a log as it arrives: of each line its head without what hides, of all lines the last [`KEPT`] bytes; with the
 /// bounds of a step only the lines stamped inside it.
 #[derive(Debug, Default)]
-pub struct Kept {
+pub struct LogTail {
     /// Whole lines.
     bytes: VecDeque<u8>,
     /// The line that has not ended yet.
@@ -29,7 +29,7 @@ pub struct Kept {
     pub dropped_lines: u64,
 }
 
-impl Kept {
+impl LogTail {
     pub fn within(bounds: Option<Bounds>) -> Self {
         Self { bounds, ..Self::default() }
     }
@@ -75,30 +75,26 @@ impl Kept {
             let line = String::from_utf8_lossy(&self.line);
             self.bytes.extend(without_hidden(&line).as_bytes());
             self.bytes.push_back(b'\n');
-            self.drop_first();
         }
-        self.line.clear();
-    }
-
-    /// Drops whole lines from the front until at most [`KEPT`] bytes are left.
-    fn drop_first(&mut self) {
+        // Whole lines go from the front.
         while self.bytes.len() > KEPT {
             let (front, back) = self.bytes.as_slices();
             let end = memchr::memchr(b'\n', front).or_else(|| memchr::memchr(b'\n', back).map(|at| front.len() + at));
             self.bytes.drain(..end.map_or(self.bytes.len(), |end| end + 1));
             self.dropped_lines += 1;
         }
+        self.line.clear();
     }
 }
 
 /// Passes on what it reads, and keeps the end of it.
 #[derive(Debug)]
-pub struct Keeping<R> {
+pub struct TailReader<R> {
     pub input: R,
-    pub kept: Kept,
+    pub kept: LogTail,
 }
 
-impl<R: Read> Read for Keeping<R> {
+impl<R: Read> Read for TailReader<R> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let count = self.input.read(into)?;
         self.kept.push(&into[..count]);
@@ -112,7 +108,7 @@ mod tests {
 
     #[test]
     fn the_end_of_a_log_is_kept_and_the_rest_counted() {
-        let mut kept = Kept::default();
+        let mut kept = LogTail::default();
         for number in 0..300_000 {
             kept.push(format!("line {number:06} of a log that goes on and on and on and on and on\n").as_bytes());
         }
@@ -125,7 +121,7 @@ mod tests {
 
     #[test]
     fn one_endless_line_costs_its_head() {
-        let mut kept = Kept::default();
+        let mut kept = LogTail::default();
         for _ in 0..640 {
             kept.push(&[b'x'; 64 * 1024]);
         }

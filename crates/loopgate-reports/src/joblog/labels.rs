@@ -10,7 +10,7 @@ patterns! {
     LABEL = r"^(?:\[(?P<a>[\w@/.:-]+)\]|(?P<b>[\w@/.-]+(?::[\w.-]+)*(?: [\w.-]+)?)(?::|\s+\||>))(?: |$)";
 }
 
-/// Words that say how bad a line is, and not who printed it.
+/// Words that show how bad a line is, and not who printed it.
 const LEVELS: [&str; 14] = [
     "debug", "error", "err", "fail", "failed", "fatal", "hint", "info", "note", "notice", "trace", "warn", "warning",
     "help",
@@ -47,13 +47,8 @@ impl<'t> Labels<'t> {
 
     /// The line without its label.
     pub fn strip<'l>(&self, line: &'l str) -> &'l str {
-        if self.0.is_empty() {
-            return line;
-        }
-        match label(line) {
-            Some(label) if self.0.contains_key(label) => &line[label.len()..],
-            _ => line,
-        }
+        let label = if self.0.is_empty() { None } else { label(line) };
+        label.filter(|label| self.0.contains_key(label)).map_or(line, |label| &line[label.len()..])
     }
 }
 

@@ -1,6 +1,6 @@
-//! The log of a failed job: which step failed, what its tools say, and the lines that are shown of it.
+//! The log of a failed job: which step failed, what its tools show, and the lines that are shown of it.
 //!
-//! A log is read to its end in bounded memory ([`Kept`]), the failing step is cut out of it ([`StepLines`]), times and
+//! A log is read to its end in bounded memory ([`LogTail`]), the failing step is cut out of it ([`StepLines`]), times and
 //! labels in front of its lines are taken off, and what is left goes to the readers of tools as any output does. The output
 //! of a command goes the same way. Everything in it is hostile: the code under test wrote it, and what looks like the
 //! runner's own words may be the program's.
@@ -20,21 +20,22 @@ use loopgate_core::{
     failure,
 };
 
-pub use kept::{Keeping, Kept};
+pub use kept::{LogTail, TailReader};
 pub use salience::GreenLog;
-pub use steps::{Bounds, Failing, JobStep};
+pub use steps::{Bounds, FailingStep, JobStep};
 
 use super::{ReadOptions, Report, read};
-use excerpt::{Chosen, choose};
+use excerpt::{ShownLines, choose};
 use labels::Labels;
-use steps::{StepLines, cut, output_start};
+use salience::PLACE;
+use steps::{StepLines, cut};
 
 /// Lines shown of the step that ran when a job was cancelled or ran out of time.
 const LAST_LINES: usize = 40;
 /// Bytes at the end of a step, or from its best line on, in which the error is looked for if no tool's block reports it.
 const READ_END: usize = 16 * 1024;
 
-/// Lines of a message that begins with the line that says most.
+/// Lines of a message that begins with the line that shows most.
 const MESSAGE_LINES: usize = 4;
 
 /// A job whose log is read.
@@ -47,10 +48,10 @@ pub struct Job<'a> {
     pub steps: &'a [JobStep],
 }
 
-/// What a failed job's log says.
+/// What a failed job's log shows.
 #[derive(Clone, Debug, PartialEq)]
 pub struct JobLog {
-    /// What the tools of the failing step say; none of a text that no runner wrote.
+    /// What the tools of the failing step show; none of a text that no runner wrote.
     pub report: Option<Report>,
     /// The failure read from the step's own lines, if no tool's block reports one.
     pub failure: Option<Failure>,
@@ -60,22 +61,31 @@ pub struct JobLog {
 impl Job<'_> {
     /// The seconds of the failing step, within which its log is kept.
     pub fn bounds(&self) -> Option<Bounds> {
-        Bounds::of(self.steps, Failing::among(self.steps)?.index)
+        Bounds::of(self.steps, FailingStep::among(self.steps)?.index)
     }
 
     /// Reads what was kept of the log.
-    pub fn read(&self, kept: Kept, green: Option<&GreenLog>, options: &ReadOptions) -> JobLog {
+    pub fn read(&self, kept: LogTail, green: Option<&GreenLog>, options: &ReadOptions) -> JobLog {
         let (dropped, bounds) = (kept.dropped_lines, kept.bounds);
         let text = kept.into_text();
         let step = cut(&text, bounds.as_ref());
-        let failing = Failing::among(self.steps);
-        let output = output_start(&step.lines);
+        let failing = FailingStep::among(self.steps);
+        let output = step.output;
         // A step that was cut off has not reported what failed.
         let has_failed = failing.is_none_or(|failing| failing.has_failed);
         let is_of_runner = step.is_of_runner || !self.steps.is_empty();
-        let report = (is_of_runner && has_failed)
-            .then(|| read("log of the job", joined(step.tool_lines(&step.lines[output..])), options));
-        let shown = if has_failed { choose(&step.lines, green) } else { last_lines(&step.lines) };
+        let report = (is_of_runner && has_failed).then(|| {
+            let lines = step.tool_lines(&step.lines[output..]);
+            let pieces = lines.flat_map(|line| [line.as_bytes(), b"\n"]);
+            read("log of the job", LineReader { pieces, piece: b"" }, options)
+        });
+        let shown = if has_failed {
+            choose(&step.lines, green)
+        } else {
+            let lines: Vec<&str> = step.lines.iter().copied().filter(|line| !line.trim().is_empty()).collect();
+            let last = &lines[lines.len().saturating_sub(LAST_LINES)..];
+            ShownLines { text: last.join("\n"), cut_lines: (lines.len() - last.len()) as u64, best: None }
+        };
         let name = match failing {
             Some(failing) => self.steps.get(failing.index).map(|step| &*step.name),
             None => step.header,
@@ -95,8 +105,8 @@ impl Job<'_> {
 }
 
 /// Reads the output of a command with the readers of tools, and keeps its end.
-pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) -> (Report, Kept) {
-    let mut input = Keeping { input, kept: Kept::default() };
+pub fn read_output(path_shown: &str, input: impl Read, options: &ReadOptions) -> (Report, LogTail) {
+    let mut input = TailReader { input, kept: LogTail::default() };
     let report = read(path_shown, &mut input, options);
     // A reader may stop early. What cannot be read any more is no part of the output.
     let _ = io::copy(&mut input, &mut io::sink());
@@ -108,19 +118,22 @@ impl StepLines<'_> {
     /// words about the workflow.
     fn tool_lines<'l>(&self, lines: &'l [&str]) -> impl DoubleEndedIterator<Item = &'l str> {
         let runner = if self.is_of_action() { "##[error]" } else { "##[error]Process completed with exit code " };
-        let lines = lines.iter().filter(move |line| !line.starts_with(runner)).map(|line| unmarked(line));
+        // A line of a tool that names its place, without the mark of the runner that took it for an annotation.
+        let unmarked =
+            |line: &&'l str| line.strip_prefix("##[error]").filter(|line| PLACE.is_match(line)).unwrap_or(line);
+        let lines = lines.iter().filter(move |line| !line.starts_with(runner)).map(unmarked);
         let labels = Labels::of(lines.clone());
         lines.map(move |line| labels.strip(line))
     }
 
     /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the output;
-    /// where that does not say why, the `best` line and those below it.
+    /// where that does not show why, the `best` line and those below it.
     fn failure(&self, lines: &[&str], best: Option<usize>) -> Option<Failure> {
         if self.is_of_action() {
-            let said: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("##[error]")).collect();
-            return (!said.is_empty()).then(|| Failure {
+            let errors: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("##[error]")).collect();
+            return (!errors.is_empty()).then(|| Failure {
                 error_class: Some(Failure::OF_WORKFLOW.to_owned()),
-                error_message: said.join("\n"),
+                error_message: errors.join("\n"),
                 ..Failure::default()
             });
         }
@@ -149,16 +162,12 @@ fn first_lines<'t>(lines: impl Iterator<Item = &'t str>) -> Vec<&'t str> {
 }
 
 /// Lines that are read as one text without being copied into one.
-struct Joined<'t, P> {
+struct LineReader<'t, P> {
     pieces: P,
     piece: &'t [u8],
 }
 
-fn joined<'t>(lines: impl Iterator<Item = &'t str>) -> impl Read {
-    Joined { pieces: lines.flat_map(|line| [line.as_bytes(), b"\n"]), piece: b"" }
-}
-
-impl<'t, P: Iterator<Item = &'t [u8]>> Read for Joined<'t, P> {
+impl<'t, P: Iterator<Item = &'t [u8]>> Read for LineReader<'t, P> {
     fn read(&mut self, into: &mut [u8]) -> io::Result<usize> {
         let mut filled = 0;
         while filled < into.len() {
@@ -170,15 +179,4 @@ impl<'t, P: Iterator<Item = &'t [u8]>> Read for Joined<'t, P> {
         }
         Ok(filled)
     }
-}
-
-/// A line of a tool that names its place, without the mark of the runner that took it for an annotation.
-fn unmarked(line: &str) -> &str {
-    line.strip_prefix("##[error]").filter(|line| salience::names_place(line)).unwrap_or(line)
-}
-
-fn last_lines(lines: &[&str]) -> Chosen {
-    let with_text: Vec<&str> = lines.iter().copied().filter(|line| !line.trim().is_empty()).collect();
-    let shown = &with_text[with_text.len().saturating_sub(LAST_LINES)..];
-    Chosen { text: shown.join("\n"), cut_lines: (with_text.len() - shown.len()) as u64, best: None }
 }

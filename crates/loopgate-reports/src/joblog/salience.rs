@@ -1,4 +1,4 @@
-//! How much a line of a failing step says of the failure.
+//! How much a line of a failing step shows of the failure.
 
 use std::{
     collections::{HashMap, HashSet},
@@ -43,7 +43,7 @@ fn shape(line: &str) -> u64 {
 }
 
 /// The kinds of these lines, numbered as they first appear. A kind is a line's words without paths, numbers and what
-/// stands in quotes: many of one kind say the same of many things.
+/// stands in quotes: many of one kind show the same of many things.
 pub fn kinds(lines: &[&str]) -> Vec<u32> {
     let mut numbers: HashMap<u64, u32> = HashMap::new();
     let kind = |line: &&str| shape(&VARIES.replace_all(cut(line), "0"));
@@ -58,7 +58,7 @@ patterns! {
     /// What differs between lines of one kind.
     VARIES = r#"[\w.@-]*[/\\][\w./\\@:-]*|"[^"]*"|'[^']*'|`[^`]*`|\b[\w-]+\.\w+\b|\d+"#;
 
-    /// Words that say that something went wrong, not as a part of a name, a path or an option.
+    /// Words that show that something went wrong, not as a part of a name, a path or an option.
     WRONG = r"(?ix)
         (?:^|[^\w./\\-])
         (?:errors?|fatal|panic(?:ked)?|exception|traceback|fail(?:ed|ures?|s|ing)?|abort(?:ed)?|crash(?:ed)?|undefined\ reference)
@@ -66,20 +66,20 @@ patterns! {
         |\b[A-Za-z]\w*(?:Error|Exception|Failure)\b
         |^\s*(?:E\ \ |✗|✘|✖|×|●|not\ ok\ )";
 
-    /// Words that often stand in the sentence that says why.
+    /// Words that often stand in the sentence that shows why.
     WHY = r"(?ix)\b(?:cannot|can't|can\ not|could\ not|couldn't|unable|denied|forbidden|missing|invalid|not\ found|no\ such|refused|rejected|expected|unexpected|timed?\ ?out|mismatch|violations?|conflicts?|wrong|broken|unresolved|unsupported|not\ (?:allowed|accessible|supported|installed|defined|match)|no\ tests|killed|out\ of\ memory|does\ not|doesn't|did\ not|must|refusing|caused\ by|assert(?:ion)?|exit(?:ed)?\ (?:with\ )?(?:code|status))\b";
 
     /// Sums of nothing, and what is only a warning.
     CALM = r"(?i)\b(?:0|no) (?:errors?|failed|failures?|fail)\b|^\W*(?:npm )?warn(?:ing)?\b|\bwarning:|\b(?:PASSED|SKIPPED|XFAIL|ok)\s*(?:\[|\(|$)";
 
     /// A line of a file.
-    PLACE = r#"(?:^|[\s('"`\[])(?:[\w.@+-]+[/\\])*[\w@+-][\w.@+-]*\.[A-Za-z]{1,6}(?::\d+|\(\d+|", line \d+)"#;
+    pub PLACE = r#"(?:^|[\s('"`\[])(?:[\w.@+-]+[/\\])*[\w@+-][\w.@+-]*\.[A-Za-z]{1,6}(?::\d+|\(\d+|", line \d+)"#;
 
     /// Folders that hold what is not the repository's own.
     FOREIGN = "node_modules|site-packages|/usr/|/opt/|[.]cargo/registry|/rustc/|hostedtoolcache|node:internal";
 }
 
-/// Scores the lines of a step, of which [`kinds`] are given; the last is the runner's own word on how it ended.
+/// Scores the lines of a step, of which [`kinds`] are given; the last is the runner's own line about how it ended.
 pub fn scores(lines: &[&str], kinds: &[u32], green: Option<&GreenLog>) -> Vec<f32> {
     let mut counts = vec![0_u32; kinds.iter().max().map_or(0, |last| *last as usize + 1)];
     kinds.iter().for_each(|kind| counts[*kind as usize] += 1);
@@ -92,7 +92,7 @@ pub fn scores(lines: &[&str], kinds: &[u32], green: Option<&GreenLog>) -> Vec<f3
             return 0.0;
         }
         let mut score = by_words(&line[usize::from(repeated[at])..]);
-        // The end of a step says how it ended.
+        // The end of a step shows how it ended.
         score += 5.0 * 0.5_f32.powf((lines.len() - 1 - at) as f32 / 10.0);
         let again = counts[*kind as usize] as f32;
         score -= if is_first { again.log2() * 0.7 } else { again.log2() * 1.5 }.min(8.0);
@@ -106,9 +106,15 @@ pub fn scores(lines: &[&str], kinds: &[u32], green: Option<&GreenLog>) -> Vec<f3
 }
 
 /// Of each line the length of the mark by which its tool labels every line of a report (`npm error`, `[ERROR]`): the first
-/// line of a report says by it that something is wrong, the others repeat it.
+/// line of a report shows with it that something is wrong, the others repeat it.
 fn repeated_marks(lines: &[&str]) -> Vec<u8> {
-    let mut marks: Vec<u8> = lines.iter().map(|line| mark(line)).collect();
+    // The end of the first word, or of the first two, that shows that something is wrong; 0 if none does.
+    let mark = |line: &&str| {
+        let line = &line[..line.floor_char_boundary(60)];
+        let ends = line.match_indices(' ').map(|(at, _)| at).chain([line.len()]);
+        ends.take(2).find(|end| WRONG.is_match(&line[..*end])).map_or(0, |end| end as u8)
+    };
+    let mut marks: Vec<u8> = lines.iter().map(mark).collect();
     let mut from = 0;
     while from < lines.len() {
         let mark = &lines[from][..usize::from(marks[from])];
@@ -121,27 +127,12 @@ fn repeated_marks(lines: &[&str]) -> Vec<u8> {
     marks
 }
 
-/// The end of the first word, or of the first two, that says that something is wrong; 0 if none does.
-fn mark(line: &str) -> u8 {
-    let line = &line[..line.floor_char_boundary(60)];
-    let ends = line.match_indices(' ').map(|(at, _)| at).chain([line.len()]);
-    ends.take(2).find(|end| WRONG.is_match(&line[..*end])).map_or(0, |end| end as u8)
-}
-
-/// Whether a line names a place in a file.
-pub fn names_place(line: &str) -> bool {
-    PLACE.is_match(line)
-}
-
 fn by_words(line: &str) -> f32 {
     let line = &line[..line.floor_char_boundary(400)];
-    let (is_wrong, says_why) = (WRONG.is_match(line), WHY.is_match(line));
-    let mut score = 7.0 * f32::from(u8::from(is_wrong)) + 4.0 * f32::from(u8::from(says_why));
-    if line.starts_with("##[error]") {
-        score += 4.0;
-    }
-    if !FOREIGN.is_match(line) && PLACE.is_match(line) {
-        score += 3.0;
-    }
+    let points = |is_so: bool, points: f32| if is_so { points } else { 0.0 };
+    let score = points(WRONG.is_match(line), 7.0)
+        + points(WHY.is_match(line), 4.0)
+        + points(line.starts_with("##[error]"), 4.0)
+        + points(!FOREIGN.is_match(line) && PLACE.is_match(line), 3.0);
     if CALM.is_match(line) { score * 0.4 } else { score }
 }

@@ -78,13 +78,13 @@ const EXIT: &str = "##[error]Process completed with exit code ";
 
 /// The step of a job that failed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Failing {
+pub struct FailingStep {
     pub index: usize,
     /// False: no step failed, and the job was cancelled or ended by its time limit while this one ran.
     pub has_failed: bool,
 }
 
-impl Failing {
+impl FailingStep {
     pub fn among(steps: &[JobStep]) -> Option<Self> {
         let failed = |step: &JobStep| step.conclusion == Some(Conclusion::Failure);
         let has_run = |step: &JobStep| step.started_at.is_some() && step.conclusion != Some(Conclusion::Skipped);
@@ -98,7 +98,7 @@ impl Failing {
     }
 }
 
-/// The lines of the failing step, and what the log says of it.
+/// The lines of the failing step, and what the log shows of it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepLines<'t> {
     /// `Run pytest -x`, if the log shows it.
@@ -107,6 +107,8 @@ pub struct StepLines<'t> {
     pub job: Option<&'t str>,
     /// What the step ran, then what it printed, up to the runner's last word about it, without the time in front of a line.
     pub lines: Vec<&'t str>,
+    /// Where in the lines the step's own output begins: behind the group that shows what is run.
+    pub output: usize,
     /// Whether the runner itself wrote this log; else it is what a command printed.
     pub is_of_runner: bool,
 }
@@ -134,7 +136,9 @@ pub fn cut<'t>(text: &'t str, bounds: Option<&Bounds>) -> StepLines<'t> {
     let header = step.lines().next().and_then(|line| without_stamp(line).strip_prefix("##[group]"));
     let mut lines = Vec::with_capacity(memchr::memchr_iter(b'\n', step.as_bytes()).count() + 1);
     lines.extend(step.lines().map(|line| without_time(without_stamp(line))));
-    StepLines { header, job, lines, is_of_runner }
+    let has_group = lines.first().is_some_and(|first| first.starts_with(HEADER));
+    let group_end = lines.iter().position(|line| *line == GROUP_END).filter(|_| has_group);
+    StepLines { header, job, output: group_end.map_or(0, |end| end + 1), lines, is_of_runner }
 }
 
 /// Where in the text one of its lines stands.
@@ -172,14 +176,4 @@ fn within_seconds(text: &str, bounds: &Bounds) -> Range<usize> {
     let end = next.map_or(text.len(), |next| place(next, text).start);
     let exit = text[start..end].lines().rfind(|line| begins(line, EXIT)).filter(is_over);
     start..exit.map_or(end, |exit| place(exit, text).end)
-}
-
-/// Where in the lines of a step its own output begins: behind the group that shows what is run.
-pub fn output_start(lines: &[&str]) -> usize {
-    match lines.first() {
-        Some(first) if first.starts_with(HEADER) => {
-            lines.iter().position(|line| *line == GROUP_END).map_or(0, |end| end + 1)
-        }
-        _ => 0,
-    }
 }

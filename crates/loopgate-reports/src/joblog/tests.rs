@@ -9,7 +9,7 @@ fn read_whole(log: &str) -> JobLog {
 }
 
 fn read_job(job: Job<'_>, log: &str, green: Option<&GreenLog>) -> JobLog {
-    let mut kept = Kept::within(job.bounds());
+    let mut kept = LogTail::within(job.bounds());
     kept.push(log.as_bytes());
     job.read(kept, green, &ReadOptions::default())
 }

@@ -41,9 +41,9 @@ pub const ROUTES: &[Route] = &[
 
 fn show_app(world: &mut World, call: &Call) -> Answer {
     let app = world.apps.get(&call.app()?).ok_or_else(Refused::not_found)?;
-    let mut told = json::app(world, app);
-    told["installations_count"] = world.installations.values().filter(|i| i.app == app.id).count().into();
-    Ok(Reply::ok(told))
+    let mut answer = json::app(world, app);
+    answer["installations_count"] = world.installations.values().filter(|i| i.app == app.id).count().into();
+    Ok(Reply::ok(answer))
 }
 
 /// Everybody may know of an App (docs.github.com, Get an app).

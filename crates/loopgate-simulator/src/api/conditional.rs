@@ -1,14 +1,13 @@
 //! ETags and 304.
 
 use axum::{
-    body::to_bytes,
+    body::{Body, to_bytes},
     response::{IntoResponse as _, Response},
 };
 use bytes::Bytes;
-use http::{HeaderValue, StatusCode, header};
+use http::{HeaderMap, HeaderValue, StatusCode, header};
 use sha2::{Digest as _, Sha256};
 
-use super::envelope::with_headers;
 use crate::Shared;
 
 /// Gives an answer its ETag, or turns it into 304 if the caller has it already. A tag holds for one token: GitHub's answers
@@ -42,4 +41,11 @@ pub async fn answer(
 fn names(condition: &HeaderValue, etag: &str) -> bool {
     let bare = |tag: &str| tag.trim().trim_start_matches("W/").to_owned();
     condition.to_str().is_ok_and(|list| list.split(',').any(|tag| bare(tag) == bare(etag)))
+}
+
+pub(super) fn with_headers(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response {
+    let mut response = Response::new(Body::from(body));
+    *response.status_mut() = status;
+    *response.headers_mut() = headers;
+    response
 }

@@ -13,7 +13,12 @@ use chrono::TimeDelta;
 use futures::stream;
 use http::{HeaderMap, HeaderValue, Method, StatusCode, Uri, header};
 
-use super::{call::Reply, caller::Caller, conditional, limits};
+use super::{
+    call::Reply,
+    caller::Caller,
+    conditional::{self, with_headers},
+    limits,
+};
 use crate::{
     Shared,
     faults::Harm,
@@ -47,7 +52,7 @@ pub async fn wrap(State(shared): State<Arc<Shared>>, request: Request, next: Nex
         }
         Some(Harm::Lag(time)) if visit.method == Method::GET => {
             let mut request = request;
-            if let Some(past) = visit.shared.quietly(|world| world.past.as_of(world.clock.now() - time)) {
+            if let Some(past) = visit.shared.quietly(|world| world.as_of(world.clock.now() - time)) {
                 request.extensions_mut().insert(past);
             }
             Some(visit.carry_out(request, next).await)
@@ -223,13 +228,6 @@ fn absolute(world: &World, uri: &Uri) -> Option<Uri> {
         Some(format!("/repos/{}{rest}", world.full_name(repo)))
     });
     format!("{}{}", world.base_url, by_name.as_deref().unwrap_or(target)).parse().ok()
-}
-
-pub(super) fn with_headers(status: StatusCode, headers: HeaderMap, body: Bytes) -> Response {
-    let mut response = Response::new(Body::from(body));
-    *response.status_mut() = status;
-    *response.headers_mut() = headers;
-    response
 }
 
 fn injected(status: StatusCode, headers: &[(String, String)], body: &serde_json::Value) -> Response {

@@ -125,7 +125,7 @@ fn review_threads(world: &World, repo: &Repo, issue: &Issue, before: Option<&str
     let begins: Vec<&ReviewComment> = pull.review_comments.iter().filter(|one| one.in_reply_to.is_none()).collect();
     let end = before.and_then(|cursor| cursor.parse().ok()).unwrap_or(begins.len()).min(begins.len());
     let start = end.saturating_sub(PAGE);
-    let said = |comment: &ReviewComment| {
+    let comment_json = |comment: &ReviewComment| {
         let login = world.login(comment.author);
         let (kind, login) = login.strip_suffix("[bot]").map_or(("User", login), |slug| ("Bot", slug));
         let author = json!({ "__typename": kind, "login": login, "databaseId": comment.author });
@@ -145,13 +145,13 @@ fn review_threads(world: &World, repo: &Repo, issue: &Issue, before: Option<&str
     let node = |begin: &&ReviewComment| {
         let of_thread = |one: &&ReviewComment| one.id == begin.id || one.in_reply_to == Some(begin.id);
         let all: Vec<&ReviewComment> = pull.review_comments.iter().filter(of_thread).collect();
-        let newest: Vec<Value> = all[all.len().saturating_sub(2)..].iter().map(|one| said(one)).collect();
+        let newest: Vec<Value> = all[all.len().saturating_sub(2)..].iter().map(|one| comment_json(one)).collect();
         let by =
             begin.resolved_by.map(|by| json!({ "login": world.login(by).trim_end_matches("[bot]"), "databaseId": by }));
         let line = (!is_outdated(begin)).then_some(begin.line);
         json!({
             "isResolved": begin.resolved_by.is_some(), "isOutdated": line.is_none(), "path": begin.path, "line": line,
-            "originalLine": begin.line, "resolvedBy": by, "begin": { "nodes": [said(begin)] }, "end": { "nodes": newest },
+            "originalLine": begin.line, "resolvedBy": by, "begin": { "nodes": [comment_json(begin)] }, "end": { "nodes": newest },
         })
     };
     let nodes: Vec<Value> = begins[start..end].iter().map(node).collect();

@@ -146,18 +146,18 @@ fn team_repo(world: &mut World, call: &Call) -> Answer {
     if !call.accepts("repository") {
         return Ok(Reply::no_content());
     }
-    let mut told = json::repo_full(world, repo, Some(role));
-    told["role_name"] = role.as_str().into();
-    Ok(Reply::ok(told))
+    let mut answer = json::repo_full(world, repo, Some(role));
+    answer["role_name"] = role.as_str().into();
+    Ok(Reply::ok(answer))
 }
 
 fn repo_teams(world: &mut World, call: &Call) -> Answer {
     let repo = world.repo(call.read(world, ADMINISTRATION)?)?;
     let found = world.teams.values().filter_map(|team| Some((team, world.team_role(team, repo)?))).collect();
     Ok(call.list(found, |(team, role): (&Team, Role)| {
-        let mut told = json::team(world, team);
-        told["permission"] = role.as_permission().into();
-        told
+        let mut answer = json::team(world, team);
+        answer["permission"] = role.as_permission().into();
+        answer
     }))
 }
 

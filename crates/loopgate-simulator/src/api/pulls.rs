@@ -213,6 +213,6 @@ fn update_branch(world: &mut World, call: &Call) -> Answer {
     }
     world.update_branch(actor, repo, number)?;
     let url = format!("{}/repos/{}/pulls/{number}", world.base_url, world.full_name(world.repo(repo)?));
-    let told = json!({ "message": "Updating pull request branch.", "url": url });
-    Ok(Reply::ok(told).status(StatusCode::ACCEPTED))
+    let answer = json!({ "message": "Updating pull request branch.", "url": url });
+    Ok(Reply::ok(answer).status(StatusCode::ACCEPTED))
 }

@@ -14,9 +14,9 @@ use super::{
 use crate::{
     config::OWNER,
     json,
-    operations::registration::{Installing, Registered},
+    operations::registration::Installing,
     refused::Refused,
-    world::World,
+    world::{World, app::Registered},
 };
 use loopgate_core::UserId;
 
@@ -59,8 +59,8 @@ fn register(world: &mut World, call: &Call, person: UserId, owner: UserId) -> An
         Ok(back) => Ok(Reply::found(back)),
         Err(refused) if refused.status == StatusCode::UNPROCESSABLE_ENTITY => {
             let errors = refused.errors.iter().filter_map(Value::as_str).map(|error| format!("<p>Error {error}</p>"));
-            let told = format!("<p>{}</p>{}", refused.message, errors.collect::<String>());
-            Ok(page("Invalid GitHub App configuration", &told).status(StatusCode::UNPROCESSABLE_ENTITY))
+            let errors = format!("<p>{}</p>{}", refused.message, errors.collect::<String>());
+            Ok(page("Invalid GitHub App configuration", &errors).status(StatusCode::UNPROCESSABLE_ENTITY))
         }
         Err(refused) => Err(refused),
     }
@@ -70,11 +70,11 @@ fn register(world: &mut World, call: &Call, person: UserId, owner: UserId) -> An
 fn convert(world: &mut World, call: &Call) -> Answer {
     let Registered { app, pem, webhook_secret, .. } = world.convert(call.param("code"))?;
     let app = world.apps.get(&app).ok_or_else(Refused::not_found)?;
-    let mut told = json::app(world, app);
-    told["client_secret"] = app.client_secret().into();
-    told["webhook_secret"] = app.webhook.as_ref().map(|_| webhook_secret).into();
-    told["pem"] = pem.into();
-    Ok(Reply::created(told))
+    let mut created = json::app(world, app);
+    created["client_secret"] = app.client_secret().into();
+    created["webhook_secret"] = app.webhook.as_ref().map(|_| webhook_secret).into();
+    created["pem"] = pem.into();
+    Ok(Reply::created(created))
 }
 
 fn installation_page(world: &mut World, call: &Call) -> Answer {

@@ -45,21 +45,21 @@ pub fn issue_event(world: &World, repo: &Repo, id: usize, happening: &Happening)
         What::Unassigned(whom) => ("unassigned", "assignee", user(world, *whom)),
         _ => return None,
     };
-    let mut told = json!({
+    let mut json_event = json!({
         "id": id, "node_id": node_id("IssueEvent", id), "url": format!("{}/issues/events/{id}", repo_url(world, repo)),
         "actor": user(world, happening.actor), "event": event, "commit_id": null, "commit_url": null,
         "created_at": time(happening.at), "performed_via_github_app": null, key: about,
     });
     if let What::Pushed { after, .. } = happening.what {
-        told["commit_id"] = json!(after);
-        told["commit_url"] = format!("{}/commits/{after}", repo_url(world, repo)).into();
+        json_event["commit_id"] = json!(after);
+        json_event["commit_url"] = format!("{}/commits/{after}", repo_url(world, repo)).into();
     }
     // docs.github.com, Issue event types: of these the actor is the assignee.
     if let What::Assigned(whom) | What::Unassigned(whom) = happening.what {
-        told["assigner"] = user(world, happening.actor);
-        told["actor"] = user(world, whom);
+        json_event["assigner"] = user(world, happening.actor);
+        json_event["actor"] = user(world, whom);
     }
-    Some(told)
+    Some(json_event)
 }
 
 /// `issue`, of an issue or of the issue side of a pull request.

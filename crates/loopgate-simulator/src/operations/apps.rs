@@ -126,9 +126,9 @@ impl World {
 
     fn installation_event(&mut self, action: &'static str, actor: Actor, id: InstallationId) -> Result<(), Refused> {
         let installation = self.installations.get(&id).ok_or_else(Refused::not_found)?;
-        let (app, told) = (installation.app, json::installation(self, installation));
+        let (app, payload) = (installation.app, json::installation(self, installation));
         let repos = self.stubs(&self.reached(installation.account, &installation.repositories));
-        let mut body = vec![("installation", told), ("repositories", repos)];
+        let mut body = vec![("installation", payload), ("repositories", repos)];
         // Of an installation that is new the description knows only people who asked for it.
         if action != "created" {
             body.push(("requester", Value::Null));
@@ -156,10 +156,10 @@ impl World {
         selected.retain(|repo| !removed.contains(repo));
         installation.repositories = Selection::Selected(selected);
         let installation = self.installations.get(&id).ok_or_else(Refused::not_found)?;
-        let (app, told) = (installation.app, json::installation(self, installation));
+        let (app, payload) = (installation.app, json::installation(self, installation));
         let action = if added.is_empty() { "removed" } else { "added" };
         let body = vec![
-            ("installation", told),
+            ("installation", payload),
             ("repository_selection", json!("selected")),
             ("repositories_added", self.stubs(added)),
             ("repositories_removed", self.stubs(removed)),

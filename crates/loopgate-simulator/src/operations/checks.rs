@@ -198,24 +198,24 @@ impl World {
 
     /// Sends a `check_run` event.
     fn check_event(&mut self, action: &'static str, actor: Actor, repo: RepoId, id: CheckRunId) -> Result<(), Refused> {
-        let told = self.check_payload(repo, id)?;
-        self.emit(Event::in_repo("check_run", action, repo, actor).with("check_run", told));
+        let payload = self.check_payload(repo, id)?;
+        self.emit(Event::in_repo("check_run", action, repo, actor).with("check_run", payload));
         Ok(())
     }
 
     /// A check run as payloads carry it: with its whole suite.
     fn check_payload(&self, repo: RepoId, id: CheckRunId) -> Result<serde_json::Value, Refused> {
         let (found, run) = (self.repo(repo)?, self.check_run(repo, id)?);
-        let mut told = json::check_run(self, found, run);
+        let mut payload = json::check_run(self, found, run);
         if let Some(suite) = found.suites.get(&run.suite) {
             let mut suite = json::check_suite(self, found, suite);
             if let Some(suite) = suite.as_object_mut() {
                 // The repository stands beside it already.
                 suite.shift_remove("repository");
             }
-            told["check_suite"] = suite;
+            payload["check_suite"] = suite;
         }
-        Ok(told)
+        Ok(payload)
     }
 
     /// `check_run.completed`, and `check_suite.completed` once nothing in the suite is left to do.
@@ -229,8 +229,8 @@ impl World {
         let found = self.repo(repo)?;
         let Some(suite) = found.suites.get(&suite) else { return Ok(()) };
         if self.suite_state(found, suite).1.is_some() {
-            let told = json::check_suite(self, found, suite);
-            self.emit(Event::in_repo("check_suite", "completed", repo, actor).with("check_suite", told));
+            let payload = json::check_suite(self, found, suite);
+            self.emit(Event::in_repo("check_suite", "completed", repo, actor).with("check_suite", payload));
         }
         Ok(())
     }
@@ -239,8 +239,8 @@ impl World {
     pub fn rerequest_check_run(&mut self, actor: Actor, repo: RepoId, id: CheckRunId) -> Result<(), Refused> {
         self.need(actor, repo, Role::Write)?;
         let app = self.check_run(repo, id)?.app;
-        let told = self.check_payload(repo, id)?;
-        self.emit(Event::in_repo("check_run", "rerequested", repo, actor).with("check_run", told).only(app));
+        let payload = self.check_payload(repo, id)?;
+        self.emit(Event::in_repo("check_run", "rerequested", repo, actor).with("check_run", payload).only(app));
         Ok(())
     }
 
@@ -248,8 +248,8 @@ impl World {
         self.need(actor, repo, Role::Write)?;
         let found = self.repo(repo)?;
         let suite = found.suites.get(&id).ok_or_else(Refused::not_found)?;
-        let (app, told) = (suite.app, json::check_suite(self, found, suite));
-        self.emit(Event::in_repo("check_suite", "rerequested", repo, actor).with("check_suite", told).only(app));
+        let (app, payload) = (suite.app, json::check_suite(self, found, suite));
+        self.emit(Event::in_repo("check_suite", "rerequested", repo, actor).with("check_suite", payload).only(app));
         Ok(())
     }
 
@@ -267,8 +267,8 @@ impl World {
         if !run.actions.iter().any(|button| button.identifier == identifier) {
             return Err(Refused::not_found());
         }
-        let told = self.check_payload(repo, id)?;
-        let event = Event::in_repo("check_run", "requested_action", repo, actor).with("check_run", told);
+        let payload = self.check_payload(repo, id)?;
+        let event = Event::in_repo("check_run", "requested_action", repo, actor).with("check_run", payload);
         self.emit(event.with("requested_action", json!({ "identifier": identifier })).only(app));
         Ok(())
     }

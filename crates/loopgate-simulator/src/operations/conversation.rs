@@ -72,8 +72,8 @@ impl World {
     fn comment_event(&self, action: &'static str, actor: Actor, repo: RepoId, id: CommentId) -> Result<Event, Refused> {
         let (found, comment) = (self.repo(repo)?, self.find_comment(repo, id)?);
         let issue = json::issue(self, found, self.issue(repo, comment.issue)?);
-        let told = json::comment(self, found, comment);
-        Ok(Event::in_repo("issue_comment", action, repo, actor).with("issue", issue).with("comment", told))
+        let payload = json::comment(self, found, comment);
+        Ok(Event::in_repo("issue_comment", action, repo, actor).with("issue", issue).with("comment", payload))
     }
 
     /// One's own comment, or with write access anybody's.
@@ -201,8 +201,8 @@ impl World {
         let (name, color) = (name.to_owned(), color.to_lowercase());
         let label = Label { id, name, color, description: description.map(str::to_owned) };
         self.repo_mut(repo)?.labels.insert(label.name.to_lowercase(), label.clone());
-        let told = json::label(self, self.repo(repo)?, &label);
-        self.emit(Event::in_repo("label", "created", repo, actor).with("label", told));
+        let payload = json::label(self, self.repo(repo)?, &label);
+        self.emit(Event::in_repo("label", "created", repo, actor).with("label", payload));
         Ok(label)
     }
 
@@ -220,8 +220,8 @@ impl World {
         label.color = color.map_or_else(|| label.color.clone(), |color| color.to_lowercase());
         label.description = description.or_else(|| label.description.take());
         let label = label.clone();
-        let told = json::label(self, self.repo(repo)?, &label);
-        self.emit(Event::in_repo("label", "edited", repo, actor).with("label", told).with("changes", json!({})));
+        let payload = json::label(self, self.repo(repo)?, &label);
+        self.emit(Event::in_repo("label", "edited", repo, actor).with("label", payload).with("changes", json!({})));
         Ok(label)
     }
 
@@ -233,8 +233,8 @@ impl World {
         for issue in found.issues.values_mut() {
             issue.labels.retain(|worn| *worn != label.name);
         }
-        let told = json::label(self, self.repo(repo)?, &label);
-        self.emit(Event::in_repo("label", "deleted", repo, actor).with("label", told));
+        let payload = json::label(self, self.repo(repo)?, &label);
+        self.emit(Event::in_repo("label", "deleted", repo, actor).with("label", payload));
         Ok(())
     }
 
@@ -280,13 +280,13 @@ impl World {
         let what = if action == "labeled" { What::Labeled } else { What::Unlabeled };
         self.record(actor, repo, Some(number), what(label.name.clone()));
         let (found, issue) = (self.repo(repo)?, self.issue(repo, number)?);
-        let told = json::label(self, found, label);
+        let payload = json::label(self, found, label);
         let event = if issue.pull.is_some() {
             self.pull_event(action, actor, repo, number)?
         } else {
             Event::in_repo("issues", action, repo, actor).with("issue", json::issue(self, found, issue))
         };
-        self.emit(event.with("label", told));
+        self.emit(event.with("label", payload));
         Ok(())
     }
 }

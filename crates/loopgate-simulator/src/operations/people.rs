@@ -78,8 +78,8 @@ impl World {
     /// Makes somebody a member or owner.
     pub fn add_org_member(&mut self, actor: Actor, org: UserId, user: UserId, role: OrgRole) -> Result<(), Refused> {
         self.org_mut(org)?.members.insert(user, role);
-        let told = json::org_membership(self, self.accounts.get(&org).ok_or_else(Refused::not_found)?, user, role);
-        self.emit(self.account_event("organization", "member_added", org, actor).with("membership", told));
+        let payload = json::org_membership(self, self.accounts.get(&org).ok_or_else(Refused::not_found)?, user, role);
+        self.emit(self.account_event("organization", "member_added", org, actor).with("membership", payload));
         Ok(())
     }
 
@@ -91,8 +91,8 @@ impl World {
         for team in teams {
             self.remove_team_member(actor, team, user)?;
         }
-        let told = json::org_membership(self, self.accounts.get(&org).ok_or_else(Refused::not_found)?, user, role);
-        self.emit(self.account_event("organization", "member_removed", org, actor).with("membership", told));
+        let payload = json::org_membership(self, self.accounts.get(&org).ok_or_else(Refused::not_found)?, user, role);
+        self.emit(self.account_event("organization", "member_removed", org, actor).with("membership", payload));
         Ok(())
     }
 
@@ -152,14 +152,14 @@ impl World {
 
     pub fn grant_team(&mut self, actor: Actor, id: TeamId, repo: RepoId, role: Role) -> Result<(), Refused> {
         self.teams.get_mut(&id).ok_or_else(Refused::not_found)?.repos.insert(repo, role);
-        let told = json::repository(self, self.repo(repo)?);
-        self.team_event("team", "added_to_repository", actor, id, |event| event.with("repository", told))
+        let payload = json::repository(self, self.repo(repo)?);
+        self.team_event("team", "added_to_repository", actor, id, |event| event.with("repository", payload))
     }
 
     pub fn revoke_team(&mut self, actor: Actor, id: TeamId, repo: RepoId) -> Result<(), Refused> {
         self.teams.get_mut(&id).ok_or_else(Refused::not_found)?.repos.remove(&repo);
-        let told = json::repository(self, self.repo(repo)?);
-        self.team_event("team", "removed_from_repository", actor, id, |event| event.with("repository", told))
+        let payload = json::repository(self, self.repo(repo)?);
+        self.team_event("team", "removed_from_repository", actor, id, |event| event.with("repository", payload))
     }
 
     pub fn rename_team(&mut self, actor: Actor, id: TeamId, slug: &str) -> Result<(), Refused> {

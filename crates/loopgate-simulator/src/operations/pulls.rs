@@ -46,15 +46,17 @@ impl World {
         number: PrNumber,
     ) -> Result<Event, Refused> {
         let (found, issue) = (self.repo(repo)?, self.issue(repo, number)?);
-        let mut told = json::pull(self, found, issue);
+        let mut payload = json::pull(self, found, issue);
         if matches!(action, "opened" | "synchronize" | "reopened") {
             // GitHub computes mergeability after it has sent these.
             for key in ["mergeable", "rebaseable", "merge_commit_sha"] {
-                told[key] = Value::Null;
+                payload[key] = Value::Null;
             }
-            told["mergeable_state"] = "unknown".into();
+            payload["mergeable_state"] = "unknown".into();
         }
-        Ok(Event::in_repo("pull_request", action, repo, actor).with("number", number.get()).with("pull_request", told))
+        Ok(Event::in_repo("pull_request", action, repo, actor)
+            .with("number", number.get())
+            .with("pull_request", payload))
     }
 
     /// Sends a `pull_request` event with nothing special in it, and records what happened.
@@ -148,8 +150,8 @@ impl World {
         self.need(actor, repo, Role::Read)?;
         let number = self.add_issue(actor, repo, title.to_owned(), Some(body.to_owned()), None)?;
         self.record(actor, repo, Some(number), What::Opened);
-        let told = json::issue(self, self.repo(repo)?, self.issue(repo, number)?);
-        self.emit(Event::in_repo("issues", "opened", repo, actor).with("issue", told));
+        let payload = json::issue(self, self.repo(repo)?, self.issue(repo, number)?);
+        self.emit(Event::in_repo("issues", "opened", repo, actor).with("issue", payload));
         Ok(number)
     }
 

@@ -183,7 +183,7 @@ impl World {
     /// A commit of a `push` payload, with the paths it touched.
     fn pushed_commit(&self, repo: RepoId, sha: Sha) -> Value {
         let Ok(found) = self.repo(repo) else { return Value::Null };
-        let mut told = json::head_commit(self, found, sha);
+        let mut payload = json::head_commit(self, found, sha);
         let parent = self.objects(found).commit(sha).and_then(|commit| commit.parents.first().copied());
         let changes = self.objects(found).diff(parent, sha);
         let paths = |of: &dyn Fn(&FileChange) -> bool| -> Value {
@@ -193,10 +193,10 @@ impl World {
         let modified = paths(&|c| c.old.is_some() && c.new.is_some());
         let url = format!("{}/{}/commit/{sha}", self.pages_url, self.full_name(found));
         let more = json!({ "distinct": true, "url": url, "added": added, "removed": removed, "modified": modified });
-        if let (Value::Object(told), Value::Object(more)) = (&mut told, more) {
-            told.extend(more);
+        if let (Value::Object(payload), Value::Object(more)) = (&mut payload, more) {
+            payload.extend(more);
         }
-        told
+        payload
     }
 
     /// GitHub makes a suite for every App with `checks: write` when code is pushed, and tells that App
@@ -213,8 +213,8 @@ impl World {
         for app in apps {
             let suite = self.suite_for(repo, app, sha, Some(branch))?;
             let found = self.repo(repo)?;
-            let told = found.suites.get(&suite).map(|suite| json::check_suite(self, found, suite));
-            self.emit(Event::in_repo("check_suite", "requested", repo, actor).with("check_suite", told).only(app));
+            let payload = found.suites.get(&suite).map(|suite| json::check_suite(self, found, suite));
+            self.emit(Event::in_repo("check_suite", "requested", repo, actor).with("check_suite", payload).only(app));
         }
         Ok(())
     }

@@ -104,12 +104,12 @@ impl World {
         group: &MergeGroup,
         reason: Option<&str>,
     ) -> Result<(), Refused> {
-        let told = json!({
+        let payload = json!({
             "head_sha": group.head_sha, "head_ref": group.head_ref, "base_sha": group.base_sha,
             "base_ref": format!("refs/heads/{}", group.base_branch),
             "head_commit": json::head_commit(self, self.repo(repo)?, group.head_sha),
         });
-        let mut event = Event::in_repo("merge_group", action, repo, actor).with("merge_group", told);
+        let mut event = Event::in_repo("merge_group", action, repo, actor).with("merge_group", payload);
         if let Some(reason) = reason {
             event = event.with("reason", reason);
         }

@@ -15,10 +15,10 @@ use crate::{
     refused::Refused,
     world::{
         World,
-        app::{Actor, Area, Level, Permissions, Selection, Webhook},
+        app::{Actor, Area, InstallationRequest, Level, Permissions, Registered, Selection, Webhook},
     },
 };
-use loopgate_core::{AppId, InstallationId, Timestamp, UserId};
+use loopgate_core::{AppId, InstallationId, UserId};
 
 /// The code of a registration is good for this long.
 const CODE_LIFE: TimeDelta = TimeDelta::hours(1);
@@ -50,31 +50,6 @@ const NEEDED_BY_EVENT: [(&str, &[Area]); 16] = [
     ("team", &[Area::Members]),
     ("workflow_run", &[Area::Actions]),
 ];
-
-/// Registrations that were begun, and installations that were asked for.
-#[derive(Clone, Debug, Default)]
-pub struct Registrations {
-    codes: BTreeMap<String, Registered>,
-    pub requests: Vec<InstallationRequest>,
-}
-
-/// What a code is exchanged for.
-#[derive(Clone, Debug)]
-pub struct Registered {
-    pub app: AppId,
-    pub pem: String,
-    pub webhook_secret: String,
-    at: Timestamp,
-}
-
-/// A member of an organisation who is no owner asked for an App to be installed.
-#[derive(Clone, Copy, Debug)]
-pub struct InstallationRequest {
-    pub app: AppId,
-    pub account: UserId,
-    pub requester: UserId,
-    pub at: Timestamp,
-}
 
 /// What came of pressing *Install*.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -37,8 +37,8 @@ impl World {
         self.networks.push(Objects::default());
         let network = Network(self.networks.len() - 1);
         let id = self.add_repo(owner, name.name(), visibility, network);
-        let told = json::repository(self, self.repo(id)?);
-        self.emit(Event::in_repo("repository", "created", id, actor).with("repository", told));
+        let payload = json::repository(self, self.repo(id)?);
+        self.emit(Event::in_repo("repository", "created", id, actor).with("repository", payload));
         if !files.is_empty() {
             let author = self.signature(actor);
             let commit = self.commit_files(id, &[], files, (author.clone(), author, "Initial commit"))?;
@@ -102,9 +102,9 @@ impl World {
         let id = self.add_repo(owner, &name, visibility, network);
         let fork = self.repo_mut(id)?;
         (fork.fork_of, fork.default_branch, fork.refs) = (Some(parent), default_branch, refs);
-        let told = json::repository(self, self.repo(id)?);
+        let payload = json::repository(self, self.repo(id)?);
         let event = Event::plain("fork", parent, actor);
-        self.emit(event.with("forkee", told));
+        self.emit(event.with("forkee", payload));
         Ok(id)
     }
 

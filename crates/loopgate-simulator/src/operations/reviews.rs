@@ -129,14 +129,14 @@ impl World {
     ) -> Result<(), Refused> {
         let now = self.now();
         self.issue_mut(repo, number)?.updated_at = now;
-        let (key, told, name) = match reviewer {
+        let (key, payload, name) = match reviewer {
             Reviewer::Person(id) => ("requested_reviewer", json::user(self, id), self.login(id).to_owned()),
             Reviewer::Team(id) => {
                 let team = self.teams.get(&id).ok_or_else(Refused::not_found)?;
                 ("requested_team", json::team(self, team), format!("{}/{}", self.login(team.org), team.slug))
             }
         };
-        let event = self.pull_event(action, actor, repo, number)?.with(key, told);
+        let event = self.pull_event(action, actor, repo, number)?.with(key, payload);
         let requested = action == "review_requested";
         let what = if requested { What::ReviewRequested(name) } else { What::ReviewRequestRemoved(name) };
         self.record(actor, repo, Some(number), what);
@@ -233,14 +233,16 @@ impl World {
         id: ReviewId,
     ) -> Result<Event, Refused> {
         let (found, issue, review) = (self.repo(repo)?, self.issue(repo, number)?, self.find_review(repo, number, id)?);
-        let mut told = json::review(self, found, issue, review);
+        let mut payload = json::review(self, found, issue, review);
         // Payloads write the state in lower case and an empty body as null.
-        told["state"] = review.state.as_str().to_lowercase().into();
+        payload["state"] = review.state.as_str().to_lowercase().into();
         if review.body.is_empty() {
-            told["body"] = Value::Null;
+            payload["body"] = Value::Null;
         }
         let pull = json::pull_brief(self, found, issue);
-        Ok(Event::in_repo("pull_request_review", action, repo, actor).with("review", told).with("pull_request", pull))
+        Ok(Event::in_repo("pull_request_review", action, repo, actor)
+            .with("review", payload)
+            .with("pull_request", pull))
     }
 
     pub fn edit_review(
@@ -391,10 +393,10 @@ impl World {
     ) -> Result<(), Refused> {
         let (found, issue) = (self.repo(repo)?, self.issue(repo, number)?);
         let comment = issue.pull.iter().flat_map(|pull| &pull.review_comments).find(|comment| comment.id == id);
-        let told = comment.map(|comment| json::review_comment(self, found, issue, comment));
+        let payload = comment.map(|comment| json::review_comment(self, found, issue, comment));
         let pull = json::pull_brief(self, found, issue);
         let event = Event::in_repo("pull_request_review_comment", action, repo, actor);
-        self.emit(event.with("comment", told).with("pull_request", pull));
+        self.emit(event.with("comment", payload).with("pull_request", pull));
         Ok(())
     }
 }

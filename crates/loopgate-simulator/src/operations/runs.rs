@@ -221,9 +221,9 @@ impl World {
         let (found, run) = (self.repo(repo)?, self.workflow_run(repo, id)?);
         let state = run.progress.conclusion().map_or(action, Conclusion::as_str).to_owned();
         let what = What::Workflow { id, sha: run.sha, name: run.name.clone(), state };
-        let (told, workflow) = (json::workflow_run(self, found, run), json::workflow(self, found, run));
+        let (payload, workflow) = (json::workflow_run(self, found, run), json::workflow(self, found, run));
         self.record(actor, repo, None, what);
-        let event = Event::in_repo("workflow_run", action, repo, actor).with("workflow_run", told);
+        let event = Event::in_repo("workflow_run", action, repo, actor).with("workflow_run", payload);
         self.emit(event.with("workflow", workflow));
         Ok(())
     }

@@ -2,8 +2,6 @@
 //!
 //! From <https://docs.github.com/en/apps/creating-github-apps/authenticating-with-a-github-app/generating-a-user-access-token-for-a-github-app>.
 
-use std::collections::BTreeMap;
-
 use base64::{Engine as _, prelude::BASE64_URL_SAFE_NO_PAD};
 use chrono::TimeDelta;
 use sha2::{Digest as _, Sha256};
@@ -12,28 +10,14 @@ use crate::{
     refused::Refused,
     world::{
         World,
-        app::{Holder, Token},
+        app::{Grant, Holder, Token},
     },
 };
-use loopgate_core::{AppId, Timestamp, UserId};
+use loopgate_core::UserId;
 
 /// A code is good for this long, a token for that.
 const CODE_LIFE: TimeDelta = TimeDelta::minutes(10);
 pub const TOKEN_LIFE: TimeDelta = TimeDelta::hours(8);
-
-/// Codes that were not exchanged yet.
-#[derive(Clone, Debug, Default)]
-pub struct SignIns(BTreeMap<String, Granted>);
-
-/// What somebody agreed to.
-#[derive(Clone, Debug)]
-struct Granted {
-    app: AppId,
-    person: UserId,
-    redirect: String,
-    challenge: Option<String>,
-    at: Timestamp,
-}
 
 /// What is asked for with a code.
 #[derive(Clone, Debug, Default)]
@@ -57,7 +41,7 @@ impl World {
         let app = self.apps.values().find(|app| app.client_id() == client_id).ok_or_else(Refused::not_found)?.id;
         let (code, at) = (self.sequence.token(""), self.now());
         let (redirect, challenge) = (redirect.to_owned(), challenge.map(str::to_owned));
-        self.sign_ins.0.insert(code.clone(), Granted { app, person, redirect, challenge, at });
+        self.sign_ins.insert(code.clone(), Grant { app, person, redirect, challenge, at });
         Ok(code)
     }
 
@@ -66,18 +50,18 @@ impl World {
         let app = self.apps.values().find(|app| app.client_id() == asked.client_id);
         let app = app.filter(|app| app.client_secret() == asked.client_secret).ok_or("incorrect_client_credentials")?;
         let (app, now) = (app.id, self.now());
-        let granted = self.sign_ins.0.remove(&asked.code).filter(|it| it.app == app && now - it.at < CODE_LIFE);
-        let granted = granted.ok_or("bad_verification_code")?;
-        if asked.redirect.as_ref().is_some_and(|redirect| *redirect != granted.redirect) {
+        let grant = self.sign_ins.remove(&asked.code).filter(|it| it.app == app && now - it.at < CODE_LIFE);
+        let grant = grant.ok_or("bad_verification_code")?;
+        if asked.redirect.as_ref().is_some_and(|redirect| *redirect != grant.redirect) {
             return Err("redirect_uri_mismatch");
         }
         let shown = asked.verifier.as_ref().map(|text| BASE64_URL_SAFE_NO_PAD.encode(Sha256::digest(text)));
-        if granted.challenge.is_some() && granted.challenge != shown {
+        if grant.challenge.is_some() && grant.challenge != shown {
             return Err("bad_verification_code");
         }
         let text = self.sequence.token("ghu_");
         let expires_at = Some(now + TOKEN_LIFE);
-        self.tokens.insert(text.clone(), Token { holder: Holder::Person(granted.person), expires_at, app: Some(app) });
+        self.tokens.insert(text.clone(), Token { holder: Holder::Person(grant.person), expires_at, app: Some(app) });
         Ok(text)
     }
 }

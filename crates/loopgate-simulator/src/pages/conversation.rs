@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{
-    happened::{Happened, face, happened, since},
+    happened::{Happened, at, face, happened, short, since},
     markdown,
 };
 use crate::{
@@ -18,7 +18,7 @@ use crate::{
         repo::Repo,
     },
 };
-use loopgate_core::{PrNumber, RepoName, Sha, Timestamp, UserId};
+use loopgate_core::{PrNumber, RepoName, Sha, UserId};
 
 #[derive(Serialize)]
 pub(super) struct Conversation {
@@ -107,10 +107,6 @@ pub(super) struct Listed {
     at: String,
 }
 
-pub(super) fn at(time: Timestamp) -> String {
-    time.format("%Y-%m-%d %H:%M").to_string()
-}
-
 /// The newest first.
 pub(super) fn list(world: &World, name: &RepoName) -> Result<Vec<Listed>, Refused> {
     let repo = world.repo(world.repo_named(name)?)?;
@@ -175,7 +171,7 @@ fn state(issue: &Issue, pull: &Pull) -> &'static str {
 }
 
 fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry> {
-    let said = |who: UserId, how, time, body: &str, anchor| Said {
+    let entry = |who: UserId, how, time, body: &str, anchor| Said {
         anchor,
         who: world.login(who).to_owned(),
         is_bot: world.app_of_account(who).is_some(),
@@ -186,7 +182,7 @@ fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry>
         reactions: Vec::new(),
     };
     let description = issue.body.as_deref().unwrap_or("*No description provided.*");
-    let opened = said(issue.author, "opened this", issue.created_at, description, "description".to_owned());
+    let opened = entry(issue.author, "opened this", issue.created_at, description, "description".to_owned());
     let mut entries = vec![Entry::Said(opened)];
     let of_this = world.journal.iter().filter(|it| it.repo == repo.id && it.number == Some(issue.number));
     for happening in of_this {
@@ -197,7 +193,13 @@ fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry>
                 Entry::Said(Said {
                     edited: comment.updated_at != comment.created_at,
                     reactions: reactions.collect(),
-                    ..said(comment.author, "commented", comment.created_at, &comment.body, format!("issuecomment-{id}"))
+                    ..entry(
+                        comment.author,
+                        "commented",
+                        comment.created_at,
+                        &comment.body,
+                        format!("issuecomment-{id}"),
+                    )
                 })
             })),
             What::Reviewed(id) => entries.extend(pull.reviews.iter().find(|review| review.id == *id).map(|review| {
@@ -207,7 +209,7 @@ fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry>
                     ReviewState::Dismissed => "reviewed, which was dismissed",
                     ReviewState::Commented | ReviewState::Pending => "reviewed",
                 };
-                Entry::Said(said(review.author, how, happening.at, &review.body, format!("pullrequestreview-{id}")))
+                Entry::Said(entry(review.author, how, happening.at, &review.body, format!("pullrequestreview-{id}")))
             })),
             // Told by what they changed.
             What::Opened | What::CommentEdited(_) | What::CommentDeleted(_) | What::Reacted { .. } => {}
@@ -218,7 +220,7 @@ fn entries(world: &World, repo: &Repo, issue: &Issue, pull: &Pull) -> Vec<Entry>
 }
 
 fn check(world: &World, run: &CheckRun) -> Check {
-    let told = |text: &Option<String>| text.as_deref().map(markdown::html).unwrap_or_default();
+    let html = |text: &Option<String>| text.as_deref().map(markdown::html).unwrap_or_default();
     let annotation = |it: &crate::Annotation| format!("{}:{} {}", it.path, it.start_line, it.message);
     Check {
         id: run.id.get(),
@@ -226,15 +228,11 @@ fn check(world: &World, run: &CheckRun) -> Check {
         app: world.apps.get(&run.app).map(|app| app.name.clone()).unwrap_or_default(),
         state: run.progress.conclusion().map_or(run.progress.status(), crate::Conclusion::as_str),
         title: run.output.title.clone(),
-        summary: told(&run.output.summary),
-        text: told(&run.output.text),
+        summary: html(&run.output.summary),
+        text: html(&run.output.text),
         annotations: run.output.annotations.iter().map(annotation).collect(),
         buttons: run.actions.iter().map(|button| (button.identifier.clone(), button.label.clone())).collect(),
     }
-}
-
-pub(super) fn short(sha: Sha) -> String {
-    sha.to_string()[..7].to_owned()
 }
 
 pub(super) fn lines(objects: &Objects, shas: impl IntoIterator<Item = Sha>) -> Vec<Line> {

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::conversation::{at, short};
 use crate::world::{
     World,
     journal::{Force, Happening, What},
     repo::Repo,
 };
-use loopgate_core::{PrNumber, Sha};
+use loopgate_core::{PrNumber, Sha, Timestamp};
 
 #[derive(Serialize)]
 pub(super) struct Happened {
@@ -19,6 +18,14 @@ pub(super) struct Happened {
     /// Where on the page it is seen; empty: nowhere more than here.
     to: String,
     at: String,
+}
+
+pub(super) fn at(time: Timestamp) -> String {
+    time.format("%Y-%m-%d %H:%M").to_string()
+}
+
+pub(super) fn short(sha: Sha) -> String {
+    sha.to_string()[..7].to_owned()
 }
 
 /// GitHub's picture for a reaction.
@@ -96,7 +103,7 @@ pub(super) fn since(world: &World, repo: &Repo, number: PrNumber, seen: usize) -
         .into_iter()
         .collect();
     let state_ref = format!("refs/loopgate/pr/{number}");
-    let mut told = BTreeSet::new();
+    let mut keys = BTreeSet::new();
     let mut news = Vec::new();
     for happening in world.journal.iter().skip(seen).filter(|it| it.repo == repo.id).rev() {
         let key = match &happening.what {
@@ -108,7 +115,7 @@ pub(super) fn since(world: &World, repo: &Repo, number: PrNumber, seen: usize) -
         };
         let is_of_this = happening.number == Some(number)
             || matches!(happening.what, What::CheckRun { .. } | What::HiddenRef { .. }) && key.is_some();
-        if is_of_this && key.is_none_or(|key| told.insert(key)) {
+        if is_of_this && key.is_none_or(|key| keys.insert(key)) {
             news.extend(happened(world, repo, happening));
         }
     }

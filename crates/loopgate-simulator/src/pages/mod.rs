@@ -162,10 +162,10 @@ impl Site {
     }
 
     /// Who a visitor is, by what their request says.
-    fn person(&self, said: &str) -> &'static str {
+    fn person(&self, wanted: &str) -> &'static str {
         let mut people = self.playbook.people.iter().map(|(login, _)| *login);
         let first = people.clone().next().unwrap_or_default();
-        people.find(|login| *login == said).unwrap_or(first)
+        people.find(|login| *login == wanted).unwrap_or(first)
     }
 
     /// A page with what stands around all of them.
@@ -202,7 +202,7 @@ impl Site {
     fn conversation(&self, pr: &Pr, me: &str, seen: Option<usize>, refused: Option<&Refused>) -> Response {
         match self.look(|world| conversation::conversation(world, &pr.repo, pr.number, seen)) {
             Ok(shown) => {
-                let refused = refused.map(|refused| (refused.status.as_u16(), told(refused)));
+                let refused = refused.map(|refused| (refused.status.as_u16(), refusal_text(refused)));
                 self.page("pull.html", me, &json!({ "pull": shown, "refused": refused, "asked": seen.is_some() }))
             }
             Err(_) => self.absent(),
@@ -211,7 +211,7 @@ impl Site {
 }
 
 /// GitHub's own words, without the codes around them.
-fn told(refused: &Refused) -> String {
+fn refusal_text(refused: &Refused) -> String {
     let details = refused.errors.iter().map(|error| error["message"].as_str().or(error.as_str()).unwrap_or_default());
     let details: Vec<_> = details.filter(|detail| !detail.is_empty()).collect();
     if details.is_empty() { refused.message.clone() } else { format!("{}: {}", refused.message, details.join("; ")) }
@@ -258,7 +258,7 @@ async fn open(State(site): State<Shared>, body: Bytes) -> Response {
             let page = site.page(
                 "repository.html",
                 form.field("as"),
-                &json!({ "pulls": pulls, "refused": [refused.status.as_u16(), told(&refused)] }),
+                &json!({ "pulls": pulls, "refused": [refused.status.as_u16(), refusal_text(&refused)] }),
             );
             (refused.status, page).into_response()
         }

@@ -189,3 +189,38 @@ pub enum Actor {
     /// An installed App, acting as its bot.
     App(InstallationId),
 }
+
+/// Registrations that were begun, and installations that were asked for.
+#[derive(Clone, Debug, Default)]
+pub struct Registrations {
+    pub codes: BTreeMap<String, Registered>,
+    pub requests: Vec<InstallationRequest>,
+}
+
+/// What a code is exchanged for.
+#[derive(Clone, Debug)]
+pub struct Registered {
+    pub app: AppId,
+    pub pem: String,
+    pub webhook_secret: String,
+    pub at: Timestamp,
+}
+
+/// A member of an organisation who is no owner asked for an App to be installed.
+#[derive(Clone, Copy, Debug)]
+pub struct InstallationRequest {
+    pub app: AppId,
+    pub account: UserId,
+    pub requester: UserId,
+    pub at: Timestamp,
+}
+
+/// What somebody agreed to.
+#[derive(Clone, Debug)]
+pub struct Grant {
+    pub app: AppId,
+    pub person: UserId,
+    pub redirect: String,
+    pub challenge: Option<String>,
+    pub at: Timestamp,
+}

@@ -20,7 +20,7 @@ pub use ids::{ArtifactId, DeliveryId, RepoId, Sequence, SuiteId, TeamId};
 
 use self::{
     account::{Account, AccountKind, Team},
-    app::{Actor, App, Installation, Token},
+    app::{Actor, App, Grant, Installation, Registrations, Token},
     issue::{Issue, Pull},
     journal::{Happening, What},
     repo::Repo,
@@ -30,8 +30,6 @@ use super::{
     faults::Faults,
     git::Objects,
     hooks::Outbox,
-    operations::{registration::Registrations, sign_in::SignIns},
-    past::Pasts,
     refused::Refused,
     requests::{RateLimits, Remembered, RequestLog},
     transcript::Scribe,
@@ -53,7 +51,8 @@ pub struct World {
     pub installations: BTreeMap<InstallationId, Installation>,
     pub tokens: HashMap<String, Token>,
     pub registrations: Registrations,
-    pub sign_ins: SignIns,
+    /// What people agreed to, by codes that were not exchanged yet.
+    pub sign_ins: BTreeMap<String, Grant>,
     /// The objects of each fork network, by [`repo::Network`].
     pub networks: Vec<Objects>,
     pub repos: BTreeMap<RepoId, Repo>,
@@ -63,7 +62,8 @@ pub struct World {
     pub rate_limits: RateLimits,
     pub rest: RestVersion,
     pub remembered: Remembered,
-    pub past: Pasts,
+    /// What the world was before each moment at which it changed, oldest first.
+    pub past: Vec<(Timestamp, World)>,
     pub faults: Faults,
     pub journal: Vec<Happening>,
 }

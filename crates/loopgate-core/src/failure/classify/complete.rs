@@ -6,28 +6,17 @@ use super::fingerprint;
 use crate::{
     evidence::Failure,
     expressions::Patterns,
-    failure::read::{Changes, Frame, Reading, is_trace_line, paths, tells_of_place, text},
+    failure::read::{Changes, Frame, Reading, describes_place, is_trace_line, paths, text},
     source_files::is_test,
 };
 
 /// Reads a failure from a text. All of its fields come from the text.
 pub fn read_failure(text: &str) -> Failure {
-    let cleaned = from_missing_program(text::clean(text));
-    let (test_name, test_file) = test(&cleaned);
-    read_block(Failure {
-        test_name,
-        test_file,
-        error_message: cleaned.clone(),
-        stack_trace: Some(cleaned),
-        ..Failure::default()
-    })
-}
-
-/// The end of an output in which a shell or make did not find a program. The output above it is mostly warnings, which
-/// did not end the run. Otherwise all of the output, but for the program that a run did without.
-fn from_missing_program(cleaned: String) -> String {
-    /// The most lines that the caller of the shell prints after that.
+    /// The most lines that the caller of a shell prints after a program that was not found.
     const MOST_AFTER: usize = 5;
+    let mut cleaned = text::clean(text);
+    // Of an output at whose end a shell or make did not find a program the end is read: the output above it is mostly
+    // warnings, which did not end the run.
     let is_missing = |line: &&str| match line.trim_end().rsplit_once(": ") {
         Some((who, "not found" | "command not found")) => who.contains(": "),
         Some((who, "No such file or directory")) => who.starts_with("make"),
@@ -35,13 +24,32 @@ fn from_missing_program(cleaned: String) -> String {
     };
     let mut lines: Vec<&str> = cleaned.lines().collect();
     let at = lines.iter().rposition(is_missing).filter(|at| lines.len() - at - 1 <= MOST_AFTER);
-    let Some(at) = at else { return cleaned };
-    // Below it an error names its own place: the run went on without the program.
-    if lines[at + 1..].iter().any(|line| is_trace_line(line) || tells_of_place(line)) {
-        lines.remove(at);
-        return lines.join("\n");
+    if let Some(at) = at {
+        // Below it an error names its own place: the run went on without the program.
+        if lines[at + 1..].iter().any(|line| is_trace_line(line) || describes_place(line)) {
+            lines.remove(at);
+        } else {
+            lines.drain(..at);
+        }
+        cleaned = lines.join("\n");
     }
-    lines[at..].join("\n")
+    let found = TEST_NAMES.first(&cleaned).map(|(_, captures)| captures);
+    let name = found.as_ref().and_then(|captures| captures.name("name"));
+    let name = name.map(|name| text::one_line(name.as_str(), 200));
+    let test_file = found.as_ref().and_then(|captures| captures.name("file"));
+    let test_file = test_file.map(|file| paths::tidy(file.as_str())).filter(|file| name.is_some() || is_test(file));
+    // Threads that are no test, and files that could not be loaded.
+    let no_test = |name: &String| {
+        matches!(name.as_str(), "main" | "<unnamed>") || name.starts_with("tokio-") || name.starts_with("ERROR ")
+    };
+    let test_name = name.filter(|name| !no_test(name));
+    read_block(Failure {
+        test_name,
+        test_file,
+        error_message: cleaned.clone(),
+        stack_trace: Some(cleaned),
+        ..Failure::default()
+    })
 }
 
 /// A failure whose texts are one block of a tool's output: fills in the summary of its message and its other fields.
@@ -60,7 +68,7 @@ pub fn read_block(mut failure: Failure) -> Failure {
 pub fn complete(failure: &mut Failure) {
     let reading = Reading::of(failure);
     let fingerprint = fingerprint::of_reading(failure, &reading);
-    let located = |file: &str| Changes::default().locate(file).0;
+    let located = |file: &str| Changes::default().locate(file, None).0;
     if let Some(file) = &mut failure.test_file {
         *file = located(file);
     }
@@ -106,17 +114,6 @@ static TEST_NAMES: LazyLock<Patterns> = LazyLock::new(|| {
         r"(?m)^\s*(?:FAIL|FAILED|✗|×)\s+(?P<file>[^\s:]+\.[A-Za-z]{1,5})$",
     ])
 });
-
-/// Name and file of the failing test.
-fn test(cleaned: &str) -> (Option<String>, Option<String>) {
-    let Some((_, captures)) = TEST_NAMES.first(cleaned) else { return (None, None) };
-    let file = captures.name("file").map(|file| paths::tidy(file.as_str()));
-    let Some(name) = captures.name("name") else { return (None, file.filter(|file| is_test(file))) };
-    let name = text::one_line(name.as_str(), 200);
-    // Threads that are no test, and files that could not be loaded.
-    let is_none = name == "main" || name == "<unnamed>" || name.starts_with("tokio-") || name.starts_with("ERROR ");
-    ((!is_none).then_some(name), file)
-}
 
 #[cfg(test)]
 mod tests {
@@ -201,7 +198,7 @@ mod tests {
             ("  1) Cart adds", Some("Cart adds")),
         ];
         for (text, name) in cases {
-            assert_eq!(test(text).0.as_deref(), name, "{text}");
+            assert_eq!(read_failure(text).test_name.as_deref(), name, "{text}");
         }
     }
 }

@@ -31,6 +31,11 @@ pub fn template(failure: &Failure) -> String {
 /// must not depend on what a push touched.
 pub(in crate::failure) fn of_reading(failure: &Failure, reading: &Reading) -> Fingerprint {
     let (file, function) = place(failure, reading);
+    // `java.lang.NullPointerException` and `NullPointerException` are one class.
+    let simple_name = |class: &str| {
+        let keeps_path = class.contains("clippy::") || class.starts_with('@') || class.contains('/');
+        if keeps_path { class.to_owned() } else { class.rsplit(['.', ':', '\\']).next().unwrap_or(class).to_owned() }
+    };
     let parts = [
         RULES.to_owned(),
         reading.class.as_deref().map_or_else(|| reading.error_type.as_str().to_owned(), simple_name),
@@ -48,12 +53,6 @@ pub(in crate::failure) fn of_reading(failure: &Failure, reading: &Reading) -> Fi
     let mut first = [0; 8];
     first.copy_from_slice(&digest[..8]);
     Fingerprint::from_bytes(first)
-}
-
-/// `java.lang.NullPointerException` and `NullPointerException` are one class.
-fn simple_name(class: &str) -> String {
-    let keeps_path = class.contains("clippy::") || class.starts_with('@') || class.contains('/');
-    if keeps_path { class.to_owned() } else { class.rsplit(['.', ':', '\\']).next().unwrap_or(class).to_owned() }
 }
 
 /// File and function of the innermost own frame; the test's, where the trace names none.
@@ -108,19 +107,6 @@ fn failing_statement(whole: &str) -> Option<String> {
     // Half a statement would change with the formatting of the code.
     let is_whole = depth(&['(', '[', '{'], &[')', ']', '}']) && !shown.is_empty() && !is_source_excerpt(shown);
     (is_whole && !is_trace_line(shown)).then(|| tokens(shown, Quotes::ByContext).replace(' ', ""))
-}
-
-/// What a test that failed is recognised by in another run: the id that a report gives it, otherwise its name. `None` of a
-/// failure that is no test's: a compile error, a lint finding.
-pub(in crate::failure) fn test_key(failure: &Failure) -> Option<String> {
-    failure.test_id.map(|id| format!("#{id}")).or_else(|| failure.test_name.clone())
-}
-
-/// What people call the failure: its test, else its place, else its fingerprint.
-pub(in crate::failure) fn known_as(failure: &Failure, fingerprint: Fingerprint) -> String {
-    let place = || failure.location().map(|(file, line)| line.map_or(file.to_owned(), |line| format!("{file}:{line}")));
-    let name = failure.test_name.clone().or_else(place).unwrap_or_else(|| fingerprint.to_string());
-    text::one_line(&name, 200)
 }
 
 #[cfg(test)]

@@ -6,5 +6,3 @@ pub(super) mod normalise;
 
 pub use complete::{complete, read_block, read_failure};
 pub use fingerprint::{fingerprint, template};
-
-pub(super) use fingerprint::{known_as, test_key};

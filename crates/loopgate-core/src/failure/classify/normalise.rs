@@ -16,7 +16,7 @@ const MAX_MESSAGE: usize = 4 * 1024;
 /// The message as it is hashed: for people who wonder why two errors are, or are not, the same.
 pub(in crate::failure) fn message(reading: &Reading) -> String {
     let quotes = match reading.error_type {
-        // Compilers and linters speak of code: what they quote are names, not values of one run.
+        // Compilers and linters are about code: what they quote are names, not values of one run.
         ErrorType::CompileError | ErrorType::LintError => Quotes::AreNames,
         _ => Quotes::ByContext,
     };
@@ -27,32 +27,23 @@ pub(in crate::failure) fn message(reading: &Reading) -> String {
     let mut kept = String::new();
     for line in text::prefix(&reading.message, MAX_MESSAGE).lines() {
         let line = line.trim();
-        if begins_difference(line) {
+        let begins_difference = line.starts_with("- Expected")
+            || line == "--- Expected"
+            || line == "+ expected - actual"
+            || line.ends_with("(-want +got):");
+        if begins_difference {
             // What follows are the compared values.
             break;
         }
-        if is_difference(line) {
+        // A line of a printed difference: `- "total": 30`, `+ "total": 20`.
+        let of_difference = line.strip_prefix(['-', '+', '?']).filter(|_| !line.starts_with("+  where"));
+        if of_difference.is_some_and(|rest| !rest.starts_with(|c: char| c.is_ascii_digit())) {
             continue;
         }
         kept.push_str(labelled.captures(line).and_then(|c| c.get(1)).map_or(line, |label| label.as_str()));
         kept.push('\n');
     }
     tokens(&kept, quotes)
-}
-
-fn begins_difference(line: &str) -> bool {
-    line.starts_with("- Expected")
-        || line == "--- Expected"
-        || line == "+ expected - actual"
-        || line.ends_with("(-want +got):")
-}
-
-/// A line of a printed difference: `- "total": 30`, `+ "total": 20`.
-fn is_difference(line: &str) -> bool {
-    let mut chars = line.chars();
-    matches!(chars.next(), Some('-' | '+' | '?'))
-        && !line.starts_with("+  where")
-        && chars.next().is_none_or(|c| !c.is_ascii_digit())
 }
 
 /// What quotation marks stand around.
@@ -101,8 +92,16 @@ pub(in crate::failure) fn tokens(text: &str, quotes: Quotes) -> String {
             word(found)
         }
     });
-    // Runs of removed values, `[#, #]`, `#:#` and `#..#`, say no more than one.
-    pattern!(r"#(?:[.,:;/x_-]*#)+").replace_all(&compact(&replaced), "#").into_owned()
+    // White space is dropped but for one space between two words.
+    let mut compact = String::with_capacity(replaced.len());
+    for word in replaced.split_whitespace() {
+        if word.starts_with(char::is_alphanumeric) && compact.ends_with(char::is_alphanumeric) {
+            compact.push(' ');
+        }
+        compact.push_str(word);
+    }
+    // Runs of removed values, `[#, #]`, `#:#` and `#..#`, show no more than one.
+    pattern!(r"#(?:[.,:;/x_-]*#)+").replace_all(&compact, "#").into_owned()
 }
 
 fn quoted(before: &str, found: &str, after: &str, quotes: Quotes) -> String {
@@ -160,24 +159,6 @@ fn word(found: &str) -> String {
 fn digits(found: &str, min: usize) -> Cow<'_, str> {
     let shown = |run: &Captures<'_>| if run[0].len() >= min { "#".to_owned() } else { run[0].to_owned() };
     pattern!("[0-9]+").replace_all(found, shown)
-}
-
-/// Drops white space but for one space between two words.
-fn compact(text: &str) -> String {
-    let mut out = String::with_capacity(text.len());
-    let mut space = false;
-    for c in text.chars() {
-        if c.is_whitespace() {
-            space = true;
-            continue;
-        }
-        if space && c.is_alphanumeric() && out.ends_with(char::is_alphanumeric) {
-            out.push(' ');
-        }
-        space = false;
-        out.push(c);
-    }
-    out
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use super::{diagnosis::Touch, examined::ExaminedFailure};
 use crate::{
-    evidence::{Analysis, Failure, RootCauseCategory, SourceLocation},
+    evidence::{Analysis, Failure, RootCauseCategory},
     failure::read::{Changes, text},
     source_files::is_test,
 };
@@ -17,17 +17,33 @@ pub fn analyse_all(failures: &[Failure], changes: &Changes) -> Vec<Analysis> {
 }
 
 impl ExaminedFailure {
-    /// The analysis beside the attempt's failures, which may hold the failure itself.
+    /// The analysis beside the attempt's failures, which may hold the failure itself. Related are those with the same
+    /// error, the same line of code, or the same missing thing.
     pub fn analysis(&self, all: &[Self]) -> Analysis {
-        let mut related: Vec<String> = all
-            .iter()
-            .filter(|other| other.name != self.name && self.shares_cause(other))
-            .map(|other| other.name.clone())
-            .collect();
+        let line = self.at.as_ref().filter(|place| place.line.is_some() && !is_test(&place.file));
+        let cause = self.common_cause();
+        let shares_cause = |other: &&Self| {
+            self.fingerprint == other.fingerprint
+                || line.is_some() && other.at.as_ref() == line
+                || cause.is_some() && other.common_cause() == cause
+        };
+        let others = all.iter().filter(|other| other.name != self.name).filter(shares_cause);
+        let mut related: Vec<String> = others.map(|other| other.name.clone()).collect();
         related.dedup();
         related.truncate(MAX_RELATED);
+        let mut root_cause = self.problem();
+        if let Some(place) = &self.at {
+            let file = text::one_line(&place.file, 160);
+            let line = place.line.map_or_else(String::new, |line| format!(":{line}"));
+            let whose = match self.touch {
+                Touch::AddsLine => ", a line this change adds",
+                Touch::ChangesFile => ", in a file this change touches",
+                Touch::Untouched => "",
+            };
+            root_cause.push_str(&format!(" It shows at {}{whose}.", text::code(&format!("{file}{line}"))));
+        }
         Analysis {
-            root_cause: format!("{}{}", self.problem(), self.shown_at()),
+            root_cause,
             category: self.conclusion.category,
             fix_strategy: self.conclusion.action.clone(),
             confidence: self.confidence,
@@ -44,11 +60,6 @@ impl ExaminedFailure {
         }
     }
 
-    /// Whether it stands in a file that the pull request changes.
-    pub fn is_in_the_change(&self) -> bool {
-        self.touch != Touch::Untouched
-    }
-
     /// What failures with different errors have in common: what explains them, and what they lack. Code may lack a
     /// thing in several places for several reasons; tests that stop at it, what surrounds them, and files that one
     /// command mends are one cause.
@@ -61,26 +72,6 @@ impl ExaminedFailure {
         let thing = if conclusion.subject.is_empty() { &conclusion.action } else { &conclusion.subject };
         (!thing.is_empty() && (around || in_tests || by_command))
             .then_some((conclusion.patterns.first()?.as_str(), thing.as_str()))
-    }
-
-    /// Same error, same line of code, or the same missing thing.
-    fn shares_cause(&self, other: &Self) -> bool {
-        let is_same = |place: &SourceLocation| place.line.is_some() && other.at.as_ref() == Some(place);
-        let same_line = self.at.as_ref().is_some_and(|place| is_same(place) && !is_test(&place.file));
-        let same_thing = self.common_cause().is_some_and(|cause| other.common_cause() == Some(cause));
-        self.fingerprint == other.fingerprint || same_line || same_thing
-    }
-
-    fn shown_at(&self) -> String {
-        let Some(place) = &self.at else { return String::new() };
-        let file = text::one_line(&place.file, 160);
-        let line = place.line.map_or_else(String::new, |line| format!(":{line}"));
-        let whose = match self.touch {
-            Touch::AddsLine => ", a line this change adds",
-            Touch::ChangesFile => ", in a file this change touches",
-            Touch::Untouched => "",
-        };
-        format!(" It shows at {}{whose}.", text::code(&format!("{file}{line}")))
     }
 }
 

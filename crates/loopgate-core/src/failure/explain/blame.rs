@@ -10,12 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::{examined::ExaminedFailure, known};
 use crate::{
-    Fingerprint,
     evidence::{CheckEvidence, CheckKind, Confidence, Failure, Outcome, RetryClass},
-    failure::{
-        classify::{fingerprint, test_key},
-        read::Changes,
-    },
+    failure::{classify::fingerprint, read::Changes},
 };
 
 words! {
@@ -23,7 +19,7 @@ words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
     pub enum Blame {
         PrCode = "pr_code",
-        /// The check was cut off before it could tell.
+        /// The check was cut off before it could show.
         Inconclusive = "inconclusive",
         /// Fails on the base too.
         Base = "base",
@@ -81,7 +77,13 @@ impl<'a> ExaminedCheck<'a> {
             return Some(BlameVerdict::new(Blame::Infrastructure, 80));
         }
         if failures.is_empty() || check.outcome != Outcome::Failed {
-            return Some(by_outcome(check, circumstances.base));
+            // Nothing more than the outcome is there to compare.
+            return Some(match circumstances.base.map(|base| base.outcome) {
+                Some(Outcome::Passed) => BlameVerdict::new(Blame::PrCode, 90),
+                Some(outcome) if outcome == check.outcome => BlameVerdict::new(Blame::Base, 70),
+                Some(outcome) if outcome.is_failure() => BlameVerdict::new(Blame::PrCode, 60),
+                Some(_) | None => BlameVerdict::new(Blame::PrCode, 50),
+            });
         }
         let verdicts = self.blame_failures(circumstances);
         let innocent = verdicts.iter().all(|verdict| verdict.blame != Blame::PrCode);
@@ -95,12 +97,38 @@ impl<'a> ExaminedCheck<'a> {
 
     /// The blame for each failure, in their order.
     pub fn blame_failures(&self, circumstances: &Circumstances<'_>) -> Vec<BlameVerdict> {
-        let base = circumstances.base.map(BaseCheck::new);
-        let failures = self.check.failures.iter().zip(&self.failures);
-        let flaky = |test: &String| circumstances.flaky.is_some_and(|flaky| flaky.contains(test));
-        let is_flaky = |failure: &Failure| failure.test_name.as_ref().is_some_and(flaky);
-        let of = |(failure, examined): (&Failure, _)| verdict(failure, examined, base.as_ref(), is_flaky(failure));
-        failures.map(of).collect()
+        let Circumstances { base, flaky } = circumstances;
+        // What a test that failed is recognised by in another run: the id that a report gives it, otherwise its name. None
+        // of a failure that is no test's: a compile error, a lint finding.
+        let test_key =
+            |failure: &Failure| failure.test_id.map(|id| format!("#{id}")).or_else(|| failure.test_name.clone());
+        let (mut fingerprints, mut tests) = (BTreeSet::new(), BTreeSet::new());
+        for failure in base.iter().flat_map(|base| &base.failures) {
+            fingerprints.insert(failure.fingerprint.unwrap_or_else(|| fingerprint(failure)));
+            tests.extend(test_key(failure));
+        }
+        let is_flaky = |test: &String| flaky.is_some_and(|flaky| flaky.contains(test));
+        let of = |(failure, examined): (&Failure, &ExaminedFailure)| {
+            if failure.test_name.as_ref().is_some_and(is_flaky) {
+                BlameVerdict::new(Blame::Flaky, 90)
+            } else if examined.retry == RetryClass::External {
+                BlameVerdict::new(Blame::Infrastructure, 80)
+            } else if fingerprints.contains(&examined.fingerprint) {
+                BlameVerdict::new(Blame::Base, if names_its_place(failure) { 95 } else { 70 })
+            } else if test_key(failure).is_some_and(|test| tests.contains(&test)) {
+                // Red on the base too, though in another way.
+                BlameVerdict::new(Blame::Base, 70)
+            } else {
+                let hundredths = match base.map(|base| (base.outcome, base)) {
+                    // Red there too, and the two show too little to compare them.
+                    Some((Outcome::Failed, base)) if base.failures.is_empty() || !names_its_place(failure) => 60,
+                    Some((Outcome::Passed | Outcome::Failed, base)) if base.failures_not_kept == 0 => 95,
+                    _ => 50,
+                };
+                BlameVerdict::new(Blame::PrCode, hundredths)
+            }
+        };
+        self.check.failures.iter().zip(&self.failures).map(of).collect()
     }
 
     /// How the check, failing, may be retried.
@@ -129,71 +157,11 @@ impl<'a> ExaminedCheck<'a> {
     }
 }
 
-/// A base check with its failures' fingerprints, computed once.
-struct BaseCheck<'a> {
-    check: &'a CheckEvidence,
-    fingerprints: BTreeSet<Fingerprint>,
-    tests: BTreeSet<String>,
-}
-
-impl<'a> BaseCheck<'a> {
-    fn new(check: &'a CheckEvidence) -> Self {
-        let (mut fingerprints, mut tests) = (BTreeSet::new(), BTreeSet::new());
-        for failure in &check.failures {
-            let fingerprint = failure.fingerprint.unwrap_or_else(|| fingerprint(failure));
-            fingerprints.insert(fingerprint);
-            tests.extend(test_key(failure));
-        }
-        Self { check, fingerprints, tests }
-    }
-}
-
-fn verdict(
-    failure: &Failure,
-    examined: &ExaminedFailure,
-    base: Option<&BaseCheck<'_>>,
-    is_flaky: bool,
-) -> BlameVerdict {
-    let ExaminedFailure { fingerprint, retry, .. } = *examined;
-    if is_flaky {
-        return BlameVerdict::new(Blame::Flaky, 90);
-    }
-    if retry == RetryClass::External {
-        return BlameVerdict::new(Blame::Infrastructure, 80);
-    }
-    let Some(base) = base else { return BlameVerdict::new(Blame::PrCode, 50) };
-    if base.fingerprints.contains(&fingerprint) {
-        return BlameVerdict::new(Blame::Base, if names_its_place(failure) { 95 } else { 70 });
-    }
-    if test_key(failure).is_some_and(|test| base.tests.contains(&test)) {
-        // Red on the base too, though in another way.
-        return BlameVerdict::new(Blame::Base, 70);
-    }
-    match base.check.outcome {
-        // Red there too, and the two say too little to compare them.
-        Outcome::Failed if base.check.failures.is_empty() || !names_its_place(failure) => {
-            BlameVerdict::new(Blame::PrCode, 60)
-        }
-        Outcome::Passed | Outcome::Failed if base.check.failures_not_kept == 0 => BlameVerdict::new(Blame::PrCode, 95),
-        _ => BlameVerdict::new(Blame::PrCode, 50),
-    }
-}
-
-/// Whether a failure says which test or line it is of. A check's summary, or the annotation that GitHub Actions puts on
+/// Whether a failure shows which test or line it is of. A check's summary, or the annotation that GitHub Actions puts on
 /// `.github` (“Process completed with exit code 1.”), can be the same for two errors.
 fn names_its_place(failure: &Failure) -> bool {
     let in_code = |file: &str| file != ".github" && !file.is_empty();
     failure.test_name.is_some() || failure.source.as_ref().is_some_and(|source| in_code(&source.file))
-}
-
-/// The blame for a check that has an outcome and nothing more to compare.
-fn by_outcome(check: &CheckEvidence, base: Option<&CheckEvidence>) -> BlameVerdict {
-    match base.map(|base| base.outcome) {
-        Some(Outcome::Passed) => BlameVerdict::new(Blame::PrCode, 90),
-        Some(outcome) if outcome == check.outcome => BlameVerdict::new(Blame::Base, 70),
-        Some(outcome) if outcome.is_failure() => BlameVerdict::new(Blame::PrCode, 60),
-        Some(_) | None => BlameVerdict::new(Blame::PrCode, 50),
-    }
 }
 
 /// How a failing check may be retried.

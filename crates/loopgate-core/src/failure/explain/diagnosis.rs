@@ -1,6 +1,6 @@
-//! From what a failure says to what is wrong, where, and what mends it: the one conclusion that analysis and feedback
+//! From what a failure shows to what is wrong, where, and what mends it: the one conclusion that analysis and feedback
 //! both give. Where no known message explains it, the kind of its error gives a category and how it may be retried, and the
-//! two sides of a failed assertion say what they say of the code that it tests.
+//! two sides of a failed assertion show what they show of the code that it tests.
 
 use crate::{
     evidence::{
@@ -14,12 +14,12 @@ use crate::{
     source_files::is_test,
 };
 
-/// The sentences and classes of a diagnosis. The default says nothing.
+/// The sentences and classes of a diagnosis. The default shows nothing.
 #[derive(Clone, Debug, Default)]
-pub(in crate::failure) struct Conclusion {
+pub struct Conclusion {
     pub category: RootCauseCategory,
     pub retry: RetryClass,
-    /// A program is not installed where the check runs.
+    /// A program is not installed where the check runs: running the check again finds it no more.
     pub missing_program: bool,
     pub certainty: Confidence,
     /// What was observed, as one or two sentences; empty where no rule is certain.
@@ -28,7 +28,7 @@ pub(in crate::failure) struct Conclusion {
     pub action: String,
     /// Why that fixes it; empty without an action.
     pub reason: String,
-    /// Cause and action say only what the two sides of the assertion say.
+    /// Cause and action show only what the two sides of the assertion show.
     pub repeats_sides: bool,
     /// What the known message is about: the module that is missing, the host that does not answer.
     pub subject: String,
@@ -38,40 +38,38 @@ pub(in crate::failure) struct Conclusion {
 
 /// How a pull request touches a place, the closest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::failure) enum Touch {
+pub enum Touch {
     AddsLine,
     ChangesFile,
     Untouched,
 }
 
-/// What is wrong and what mends it, of which `known` is what the table of known messages says.
+/// What is wrong and what mends it, of which `known` is what the table of known messages shows.
 pub(super) fn conclude(failure: &Failure, reading: &Reading, known: Option<Conclusion>) -> Conclusion {
-    match known {
-        known if failure.error_class.as_deref() == Some(Failure::OF_WORKFLOW) => {
-            let patterns = known.map(|known| known.patterns).unwrap_or_default();
-            Conclusion { category: ConfigurationError, retry: RetryClass::External, patterns, ..Conclusion::default() }
-        }
-        Some(known) => explained(known, reading),
-        None => by_kind(failure, reading),
+    if failure.error_class.as_deref() == Some(Failure::OF_WORKFLOW) {
+        let patterns = known.map(|known| known.patterns).unwrap_or_default();
+        return Conclusion {
+            category: ConfigurationError,
+            retry: RetryClass::External,
+            patterns,
+            ..Conclusion::default()
+        };
     }
-}
-
-/// What a known message means for this failure.
-fn explained(known: Conclusion, reading: &Reading) -> Conclusion {
+    let Some(known) = known else { return by_kind(failure, reading) };
     match &reading.sides {
         Some(Sides { expected, actual, .. }) if known.category == TypeMismatch && known.cause.is_empty() => {
             let (wanted, got) = (code(expected), code(actual));
-            Conclusion { cause: format!("{got} stands where {wanted} is expected: {}.", reading.said()), ..known }
+            Conclusion { cause: format!("{got} stands where {wanted} is expected: {}.", reading.summary()), ..known }
         }
         _ if !known.cause.is_empty() && !known.cause.contains('`') => {
-            Conclusion { cause: format!("{}: {}.", known.cause.trim_end_matches('.'), reading.said()), ..known }
+            Conclusion { cause: format!("{}: {}.", known.cause.trim_end_matches('.'), reading.summary()), ..known }
         }
         _ => known,
     }
 }
 
 /// What follows from the kind of the error; of two values that are compared, from them.
-pub(super) fn by_kind(failure: &Failure, reading: &Reading) -> Conclusion {
+fn by_kind(failure: &Failure, reading: &Reading) -> Conclusion {
     use ErrorType::{CompileError, LintError, NetworkError, SyntaxError, TimeoutError};
     let kind = reading.error_type;
     // Values beside these are no assertion's.
@@ -95,18 +93,18 @@ pub(super) fn by_kind(failure: &Failure, reading: &Reading) -> Conclusion {
     Conclusion { category, retry, certainty: Confidence::percent(hundredths), ..Conclusion::default() }
 }
 
-/// Whether `true` and `false` say less than the words beside them: `assert(total > 0, 'an empty cart is free')`.
+/// Whether `true` and `false` show less than the words beside them: `assert(total > 0, 'an empty cart is free')`.
 fn is_bare_verdict(sides: &Sides, reading: &Reading) -> bool {
     let is_verdict = |side: &str| matches!(side, "true" | "false" | "True" | "False");
-    let said = reading.message.lines().next().unwrap_or_default();
+    let line = reading.message.lines().next().unwrap_or_default();
     // unittest: `False is not true : Couldn't find 'Dune'`
-    let said = said.split_once(" is not ").and_then(|(_, rest)| rest.split_once(" : ")).map_or(said, |(_, own)| own);
-    let is_of_values = ["true", "false"].iter().any(|side| said.to_lowercase().contains(side));
+    let line = line.split_once(" is not ").and_then(|(_, rest)| rest.split_once(" : ")).map_or(line, |(_, own)| own);
+    let is_of_values = ["true", "false"].iter().any(|side| line.to_lowercase().contains(side));
     is_verdict(&sides.expected)
         && is_verdict(&sides.actual)
-        && said.contains(' ')
+        && line.contains(' ')
         && !is_of_values
-        && !said.starts_with("expect")
+        && !line.starts_with("expect")
 }
 
 /// Two values that a test compares.
@@ -120,9 +118,11 @@ fn comparison(failure: &Failure, sides: &Sides) -> Conclusion {
         true => format!("{who} expects {wanted} and gets {got}."),
         false => format!("{who} compares two values that differ: {wanted} is expected, {got} is there."),
     };
+    let unquoted = |value: &str| value.trim_matches(['"', '\'']).to_owned();
+    let solid = |value: &str| value.split_whitespace().collect::<String>();
     let (category, hundredths, action) = if is_whole && solid(expected) == solid(actual) {
         (LogicError, 70, Some(format!("Correct the white space of the value that {tested}, so that it is {wanted}.")))
-    } else if is_whole && solid(unquoted(expected)) == solid(unquoted(actual)) {
+    } else if is_whole && solid(&unquoted(expected)) == solid(&unquoted(actual)) {
         (TypeMismatch, 70, Some(format!("Convert the value that {tested} to the type of {wanted}.")))
     } else {
         (LogicError, 50, None)
@@ -136,14 +136,6 @@ fn comparison(failure: &Failure, sides: &Sides) -> Conclusion {
         reason: "The test states the requirement; it stays as it is unless the requirement itself changed.".to_owned(),
         ..Conclusion::default()
     }
-}
-
-fn unquoted(value: &str) -> &str {
-    value.trim_matches(['"', '\''])
-}
-
-fn solid(value: &str) -> String {
-    value.split_whitespace().collect()
 }
 
 pub(super) fn touch(place: &SourceLocation, changes: &Changes) -> Touch {
@@ -161,10 +153,10 @@ pub(super) fn best_place(failure: &Failure, reading: &Reading, changes: &Changes
     let rank = |frame: &&Frame| (is_test(&frame.file), touch(&frame.location(), changes));
     let frame = reading.frames.iter().filter(|frame| frame.origin.in_repository()).min_by_key(rank);
     let located = |place: SourceLocation| {
-        let (file, origin) = changes.locate(&place.file);
+        let (file, origin) = changes.locate(&place.file, None);
         (origin.in_repository() && !file.is_empty()).then_some(SourceLocation { file, ..place })
     };
-    // A compiler's or linter's finding stands where its tool says; the other places explain it.
+    // A compiler's or linter's finding stands where its tool shows; the other places explain it.
     let is_finding = matches!(reading.error_type, ErrorType::CompileError | ErrorType::LintError);
     // The panic of a doctest counts the lines of a generated file.
     let is_doctest = failure.test_name.as_deref().is_some_and(|name| name.contains(" (line ") && name.ends_with(')'));

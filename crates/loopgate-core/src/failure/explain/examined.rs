@@ -8,8 +8,8 @@ use crate::{
     Fingerprint,
     evidence::{Confidence, ErrorType, Failure, RetryClass, RootCauseCategory, SourceLocation},
     failure::{
-        classify::{fingerprint, known_as},
-        read::{Changes, Reading},
+        classify::fingerprint,
+        read::{Changes, Reading, text},
     },
 };
 
@@ -17,7 +17,7 @@ use crate::{
 /// that were read are not kept.
 #[derive(Clone, Debug)]
 pub struct ExaminedFailure {
-    /// What people call it.
+    /// What people call it: its test, else its place, else its fingerprint.
     pub(in crate::failure) name: String,
     /// The same for the same error in every run, on every machine, at every line.
     pub fingerprint: Fingerprint,
@@ -31,8 +31,8 @@ pub struct ExaminedFailure {
     /// Where to look first.
     pub at: Option<SourceLocation>,
     /// How the pull request touches that place.
-    pub(in crate::failure) touch: Touch,
-    pub(in crate::failure) conclusion: Conclusion,
+    pub touch: Touch,
+    pub conclusion: Conclusion,
     pub(in crate::failure) confidence: Confidence,
 }
 
@@ -60,12 +60,15 @@ impl ExaminedFailure {
         };
         let base = conclusion.certainty;
         let confidence = if base == Confidence::default() || by == 0 { base } else { base.shifted(by) };
+        let place =
+            || failure.location().map(|(file, line)| line.map_or(file.to_owned(), |line| format!("{file}:{line}")));
+        let name = failure.test_name.clone().or_else(place).unwrap_or_else(|| fingerprint.to_string());
         Self {
-            name: known_as(failure, fingerprint),
+            name: text::one_line(&name, 200),
             fingerprint,
             retry,
             error_type: reading.error_type,
-            reported: reading.said(),
+            reported: reading.summary(),
             test_file: reading.test_frame().map(|frame| frame.file.clone()),
             at,
             touch,
@@ -73,15 +76,5 @@ impl ExaminedFailure {
             confidence,
             error_class: reading.class,
         }
-    }
-
-    /// Whether its explanation only repeats the two sides of its assertion.
-    pub const fn repeats_sides(&self) -> bool {
-        self.conclusion.repeats_sides
-    }
-
-    /// Whether a program is not installed where the check runs: running the check again finds it no more.
-    pub const fn lacks_program(&self) -> bool {
-        self.conclusion.missing_program
     }
 }

@@ -1,6 +1,6 @@
 //! Known messages: what a message means, what mends it, and whether trying again can help.
 //!
-//! The rows are data, and `data/known_messages.toml` says how to add one. Rows are tried in the order of the file; the
+//! The rows are data, and `data/known_messages.toml` shows how to add one. Rows are tried in the order of the file; the
 //! first that matches explains the failure, the others are named as matched too.
 
 use std::sync::LazyLock;
@@ -15,17 +15,17 @@ use crate::{
     failure::read::{Reading, is_source_excerpt, text},
 };
 
-/// What kind of failure the table is asked about, and up to which kind a row speaks of it.
+/// What kind of failure the table is asked about, and up to which kind a row is about it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 enum Kind {
     /// Something broke. In an assertion the same words are what the test is about (`status 503`).
     #[serde(rename = "errors")]
     Error,
-    /// A test says that a condition does not hold.
+    /// A test shows that a condition does not hold.
     #[default]
     #[serde(rename = "failures")]
     Assertion,
-    /// A test compares two values: its words are mostly theirs, and tell nothing of the failure.
+    /// A test compares two values: its words are mostly theirs, and show nothing of the failure.
     #[serde(rename = "everything")]
     Comparison,
 }
@@ -60,26 +60,6 @@ struct Known {
     examples: Vec<tests::Example>,
 }
 
-impl Known {
-    /// What the row says of what its pattern captured.
-    fn conclusion(&self, captures: &Captures<'_>) -> Conclusion {
-        let as_code = |group: &Captures<'_>| text::code(captures.name(&group[1]).map_or("", |found| found.as_str()));
-        let fill = |template: &str| pattern!(r"\{(\w+)\}").replace_all(template, as_code).into_owned();
-        let subject: Vec<&str> = captures.iter().skip(1).flatten().map(|found| found.as_str()).collect();
-        Conclusion {
-            category: self.category,
-            retry: self.retry,
-            missing_program: self.missing_program,
-            certainty: self.confidence,
-            cause: fill(&self.cause),
-            action: fill(&self.action),
-            reason: fill(&self.reason),
-            subject: subject.join(" "),
-            ..Conclusion::default()
-        }
-    }
-}
-
 /// The whole file.
 #[derive(Debug, Deserialize)]
 #[cfg_attr(test, serde(deny_unknown_fields))]
@@ -102,22 +82,13 @@ static TABLE: LazyLock<Table> = LazyLock::new(|| {
     Table { rows, patterns, row_of }
 });
 
-impl Table {
-    /// What a row captures in a text, of whose patterns `matching` are found there: the one that begins first counts.
-    fn captures<'t>(&self, row: usize, matching: &[usize], text: &'t str) -> Option<Captures<'t>> {
-        let of_row = matching.iter().filter(|pattern| self.row_of[**pattern] == row);
-        let found = of_row.filter_map(|pattern| self.patterns.captures(*pattern, text));
-        found.min_by_key(|captures| captures.get_match().start())
-    }
-}
-
 /// Most bytes of a text that are searched; what explains a failure stands near the top of it.
 const MAX_SEARCHED: usize = 12 * 1024;
 
-/// Bytes at the end of a log that are searched: the names of tests that passed may well speak of refused connections.
+/// Bytes at the end of a log that are searched: the names of tests that passed may well name refused connections.
 const MAX_LOG: usize = 4 * 1024;
 
-/// What the table says of a failure; the files of a pull request make no difference.
+/// What the table shows of a failure; the files of a pull request make no difference.
 pub(super) fn explain(reading: &Reading) -> Option<Conclusion> {
     // A reviewer writes about errors, and names none that happened.
     if reading.class.as_deref() == Some(Failure::OF_REVIEWER) {
@@ -147,7 +118,7 @@ pub(super) fn explain(reading: &Reading) -> Option<Conclusion> {
     if of_headline.is_some() || is_finding || kind != Kind::Error {
         return of_headline;
     }
-    // Quoted source says what the lines around the error are about, not what went wrong.
+    // Quoted source shows what the lines around the error are about, not what went wrong.
     let lines = reading.whole.lines().filter(|line| !is_source_excerpt(line.trim_start()));
     look_up(&lines.collect::<Vec<_>>().join("\n"), kind, |_| true)
 }
@@ -170,8 +141,26 @@ fn look_up(haystack: &str, kind: Kind, counts: impl Fn(&Known) -> bool) -> Optio
     let mut matched: Vec<usize> = matching.iter().map(|pattern| row_of[*pattern]).collect();
     matched.dedup();
     let first = *matched.first()?;
-    let explained = rows[first].conclusion(&TABLE.captures(first, &matching, haystack)?);
-    Some(Conclusion { patterns: matched.into_iter().map(|row| rows[row].name.clone()).collect(), ..explained })
+    let row = &rows[first];
+    // Of several patterns of the row the one that begins first counts.
+    let of_row = matching.iter().filter(|pattern| row_of[**pattern] == first);
+    let found = of_row.filter_map(|pattern| patterns.captures(*pattern, haystack));
+    let captures = found.min_by_key(|captures| captures.get_match().start())?;
+    let as_code = |group: &Captures<'_>| text::code(captures.name(&group[1]).map_or("", |found| found.as_str()));
+    let fill = |template: &str| pattern!(r"\{(\w+)\}").replace_all(template, as_code).into_owned();
+    let subject: Vec<&str> = captures.iter().skip(1).flatten().map(|found| found.as_str()).collect();
+    Some(Conclusion {
+        category: row.category,
+        retry: row.retry,
+        missing_program: row.missing_program,
+        certainty: row.confidence,
+        cause: fill(&row.cause),
+        action: fill(&row.action),
+        reason: fill(&row.reason),
+        subject: subject.join(" "),
+        patterns: matched.into_iter().map(|row| rows[row].name.clone()).collect(),
+        repeats_sides: false,
+    })
 }
 
 #[cfg(test)]
@@ -181,6 +170,7 @@ pub(super) mod tests {
     use regex::Regex;
 
     use super::*;
+    use crate::expressions::compile;
 
     /// The names between braces in a template.
     fn placeholders(template: &str) -> impl Iterator<Item = &str> {
@@ -239,12 +229,13 @@ pub(super) mod tests {
 
     #[test]
     fn the_row_of_each_example_explains_it() {
-        for (at, row) in TABLE.rows.iter().enumerate() {
+        for row in &TABLE.rows {
             assert!(!row.examples.is_empty(), "{} has no example", row.name);
             for Example { text, captures } in &row.examples {
                 let by = look_up(text, Kind::Error, |_| true).expect("the row matches");
                 assert_eq!(by.patterns.first(), Some(&row.name), "{text}\nmatched {:?}", by.patterns);
-                let groups = TABLE.captures(at, &TABLE.patterns.matching(text), text).expect("the row matches");
+                let found = row.patterns.iter().filter_map(|pattern| compile(pattern).captures(text));
+                let groups = found.min_by_key(|captures| captures.get_match().start()).expect("the row matches");
                 let captured: BTreeMap<String, String> = captures
                     .keys()
                     .filter_map(|name| Some((name.clone(), groups.name(name)?.as_str().to_owned())))

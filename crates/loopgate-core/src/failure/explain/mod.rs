@@ -10,7 +10,7 @@ pub use analysis::analyse_all;
 pub use blame::{Blame, BlameVerdict, Circumstances, ExaminedCheck, retry_class};
 pub use examined::ExaminedFailure;
 
-pub(super) use diagnosis::Touch;
+pub use diagnosis::Touch;
 
 #[cfg(test)]
 pub(super) use known::tests::sentences;

@@ -6,7 +6,7 @@ use super::value;
 const MAX_LINES: usize = 200;
 
 /// Whether the first assertion that a text quotes states first what is expected, which libraries that know a left and a
-/// right side only do not tell; of a member and a list, the list states it.
+/// right side only do not show; of a member and a list, the list states it.
 pub(super) fn is_reversed(text: &str) -> bool {
     let mut before = "";
     let mut lines = text.lines().take(MAX_LINES).peekable();
@@ -35,7 +35,7 @@ fn quoted<'t>(before: &str, line: &'t str, after: &str) -> Option<&'t str> {
     }
     trimmed
         .strip_prefix("Failure/Error: ")
-        // Catch2, doctest and Boost say which macro failed.
+        // Catch2, doctest and Boost show which macro failed.
         .or_else(|| ["CHECK", "REQUIRE"].iter().any(|name| trimmed.starts_with(name)).then_some(trimmed))
         .or_else(|| Some(trimmed.split_once("ERROR: ")?.1.split_once(" is NOT correct")?.0))
         .or_else(|| Some(trimmed.split_once("error: in ")?.1.split_once(": ")?.1.split_once(" has failed")?.0))

@@ -8,9 +8,9 @@ use crate::expressions::Patterns;
 static MARKS: LazyLock<Patterns> = LazyLock::new(|| {
     Patterns::new([
         // An item of anyhow's list.
-        r"^\s+[0-9]+: (?P<said>\S.*)$",
+        r"^\s+[0-9]+: (?P<message>\S.*)$",
         // Java, JavaScript, C#, RSpec, PHPUnit, anyhow
-        r"^[\s#]*(?:--- )?(?:Caused by(?::|$)|\[cause\]:|--->)(?: ---$)?\s*(?P<said>.*)$",
+        r"^[\s#]*(?:--- )?(?:Caused by(?::|$)|\[cause\]:|--->)(?: ---$)?\s*(?P<message>.*)$",
         // Python, PHP
         r"^(?:The above exception was the direct cause of |Next [\w\\]+(?:Exception|Error): )",
     ])
@@ -25,12 +25,12 @@ pub(super) fn chain(text: &str) -> Vec<Vec<&str>> {
         let is_inner = if line.is_empty() { was_inner } else { line.starts_with([' ', '\t']) };
         is_list &= is_inner || line.is_empty();
         let mark = MARKS.matching(line).into_iter().find(|row| *row != ITEM || is_list);
-        let said = mark.and_then(|row| MARKS.captures(row, line)).map(|captures| captures.name("said"));
-        match said {
-            Some(said) => {
-                at += usize::from(said.is_none());
-                is_list |= said.is_some_and(|said| said.is_empty());
-                chain.insert(at, vec![said.map_or(line, |said| said.as_str())]);
+        let message = mark.and_then(|row| MARKS.captures(row, line)).map(|captures| captures.name("message"));
+        match message {
+            Some(message) => {
+                at += usize::from(message.is_none());
+                is_list |= message.is_some_and(|message| message.is_empty());
+                chain.insert(at, vec![message.map_or(line, |message| message.as_str())]);
             }
             None => {
                 // Behind the frames of a cause something else begins.

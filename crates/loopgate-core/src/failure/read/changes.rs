@@ -15,8 +15,6 @@ pub struct Changes {
     files: BTreeMap<String, BTreeSet<u32>>,
     /// The paths, by their last part.
     by_name: HashMap<String, Vec<String>>,
-    /// Directories the repository is checked out in, without a slash at their end.
-    roots: Vec<String>,
 }
 
 impl Changes {
@@ -39,16 +37,6 @@ impl Changes {
         Self::new(files.known().iter().filter(|file| file.status != FileStatus::Removed).map(added))
     }
 
-    /// Adds a directory in which the repository is known to be checked out where the text was written.
-    #[must_use]
-    pub fn with_root(mut self, root: &str) -> Self {
-        let root = paths::tidy(root);
-        if !root.is_empty() {
-            self.roots.push(root.trim_end_matches('/').to_owned());
-        }
-        self
-    }
-
     pub fn contains(&self, path: &str) -> bool {
         self.files.contains_key(path)
     }
@@ -68,8 +56,9 @@ impl Changes {
         self.files.get(path).is_some_and(|added| added.contains(&line))
     }
 
-    /// The repository's path of a path as some tool printed it, and where that file comes from.
-    pub fn locate(&self, printed: &str) -> (String, FrameOrigin) {
+    /// The repository's path of a path as some tool printed it, and where that file comes from. `root` is the directory
+    /// in which the repository is known to be checked out where the text was written.
+    pub fn locate(&self, printed: &str, root: Option<&str>) -> (String, FrameOrigin) {
         let path = paths::tidy(printed);
         if let Some(origin) = paths::foreign(&path) {
             // Vendored code is the repository's own once the pull request changes it.
@@ -79,7 +68,7 @@ impl Changes {
                 None => (path, origin),
             };
         }
-        let in_root = self.roots.iter().find_map(|root| path.strip_prefix(root.as_str())?.strip_prefix('/'));
+        let in_root = root.and_then(|root| path.strip_prefix(root)?.strip_prefix('/'));
         if let Some(relative) = in_root.or_else(|| paths::without_workspace(&path)) {
             // The root is known, so that the rest is the whole path: a longer or shorter one is another file.
             let origin = if self.contains(relative) { FrameOrigin::Changed } else { FrameOrigin::Repository };
@@ -93,7 +82,10 @@ impl Changes {
         match self.longest_suffix_of(&path).or_else(only_one_ending_in) {
             Some(file) => (file.to_owned(), FrameOrigin::Changed),
             None if paths::is_system(&path) => (path, FrameOrigin::Toolchain),
-            None => (paths::without_container(&path).to_owned(), FrameOrigin::Repository),
+            None => {
+                let inside = paths::CONTAINERS.iter().find_map(|container| path.strip_prefix(container));
+                (inside.filter(|rest| !rest.is_empty()).unwrap_or(&path).to_owned(), FrameOrigin::Repository)
+            }
         }
     }
 
@@ -153,14 +145,14 @@ mod tests {
             ("/usr/lib/libc.c", "/usr/lib/libc.c", Toolchain),
         ];
         for (printed, path, origin) in cases {
-            assert_eq!(changes.locate(printed), (path.to_owned(), origin), "{printed}");
+            assert_eq!(changes.locate(printed, None), (path.to_owned(), origin), "{printed}");
         }
     }
 
     #[test]
     fn a_path_that_fits_several_files_is_none_of_them() {
         let changes = changes(&["a/src/mod.rs", "b/src/mod.rs"]);
-        assert_eq!(changes.locate("src/mod.rs"), ("src/mod.rs".to_owned(), FrameOrigin::Repository));
+        assert_eq!(changes.locate("src/mod.rs", None), ("src/mod.rs".to_owned(), FrameOrigin::Repository));
     }
 
     #[test]
@@ -168,8 +160,9 @@ mod tests {
         let changes = changes(&["src/a.rs"]);
         assert_eq!(changes.root_of("/home/alice/w/src/a.rs").as_deref(), Some("/home/alice/w"));
         assert_eq!(changes.root_of("src/a.rs"), None);
-        let rooted = changes.with_root("/home/alice/w/");
-        assert_eq!(rooted.locate("/home/alice/w/lib/b.rs"), ("lib/b.rs".to_owned(), FrameOrigin::Repository));
+        let located = changes.locate("/home/alice/w/lib/b.rs", Some("/home/alice/w"));
+        assert_eq!(located, ("lib/b.rs".to_owned(), FrameOrigin::Repository));
+        assert_eq!(changes.locate("/app/lib/b.rs", None), ("lib/b.rs".to_owned(), FrameOrigin::Repository));
     }
 
     #[test]

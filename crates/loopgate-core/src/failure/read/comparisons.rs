@@ -67,9 +67,5 @@ pub(super) struct Labels {
     pub aside: Vec<String>,
 }
 
-impl Comparisons {
-    pub(super) fn get() -> &'static Self {
-        static FILE: LazyLock<Comparisons> = LazyLock::new(|| data!("comparisons.toml"));
-        &FILE
-    }
-}
+/// What the file has, read once.
+pub(super) static COMPARISONS: LazyLock<Comparisons> = LazyLock::new(|| data!("comparisons.toml"));

@@ -1,30 +1,16 @@
 //! Two values as the lines in which they differ: `- Expected … + Received`, `(-want +got)`, `(- lhs) (+ rhs)`.
 
 use super::{
-    comparisons::{Comparisons, Sides},
+    comparisons::{COMPARISONS, Sides},
     value,
 };
-
-/// Where the lines of `diff -u expected got` begin: two files are compared, and what is expected stands first. A
-/// formatter compares a file with itself.
-fn unified(lines: &[&str]) -> Option<usize> {
-    let name = |line: Option<&&str>, mark: &str| {
-        let name = line?.trim_start().strip_prefix(mark)?.split(['\t', ' ', ':']).next()?;
-        Some(name.trim_start_matches("a/").trim_start_matches("b/").to_owned())
-    };
-    (0..lines.len()).find(|at| {
-        let below = |by: usize| lines.get(at + by);
-        below(2).is_some_and(|line| line.trim_start().starts_with("@@ "))
-            && name(below(0), "--- ").is_some_and(|one| name(below(1), "+++ ").is_some_and(|two| one != two))
-    })
-}
 
 /// `- Expected … + Received` of Jest, Vitest and PHPUnit, `+ expected - actual` of mocha, `(-want +got)` of go-cmp.
 pub(super) fn difference(head: &str) -> Option<Sides> {
     let lines: Vec<&str> = head.lines().collect();
     let of_legend = lines.iter().enumerate().find_map(|(index, line)| {
         let line = line.trim().trim_start_matches("E ").trim_start().to_ascii_lowercase();
-        let legend = Comparisons::get().legend.iter().find(|(words, _)| line.contains(words.as_str()))?;
+        let legend = COMPARISONS.legend.iter().find(|(words, _)| line.contains(words.as_str()))?;
         Some((index, (legend.0.as_str(), legend.1)))
     });
     // pytest, of two values that are too long to be shown
@@ -33,7 +19,18 @@ pub(super) fn difference(head: &str) -> Option<Sides> {
     // unittest, whose first value is the actual one
     let cut = || lines.iter().position(|line| line.contains(" != ") && line.contains(" chars]"));
     let of_legend = of_legend.or_else(|| Some((cut()?, (" chars]", false))));
-    let (start, legend) = of_legend.or_else(|| Some((unified(&lines)?, ("@@ ", true))))?;
+    // Where the lines of `diff -u expected got` begin: two files are compared, and what is expected stands first. A
+    // formatter compares a file with itself.
+    let name = |at: usize, mark: &str| {
+        let name = lines.get(at)?.trim_start().strip_prefix(mark)?.split(['\t', ' ', ':']).next()?;
+        Some(name.trim_start_matches("a/").trim_start_matches("b/"))
+    };
+    let is_unified = |at: &usize| {
+        lines.get(at + 2).is_some_and(|line| line.trim_start().starts_with("@@ "))
+            && name(*at, "--- ").zip(name(at + 1, "+++ ")).is_some_and(|(one, two)| one != two)
+    };
+    let unified = || (0..lines.len()).find(is_unified);
+    let (start, legend) = of_legend.or_else(|| Some((unified()?, ("@@ ", true))))?;
     // Bun writes the legend below the difference.
     let above = || lines[..start].iter().rposition(|line| line.contains("expect(received)"));
     changed(&lines[start + 1..], legend).or_else(|| changed(&lines[above()? + 1..start], legend))
@@ -85,7 +82,7 @@ fn changed(lines: &[&str], (words, minus_is_expected): (&str, bool)) -> Option<S
         }
         is_over |= line.is_empty() && !(minus.is_empty() && plus.is_empty());
     }
-    // Elements in another order: the whole values tell it.
+    // Elements in another order: the whole values show it.
     let sorted = |side: &[&'_ str]| {
         let mut side: Vec<String> = side.iter().map(|line| line.trim_end_matches(',').to_owned()).collect();
         side.sort_unstable();

@@ -24,6 +24,9 @@ pub(super) struct Forms {
     types: Vec<TypeRow>,
 }
 
+/// What the file has, read once.
+pub(super) static HEADLINES: LazyLock<Forms> = LazyLock::new(|| data!("headlines.toml"));
+
 /// One form of headline; the group `msg` holds the message, which otherwise begins on the next line.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -45,20 +48,13 @@ struct TypeRow {
     ends: Vec<String>,
 }
 
-impl Forms {
-    pub(super) fn get() -> &'static Self {
-        static FORMS: LazyLock<Forms> = LazyLock::new(|| data!("headlines.toml"));
-        &FORMS
-    }
-
-    /// The type of a class by its name.
-    fn named(&self, class: &str) -> Option<ErrorType> {
-        let row = self.types.iter().find(|row| row.ends.iter().any(|end| class.ends_with(end.as_str())))?;
-        Some(row.error_type)
-    }
+/// The type of a class by its name.
+fn type_of_class(class: &str) -> Option<ErrorType> {
+    let is_named = |row: &&TypeRow| row.ends.iter().any(|end| class.ends_with(end.as_str()));
+    HEADLINES.types.iter().find(is_named).map(|row| row.error_type)
 }
 
-/// Messages that tell the type where the class says little; the first that fits wins.
+/// Messages that show the type where the class shows little; the first that fits wins.
 const WORDS: [(&str, ErrorType); 3] = [
     (
         concat!(
@@ -79,9 +75,9 @@ const WORDS: [(&str, ErrorType); 3] = [
 
 static BY_WORDS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(WORDS.iter().map(|(pattern, _)| *pattern)));
 
-/// The normalised type of an error, by the tool's own class and, where that says little, by the message.
+/// The normalised type of an error, by the tool's own class and, where that shows little, by the message.
 pub(in crate::failure) fn type_of(class: Option<&str>, message: &str) -> ErrorType {
-    let named = class.and_then(|class| Forms::get().named(class));
+    let named = class.and_then(type_of_class);
     match named {
         // `Error` and `panic` are thrown for everything.
         Some(RuntimeError) | None => {
@@ -96,5 +92,5 @@ pub(in crate::failure) fn type_of(class: Option<&str>, message: &str) -> ErrorTy
 pub(super) fn is_assertion(class: &str) -> bool {
     let words =
         pattern!("Assert|Expectation|Mismatch|Comparison|Verification|Different|UnexpectedError|TestingLibrary");
-    words.is_match(class) || Forms::get().named(class) == Some(AssertionError)
+    words.is_match(class) || type_of_class(class) == Some(AssertionError)
 }

@@ -3,7 +3,7 @@
 use std::sync::LazyLock;
 
 use super::{
-    comparisons::{Comparisons, Sides},
+    comparisons::{COMPARISONS, Sides},
     difference::difference,
     error_type,
     labelled::labelled,
@@ -17,7 +17,7 @@ use crate::{
 /// What a text describes. It decides how far the words may be read as two sides.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum TextKind {
-    /// An assertion that failed, or nothing says what else.
+    /// An assertion that failed, or nothing shows what else.
     Assertion,
     /// `Error`, `panic`: thrown for everything.
     Anything,
@@ -46,20 +46,27 @@ impl TextKind {
     }
 }
 
-static FORMS: LazyLock<Patterns> =
-    LazyLock::new(|| Patterns::new(Comparisons::get().form.iter().map(|form| &form.pattern)));
+static FORMS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(COMPARISONS.form.iter().map(|form| &form.pattern)));
 
 /// Both sides of the assertion in a cleaned text.
-pub(super) fn sides_in(cleaned: &str, told: TextKind) -> Option<Sides> {
-    let head = without_printed(text::prefix(cleaned, 12 * 1024));
-    if is_unequal(head) {
+pub(super) fn sides_in(cleaned: &str, kind: TextKind) -> Option<Sides> {
+    let head = text::prefix(cleaned, 12 * 1024);
+    // What a test printed is quoted below what went wrong, and is no part of it.
+    let is_quoted = |at: &usize| head[..*at].rsplit('\n').next().is_some_and(|line| line.starts_with("--"));
+    let quoted = head.match_indices(" Captured ").map(|(at, _)| at).find(is_quoted);
+    let head = &head[..quoted.unwrap_or(head.len())];
+    // An assertion that did not ask whether two sides are equal: neither is what was expected.
+    let is_of_equality = |(_, rest): (&str, &str)| rest.starts_with("== ") || rest.starts_with("=== ");
+    if ["assertion `left != right` failed", "Refute with "].iter().any(|words| head.contains(words))
+        || head.split_once("Assertion with ").is_some_and(|asked| !is_of_equality(asked))
+    {
         return None;
     }
     // ExUnit: a pattern stands on the left.
     let is_match = head.contains("match (=) failed");
     let lines: Vec<&str> = head.lines().collect();
     let of_labels = || {
-        labelled(&lines).filter(|_| told != TextKind::Finding).map(|(expected, actual)| {
+        labelled(&lines).filter(|_| kind != TextKind::Finding).map(|(expected, actual)| {
             let (expected, actual) = if is_match { (actual, expected) } else { (expected, actual) };
             Sides { expected: value::tidy(&expected), actual: value::tidy(&actual), is_whole: true }
         })
@@ -71,35 +78,30 @@ pub(super) fn sides_in(cleaned: &str, told: TextKind) -> Option<Sides> {
     let joined = verb.replace_all(head, " $verb ");
     // GoogleTest writes bytes outside ASCII as such, and below them as text.
     let joined = pattern!(r"Which is: [^\n]+\n[ \t]*As Text: ").replace_all(&joined, "Which is: ");
-    let of_forms = || FORMS.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, told)).find(is_whole);
-    let difference = || difference(head).filter(|_| told != TextKind::Finding);
+    let of_forms = || FORMS.matching(&joined).into_iter().filter_map(|row| in_form(row, &joined, kind)).find(is_whole);
+    let difference = || difference(head).filter(|_| kind != TextKind::Finding);
     let of_labels = of_labels();
     let whole = of_labels.clone().filter(is_whole).or_else(of_forms).or_else(difference);
-    // A value that ends in an ellipsis is all of it, where nothing says more.
+    // A value that ends in an ellipsis is all of it, where nothing shows more.
     whole.or_else(|| of_labels.filter(differ))
 }
 
-/// Whether labels say which side is which, in whatever order the assertion has them.
-pub(super) fn are_labelled(text: &str) -> bool {
-    labelled(&text.lines().collect::<Vec<_>>()).is_some()
-}
-
 /// The sides of a form that matches.
-fn in_form(row: usize, text: &str, told: TextKind) -> Option<Sides> {
+fn in_form(row: usize, text: &str, kind: TextKind) -> Option<Sides> {
     let captures = FORMS.captures(row, text)?;
-    let form = Comparisons::get().form.get(row)?;
-    let (expected, actual) = match (form.of_values, told) {
+    let form = COMPARISONS.form.get(row)?;
+    let (expected, actual) = match (form.of_values, kind) {
         (false, _) => (value::tidy(&captures["e"]), value::tidy(&captures["a"])),
         (true, TextKind::Finding | TextKind::Exception) => return None,
         (true, _) => {
             let expected = value::first_in(&captures["e"])?;
             let actual = value::last_in(&captures["a"]).or_else(|| value::first_in(&captures["a"]))?;
-            // unittest: `False is not true : no such book`, whose words say more than both values.
+            // unittest: `False is not true : no such book`, whose words mean more than both values.
             let is_remarked =
                 captures["e"].split_once(" : ").is_some_and(|(value, _)| ["true", "false"].contains(&value));
             // Two punctuation marks are tokens of a grammar; so is one, but where values are compared.
             let tokens = [&expected, &actual].into_iter().filter(|side| value::is_token(side)).count();
-            if tokens > usize::from(told == TextKind::Assertion) {
+            if tokens > usize::from(kind == TextKind::Assertion) {
                 return None;
             }
             // A call is not its result.
@@ -107,7 +109,7 @@ fn in_form(row: usize, text: &str, told: TextKind) -> Option<Sides> {
                 return None;
             }
             // A test that throws for every failure has such words in all of them.
-            if told == TextKind::Anything && ![&expected, &actual].iter().any(|side| value::is_literal(side)) {
+            if kind == TextKind::Anything && ![&expected, &actual].iter().any(|side| value::is_literal(side)) {
                 return None;
             }
             value::counted(expected, actual)
@@ -118,7 +120,7 @@ fn in_form(row: usize, text: &str, told: TextKind) -> Option<Sides> {
     Some(Sides { expected, actual, is_whole: true })
 }
 
-/// Whether both values are there, and not cut off: then the difference below them says more.
+/// Whether both values are there, and not cut off: then the difference below them shows more.
 fn is_whole(sides: &Sides) -> bool {
     let is_cut = |side: &String| ["…", "...", " chars]"].iter().any(|cut| side.contains(cut));
     differ(sides) && ![&sides.expected, &sides.actual].into_iter().any(is_cut)
@@ -138,48 +140,32 @@ fn differ(Sides { expected, actual, .. }: &Sides) -> bool {
         && [expected, actual].iter().all(|side| !side.is_empty())
 }
 
-/// Whether an assertion did not ask whether two sides are equal: neither is what was expected.
-fn is_unequal(head: &str) -> bool {
-    let asks =
-        |words: &str| head.split_once(words).map(|(_, rest)| !rest.starts_with("== ") && !rest.starts_with("=== "));
-    ["assertion `left != right` failed", "Refute with "].iter().any(|words| head.contains(words))
-        || asks("Assertion with ").unwrap_or_default()
-}
-
-/// What a test printed is quoted below what went wrong, and is no part of it.
-fn without_printed(head: &str) -> &str {
-    let quoted = head
-        .match_indices(" Captured ")
-        .find(|(at, _)| head[..*at].rsplit('\n').next().is_some_and(|line| line.starts_with("--")));
-    quoted.map_or(head, |(at, _)| &head[..at])
-}
-
 /// What an assertion expected and what it found: from the report's fields if it has both, otherwise from the message.
 pub fn sides(failure: &Failure) -> Option<(String, String)> {
     if let (Some(expected), Some(actual)) = (&failure.expected, &failure.actual) {
         return Some((expected.clone(), actual.clone()));
     }
-    let told = TextKind::of(failure.error_class.as_deref(), failure.error_type);
+    let kind = TextKind::of(failure.error_class.as_deref(), failure.error_type);
     let message = text::clean(&failure.error_message);
-    sides_in(&message, told).map(|sides| (sides.expected, sides.actual))
+    sides_in(&message, kind).map(|sides| (sides.expected, sides.actual))
 }
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use super::{super::comparisons::Comparisons, *};
 
-    fn told(found: Option<Sides>) -> Option<(String, String)> {
+    fn both(found: Option<Sides>) -> Option<(String, String)> {
         found.map(|sides| (sides.expected, sides.actual))
     }
 
     #[test]
     fn comparisons_of_many_libraries() {
-        let Comparisons { form: forms, without_a_row, no_sides, .. } = Comparisons::get();
+        let Comparisons { form: forms, without_a_row, no_sides, .. } = &*COMPARISONS;
         for form in forms {
             assert!(!form.examples.is_empty(), "{} wants an example", form.pattern);
         }
         for (text, expected, actual) in forms.iter().flat_map(|form| &form.examples).chain(without_a_row) {
-            let sides = told(sides_in(&text::clean(text), TextKind::Assertion));
+            let sides = both(sides_in(&text::clean(text), TextKind::Assertion));
             assert_eq!(sides, Some((expected.clone(), actual.clone())), "{text}");
         }
         for text in no_sides {
@@ -193,7 +179,7 @@ mod tests {
             let error_message =
                 format!(">       assert expected == actual\n{error}\n\ntests/test_a.py:5: AssertionError");
             let failure = Failure { error_message, ..Failure::default() };
-            told(super::super::Reading::of(&failure).sides)
+            both(super::super::Reading::of(&failure).sides)
         };
         let both = Some(("200".to_owned(), "503".to_owned()));
         assert_eq!(sides("E       assert 200 == 503"), both);
@@ -208,7 +194,7 @@ mod tests {
         let sides = |source: &str, error: &str| {
             let error_message =
                 format!("n = 2, want = 21\n\n>       {source}\nE       {error}\n\ntests/test_a.py:5: AssertionError");
-            told(super::super::Reading::of(&Failure { error_message, ..Failure::default() }).sides)
+            both(super::super::Reading::of(&Failure { error_message, ..Failure::default() }).sides)
         };
         let both = |expected: &str, actual: &str| Some((expected.to_owned(), actual.to_owned()));
         let cases = [
@@ -224,12 +210,12 @@ mod tests {
 
     #[test]
     fn who_tells_decides_what_words_may_say() {
-        for (told, text) in [
+        for (kind, text) in [
             (TextKind::Exception, "not enough values to unpack (expected 3, got 2)"),
             (TextKind::Finding, "Expected 2 spaces, but found 4"),
             (TextKind::Anything, "got plum, want kiwi"),
         ] {
-            assert_eq!(sides_in(text, told), None, "{text}");
+            assert_eq!(sides_in(text, kind), None, "{text}");
         }
     }
 }

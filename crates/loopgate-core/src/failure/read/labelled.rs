@@ -2,7 +2,7 @@
 //! `expected: |-` of YAML, whatever the library, in either order, on one line or below the label.
 
 use super::{
-    comparisons::{Comparisons, Labels},
+    comparisons::{COMPARISONS, Labels},
     value,
 };
 
@@ -31,11 +31,11 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
         let (text, taken) = value(lines, at, rest, in_margin);
         in_margin = taken > 2 && rest.is_empty() && indentation(lines[at + 1]) <= indentation(lines[at]);
         // Hamcrest: `Expected: is <30>`, `but: was <20>`.
-        let said = ["is ", "was "].iter().find_map(|verb| text.strip_prefix(verb)).unwrap_or(&text).to_owned();
+        let stated = ["is ", "was "].iter().find_map(|verb| text.strip_prefix(verb)).unwrap_or(&text).to_owned();
         // Jest's own labels: the expected side may be a sentence that the author of the assertion wrote.
         let is_sentence = label == "Expected" && lines[at..].iter().any(|line| line.trim().starts_with("Received: "));
         let is_none = text.is_empty()
-            || value::is_told_of(&said) && !(is_sentence && value::is_relation(&said))
+            || value::is_description(&stated) && !(is_sentence && value::is_relation(&stated))
             || label == "but"
                 && !(text.starts_with("was ") || [": was ", "> differed by "].iter().any(|verb| text.contains(verb)));
         if is_none {
@@ -44,7 +44,7 @@ pub(super) fn labelled(lines: &[&str]) -> Option<(String, String)> {
             at += taken.max(1);
             continue;
         }
-        last[side as usize] = Some((at, label, said));
+        last[side as usize] = Some((at, label, stated));
         if let [Some((one, _, expected)), Some((two, _, actual))] = &last
             && one.abs_diff(*two) <= MAX_DISTANCE
         {
@@ -71,6 +71,12 @@ fn label(line: &str) -> Option<(LabelSide, &str, &str)> {
         place.rsplit_once(':').is_some_and(|(file, line)| file.contains('.') && line.parse::<u32>().is_ok())
     };
     let line = line.split_once(": ").filter(is_place).map_or(line, |(_, rest)| rest);
+    let Labels { expected, actual, aside } = &COMPARISONS.labels;
+    let side_of = |word: &str| match word.to_ascii_lowercase() {
+        word if expected.contains(&word) => Some(LabelSide::Expected),
+        word if actual.contains(&word) => Some(LabelSide::Actual),
+        _ => None,
+    };
     let bare = line.split_once(' ').filter(|(_, rest)| value::is_literal(rest.trim()));
     if let Some((side, label, rest)) = bare.and_then(|(word, rest)| Some((side_of(word)?, word, rest.trim()))) {
         return Some((side, label, rest));
@@ -83,10 +89,7 @@ fn label(line: &str) -> Option<(LabelSide, &str, &str)> {
     let label = label.trim_end_matches([' ', ']', '`']);
     let first = label.split([' ', '-', '[', '.']).next()?.to_ascii_lowercase();
     let mut words = label.split([' ', '-']).skip(1).map(str::to_ascii_lowercase);
-    if !is_apart
-        || is_assigned
-        || first != "passed" && words.any(|word| Comparisons::get().labels.aside.contains(&word))
-    {
+    if !is_apart || is_assigned || first != "passed" && words.any(|word| aside.contains(&word)) {
         return None;
     }
     let side = side_of(&first)?;
@@ -98,13 +101,6 @@ fn label(line: &str) -> Option<(LabelSide, &str, &str)> {
     // `Expected element to have text content:`, with the value below.
     let is_heading = rest.is_empty() && label.starts_with("Expected ");
     (is_heading || label.split(' ').count() <= 4).then_some((side, label, rest.trim()))
-}
-
-fn side_of(word: &str) -> Option<LabelSide> {
-    let word = word.to_ascii_lowercase();
-    let Labels { expected, actual, .. } = &Comparisons::get().labels;
-    let is_actual = || actual.contains(&word).then_some(LabelSide::Actual);
-    expected.contains(&word).then_some(LabelSide::Expected).or_else(is_actual)
 }
 
 /// The value behind a label, and how many lines label and value take: the rest of its line up to the bracket that closes

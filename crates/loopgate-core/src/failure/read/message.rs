@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 
 use super::{
     cause,
-    error_type::{Forms, type_of},
+    error_type::{HEADLINES, type_of},
     stack, text,
 };
 use crate::{evidence::ErrorType, expressions::Patterns};
@@ -12,31 +12,24 @@ use crate::{evidence::ErrorType, expressions::Patterns};
 /// Most lines of a message that belong to its headline.
 const MAX_LINES: usize = 16;
 
-/// The line in which a text says what went wrong, and what follows of its message.
+/// The line in which a text shows what went wrong, and what follows of its message.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(in crate::failure) struct Headline {
-    /// The tool's own word: `panic`, `TypeError`, `E0308`, `no-unused-vars`.
+    /// The tool's own name: `panic`, `TypeError`, `E0308`, `no-unused-vars`.
     pub class: Option<String>,
     pub error_type: ErrorType,
     pub message: String,
 }
 
-static PATTERNS: LazyLock<Patterns> =
-    LazyLock::new(|| Patterns::new(Forms::get().form.iter().map(|form| &form.pattern)));
-
-/// Reads the headline of a message that [`text::clean`] has bounded, or of all that a tool printed, which may begin with
-/// lines that say nothing of a failure.
-pub(in crate::failure) fn headline(cleaned: &str, is_output: bool) -> Headline {
-    headline_in(&cleaned.lines().collect::<Vec<_>>(), is_output)
-}
+static PATTERNS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(HEADLINES.form.iter().map(|form| &form.pattern)));
 
 /// The headline of the error that caused the others, in a text with a chain of errors, with `made` below it.
 pub(in crate::failure) fn deepest_cause(cleaned: &str, made: &Headline) -> Option<Headline> {
-    // What is no error, an object say, may be the cause of one.
-    let is_told = |cause: &Headline| cause.class.is_some() || cause.message.starts_with(char::is_alphanumeric);
+    // What is no error, an object for instance, may be the cause of one.
+    let is_error = |cause: &Headline| cause.class.is_some() || cause.message.starts_with(char::is_alphanumeric);
     let chain = cause::chain(cleaned);
     let (_, causes) = chain.split_last()?;
-    let cause = causes.iter().map(|lines| headline_in(lines, false)).find(is_told)?;
+    let cause = causes.iter().map(|lines| headline(&lines.join("\n"), false)).find(is_error)?;
     let first = |headline: &Headline| headline.message.lines().next().unwrap_or_default().to_owned();
     let class = made.class.as_ref().map(|class| format!("{class}: ")).unwrap_or_default();
     let message = format!("{}\n{class}{}", cause.message, first(made));
@@ -44,23 +37,38 @@ pub(in crate::failure) fn deepest_cause(cleaned: &str, made: &Headline) -> Optio
     (first(&cause) != first(made)).then_some(Headline { message, ..cause })
 }
 
-fn headline_in(lines: &[&str], is_output: bool) -> Headline {
+/// Reads the headline of a message that [`text::clean`] has bounded, or of all that a tool printed, which may begin with
+/// lines that show nothing of a failure.
+pub(in crate::failure) fn headline(cleaned: &str, is_output: bool) -> Headline {
+    let lines = &*cleaned.lines().collect::<Vec<_>>();
     // A Python traceback ends with its error; the last of a chain is the one that was raised.
     let traceback = lines.iter().rposition(|line| line.ends_with("Traceback (most recent call last):"));
     let found = traceback.and_then(|start| find(lines, start + 1)).or_else(|| find(lines, 0));
-    let Some((index, row)) = found else {
-        return traceback
-            .and_then(|start| end_of_traceback(&lines[start..]))
-            .unwrap_or_else(|| without_form(lines, is_output));
+    // The error at the end of a Python traceback whose class ends like no other's: `socket.gaierror: [Errno -2] …`.
+    let end_of_traceback = |start: usize| {
+        let last = lines[start..].iter().rev().find(|line| !line.is_empty() && !line.starts_with(' '))?;
+        let (class, message) = last.split_once(": ")?;
+        let is_class = !class.is_empty() && class.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_'));
+        is_class.then(|| Headline {
+            class: Some(text::shorten(class, 120)),
+            error_type: type_of(Some(class), message),
+            message: message.to_owned(),
+        })
     };
-    let form = &Forms::get().form[row];
+    let Some((index, row)) = found else {
+        return traceback.and_then(end_of_traceback).unwrap_or_else(|| without_form(lines, is_output));
+    };
+    let form = &HEADLINES.form[row];
     let Some(captures) = PATTERNS.captures(row, lines[index]) else { return without_form(lines, is_output) };
-    let said = captures.name("msg").map_or("", |found| found.as_str());
+    let first = captures.name("msg").map_or("", |found| found.as_str());
     // The next line of a compiler or linter is its next finding.
     let is_finding =
         matches!(form.error_type, Some(ErrorType::CompileError | ErrorType::LintError | ErrorType::TypeError));
-    let message =
-        if is_finding && !said.is_empty() { said.trim().to_owned() } else { message_block(said, &lines[index + 1..]) };
+    let message = if is_finding && !first.is_empty() {
+        first.trim().to_owned()
+    } else {
+        message_block(first, &lines[index + 1..])
+    };
     let captured = captures.name("class").map(|class| text::shorten(class.as_str(), 120));
     let class = captured.or_else(|| form.class.clone());
     let named = lines[index..].iter().take(60).filter(|_| form.error_type.is_none() && class.is_none());
@@ -83,7 +91,7 @@ fn headline_in(lines: &[&str], is_output: bool) -> Headline {
 fn find(lines: &[&str], start: usize) -> Option<(usize, usize)> {
     let mut best: Option<(usize, usize)> = None;
     for (index, line) in lines.iter().enumerate().skip(start) {
-        if Forms::get().summaries.iter().any(|summary| line.starts_with(summary.as_str())) {
+        if HEADLINES.summaries.iter().any(|summary| line.starts_with(summary.as_str())) {
             continue;
         }
         if let Some(row) = PATTERNS.matching(line).first().copied()
@@ -95,8 +103,15 @@ fn find(lines: &[&str], start: usize) -> Option<(usize, usize)> {
     best
 }
 
-/// The message and the lines that continue it, up to the trace.
+/// The message and the lines that continue it, up to a frame, an excerpt of source, a backtrace's heading or the next
+/// failure.
 fn message_block(first: &str, following: &[&str]) -> String {
+    let ends_message = |line: &str| {
+        let trimmed = line.trim_start();
+        HEADLINES.ends.iter().any(|end| trimmed.starts_with(end.as_str()))
+            || is_source_excerpt(trimmed)
+            || stack::is_trace_line(line)
+    };
     let mut block = String::from(first.trim());
     for line in following.iter().take(MAX_LINES) {
         if ends_message(line) {
@@ -115,14 +130,6 @@ fn message_block(first: &str, following: &[&str]) -> String {
     block
 }
 
-/// Whether a line stands behind a message: a frame, an excerpt of source, a backtrace's heading, the next failure.
-fn ends_message(line: &str) -> bool {
-    let trimmed = line.trim_start();
-    Forms::get().ends.iter().any(|end| trimmed.starts_with(end.as_str()))
-        || is_source_excerpt(trimmed)
-        || stack::is_trace_line(line)
-}
-
 /// `  12 | code`, `> 12 | code`, `   | ^^^`
 pub(in crate::failure) fn is_source_excerpt(trimmed: &str) -> bool {
     let rest = trimmed.trim_start_matches(['>', ' ']).trim_start_matches(|c: char| c.is_ascii_digit());
@@ -130,40 +137,26 @@ pub(in crate::failure) fn is_source_excerpt(trimmed: &str) -> bool {
     (rest.starts_with('|') || rest.starts_with('│')) && (rest.len() < trimmed.len() || rest.starts_with("| "))
 }
 
-/// A runner's line with the test's name: `  ● cart › adds`, ` FAIL  test/cart.test.ts > cart`, `# example.com/cart`.
-fn is_title(line: &str) -> bool {
-    let trimmed = line.trim_start();
-    ["● ", "FAIL ", "# ", "> ", "npm warn", "npm WARN", "--- FAIL", "====", "____", "[gw", "✘ [fail]"]
-        .iter()
-        .any(|start| trimmed.starts_with(start))
-}
-
-/// The error at the end of a Python traceback whose class ends like no other's: `socket.gaierror: [Errno -2] …`.
-fn end_of_traceback(lines: &[&str]) -> Option<Headline> {
-    let last = lines.iter().rev().find(|line| !line.is_empty() && !line.starts_with(' '))?;
-    let (class, message) = last.split_once(": ")?;
-    let is_class = !class.is_empty() && class.chars().all(|c| c.is_alphanumeric() || matches!(c, '.' | '_'));
-    is_class.then(|| Headline {
-        class: Some(text::shorten(class, 120)),
-        error_type: type_of(Some(class), message),
-        message: message.to_owned(),
-    })
-}
+/// How a runner's line with the test's name begins: `  ● cart › adds`, ` FAIL  test/cart.test.ts > cart`,
+/// `# example.com/cart`.
+const TITLES: [&str; 11] =
+    ["● ", "FAIL ", "# ", "> ", "npm warn", "npm WARN", "--- FAIL", "====", "____", "[gw", "✘ [fail]"];
 
 fn without_form(lines: &[&str], is_output: bool) -> Headline {
-    let says = |line: &&str| {
+    let has_message = |line: &&str| {
         let trimmed = line.trim_start();
-        !trimmed.is_empty() && !is_title(line) && !stack::is_trace_line(line) && !is_source_excerpt(trimmed)
+        let is_title = TITLES.iter().any(|start| trimmed.starts_with(start));
+        !trimmed.is_empty() && !is_title && !stack::is_trace_line(line) && !is_source_excerpt(trimmed)
     };
-    let first = |counts: fn(&str) -> bool| lines.iter().position(|line| is_output && says(line) && counts(line));
-    // Marked as an error: `CMake Error at …`, `❌ Error: …`, `ERROR 404: …`. A line that names its place says what is wrong
+    let first = |counts: fn(&str) -> bool| lines.iter().position(|line| is_output && has_message(line) && counts(line));
+    // Marked as an error: `CMake Error at …`, `❌ Error: …`, `ERROR 404: …`. A line that names its place shows what is wrong
     // there, in whatever words.
     let is_marked = |line: &str| {
         pattern!(r"^\W*(?:\w+ )?(?:[Ee]rror|ERROR|[Ff]atal|FATAL)(?:\W|$)").is_match(text::prefix(line, 80))
     };
-    let start = first(is_marked).or_else(|| first(stack::tells_of_place));
+    let start = first(is_marked).or_else(|| first(stack::describes_place));
     let start = start.or_else(|| first(text::tells_of_failure));
-    let start = start.or_else(|| lines.iter().position(says));
+    let start = start.or_else(|| lines.iter().position(has_message));
     let start = start.or_else(|| lines.iter().position(|line| !line.trim().is_empty()));
     let message = start.map_or_else(String::new, |start| message_block(lines[start], &lines[start + 1..]));
     let error_type = type_of(None, &message);

@@ -24,4 +24,4 @@ pub use text::{Excerpt, tells_of_failure, without_stamp};
 pub(super) use comparisons::Sides;
 pub(super) use message::is_source_excerpt;
 pub(super) use reading::Reading;
-pub(super) use stack::{is_trace_line, tells_of_place};
+pub(super) use stack::{describes_place, is_trace_line};

@@ -30,7 +30,7 @@ impl FrameOrigin {
 const MAX_PATH: usize = 400;
 
 /// Where containers hold a repository, or one package of it.
-const CONTAINERS: &[&str] = &["/workspace/", "/usr/src/app/", "/app/"];
+pub(in crate::failure) const CONTAINERS: &[&str] = &["/workspace/", "/usr/src/app/", "/app/"];
 
 /// A printed path with `/` between its parts, without scheme, query, `.` and `..`.
 pub(in crate::failure) fn tidy(printed: &str) -> String {
@@ -48,24 +48,25 @@ pub(in crate::failure) fn tidy(printed: &str) -> String {
         }
     }
     let joined = parts.join("/");
-    if path.starts_with('/') && !has_drive(&joined) { format!("/{joined}") } else { joined }
+    if path.starts_with('/') && !is_absolute(&joined) { format!("/{joined}") } else { joined }
 }
 
 /// Whether a tidied path begins at a machine's root.
 pub(in crate::failure) fn is_absolute(path: &str) -> bool {
-    path.starts_with('/') || has_drive(path)
-}
-
-fn has_drive(path: &str) -> bool {
-    matches!(path.as_bytes(), [drive, b':', b'/', ..] if drive.is_ascii_alphabetic())
+    let has_drive = matches!(path.as_bytes(), [drive, b':', b'/', ..] if drive.is_ascii_alphabetic());
+    has_drive || path.starts_with('/')
 }
 
 /// Bundlers and browsers print addresses where a path is meant.
 fn without_scheme(path: &str) -> &str {
     let Some((scheme, rest)) = path.split_once("://") else { return path.strip_prefix("/@fs").unwrap_or(path) };
+    // What a host of the Internet sent is no file of the repository. A development server is an IP address, or a name
+    // without a dot.
+    let host = rest.split(['/', ':']).next().unwrap_or_default();
+    let is_public = host.contains('.') && host.parse::<std::net::Ipv4Addr>().is_err();
     match scheme {
         "file" => rest,
-        "http" | "https" if is_public(rest) => path,
+        "http" | "https" if is_public => path,
         // `webpack-internal:///(layer)/./src/a.ts`, `webpack://name/./src/a.ts`, `http://localhost:5173/@fs/repo/a.ts`
         "webpack" | "webpack-internal" | "turbopack" | "rsc" | "http" | "https" | "app" | "ng" => {
             let rest = rest.split_once('/').map_or(rest, |(_, rest)| rest);
@@ -74,13 +75,6 @@ fn without_scheme(path: &str) -> &str {
         }
         _ => path,
     }
-}
-
-/// Whether an address without its scheme names a host of the Internet: what it sent is no file of the repository. A
-/// development server is an IP address, or a name without a dot.
-fn is_public(address: &str) -> bool {
-    let host = address.split(['/', ':']).next().unwrap_or_default();
-    host.contains('.') && host.parse::<std::net::Ipv4Addr>().is_err()
 }
 
 /// Whether the path lies in a dependency or in the language itself.
@@ -108,11 +102,6 @@ pub(in crate::failure) fn without_workspace(path: &str) -> Option<&str> {
         "|/github/workspace|/workspaces/[^/]+)/(.+)$",
     ));
     Some(workspace.captures(path)?.get(1)?.as_str())
-}
-
-/// The path without the directory a container holds the code in.
-pub(in crate::failure) fn without_container(path: &str) -> &str {
-    CONTAINERS.iter().find_map(|container| path.strip_prefix(container)).filter(|rest| !rest.is_empty()).unwrap_or(path)
 }
 
 /// Whether `path` is `end` or ends in `/end`.
@@ -182,7 +171,6 @@ mod tests {
         assert_eq!(without_workspace("D:/a/w/w/src/a.cs"), Some("src/a.cs"));
         assert_eq!(without_workspace("/home/runner/work//w/src/a.rs"), None);
         assert_eq!(without_workspace("/github/workspace/"), None);
-        assert_eq!(without_container("/app/src/a.rs"), "src/a.rs");
         assert_eq!(last_two("/a/b/c.rs"), "b/c.rs");
         assert_eq!(last_two("c.rs"), "c.rs");
     }

@@ -1,4 +1,4 @@
-//! One failure as its texts tell it: read once, used by fingerprint, analysis and feedback.
+//! One failure as its texts show it: read once, used by fingerprint, analysis and feedback.
 
 use std::borrow::Cow;
 
@@ -8,6 +8,7 @@ use super::{
     comparisons::Sides,
     error_type,
     expected::{self, TextKind},
+    labelled::labelled,
     message,
     paths::{self, FrameOrigin},
     stack::{self, Frame},
@@ -18,7 +19,7 @@ use crate::{
     source_files::is_test,
 };
 
-/// What the message and the trace of a failure say, within the bounds of [`text::clean`].
+/// What the message and the trace of a failure show, within the bounds of [`text::clean`].
 #[derive(Clone, Debug)]
 pub(in crate::failure) struct Reading {
     pub class: Option<String>,
@@ -59,27 +60,29 @@ impl Reading {
         let mut error_type = known(failure.error_type)
             .or(known(headline.error_type))
             .unwrap_or_else(|| error_type::type_of(class.as_deref(), &headline.message));
-        // What an assertion says is what went wrong, whatever was thrown on the way to it.
+        // What an assertion shows is what went wrong, whatever was thrown on the way to it.
         let is_assertion = class.as_deref().is_some_and(error_type::is_assertion);
         if let Some(cause) = message::deepest_cause(&whole, &headline).filter(|_| !is_assertion) {
             (class, error_type, headline.message) = (cause.class, cause.error_type, cause.message);
         }
-        let told = TextKind::of(class.as_deref(), error_type);
-        let found = match told {
-            TextKind::Exception => expected::sides_in(&headline.message, told),
+        let kind = TextKind::of(class.as_deref(), error_type);
+        let found = match kind {
+            TextKind::Exception => expected::sides_in(&headline.message, kind),
             TextKind::Assertion | TextKind::Anything => {
                 let whole = without_source(&whole);
                 let (block, own) = from_line_of(&headline.message, &whole);
                 // The next assertion that failed may stand below.
-                let of_message = || expected::sides_in(&headline.message, told).filter(|sides| sides.is_whole);
-                let around = if told == TextKind::Anything { block } else { &whole };
-                let of_text = || expected::sides_in(own, told).or_else(|| expected::sides_in(around, told));
+                let of_message = || expected::sides_in(&headline.message, kind).filter(|sides| sides.is_whole);
+                let around = if kind == TextKind::Anything { block } else { &whole };
+                let of_text = || expected::sides_in(own, kind).or_else(|| expected::sides_in(around, kind));
                 of_message().or_else(of_text)
             }
-            TextKind::Finding => expected::sides_in(&whole, told),
+            TextKind::Finding => expected::sides_in(&whole, kind),
         };
         let found = match found {
-            Some(sides) if is_reversed(&whole) && !expected::are_labelled(&whole) => Some(sides.turned()),
+            Some(sides) if is_reversed(&whole) && labelled(&whole.lines().collect::<Vec<_>>()).is_none() => {
+                Some(sides.turned())
+            }
             found => found,
         };
         let sides = match (&failure.expected, &failure.actual) {
@@ -115,9 +118,9 @@ impl Reading {
         own.find(|frame| is_test(&frame.file))
     }
 
-    /// What the error says of itself, as one code span.
-    pub fn said(&self) -> String {
-        // The call in a test says less than its result.
+    /// What the error shows of itself, as one code span.
+    pub fn summary(&self) -> String {
+        // The call in a test shows less than its result.
         let is_call =
             |line: &&str| self.sides.is_none() && ["expect(", "expect {"].iter().any(|start| line.starts_with(start));
         let mut lines = self.message.lines().map(str::trim).filter(|line| !line.is_empty());
@@ -126,7 +129,7 @@ impl Reading {
         let is_bare = matches!(first, Some("assert False" | "assert None" | "assert 0" | "assert []"));
         let called = self.message.lines().find_map(|line| line.trim().strip_prefix("+  where "));
         let first = called.filter(|_| is_bare).or(first);
-        // A heading says nothing without what stands below it.
+        // A heading shows nothing without what stands below it.
         let is_count = |first: &str| first.starts_with(|c: char| c.is_ascii_digit()) && first.contains(" error");
         let is_heading =
             first.is_some_and(|first| first.ends_with(':') || is_count(first) || !first.contains([' ', '(', '.', '_']));

@@ -10,7 +10,7 @@ use crate::{letters::is_invisible, untrusted::without_sequences};
 /// Most bytes of one text that are ever looked at: two thirds from its head, one third from its tail.
 pub(in crate::failure) const MAX_TEXT: usize = 48 * 1024;
 
-/// Longest line that is looked at, in bytes; minified code and dumped values say nothing more further right.
+/// Longest line that is looked at, in bytes; minified code and dumped values show nothing more further right.
 const MAX_LINE: usize = 2_000;
 
 /// Most lines that are looked at, divided like the bytes.
@@ -64,12 +64,12 @@ pub(in crate::failure) fn clean(text: &str) -> String {
 
 /// The longest beginning of `text` of at most `max` bytes that ends between characters.
 pub(in crate::failure) fn prefix(text: &str, max: usize) -> &str {
-    if text.len() <= max { text } else { &text[..text.floor_char_boundary(max)] }
+    &text[..text.floor_char_boundary(max)]
 }
 
 /// The longest end of `text` of at most `max` bytes that begins between characters.
 pub(in crate::failure) fn suffix(text: &str, max: usize) -> &str {
-    if text.len() <= max { text } else { &text[text.ceil_char_boundary(text.len() - max)..] }
+    &text[text.ceil_char_boundary(text.len().saturating_sub(max))..]
 }
 
 /// The line without the time that GitHub writes in front of each line of a job's log: `2026-11-20T22:14:38.8968067Z `.
@@ -81,7 +81,7 @@ pub fn without_stamp(line: &str) -> &str {
     if !stamp.is_empty() && stamp.bytes().zip(FORM).all(fits) { rest.strip_prefix(' ').unwrap_or(rest) } else { line }
 }
 
-/// Whether a line of a tool that is not known says that something went wrong: by its words, and as no warning.
+/// Whether a line of a tool that is not known shows that something went wrong: by its words, and as no warning.
 pub fn tells_of_failure(line: &str) -> bool {
     let fails = pattern!(concat!(
         "abort|assert|cannot|can't|couldn't|could not|crash|denied|error|exceed|exception|expected|fail|fatal",
@@ -100,7 +100,7 @@ pub fn tells_of_failure(line: &str) -> bool {
         && fails.is_match(&lower)
 }
 
-/// Whether a line only accompanies what a tool says.
+/// Whether a line only accompanies what a tool shows.
 pub(in crate::failure) fn is_remark(line: &str) -> bool {
     let starts = pattern!(concat!(
         r"^(?:warn|\(node:|deprecat|note|info|using |checking |see |configuring incomplete|linting|summary|total",
@@ -149,7 +149,7 @@ pub(in crate::failure) fn code(text: &str) -> String {
     if inner.is_empty() { "(empty)".to_owned() } else { format!("`{inner}`") }
 }
 
-/// A tool's line without the clauses in which it muses about what one might do; feedback says what to do.
+/// A tool's line without the clauses in which it muses about what one might do; feedback shows what to do.
 pub(in crate::failure) fn without_advice(line: &str) -> &str {
     const MUSING: [&str; 6] = ["consider", "maybe", "perhaps", "might ", "could be ", "you may "];
     let lower = line.to_ascii_lowercase();

@@ -15,7 +15,7 @@ const NO_THINGS: [&str; 5] = ["arg", "operand", "param", "positional", "instead"
 const ENDS: [&str; 13] =
     [" : ", ": ", "; ", " (", ". ", " within ", " at ", " for ", " in ", " on ", " instead", " //", ", "];
 
-/// What a sentence says in front of a value.
+/// What stands in a sentence in front of a value.
 const LEADS: [&str; 4] = [": ", " that ", "--- ", "] "];
 
 /// A value on one line, without the marks that its tool puts around it.
@@ -113,7 +113,7 @@ fn is_enclosed(text: &str) -> bool {
     let Some(open) = body.find(['"', '\'', '`', '(', '[', '{', '<', '“', '‘']) else { return false };
     let (name, group) = body.split_at(open);
     let is_part = |c: char| c.is_alphanumeric() || "_.:&*#%@$~\\".contains(c);
-    // `attributes {…}` says what the value is of.
+    // `attributes {…}` shows what the value is of.
     let is_noun = name.ends_with(' ') && name.starts_with(|c: char| c.is_lowercase());
     let name = name.trim_end();
     let is_name = name.chars().all(is_part) && !name.ends_with(':') && !is_noun;
@@ -217,15 +217,15 @@ pub(super) fn counted(expected: String, actual: String) -> (String, String) {
     }
 }
 
-/// Whether the words behind a label tell of a value instead of being one: what it is not, what it contains.
-pub(super) fn is_told_of(text: &str) -> bool {
+/// Whether the words behind a label describe a value instead of being one: what it is not, what it contains.
+pub(super) fn is_description(text: &str) -> bool {
     const NEGATIONS: [&str; 7] = ["not ", "value != ", "!= ", "anything ", "no ", "it ", "a value "];
     // The end of a remark in brackets.
     let is_remark = text.ends_with(')') && !text.contains('(') && text.contains(' ');
     NEGATIONS.iter().any(|start| text.starts_with(start)) || is_remark || is_relation(text)
 }
 
-/// Whether words say what a value is to be like.
+/// Whether words show what a value is to be like.
 pub(super) fn is_relation(text: &str) -> bool {
     let verbs = [" to be ", " to have ", " to contain ", " to equal ", " to include ", " to match ", " to not "];
     !is_literal(text) && verbs.iter().any(|words| text.contains(words))

@@ -2,7 +2,7 @@
 
 use loopgate_core::evidence::{ErrorType, Failure, Finding, FindingSeverity, SourceLocation, TestState};
 
-use super::tools::{self, BlockReader, Found, Means, Tool};
+use super::tools::{self, BlockReader, MatchedRow, Means, Tool};
 use crate::{Case, Clip, MAX_MESSAGE, numbers, severity, text};
 
 /// Lines that explain a finding.
@@ -25,7 +25,8 @@ pub(super) struct Block {
     level: Option<FindingSeverity>,
     message: String,
     text: Clip,
-    lines: usize,
+    /// Lines with text so far.
+    pub lines: usize,
     /// Failures that were reported before it.
     pub found: u64,
 }
@@ -42,7 +43,7 @@ pub(super) struct FailedTest {
 }
 
 impl Block {
-    pub fn new(found: &Found<'_>, line: &str, (file, at): (&str, Option<u32>)) -> Self {
+    pub fn new(found: &MatchedRow<'_>, line: &str, (file, at): (&str, Option<u32>)) -> Self {
         let (row, group) = (found.row, |name: &str| found.group(name));
         let first = |texts: &[&'_ str]| texts.iter().find(|text| !text.is_empty()).unwrap_or(&"").to_string();
         let mut block = Self {
@@ -73,11 +74,6 @@ impl Block {
         }
     }
 
-    /// Whether no line of it has come yet.
-    pub const fn is_bare(&self) -> bool {
-        self.lines == 0
-    }
-
     pub fn push(&mut self, line: &str) {
         if !line.trim().is_empty() {
             self.lines += 1;
@@ -106,12 +102,27 @@ impl Block {
         let level = self.level.or(below.starts_with('!').then_some(FindingSeverity::Medium));
         let (rule, message) = match self.message.is_empty() {
             true if !below.is_empty() => (self.rule, below.trim_start_matches(['!', '×', 'i', ' ']).to_owned()),
-            // A formatter says no more than which file it would write otherwise.
+            // A formatter shows no more than which file it would write otherwise.
             true => (self.rule, text::first_line(&trace).to_owned()),
-            false => with_rule(self.rule, wrapped(&self.message, &trace), &trace),
+            false => {
+                let message = wrapped(&self.message, &trace);
+                // The rule stands behind the message, if not in front of it: `[arg-type]` of mypy, `(reportReturnType)` of
+                // pyright.
+                let last = trace.lines().last().and_then(|line| line.strip_suffix(')')?.rsplit_once(" (report"));
+                match message.strip_suffix(']').and_then(|whole| whole.rsplit_once(" [")) {
+                    _ if !self.rule.is_empty() => (self.rule, message),
+                    Some((before, rule)) => (rule.to_owned(), before.trim_end().to_owned()),
+                    None => (last.map(|(_, rule)| format!("report{rule}")).unwrap_or_default(), message),
+                }
+            }
         };
         let severity = level.unwrap_or(FindingSeverity::High);
-        let error_type = (severity >= FindingSeverity::High).then(|| error_type(&rule, &trace));
+        // `-fpermissive` would let an error pass.
+        let is_compiler = rule.is_empty()
+            || ["TS", "CS", "-f"].iter().any(|start| rule.starts_with(start))
+            || trace.contains("): error ");
+        let error_type = if is_compiler { ErrorType::CompileError } else { ErrorType::LintError };
+        let error_type = (severity >= FindingSeverity::High).then_some(error_type);
         let location = Some(SourceLocation { file, line, function: None });
         Some((Finding { rule, severity, message, location }, error_type, trace))
     }
@@ -120,7 +131,7 @@ impl Block {
         tools::tool(self.tool)
     }
 
-    /// The failing tests; with what the block says of them, if that is wanted.
+    /// The failing tests; with what the block shows of them, if that is wanted.
     pub fn failures(self, wanted: bool) -> Vec<FailedTest> {
         let text = if wanted { self.text.text() } else { String::new() };
         let (name, others) = self.names.split_first().map_or(("", &[][..]), |(first, others)| (first.as_str(), others));
@@ -199,14 +210,6 @@ fn level(word: &str) -> Option<FindingSeverity> {
     }
 }
 
-fn error_type(rule: &str, trace: &str) -> ErrorType {
-    // `-fpermissive` would let an error pass.
-    let is_compiler = rule.is_empty()
-        || ["TS", "CS", "-f"].iter().any(|start| rule.starts_with(start))
-        || trace.contains("): error ");
-    if is_compiler { ErrorType::CompileError } else { ErrorType::LintError }
-}
-
 /// A message that its tool broke over lines (`mypy --pretty`), made whole.
 fn wrapped(message: &str, trace: &str) -> String {
     let mut whole = message.to_owned();
@@ -223,20 +226,6 @@ fn wrapped(message: &str, trace: &str) -> String {
         whole.push_str(line);
     }
     whole
-}
-
-/// The rule stands behind the message, if not in front of it: `[arg-type]` of mypy, `(reportReturnType)` of pyright.
-fn with_rule(rule: String, message: String, trace: &str) -> (String, String) {
-    if !rule.is_empty() {
-        return (rule, message);
-    }
-    if let Some((before, rule)) = message.strip_suffix(']').and_then(|whole| whole.rsplit_once(" [")) {
-        return (rule.to_owned(), before.trim_end().to_owned());
-    }
-    let last = trace.lines().last().unwrap_or_default();
-    let rule =
-        last.strip_suffix(')').and_then(|line| line.rsplit_once(" (report")).map(|(_, rule)| format!("report{rule}"));
-    (rule.unwrap_or_default(), message)
 }
 
 patterns! {
@@ -260,7 +249,7 @@ fn pytest(heading: &str, text: &str) -> FailedTest {
     // All fixtures that there are stand below one that there is not.
     let end = if message.starts_with("fixture '") { message.find('\n') } else { None };
     let message = &message[..end.unwrap_or(message.len())];
-    // A fixture's frames do not tell where the test stands.
+    // A fixture's frames do not show where the test stands.
     for (words, phase) in [("ERROR at setup of ", "setup"), ("ERROR at teardown of ", "teardown")] {
         if let Some(name) = heading.strip_prefix(words) {
             let class = phase.to_owned();
@@ -299,18 +288,18 @@ fn unittest(heading: &str, text: &str) -> FailedTest {
 
 /// `Failed`, `Timeout`, `Exception: SegFault`, and what the program printed.
 fn ctest(name: &str, ending: &str, text: &str) -> FailedTest {
-    let mut told = FailedTest::new("", name, "", text);
+    let mut test = FailedTest::new("", name, "", text);
     let ending = ending.trim_end_matches(':');
-    // What a program says of its own end is worth more than the signal.
-    let says_more = told.failure.source.is_some() && ending != "Timeout";
-    if told.failure.error_message.is_empty() || ending != "Failed" && !says_more {
-        told.failure = Failure {
+    // The message of a program about its own end is worth more than the signal.
+    let has_more = test.failure.source.is_some() && ending != "Timeout";
+    if test.failure.error_message.is_empty() || ending != "Failed" && !has_more {
+        test.failure = Failure {
             test_name: Some(name.to_owned()),
             error_message: format!("the test ended with: {ending}"),
             error_type: if ending == "Timeout" { ErrorType::TimeoutError } else { ErrorType::RuntimeError },
             error_class: Some(ending.trim_start_matches("Exception: ").to_owned()),
-            ..told.failure
+            ..test.failure
         };
     }
-    told
+    test
 }

@@ -7,7 +7,7 @@ use crate::{Collector, Flaw};
 /// The sums of all runs in a text.
 #[derive(Default)]
 pub(super) struct Counts {
-    said: bool,
+    has_sums: bool,
     total: u64,
     /// Of each kind in [`WORDS`].
     sums: [u64; WORDS.len()],
@@ -17,7 +17,7 @@ pub(super) struct Counts {
     /// Tests that unittest reported one by one and has not summed up yet.
     pub unsummed: u64,
     /// Failures that one tool sums up and a tool run by it reports.
-    pub told_inside: u64,
+    pub reported_inside: u64,
 }
 
 /// The words for tests that failed, errors, tests that passed, tests that were skipped, and tries after the first (as
@@ -35,7 +35,7 @@ const TOTAL: &str =
 impl Counts {
     /// Adds what a line sums up: numbers in front of their words, or words in front of their numbers.
     pub fn add(&mut self, text: &str) {
-        self.said = true;
+        self.has_sums = true;
         let words: Vec<String> =
             text.split(|c: char| !c.is_alphanumeric()).filter(|word| !word.is_empty()).map(str::to_lowercase).collect();
         let number = |word: &String| word.parse::<u64>().ok();
@@ -66,26 +66,26 @@ impl Counts {
     }
 
     /// Counts the tests that were summed up and not reported one by one; false if nothing was summed up.
-    pub fn tell(&self, out: &mut Collector) -> bool {
-        if !self.said {
+    pub fn count_rest(&self, out: &mut Collector) -> bool {
+        if !self.has_sums {
             return false;
         }
         let [failed, errors, passed, skipped, reruns] = self.sums;
-        // Who was tried again is not said: where nothing fails, at least one of those that passed.
+        // Which test was tried again is not known: where nothing fails, at least one of those that passed.
         let flaky = u64::from(reruns > 0 && failed + errors == 0).min(passed);
         out.anonymous_cases(TestState::Passed, passed + self.total - flaky);
         out.anonymous_cases(TestState::Flaky, flaky);
         out.anonymous_cases(TestState::Skipped, skipped);
-        let failed = failed.saturating_sub(self.told_inside);
-        // Blocks do not always say which of both a failing test is.
+        let failed = failed.saturating_sub(self.reported_inside);
+        // Blocks do not always show which of both a failing test is.
         let errors_found = self.errors_found + self.failures_found.saturating_sub(failed);
         let failures_found = self.failures_found.min(failed);
         let (more_failed, more_errors) = (failed - failures_found, errors.saturating_sub(errors_found));
         out.anonymous_cases(TestState::Failed, more_failed);
         out.anonymous_cases(TestState::Errored, more_errors);
         if more_failed + more_errors > 0 {
-            let (announced, told) = (failed + errors, failures_found + errors_found);
-            out.notes.flaw(Flaw::WRONG_TOTAL, || format!("{announced} failures, of which {told} are told of"));
+            let (announced, found) = (failed + errors, failures_found + errors_found);
+            out.notes.flaw(Flaw::WRONG_TOTAL, || format!("{announced} failures, of which {found} are told of"));
         }
         true
     }

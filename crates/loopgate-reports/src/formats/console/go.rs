@@ -4,7 +4,7 @@
 use loopgate_core::evidence::{TestFramework, TestState};
 
 use crate::formats::{
-    go_test::{Package, PackageEnd, Running},
+    go_package::{GoPackage, PackageEnd, RunningTest},
     go_text,
 };
 use crate::{Clip, Collector};
@@ -17,9 +17,9 @@ const MAX_HELD: usize = 8 * 1024 * 1024;
 pub(in crate::formats) struct Go {
     /// The tests of a package have begun and not ended.
     is_open: bool,
-    /// `# example.com/shop` was said, below which the errors of its build stand.
+    /// `# example.com/shop` was printed, below which the errors of its build stand.
     is_building: bool,
-    package: Package,
+    package: GoPackage,
     current: Option<String>,
     held: usize,
     /// What was printed before a test's result: assertion libraries with a report of their own print it there.
@@ -97,7 +97,7 @@ impl Go {
         }
     }
 
-    fn test(&mut self, name: &str) -> Option<&mut Running> {
+    fn test(&mut self, name: &str) -> Option<&mut RunningTest> {
         let test = self.package.test(name, MAX_TESTS);
         self.current = test.is_some().then(|| name.to_owned());
         test

@@ -1,7 +1,7 @@
 //! What tools print for people, read block by block: every failing test and every finding is one failure, and all of
 //! its fields come from its own block.
 //!
-//! One table says which lines matter and what a tool's block holds ([`tools`]), and one reader follows them. Memory is one
+//! One table shows which lines matter and what a tool's block holds ([`tools`]), and one reader follows them. Memory is one
 //! block; a line is matched once. Lists and sums at the end show how many failures there are, so that the notes can name
 //! what was announced and not found.
 
@@ -18,29 +18,31 @@ pub(super) use self::go::Go;
 use self::{
     block::{Block, FailedTest},
     counts::Counts,
-    tools::{BlockReader, Found, Means, Part, Row, Section},
+    tools::{BlockReader, MatchedRow, Means, Part, Row, Section},
 };
 use super::{github_annotations, tap::explained};
 use crate::{Case, Clip, Collector, Flaw, Mark, numbers, text};
 
-pub(super) const MARK: Mark = Mark::Text { own: is_session, common: is_line };
+/// A tool shows with its own lines that it begins.
+pub(super) const MARK: Mark = Mark::Text {
+    own: |line| {
+        line.starts_with("=====") && line.ends_with("=====") && line.contains(" test session starts ")
+            || line.starts_with(" RUN  v")
+            || line.starts_with("PHPUnit ") && line.contains(" by Sebastian Bergmann")
+    },
+    common: is_line,
+};
 
 /// Tests remembered, to separate those that only a list names from those that have a block.
-const MAX_TOLD: usize = 10_000;
+const MAX_REPORTED: usize = 10_000;
 /// Files of which is kept why Node could not run them.
 const MAX_CRASHES: usize = 20;
 /// Files remembered of tests of one name.
 const MAX_FILES: usize = 100;
 /// Annotations remembered, for a text in which nothing else reports a failure.
 const MAX_ANNOTATIONS: usize = 200;
-/// Bytes of a line that a tool says something with; longer ones are what a test printed.
+/// Bytes of a line that a tool prints for people; longer ones are what a test printed.
 const MAX_LINE: usize = 4 * 1024;
-
-/// Whether a tool says with this line that it begins.
-fn is_session(line: &str) -> bool {
-    let is_pytest = line.starts_with("=====") && line.ends_with("=====") && line.contains(" test session starts ");
-    is_pytest || line.starts_with(" RUN  v") || line.starts_with("PHPUnit ") && line.contains(" by Sebastian Bergmann")
-}
 
 pub(super) fn is_line(line: &str) -> bool {
     let is_silent =
@@ -65,7 +67,7 @@ pub(super) fn is_unittest(line: &str) -> bool {
 pub(super) struct Console {
     section: Option<Section>,
     open: Option<Block>,
-    /// The file that a tool is speaking of.
+    /// The file that the lines below are about.
     file: Option<(usize, String, Option<u32>)>,
     /// The name that stands above a tool's blocks.
     title: Option<(usize, String)>,
@@ -73,22 +75,22 @@ pub(super) struct Console {
     announced: Vec<String>,
     counts: Counts,
     /// The files of the tests reported so far, by the tests' names.
-    told: HashMap<String, Vec<String>>,
+    reported: HashMap<String, Vec<String>>,
     go: Go,
     /// Where a template is used in which a compiler finds an error: the error's own place is the library's.
     instantiated: Option<String>,
     /// The test that has begun, of a tool that names each in a line.
     begun: Option<String>,
     /// What CTest shows of a test while it runs, with `-V`.
-    shown: Option<Shown>,
-    /// What Node said of each file that it could not run to its end.
+    shown: Option<RunningProgram>,
+    /// What Node printed of each file that it could not run to its end.
     crashes: Vec<Clip>,
     in_crash: bool,
     annotations: Vec<Finding>,
 }
 
 /// The lines of a test that CTest shows with its number in front, ahead of how it ended.
-struct Shown {
+struct RunningProgram {
     /// `9: `
     mark: String,
     text: Clip,
@@ -106,9 +108,9 @@ impl Console {
         self.close(out);
         self.go.end(out);
         if out.holds_nothing() {
-            self.annotations.into_iter().for_each(|finding| github_annotations::tell(finding, out));
+            self.annotations.into_iter().for_each(|finding| github_annotations::report(finding, out));
         }
-        if !self.counts.tell(out) && (!self.told.is_empty() || self.counts.unsummed > 0) {
+        if !self.counts.count_rest(out) && (!self.reported.is_empty() || self.counts.unsummed > 0) {
             out.notes.flaw(Flaw::NO_END, || "the run is not summed up");
         }
     }
@@ -137,29 +139,38 @@ impl Console {
             return;
         }
         let Some(found) = tools::first(line, |row| self.counts_here(row, line)) else { return self.plain(line, out) };
-        if let Some(open) = self.open.as_mut().filter(|open| is_named_by(open, found.row)) {
+        let row = found.row;
+        // The row names a test of the open block, instead of beginning another: its name stands below its place, or one text
+        // belongs to several tests.
+        let is_name = |open: &&mut Block| match row.means {
+            _ if open.tool != row.tool => false,
+            Means::Name => open.lines == 0 && open.names.is_empty(),
+            Means::Block => open.lines == 0 && row.tool().shares_text,
+            _ => row.means == Means::NamedEnd,
+        };
+        if let Some(open) = self.open.as_mut().filter(is_name) {
             open.name(found.group("name"));
-            if found.row.means == Means::NamedEnd {
+            if row.means == Means::NamedEnd {
                 self.close(out);
             }
             return;
         }
         match &self.open {
-            Some(open) if found.row.means == Means::Pass && open.tool == found.row.tool => self.open = None,
+            Some(open) if row.means == Means::Pass && open.tool == row.tool => self.open = None,
             _ => self.close(out),
         }
         self.found(&found, line, out);
     }
 
     /// A line that matters, behind the block that was open.
-    fn found(&mut self, found: &Found<'_>, line: &str, out: &mut Collector) {
+    fn found(&mut self, found: &MatchedRow<'_>, line: &str, out: &mut Collector) {
         let (row, group) = (found.row, |name: &str| Some(found.group(name)).filter(|text| !text.is_empty()));
         if let Some(counts) = group("counts") {
             self.counts.add(counts);
             self.framework(row.tool, out);
             out.expect_tests();
         }
-        if self.announced.len() < MAX_TOLD {
+        if self.announced.len() < MAX_REPORTED {
             self.announced.extend(group("announced").map(str::to_owned));
         }
         match row.means {
@@ -196,7 +207,7 @@ impl Console {
             }
             Means::End if !found.group("number").is_empty() => {
                 let mark = format!("{}: ", found.group("number"));
-                self.shown = Some(Shown { mark, text: Clip::default(), found: self.counts.failures_found });
+                self.shown = Some(RunningProgram { mark, text: Clip::default(), found: self.counts.failures_found });
             }
             Means::Counts | Means::End | Means::Pass => {}
         }
@@ -224,7 +235,7 @@ impl Console {
         is_in_section && is_meant && is_apart && is_announced()
     }
 
-    fn begin(&mut self, found: &Found<'_>, line: &str) {
+    fn begin(&mut self, found: &MatchedRow<'_>, line: &str) {
         let row = found.row;
         let of_tool = self.file.as_ref().filter(|(tool, ..)| *tool == row.tool);
         let place = of_tool.map_or(("", None), |(_, file, line)| (file.as_str(), *line));
@@ -243,7 +254,7 @@ impl Console {
         self.open = Some(block);
     }
 
-    /// A line that says nothing by itself.
+    /// A line that shows nothing by itself.
     fn plain(&mut self, line: &str, out: &mut Collector) {
         if line.ends_with(":   required from here") {
             self.instantiated = Some(line.to_owned());
@@ -251,21 +262,20 @@ impl Console {
         match &mut self.open {
             Some(open) if open.is_finding && !open.goes_on(line) => self.close(out),
             Some(open) => open.push(line),
-            None => self.of_crash(line),
-        }
-    }
-
-    /// Node prints the place of the source line above an uncaught error, and its own version below it.
-    fn of_crash(&mut self, line: &str) {
-        let is_place = line.rsplit_once(':').is_some_and(|(file, at)| {
-            let is_file = ["node:internal/", "/", "file:///"].iter().any(|start| file.starts_with(start));
-            is_file && !file.contains(' ') && numbers::line(at).is_some()
-        });
-        if is_place && !self.in_crash && self.crashes.len() < MAX_CRASHES {
-            let mut crash = Clip::default();
-            crash.push_line(line);
-            self.crashes.push(crash);
-            self.in_crash = true;
+            None if self.in_crash || self.crashes.len() >= MAX_CRASHES => {}
+            None => {
+                // Node prints the place of the source line above an uncaught error, and its own version below it.
+                let is_place = line.rsplit_once(':').is_some_and(|(file, at)| {
+                    let is_file = ["node:internal/", "/", "file:///"].iter().any(|start| file.starts_with(start));
+                    is_file && !file.contains(' ') && numbers::line(at).is_some()
+                });
+                if is_place {
+                    let mut crash = Clip::default();
+                    crash.push_line(line);
+                    self.crashes.push(crash);
+                    self.in_crash = true;
+                }
+            }
         }
     }
 
@@ -281,8 +291,8 @@ impl Console {
         let tool = block.tool;
         // The failures that the program's own tests reported are more exact, and it is not counted as another one.
         if is_ctest(tool) && self.counts.failures_found > block.found {
-            self.counts.told_inside += 1;
-            return block.failures(false).into_iter().for_each(|told| self.remember(&told.file, &told.name));
+            self.counts.reported_inside += 1;
+            return block.failures(false).into_iter().for_each(|test| self.remember(&test.file, &test.name));
         }
         self.framework(tool, out);
         block.failures(out.wants_failures()).into_iter().for_each(|test| self.report(tool, test, out));
@@ -291,7 +301,7 @@ impl Console {
     fn report(&mut self, at: usize, test: FailedTest, out: &mut Collector) {
         let (tool, FailedTest { file, class, name, is_error, mut failure }) = (tools::tool(at), test);
         failure = explained(failure, &file, self.crashes.iter().map(Clip::text));
-        if tool.repeats && self.is_told(&file, &name) {
+        if tool.repeats && self.is_reported(&file, &name) {
             return;
         }
         self.remember(&file, &name);
@@ -312,7 +322,7 @@ impl Console {
     }
 
     /// A test in a list: one that passed when it was tried again, or one that has no block.
-    fn listed(&mut self, found: &Found<'_>, out: &mut Collector) {
+    fn listed(&mut self, found: &MatchedRow<'_>, out: &mut Collector) {
         let (tool, group) = (found.row.tool, |name: &str| found.group(name));
         if matches!(self.section, Some((_, Part::Flaky))) {
             for FailedTest { file, name, .. } in Block::new(found, "", ("", None)).failures(false) {
@@ -327,7 +337,7 @@ impl Console {
             None if found.row.tool().reader == Some(BlockReader::Pytest) => (text::path(group("name")), String::new()),
             None => (String::new(), group("name").to_owned()),
         };
-        if self.is_told(&file, &name) {
+        if self.is_reported(&file, &name) {
             return;
         }
         let known = |text: &str| Some(text.to_owned()).filter(|text| !text.is_empty());
@@ -342,8 +352,8 @@ impl Console {
     }
 
     fn remember(&mut self, file: &str, name: &str) {
-        let has_room = self.told.len() < MAX_TOLD || self.told.contains_key(name);
-        let files = has_room.then(|| self.told.entry(name.to_owned()).or_default());
+        let has_room = self.reported.len() < MAX_REPORTED || self.reported.contains_key(name);
+        let files = has_room.then(|| self.reported.entry(name.to_owned()).or_default());
         let is_new = |files: &&mut Vec<String>| files.len() < MAX_FILES && !files.iter().any(|known| known == file);
         if let Some(files) = files.filter(is_new) {
             files.push(file.to_owned());
@@ -351,9 +361,9 @@ impl Console {
     }
 
     /// Whether a block reported the test. It may have named the file from another directory, or not at all.
-    fn is_told(&self, file: &str, name: &str) -> bool {
-        let is_same = |told: &String| told.is_empty() || told.ends_with(file) || file.ends_with(told.as_str());
-        self.told.get(name).is_some_and(|files| files.iter().any(is_same))
+    fn is_reported(&self, file: &str, name: &str) -> bool {
+        let is_same = |known: &String| known.is_empty() || known.ends_with(file) || file.ends_with(known.as_str());
+        self.reported.get(name).is_some_and(|files| files.iter().any(is_same))
     }
 
     fn framework(&self, tool: usize, out: &mut Collector) {
@@ -366,24 +376,12 @@ fn is_ctest(tool: usize) -> bool {
     tools::tool(tool).reader == Some(BlockReader::Ctest)
 }
 
-/// Whether the row names a test of the open block, instead of beginning another: its name stands below its place, or
-/// one text belongs to several tests.
-fn is_named_by(open: &Block, row: &Row) -> bool {
-    open.tool == row.tool
-        && match row.means {
-            Means::NamedEnd => true,
-            Means::Name => open.is_bare() && open.names.is_empty(),
-            Means::Block => open.is_bare() && row.tool().shares_text,
-            _ => false,
-        }
-}
-
 #[cfg(test)]
 mod tests {
     use crate::{ReadOptions, read};
 
     #[test]
-    fn a_file_that_node_cannot_load_is_told_by_what_node_said() {
+    fn a_file_that_node_cannot_load_is_reported_by_what_node_said() {
         let log = "/home/runner/work/s/s/a.test.js:3\nconst = 3;\n      ^\n\nSyntaxError: Unexpected token '='\n    \
                    at wrapSafe (node:internal/modules/cjs/loader:1:1)\n\nNode.js v22.1.0\n✖ failing tests:\n\n\
                    test at a.test.js:1:1\n✖ a.test.js (10ms)\n  'test failed'\n";

@@ -38,11 +38,11 @@ pub(super) struct Tool {
     pub shares_text: bool,
     /// It names failing tests ahead of their blocks.
     pub announces: bool,
-    /// It may say of a failure twice.
+    /// It may report a failure twice.
     pub repeats: bool,
     /// It counts a file that cannot be loaded as an error.
     pub counts_files: bool,
-    /// The line that begins a block is part of what it says.
+    /// The line that begins a block is part of what it shows.
     pub has_heading: bool,
     /// What stands between the parts of a name.
     pub parts: Option<String>,
@@ -104,7 +104,7 @@ pub(super) enum Means {
     /// A section begins.
     #[serde(skip)]
     Section(Section),
-    /// A block begins; it lasts to the next row of its tool that says something else.
+    /// A block begins; it lasts to the next row of its tool that means something else.
     Block,
     /// A block begins that is no failure.
     Output,
@@ -153,18 +153,17 @@ static TABLE: LazyLock<ToolTable> = LazyLock::new(|| {
     let tools: Vec<Tool> = FILES.iter().map(|(_, text)| toml::from_str(text).expect(PROOF)).collect();
     let fields = || tools.iter().enumerate().flat_map(|(tool, file)| file.row.iter().map(move |row| (tool, row)));
     let patterns = Patterns::new(fields().map(|(_, row)| &row.pattern));
-    let rows = fields().map(|(tool, row)| Row::new(tool, row)).collect();
+    let row = |(tool, fields): (usize, &RowFields)| {
+        let at = |name: &String| FILES.iter().position(|(file, _)| file == name).expect(PROOF);
+        let whose = fields.of.as_ref().map_or(tool, at);
+        let section = fields.section.map(|part| Means::Section((tool, part)));
+        Row { tool, within: fields.within.map(|part| (whose, part)), means: section.or(fields.means).expect(PROOF) }
+    };
+    let rows = fields().map(row).collect();
     ToolTable { rows, patterns, tools }
 });
 
 impl Row {
-    fn new(tool: usize, fields: &RowFields) -> Self {
-        let whose =
-            fields.of.as_ref().map_or(tool, |name| FILES.iter().position(|(file, _)| file == name).expect(PROOF));
-        let section = fields.section.map(|part| Means::Section((tool, part)));
-        Self { tool, within: fields.within.map(|part| (whose, part)), means: section.or(fields.means).expect(PROOF) }
-    }
-
     pub fn tool(&self) -> &'static Tool {
         tool(self.tool)
     }
@@ -176,12 +175,12 @@ pub(super) fn tool(at: usize) -> &'static Tool {
 }
 
 /// A line that matters, by its row.
-pub(super) struct Found<'t> {
+pub(super) struct MatchedRow<'t> {
     pub row: &'static Row,
     captures: Captures<'t>,
 }
 
-impl Found<'_> {
+impl MatchedRow<'_> {
     /// What a group of the row's expression captures; empty where it captures nothing.
     pub fn group(&self, name: &str) -> &str {
         self.captures.name(name).map_or("", |group| group.as_str().trim())
@@ -189,9 +188,9 @@ impl Found<'_> {
 }
 
 /// The first row that matches a line and counts by `counts`.
-pub(super) fn first<'t>(line: &'t str, counts: impl Fn(&Row) -> bool) -> Option<Found<'t>> {
+pub(super) fn first<'t>(line: &'t str, counts: impl Fn(&Row) -> bool) -> Option<MatchedRow<'t>> {
     let at = TABLE.patterns.matching(line).into_iter().find(|at| counts(&TABLE.rows[*at]))?;
-    Some(Found { row: &TABLE.rows[at], captures: TABLE.patterns.captures(at, line)? })
+    Some(MatchedRow { row: &TABLE.rows[at], captures: TABLE.patterns.captures(at, line)? })
 }
 
 #[cfg(test)]

@@ -39,7 +39,8 @@ pub struct Frame {
 impl Frame {
     /// As printed, at the line and the column that a form captures: where it comes from is not looked up yet.
     fn printed(file: String, captures: &Captures<'_>, function: Option<String>) -> Self {
-        let [line, column] = ["line", "col"].map(|name| number(captures, name));
+        let number = |name| group(captures, name)?.parse().ok().filter(|number| *number > 0);
+        let [line, column] = ["line", "col"].map(number);
         Self { file, line, column, function, origin: FrameOrigin::Repository }
     }
 
@@ -53,17 +54,9 @@ static FORMS: LazyLock<Patterns> = LazyLock::new(|| Patterns::new(LANGUAGES.fram
 /// Looks printed places up among a pull request's files.
 pub(in crate::failure) fn located(printed: &[Frame], changes: &Changes) -> Vec<Frame> {
     let root = printed.iter().find_map(|place| changes.root_of(&place.file));
-    let rooted;
-    let changes = match root {
-        Some(root) => {
-            rooted = changes.clone().with_root(&root);
-            &rooted
-        }
-        None => changes,
-    };
     let mut frames: Vec<Frame> = Vec::with_capacity(printed.len());
     for place in printed {
-        let (file, origin) = changes.locate(&place.file);
+        let (file, origin) = changes.locate(&place.file, root.as_deref());
         // A log that a tool wrote is no source.
         if file.is_empty() || file.ends_with(".log") {
             continue;
@@ -81,7 +74,7 @@ pub(in crate::failure) fn located(printed: &[Frame], changes: &Changes) -> Vec<F
 
 /// Whether the line belongs to a trace or names a place, rather than saying what went wrong.
 pub(in crate::failure) fn is_trace_line(line: &str) -> bool {
-    FORMS.matching(line).into_iter().any(|row| match LANGUAGES.frames[row].says {
+    FORMS.matching(line).into_iter().any(|row| match LANGUAGES.frames[row].names {
         // A diagnostic names its place and goes on with its message.
         FrameLine::Frame | FrameLine::Callee => FORMS
             .captures(row, line)
@@ -111,8 +104,12 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Frame> {
         let path = paths::tidy(&place.file);
         paths::foreign(&path).is_some() || paths::is_system(&path)
     };
-    let spoken = if places.iter().all(is_foreign) { in_words(trace).or_else(|| in_sentence(trace)) } else { None };
-    spoken.into_iter().chain(places).collect()
+    let in_sentence = || {
+        let (_, captures) = trace.lines().find_map(|line| IN_SENTENCES.first(line))?;
+        Some(Frame::printed(group(&captures, "file")?.to_owned(), &captures, None))
+    };
+    let of_message = if places.iter().all(is_foreign) { in_words(trace).or_else(in_sentence) } else { None };
+    of_message.into_iter().chain(places).collect()
 }
 
 /// A place that only a tool's own sentence names: the line of a makefile whose command failed, the file that imports what
@@ -124,11 +121,6 @@ static IN_SENTENCES: LazyLock<Patterns> = LazyLock::new(|| {
         r"^\s*error [a-z-]+: (?P<file>\S+) →$",
     ])
 });
-
-fn in_sentence(trace: &str) -> Option<Frame> {
-    let (_, captures) = trace.lines().find_map(|line| IN_SENTENCES.first(line))?;
-    Some(Frame::printed(group(&captures, "file")?.to_owned(), &captures, None))
-}
 
 /// A place in the midst of a line: what is left where no tool's form is known.
 static IN_WORDS: LazyLock<Patterns> = LazyLock::new(|| {
@@ -147,15 +139,15 @@ fn in_words(trace: &str) -> Option<Frame> {
     // No address and no version has a column.
     let anywhere = || lines.iter().find_map(|line| in_line(line).filter(|place| place.column.is_some()));
     let Some(at) = lines.iter().position(|line| text::tells_of_failure(line)) else {
-        // A linter's finding need not say that it is one, but begins with its place.
+        // A linter's finding need not show that it is one, but begins with its place.
         let mut words =
             lines.iter().filter_map(|line| line.split_whitespace().next()).filter(|word| word.contains(':'));
-        let told = || lines.iter().filter(|line| tells_of_place(line)).find_map(|line| in_line(line));
-        // `gofmt -l` says no more than the names of files.
+        let of_place = || lines.iter().filter(|line| describes_place(line)).find_map(|line| in_line(line));
+        // `gofmt -l` shows no more than the names of files.
         let named = || lines.iter().map(|line| line.trim()).find(|line| !line.contains(' ') && is_code(line));
         let (line, column, function, origin) = (None, None, None, FrameOrigin::Repository);
         let listed = || Some(Frame { file: named()?.to_owned(), line, column, function, origin });
-        return words.find_map(in_line).or_else(told).or_else(anywhere).or_else(listed);
+        return words.find_map(in_line).or_else(of_place).or_else(anywhere).or_else(listed);
     };
     let is_there = |line: &&&str| !line.trim().is_empty();
     let above = lines[..at].iter().rev().take_while(is_there).find_map(|line| in_line(line));
@@ -163,23 +155,23 @@ fn in_words(trace: &str) -> Option<Frame> {
     in_line(lines[at]).or(above).or_else(below).or_else(anywhere)
 }
 
-/// Whether a line that is no remark names a place and says something of it.
-pub(in crate::failure) fn tells_of_place(line: &str) -> bool {
+/// Whether a line that is no remark names a place and shows something of it.
+pub(in crate::failure) fn describes_place(line: &str) -> bool {
     let place = IN_WORDS.first(line).map(|(_, captures)| captures.get_match().range());
-    let says = |place: std::ops::Range<usize>| {
+    let has_words = |place: std::ops::Range<usize>| {
         let words = line[..place.start].split_whitespace().chain(line[place.end..].split_whitespace());
         words.filter(|word| word.contains(char::is_alphabetic)).count() > 1
     };
     // Cucumber and its like write beside each step where it stands.
     !text::is_remark(line)
         && ![".feature", " # "].iter().any(|part| line.contains(part))
-        && place.is_some_and(says)
+        && place.is_some_and(has_words)
         && in_line(line).is_some()
 }
 
 /// The place that a line names in its words.
 fn in_line(line: &str) -> Option<Frame> {
-    // pip says of each package which line of the requirements asked for it.
+    // pip shows of each package which line of the requirements asked for it.
     let (_, captures) = IN_WORDS.first(line).filter(|_| !line.contains("(from -r "))?;
     // `name@https://…`: the rest of an address is no path.
     let file = group(&captures, "file").filter(|file| !file.starts_with("//"))?.to_owned();
@@ -210,7 +202,7 @@ impl Section {
         let form = &LANGUAGES.frames[row];
         let function = group(&captures, "fun").and_then(tidy_function);
         let file = group(&captures, "file").filter(|file| !file.contains("<anonymous>")).map(str::to_owned);
-        match form.says {
+        match form.names {
             FrameLine::Function => self.above = function,
             FrameLine::Heading => {
                 self.heading_file = file;
@@ -219,7 +211,7 @@ impl Section {
             FrameLine::Frame | FrameLine::Callee => {
                 let Some(file) = file.or_else(|| self.heading_file.clone()) else { return 0 };
                 self.innermost_last |= form.innermost_last;
-                let function = if form.says == FrameLine::Callee {
+                let function = if form.names == FrameLine::Callee {
                     if let Some(caller) = self.places.last_mut() {
                         caller.function = caller.function.take().or(function);
                     }
@@ -231,9 +223,19 @@ impl Section {
                 let path = file.split('?').next().unwrap_or(&file);
                 let is_script = matches!(language_of(path), Some("javascript" | "typescript"));
                 let function = function.filter(|_| !(is_script && is_test(path)));
+                // The path of a class's file below some source directory; for foreign classes one that `paths` knows as such.
                 let file = match group(&captures, "class") {
-                    Some(class) => path_of_class(class, &file),
                     None => file,
+                    Some(class) => {
+                        let package = class.rsplit_once('.').map_or("", |(package, _)| package).replace('.', "/");
+                        let path = if package.is_empty() { file } else { format!("{package}/{file}") };
+                        let is_of = |packages: &[String]| packages.iter().any(|start| class.starts_with(start));
+                        match &LANGUAGES.foreign {
+                            foreign if is_of(&foreign.jvm_packages) => format!("<internal:jvm>/{path}"),
+                            foreign if is_of(&foreign.jvm_libraries) => format!(".m2/{path}"),
+                            _ => path,
+                        }
+                    }
                 };
                 self.places.push(Frame::printed(file, &captures, function));
                 return 1;
@@ -243,26 +245,8 @@ impl Section {
     }
 }
 
-/// The path of a class's file below some source directory; for foreign classes one that [`paths`] knows as such.
-fn path_of_class(class: &str, file: &str) -> String {
-    let package = class.rsplit_once('.').map_or("", |(package, _)| package);
-    let path = if package.is_empty() { file.to_owned() } else { format!("{}/{file}", package.replace('.', "/")) };
-    let is_of = |packages: &[String]| packages.iter().any(|start| class.starts_with(start));
-    if is_of(&LANGUAGES.foreign.jvm_packages) {
-        format!("<internal:jvm>/{path}")
-    } else if is_of(&LANGUAGES.foreign.jvm_libraries) {
-        format!(".m2/{path}")
-    } else {
-        path
-    }
-}
-
 fn group<'t>(captures: &Captures<'t>, name: &str) -> Option<&'t str> {
     captures.name(name).map(|found| found.as_str()).filter(|found| !found.is_empty())
-}
-
-fn number(captures: &Captures<'_>, name: &str) -> Option<u32> {
-    group(captures, name)?.parse().ok().filter(|number| *number > 0)
 }
 
 /// A function's name without arguments, hashes, closures and the words traces put around it.

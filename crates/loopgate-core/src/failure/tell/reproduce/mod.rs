@@ -77,8 +77,12 @@ fn one(failure: &Failure, runner: &Runner, command: &str, directory: &str) -> Op
     let command = &without_reports(command);
     let mut start = Start::of(runner, command);
     let mut directory = directory;
-    let known = failure.directory.as_deref().filter(|_| !start.chooses_package());
-    // Where the runner of the tests did not say it: one that goes through all packages of a workspace.
+    // Words by which the command itself chooses a package of a workspace.
+    let choices =
+        pattern!("^(?:-p|--package|--manifest-path|-C|-f|--file|-pl|--projects|--project-dir|--filter)(?:=|$)");
+    let chooses_package = start.words.iter().any(|word| choices.is_match(word));
+    let known = failure.directory.as_deref().filter(|_| !chooses_package);
+    // Where the runner of the tests did not report it: one that goes through all packages of a workspace.
     let seen = || own::package(command, tool::test_file(failure)?).filter(|_| directory.is_empty());
     if let Some(package) = known.or_else(seen) {
         let inner = package.strip_prefix(directory).unwrap_or(package).trim_start_matches('/');

@@ -9,6 +9,7 @@ pub fn class_and_method(name: &str, file: Option<&str>, between: char) -> Option
     let name = name.split_once('{').filter(|(_, types)| types.ends_with('}')).map_or(name, |(name, _)| name);
     // A nested class is asked for with the one around it.
     let last = |class: &str| class.rsplit('.').next().unwrap_or(class).to_owned();
+    let class_of_file = || paths::file_name(file?).split('.').next().map(str::to_owned);
     // As Gradle prints it: `shop.CouponTest > halves`.
     if let Some((class, rest)) = name.split_once(" > ") {
         let method = rest.rsplit(" > ").next().unwrap_or(rest);
@@ -16,28 +17,25 @@ pub fn class_and_method(name: &str, file: Option<&str>, between: char) -> Option
     }
     let (class, method) = match name.split_once(' ') {
         Some((class, method)) if class.contains('.') => (last(class), method.to_owned()),
-        Some(_) => (class_of(file)?, name.to_owned()),
+        Some(_) => (class_of_file()?, name.to_owned()),
         None => {
             let name = name.split('(').next().unwrap_or(name).replace("::", ".").replace('#', ".");
             match name.rsplit_once('.') {
                 Some((class, method)) => (last(class), method.to_owned()),
-                None => (class_of(file)?, name),
+                None => (class_of_file()?, name),
             }
         }
     };
     Some(format!("{class}{between}{method}"))
 }
 
-fn class_of(file: Option<&str>) -> Option<String> {
-    paths::file_name(file?).split('.').next().map(str::to_owned)
-}
-
 /// `cart.tests.CartTests.test_total`, as unittest and Django take a test. Input: `test_total (cart.tests.CartTests)`,
 /// which may have a subtest's parameters behind it, or a module that was run as a program.
 pub fn dotted(name: &str, file: Option<&str>) -> Option<String> {
+    let is_of_a_name = |c: char| c.is_alphanumeric() || c == '_' || c == '.';
     let (name, rest) = name.trim().split_once(' ').unwrap_or((name.trim(), ""));
     let class = rest.trim().strip_prefix('(').and_then(|rest| rest.split_once(')')).map(|(class, _)| class);
-    // What stands in parentheses may also tell a subtest: `(i=2)`.
+    // What stands in parentheses may also name a subtest: `(i=2)`.
     let class = class.filter(|class| class.contains('.') && class.chars().all(is_of_a_name));
     let whole = match class {
         Some(class) if class.rsplit('.').next() == Some(name) => class.to_owned(),
@@ -53,10 +51,6 @@ pub fn dotted(name: &str, file: Option<&str>) -> Option<String> {
         None => return None,
     };
     whole.chars().all(is_of_a_name).then_some(whole)
-}
-
-fn is_of_a_name(c: char) -> bool {
-    c.is_alphanumeric() || c == '_' || c == '.'
 }
 
 /// Whether a name is one that Rust's own harness gives: a path of names, or an example of a document. Programs that

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::tool::{is_package_script, is_program, is_simple};
 use crate::source_files::Runner;
 
-/// The directory that a command line goes to, where it says one, and the command there: `cd web && npm test`,
+/// The directory that a command line goes to, where it shows one, and the command there: `cd web && npm test`,
 /// `npm --prefix web test`.
 pub fn placed(command: &str) -> (Option<&str>, Cow<'_, str>) {
     let here = (None, Cow::Borrowed(command));
@@ -58,50 +58,31 @@ pub struct Start {
 impl Start {
     /// As the command line shows it, else as it is usual.
     pub fn of(runner: &Runner, command: &str) -> Self {
-        let usual = || Self { program: runner.start.clone(), options: String::new(), words: Vec::new() };
-        Self::shown(runner, command).unwrap_or_else(usual)
-    }
-
-    fn shown(runner: &Runner, command: &str) -> Option<Self> {
-        if !is_simple(command) || is_package_script(command) {
-            return None;
-        }
         let words: Vec<&str> = command.split_whitespace().collect();
-        let at = words.iter().position(|word| is_program(runner, word))?;
+        let is_shown = is_simple(command) && !is_package_script(command);
+        let at = words.iter().position(|word| is_program(runner, word)).filter(|_| is_shown);
+        let Some(at) = at else {
+            return Self { program: runner.start.clone(), options: String::new(), words: Vec::new() };
+        };
         // `cargo +nightly test`
         let until = if words.get(at + 1).is_some_and(|word| word.starts_with('+')) { at + 1 } else { at };
         let (start, behind) = words.split_at(until + 1);
-        Some(Self {
-            program: start.join(" "),
-            options: options(runner, behind),
-            words: behind.iter().map(|word| (*word).to_owned()).collect(),
-        })
-    }
-
-    /// Whether the command itself says which package of a workspace it is for.
-    pub fn chooses_package(&self) -> bool {
-        let choices =
-            pattern!("^(?:-p|--package|--manifest-path|-C|-f|--file|-pl|--projects|--project-dir|--filter)(?:=|$)");
-        self.words.iter().any(|word| choices.is_match(word))
-    }
-}
-
-fn options(runner: &Runner, words: &[&str]) -> String {
-    let has = |options: &[String], word: &str| options.iter().any(|option| option == word);
-    let mut kept = String::new();
-    let mut words = words.iter().take_while(|word| **word != "--");
-    while let Some(word) = words.next() {
-        let name = word.split_once('=').map_or(*word, |(name, _)| name);
-        let wants_value = has(&runner.valued, word);
-        if has(&runner.options, word) || has(&runner.valued, name) {
-            kept.push_str(&format!(" {word}"));
+        let has = |options: &[String], word: &str| options.iter().any(|option| option == word);
+        let mut options = String::new();
+        let mut words = behind.iter().take_while(|word| **word != "--");
+        while let Some(word) = words.next() {
+            let name = word.split_once('=').map_or(*word, |(name, _)| name);
+            let wants_value = has(&runner.valued, word);
+            if has(&runner.options, word) || has(&runner.valued, name) {
+                options.push_str(&format!(" {word}"));
+            }
+            if let (true, Some(value)) = (wants_value, words.clone().next()) {
+                options.push_str(&format!(" {value}"));
+                words.next();
+            }
         }
-        if let (true, Some(value)) = (wants_value, words.clone().next()) {
-            kept.push_str(&format!(" {value}"));
-            words.next();
-        }
+        Self { program: start.join(" "), options, words: behind.iter().map(|word| (*word).to_owned()).collect() }
     }
-    kept
 }
 
 #[cfg(test)]

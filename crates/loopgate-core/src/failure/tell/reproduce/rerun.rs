@@ -1,7 +1,7 @@
 //! The command that runs a check's failing tests once more, and only them as far as its tool allows.
 //!
 //! It is the check's own command with the tool's own filter behind it, so that it runs in the same way and reports in
-//! the same place. Where the filter misses, the run says nothing of the tests, and nothing follows from it.
+//! the same place. Where the filter misses, the run shows nothing of the tests, and nothing follows from it.
 
 use std::collections::BTreeSet;
 

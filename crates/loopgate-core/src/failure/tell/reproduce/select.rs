@@ -25,7 +25,7 @@ pub fn command(runner: &Runner, failure: &Failure, start: &Start) -> Option<Stri
 /// What the templates of a runner are filled with.
 struct Values<'a> {
     name: &'a str,
-    /// The file of the test, if its path says that it is one.
+    /// The file of the test, if its path shows that it is one.
     file: Option<String>,
     failure: &'a Failure,
     start: &'a Start,
@@ -38,19 +38,16 @@ impl Values<'_> {
             Some((word, template)) => Some(template).filter(|_| self.start.words.iter().any(|own| own == word))?,
             None => template,
         };
+        let filled = |part: &str| part.split_whitespace().map(|word| self.word(word)).collect::<Option<Vec<_>>>();
         // It is empty where the command would have to show it and does not.
         let mut words = vec![Some(self.start.program.clone()).filter(|program| !program.is_empty())?];
         for part in template.split_inclusive(']') {
             let (needed, dispensable) = part.split_once('[').unwrap_or((part, ""));
-            words.extend(self.words(needed)?);
-            words.extend(self.words(dispensable.trim_end_matches(']')).unwrap_or_default());
+            words.extend(filled(needed)?);
+            words.extend(filled(dispensable.trim_end_matches(']')).unwrap_or_default());
         }
         words.retain(|word| !word.is_empty());
         Some(words.join(" "))
-    }
-
-    fn words(&self, template: &str) -> Option<Vec<String>> {
-        template.split_whitespace().map(|word| self.word(word)).collect()
     }
 
     /// One word, quoted behind the `=` of an option.
@@ -148,7 +145,7 @@ impl Values<'_> {
 }
 
 /// `^((cart )?adds )?two$`: Node 20 matches a test's own name, later ones put its suites in front, and a report does not
-/// say where those end.
+/// show where those end.
 pub fn node_pattern(name: &str) -> Option<String> {
     let name = name.replace(" > ", " ");
     let (before, last) = name.rsplit_once(' ').unwrap_or(("", &name));

@@ -19,11 +19,31 @@ pub fn runner(failure: &Failure, command: &str) -> Option<&'static Runner> {
     let typed = without_reports(command);
     // A command line that names no tool runs whatever it likes, unless it is a script of a package: a guess from the
     // report's name or from the failure would be another program than the check's.
+    let trace = failure.stack_trace.as_deref().map_or("", |trace| text::prefix(trace, 16 * 1024));
+    // A command that is a program of the project itself printed what GoogleTest prints.
+    let is_gtest = |row: &&Runner| {
+        row.tool == Tool::Gtest
+            && is_simple(&typed)
+            && typed.split_whitespace().next().is_some_and(|word| is_program(row, word))
+            && trace.lines().any(|line| line.ends_with(": Failure"))
+    };
+    // The runner that the file and the texts of the failure itself show.
+    let by_traces = || {
+        let language = language_of(printed_file(failure)?)?;
+        let of_language = || all().filter(|row| row.languages.iter().any(|known| known == language));
+        // Playwright's names have line and column: `tests/cart.spec.ts:6:3 › cart › adds`, maybe with a project in front.
+        let name = failure.test_name.as_deref().unwrap_or_default();
+        let is_placed = name.split(" › ").take(2).any(|part| pattern!(r":\d+:\d+$").is_match(part));
+        of_language()
+            .find(|row| row.tool == Tool::Playwright && is_placed)
+            .or_else(|| of_language().find(|row| row.traces.iter().any(|word| trace.contains(word.as_str()))))
+            .or_else(|| of_language().find(|row| row.usual_for.iter().any(|known| known == language)))
+    };
     let of_script = || named_in(command).filter(|_| is_package_script(&typed));
     named_in(&typed)
-        .or_else(|| all().find(|row| row.tool == Tool::Gtest && is_gtest(row, failure, &typed)))
+        .or_else(|| all().find(is_gtest))
         .or_else(of_script)
-        .or_else(|| (typed.is_empty() || is_package_script(&typed)).then(|| by_traces(failure)).flatten())
+        .or_else(|| if typed.is_empty() || is_package_script(&typed) { by_traces() } else { None })
 }
 
 /// The command as a person types it: without the options that only make it write a report for Loopgate.
@@ -43,14 +63,6 @@ pub fn without_reports(command: &str) -> String {
         }
     }
     words.strip_suffix(&["--"]).unwrap_or(&words).join(" ")
-}
-
-/// Whether a command that is a program of the project itself printed what GoogleTest prints.
-fn is_gtest(row: &Runner, failure: &Failure, command: &str) -> bool {
-    let trace = failure.stack_trace.as_deref().map_or("", |trace| text::prefix(trace, 16 * 1024));
-    is_simple(command)
-        && command.split_whitespace().next().is_some_and(|word| is_program(row, word))
-        && trace.lines().any(|line| line.ends_with(": Failure"))
 }
 
 /// One command: nothing that a shell would end it with, so that what is put behind it is part of it.
@@ -81,28 +93,6 @@ pub fn is_program(runner: &Runner, word: &str) -> bool {
 /// Whether a package manager of JavaScript runs a script of the package, which the command line does not show.
 pub fn is_package_script(command: &str) -> bool {
     pattern!(r"^\s*(?:npm|pnpm|yarn|bun)\s(?:.*\s)?(?:run|run-script|test|t)(?:\s|$)").is_match(command)
-}
-
-/// The runner that the file and the words of the failure itself show.
-fn by_traces(failure: &Failure) -> Option<&'static Runner> {
-    let trace = failure.stack_trace.as_deref().map_or("", |trace| text::prefix(trace, 16 * 1024));
-    let language = language_of(printed_file(failure)?)?;
-    let of_language = || LANGUAGES.runners.iter().filter(|row| row.languages.iter().any(|known| known == language));
-    // `tests/cart.spec.ts:6:3 › cart › adds`, maybe with a project in front.
-    let is_placed = failure.test_name.as_deref().is_some_and(is_placed);
-    of_language()
-        .find(|row| row.tool == Tool::Playwright && is_placed)
-        .or_else(|| of_language().find(|row| row.traces.iter().any(|word| trace.contains(word.as_str()))))
-        .or_else(|| of_language().find(|row| row.usual_for.iter().any(|known| known == language)))
-}
-
-/// Whether the name of a test says its line and column, as Playwright's do.
-fn is_placed(name: &str) -> bool {
-    let mut places = name.split(" › ").take(2).filter_map(|part| part.rsplit_once(':'));
-    places.any(|(place, column)| {
-        let number = |text: &str| text.bytes().all(|byte| byte.is_ascii_digit());
-        number(column) && place.rsplit_once(':').is_some_and(|(_, line)| number(line))
-    })
 }
 
 /// The file that a failure names, as it is printed.
