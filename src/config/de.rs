@@ -6,8 +6,8 @@ use indexmap::map;
 use serde::{
     Deserializer,
     de::{
-        self, DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, Unexpected, Visitor,
-        value::{MapAccessDeserializer, MapDeserializer, StrDeserializer},
+        self, DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, SeqAccess, Unexpected, Visitor,
+        value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer, StrDeserializer},
     },
     forward_to_deserialize_any,
 };
@@ -27,18 +27,14 @@ pub(super) fn from_node<T: DeserializeOwned>(node: &Node, matchers: &Matchers) -
 /// that holds many configurations.
 #[derive(Debug, Default)]
 pub(super) struct Matchers {
-    globs: Cell<usize>,
+    pub globs: Cell<usize>,
     pub patterns: Cell<usize>,
 }
 
-const MAX_GLOBS: usize = 500;
+pub(super) const MAX_GLOBS: usize = 500;
 pub(super) const MAX_PATTERNS: usize = 128;
 
 impl Matchers {
-    pub fn are_too_many(&self) -> bool {
-        self.globs.get() > MAX_GLOBS || self.patterns.get() > MAX_PATTERNS
-    }
-
     /// Counts a type of this name, if it is one of the core's matchers.
     fn count(&self, name: &str) -> Result<(), Problem> {
         let (count, most, what, hint) = match name {
@@ -87,9 +83,10 @@ impl Node {
 }
 
 impl<'de> NodeReader<'de> {
-    /// The items of a list.
-    fn items(self) -> Items<'de> {
-        Items(self.node.items().iter(), self.matchers)
+    /// The items of a list, each with its place where it does not fit.
+    fn items(self) -> impl SeqAccess<'de, Error = Problem> {
+        let Self { node, matchers } = self;
+        SeqDeserializer::new(node.items().iter().map(move |node| NodeReader { node, matchers }))
     }
 
     /// The entries of a map. Of the fields of a struct those with nothing after their key are left out.
@@ -153,7 +150,7 @@ impl<'de> Deserializer<'de> for NodeReader<'de> {
         counted.map_err(|problem| problem.at(self.node.place))
     }
 
-    /// A word, or one key that says which with a value that says what.
+    /// A word, or one key for the variant with a value for what it holds.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -223,22 +220,6 @@ impl de::Expected for OneOf {
             write!(f, "{}`{variant}`", if index == 0 { "" } else { ", " })?;
         }
         Ok(())
-    }
-}
-
-struct Items<'de>(slice::Iter<'de, Node>, &'de Matchers);
-
-impl<'de> de::SeqAccess<'de> for Items<'de> {
-    type Error = Problem;
-
-    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
-        let Some(node) = self.0.next() else { return Ok(None) };
-        let item = seed.deserialize(NodeReader { node, matchers: self.1 });
-        item.map(Some).map_err(|problem| problem.at(node.place))
-    }
-
-    fn size_hint(&self) -> Option<usize> {
-        Some(self.0.len())
     }
 }
 

@@ -31,7 +31,7 @@ const FILES: [(&str, &str, &str); 6] = files!["architecture", "security", "datab
 pub(super) struct Presets {
     /// The gates as a configuration of the lowest layer.
     pub tree: Node,
-    /// What only the presets say of gates.
+    /// What only the presets have of gates.
     pub gates: IndexMap<GateName, GatePreset>,
     /// The rules of all of them.
     pub rules: Arc<RuleBook>,
@@ -46,7 +46,7 @@ impl Presets {
     }
 
     /// # Errors
-    /// When a file lacks what every preset says of itself, or a rule is wrong. What else is wrong with a gate is reported
+    /// When a file lacks what every preset has, or a rule is wrong. What else is wrong with a gate is reported
     /// when the tree is made a policy.
     pub fn read(files: &[(&str, &'static str, &'static str)]) -> Result<Self, Problem> {
         let (mut gates, mut entries, mut rules) = (IndexMap::new(), Map::new(), Vec::new());

@@ -90,7 +90,7 @@ struct FromSection {
     app: Option<String>,
 }
 
-/// Shorter would kill checks that merely start slowly; it is no way to say "never".
+/// Shorter would kill checks that merely start slowly; it is no way to write "never".
 const SHORTEST_TIMEOUT: TimeDelta = TimeDelta::seconds(5);
 const LONGEST_TIMEOUT: u32 = 600;
 
