@@ -21,8 +21,8 @@ use loopgate_core::{
     policy::{CheckPolicy, CheckSource},
 };
 
-/// Says which usual checks run, and why none of the configuration does.
-pub fn tell_detected(is_unconfigured: bool, detected: &Detected) {
+/// Shows which usual checks run, and why none of the configuration does.
+pub fn show_detected(is_unconfigured: bool, detected: &Detected) {
     if detected.checks.is_empty() {
         return;
     }

@@ -8,8 +8,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    GateCard, Links, Markdown, Subject, causes::recognised, clip, dashboard, escalation::card_question, line, messages,
-    plain,
+    GateCard, Links, Subject, causes::recognised, clip, dashboard, escalation::card_question, line, messages, plain,
 };
 use loopgate_core::{
     PrNumber, RepoName,
@@ -17,7 +16,7 @@ use loopgate_core::{
     observed::{Lifecycle, Review, Snapshot, Standing},
     policy::RuleTier,
     replay::{Judged, PastPullRequest, Waited, WhatIf},
-    state::{AttemptDigest, AuthorKind, ProposedConfiguration, VerificationResult},
+    state::{AttemptDigest, AuthorKind, VerificationResult},
 };
 
 /// Reasons and words shown of one gate.
@@ -39,7 +38,7 @@ pub struct Tried {
     /// Heads in a row that failed with the same error, beyond the first.
     pub same_error: usize,
     pub gates: Vec<TriedGate>,
-    /// Gates of every pull request, whatever it changes: nothing is to be said of them one by one.
+    /// Gates of every pull request, whatever it changes: they are not listed one by one.
     pub gates_of_all: Vec<String>,
     pub calls: Vec<TriedCall>,
     pub waited: Waited,
@@ -125,7 +124,7 @@ fn gates(last: &Judged) -> Vec<TriedGate> {
     let subject = Subject { decision: &last.decision, snapshot: &last.snapshot, policy: &last.policy };
     let links = Links::of(&last.snapshot);
     let applies = last.decision.view.gates.iter().filter(|gate| !gate.matches.is_empty() && !is_of_all(gate));
-    let told = applies.map(|report| {
+    let gates = applies.map(|report| {
         let card = GateCard::new(report, &subject, &links);
         let rules = report.matches.iter().filter_map(|found| match &found.reason {
             MatchReason::Rule { id, tier: RuleTier::Opens, .. } => Some(id.to_string()),
@@ -142,7 +141,7 @@ fn gates(last: &Judged) -> Vec<TriedGate> {
             reviewed: is_reviewed(report, &last.snapshot),
         }
     });
-    told.collect()
+    gates.collect()
 }
 
 /// Whether somebody who may approve the gate reviewed the pull request.
@@ -251,9 +250,4 @@ pub fn what_if(found: &WhatIf) -> String {
         ("Score of an attempt", found.scores_was.value(), found.scores_would.value()),
     ];
     messages::text("what_if.txt", context! { found => Serde(found), means => Serde(means) })
-}
-
-/// What the last pull requests would have come to under the configuration that a pull request proposes.
-pub(super) fn proposed(tried: &ProposedConfiguration) -> Markdown {
-    messages::markdown("proposed", &"line", Serde(tried).into())
 }

@@ -33,7 +33,7 @@ const DRAIN: Duration = if cfg!(test) { Duration::from_millis(200) } else { Dura
 const MOST_DRAINS: usize = 60;
 const READ: Duration = Duration::from_secs(120);
 
-/// What no command gets of the environment: tokens, the files by which a step of a workflow speaks to the steps after it,
+/// What no command gets of the environment: tokens, the files by which a step of a workflow passes values to the steps after it,
 /// and what a shell reads before its line. Checks and fixers work on files: what they need beyond them is given to them by
 /// `env`, so that they can never do more to GitHub than the person or job that runs them hands over on purpose
 /// (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>).
@@ -79,7 +79,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// What it says against a program that has `limit` to end; none where that ended with 0.
+    /// What is wrong with a program that has `limit` to end; none where that ended with 0.
     pub fn problem(&self, program: &str, limit: Duration) -> Option<String> {
         Some(match self {
             Self::Exited(0) => return None,

@@ -41,7 +41,7 @@ impl<'a> Places<'a> {
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         let mut bases: Vec<PathBuf> = sources.iter().map(|source| directory.join(source)).collect();
         let module = module(&directory, &root);
-        // A workspace's tools speak from its top, which may be any directory above.
+        // A workspace's tools write paths from its top, which may be any directory above.
         bases.extend(directory.ancestors().take_while(|above| above.starts_with(&root)).map(Path::to_owned));
         if !directory.starts_with(&root) {
             bases.extend([directory, root.clone()]);

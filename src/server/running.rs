@@ -130,7 +130,7 @@ impl Server {
             form_token: Uuid::new_v4().simple().to_string(),
         });
         let published = visitors.as_ref().map(|visitors| dashboard::published(admin.clone(), visitors));
-        let keys = self.config.signer.as_ref().map(|signer| signer.keys().clone()).unwrap_or_default();
+        let keys = self.config.signer.as_ref().map(|signer| signer.keys.clone()).unwrap_or_default();
         let app = pages::public(receiver.clone(), readiness.clone(), self.setup, published, keys);
         apps[0].send_modify(|shown| *shown = app);
         apps[1].send_modify(|shown| *shown = pages::admin(admin));

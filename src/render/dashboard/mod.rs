@@ -64,7 +64,7 @@ pub trait Page: Serialize + JsonSchema {
 
 impl<T: Serialize + JsonSchema> Page for T {}
 
-/// A page of HTML by its template. The tests render every page, so an error is a defect; the text says so instead of the
+/// A page of HTML by its template. The tests render every page, so an error is a defect; the text shows that instead of the
 /// server falling over.
 pub(super) fn page(template: &str, model: Value) -> String {
     let written = PAGES.get_template(template).and_then(|template| template.render(model));

@@ -1,4 +1,4 @@
-//! What a repository's own template may say: names, `if`, and `for` over what it is given.
+//! What a repository's own template may hold: names, `if`, and `for` over what it is given.
 //!
 //! An engine's instructions and output can be limited, what its values take in memory cannot: each `{% set a = a ~ a %}`
 //! doubles a text, and a few dozen of them end the process, with everybody's work in it. So nothing that makes a value

@@ -136,7 +136,7 @@ const MOST_TESTS: usize = 200;
 /// The share of the check's time limit that all runs together may take: one in so many.
 const SHARE: u32 = 4;
 
-/// Runs each test that the change adds up to `times` more. Never fails: what did not run says why.
+/// Runs each test that the change adds up to `times` more. Never fails: what did not run has its reason.
 pub async fn burn_in(trial: &TestTrial<'_>, times: u32, interrupt: Interrupt) -> Vec<RepeatedTest> {
     let limit = trial.checks.iter().filter_map(|(_, check)| check.timeout.to_std().ok()).max().unwrap_or_default();
     let deadline = Instant::now() + limit / SHARE;

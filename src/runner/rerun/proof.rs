@@ -34,12 +34,20 @@ const MOST_NAMED: usize = 20;
 /// How long one run of one file may take: it may have to be built first.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Runs the trial. Never fails: what could not be run is a verdict that says why.
+/// Runs the trial. Never fails: what could not be run is a verdict with its reason.
 pub async fn prove(trial: &TestTrial<'_>, interrupt: Interrupt) -> RegressionTrial {
     let adds = |file: &&ChangedFile| file.status != FileStatus::Removed && file.additions > 0 && is_test(&file.path);
     let tests: Vec<&ChangedFile> = trial.files.known().iter().filter(adds).collect();
     if tests.is_empty() {
-        return no_test_file(trial.files);
+        let added = trial.files.known().iter().flat_map(|file| file.added_lines().unwrap_or_default());
+        let is_too_large = matches!(trial.files, ChangedFiles::TooLarge { .. });
+        if is_too_large || added.into_iter().any(|(_, text)| text.contains("#[test]")) {
+            return unknown(
+                "the tests stand in the files they test, and cannot be laid over the base alone".to_owned(),
+            );
+        }
+        let reason = "no test file was added or changed.".to_owned();
+        return RegressionTrial { verdict: ProofVerdict::NotProved, tests: Vec::new(), reason };
     }
     let rerun = |file: &&ChangedFile| Rerun::of_file(trial, trial.root, &file.path);
     let named: Vec<(&ChangedFile, Rerun)> =
@@ -133,15 +141,6 @@ fn judge(tests: Vec<ProofRun>) -> RegressionTrial {
 
 fn unknown(reason: String) -> RegressionTrial {
     RegressionTrial { verdict: ProofVerdict::Unknown, tests: Vec::new(), reason }
-}
-
-fn no_test_file(files: &ChangedFiles) -> RegressionTrial {
-    let added = files.known().iter().flat_map(|file| file.added_lines().unwrap_or_default());
-    if matches!(files, ChangedFiles::TooLarge { .. }) || added.into_iter().any(|(_, text)| text.contains("#[test]")) {
-        return unknown("the tests stand in the files they test, and cannot be laid over the base alone".to_owned());
-    }
-    let reason = "no test file was added or changed.".to_owned();
-    RegressionTrial { verdict: ProofVerdict::NotProved, tests: Vec::new(), reason }
 }
 
 /// Runs the plan on the commit `head` with files as they are in the tree `before`, in a worktree of its own: each of the
@@ -283,7 +282,7 @@ impl BaseTree {
         for place in places.into_iter().chain(others) {
             let (installed, wanted) = (root.join(&place), self.path.join(&place));
             if installed.is_dir() && !wanted.exists() && wanted.parent().is_some_and(Path::is_dir) {
-                // Without it the run is broken, and says so.
+                // Without it the run is broken.
                 #[cfg(unix)]
                 let _ = std::os::unix::fs::symlink(installed, wanted);
                 #[cfg(windows)]
