@@ -6,8 +6,8 @@ use indexmap::map;
 use serde::{
     Deserializer,
     de::{
-        self, DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, SeqAccess, Unexpected, Visitor,
-        value::{MapAccessDeserializer, MapDeserializer, SeqDeserializer, StrDeserializer},
+        self, DeserializeOwned, DeserializeSeed, Error as _, IntoDeserializer, Unexpected, Visitor,
+        value::{MapAccessDeserializer, MapDeserializer, StrDeserializer},
     },
     forward_to_deserialize_any,
 };
@@ -83,10 +83,9 @@ impl Node {
 }
 
 impl<'de> NodeReader<'de> {
-    /// The items of a list, each with its place where it does not fit.
-    fn items(self) -> impl SeqAccess<'de, Error = Problem> {
-        let Self { node, matchers } = self;
-        SeqDeserializer::new(node.items().iter().map(move |node| NodeReader { node, matchers }))
+    /// The items of a list.
+    fn items(self) -> Items<'de> {
+        Items(self.node.items().iter(), self.matchers)
     }
 
     /// The entries of a map. Of the fields of a struct those with nothing after their key are left out.
@@ -220,6 +219,23 @@ impl de::Expected for OneOf {
             write!(f, "{}`{variant}`", if index == 0 { "" } else { ", " })?;
         }
         Ok(())
+    }
+}
+
+/// The items of a list. The error of a type that is parsed from its text has no place; it gets the place of its item.
+struct Items<'de>(slice::Iter<'de, Node>, &'de Matchers);
+
+impl<'de> de::SeqAccess<'de> for Items<'de> {
+    type Error = Problem;
+
+    fn next_element_seed<T: DeserializeSeed<'de>>(&mut self, seed: T) -> Result<Option<T::Value>, Problem> {
+        let Some(node) = self.0.next() else { return Ok(None) };
+        let item = seed.deserialize(NodeReader { node, matchers: self.1 });
+        item.map(Some).map_err(|problem| problem.at(node.place))
+    }
+
+    fn size_hint(&self) -> Option<usize> {
+        Some(self.0.len())
     }
 }
 
