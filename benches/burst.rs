@@ -1,7 +1,7 @@
 //! How many at once: `cargo bench --bench burst`, or one of them by name: `cargo bench --bench burst -- opened`.
 //!
-//! The whole server against the simulated GitHub on loopback, whose every answer takes 100 ms and which refuses what its
-//! secondary limits do not allow. Real time, a quarter of an hour for all:
+//! The whole server against the simulated GitHub on loopback, whose every answer takes 100 ms and which refuses what
+//! its secondary limits do not allow. Real time, a quarter of an hour for all:
 //!
 //! - `opened`: 200 pull requests are opened at once. Every verdict is to be there within 180 s.
 //! - `events`: 1,000 events on 50 pull requests that nothing is known of. Worked off within 60 s.

@@ -1,8 +1,9 @@
-//! One day of an installation that creates as much as GitHub lets it: `cargo bench --bench day`. A part of it, with other
-//! pull requests an hour: `cargo bench --bench day -- 2 80` plays two hours with 80. About ten minutes for all.
+//! One day of an installation that creates as much as GitHub lets it: `cargo bench --bench day`. A part of it, with
+//! other pull requests an hour: `cargo bench --bench day -- 2 80` plays two hours with 80. About ten minutes for all.
 //!
 //! The whole server against the simulated GitHub, which keeps its secondary limits: 900 points a minute, and 80 things
-//! created a minute and 500 an hour. Time is simulated. It goes on by twenty seconds once everything that is due is done.
+//! created a minute and 500 an hour. Time is simulated. It goes on by twenty seconds once everything that is due is
+//! done.
 //!
 //! Each pull request lives for 25 minutes: it is opened, its check ends three minutes later, every third fails and is
 //! mended by a push after ten minutes, and all are merged. Every hour it prints what was created, how long verdicts and

@@ -13,20 +13,21 @@
 //! - `loopgate_simulator` is a GitHub on loopback for the demo and the tests (feature `demo`): one world of plain
 //!   structs, which people and the REST API change by the same operations.
 //!
-//! Arrows between the rooms here point down only: `cli, server → mcp → github, runner → refs → render, config, channels, git`.
+//! Arrows between the rooms here point down only: `cli, server → mcp → github, runner → refs → render, config,
+//! channels, git`.
 //!
 //! - [`config`] turns `.github/loopgate.yml` into a [`Policy`](loopgate_core::policy::Policy): every default filled in,
-//!   every number in its range, and whatever is wrong told with line, column and what was probably meant.
+//!   every number in its range, and what is wrong reported with line, column and what was probably meant.
 //! - [`render`] turns decisions into what people read: the status comment, check runs, gate requests, escalations, the
 //!   job summary, the terminal. Whatever came from outside is made safe here, and every page fits GitHub's limits.
-//! - [`git`] starts git, in the only place: without hooks, and without what the surroundings say.
+//! - [`git`] starts git, in the only place: without hooks, and without the settings of the surroundings.
 //! - [`refs`] keeps a run in a hidden git ref: loads it, recovers it when it is damaged, and saves it by
 //!   compare-and-swap, the only lock there is. It works over GitHub's API and over a local repository alike.
 //! - [`channels`] carries a call for a human to Slack and by e-mail, for those who do not watch the pull request.
-//! - [`github`] is the only room that speaks to GitHub: one client with its tokens, cache and limits; observing a pull
+//! - [`github`] is the only room that calls GitHub: one client with its tokens, cache and limits; observing a pull
 //!   request and making it look as it should; webhook payloads; evidence artifacts.
 //! - [`runner`] runs the checks of a policy as commands, each bounded in time and memory, several at once. It executes
-//!   what the working tree says, so it never runs where a write token is.
+//!   what the working tree holds, so it never runs where a write token is.
 //! - [`mcp`] is the table of tools for programs that speak the Model Context Protocol, whoever answers them.
 //! - [`server`] is `loopgate serve`: it acknowledges a webhook once it is on disk, and sees to it that every pull
 //!   request it concerns is looked at, once at a time, however often the process dies.
@@ -46,7 +47,7 @@ pub mod render;
 pub mod runner;
 pub mod server;
 
-/// Where Loopgate is published, as OWNER/REPO: `repository` of `Cargo.toml`, the one place that says so.
+/// Where Loopgate is published, as OWNER/REPO: `repository` of `Cargo.toml`, the one place that has it.
 pub fn published() -> &'static str {
     let address = env!("CARGO_PKG_REPOSITORY");
     address.strip_prefix("https://github.com/").unwrap_or(address)

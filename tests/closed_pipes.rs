@@ -1,5 +1,5 @@
-//! Whoever reads the output of a command may stop at once, as `head` does: the command ends quietly, with the exit code it
-//! has when everything is read.
+//! Whoever reads the output of a command may stop at once, as `head` does: the command ends quietly, with the exit code
+//! it has when everything is read.
 #![cfg(unix)]
 
 use std::{

@@ -1,7 +1,7 @@
 //! Where a call for a human is sent beside the comment on the pull request: to an incoming webhook of Slack, and by
 //! e-mail.
 //!
-//! Addresses and passwords come from the environment alone. What a channel refuses is said on the pull request, and
+//! Addresses and passwords come from the environment alone. What a channel refuses is shown on the pull request, and
 //! turns no check red.
 
 use bytes::Bytes;
@@ -48,7 +48,8 @@ impl Channels {
         Ok(Self { slack: Slack::from_env(read)?, email: Email::from_env(read)? })
     }
 
-    /// Sends a short call for a human once, as plain text; the subject is one line. The comment on the pull request is written elsewhere.
+    /// Sends a short call for a human once, as plain text; the subject is one line. The comment on the pull request is
+    /// written elsewhere.
     ///
     /// # Errors
     /// When the channel is not set up, or its other end does not take the message.
@@ -93,7 +94,9 @@ impl Slack {
     }
 
     async fn send(&self, subject: &str, text: &str) -> Result<(), ChannelError> {
-        let text: String = format!("*{}*\n{}", escaped(subject), escaped(text));
+        // Slack reads `<…>` as links and mentions (`<!channel>`), unless these three characters are escaped.
+        let escaped = |text: &str| text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;");
+        let text = format!("*{}*\n{}", escaped(subject), escaped(text));
         let body = json!({ "text": text.chars().take(MOST_TEXT).collect::<String>() }).to_string();
         let request = Request::post(self.address.clone())
             .header(http::header::CONTENT_TYPE, "application/json")
@@ -107,11 +110,6 @@ impl Slack {
             status => Err(ChannelError::Refused(format!("Slack refused the message ({})", status.as_u16()))),
         }
     }
-}
-
-/// Slack reads `<…>` as links and mentions (`<!channel>`), unless these three characters are escaped.
-fn escaped(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
 }
 
 /// `smtps://user:password@host:465`, or `smtp://host:587?tls=required`.
@@ -132,7 +130,7 @@ struct Email {
 impl Email {
     fn from_env(read: impl Fn(&'static str) -> Option<String>) -> Result<Option<Self>, ChannelError> {
         let Some(server) = read(SERVER) else { return Ok(None) };
-        // What the library says of an address may quote the password in it.
+        // The library's message about an address may quote the password in it.
         let malformed = |variable, reason: &str| ChannelError::Malformed { variable, reason: reason.to_owned() };
         let from = read(FROM).ok_or(ChannelError::NotSetUp { variable: FROM })?;
         let to = read(TO).ok_or(ChannelError::NotSetUp { variable: TO })?;

@@ -1,7 +1,7 @@
 //! What GitHub Actions gives a step about the run it is part of, and the step's outputs for those after it.
 //!
-//! Outputs may hold text from outside, so each stands between two unguessable lines: a value cannot end itself and begin an
-//! output of its own
+//! Outputs may hold text from outside, so each stands between two unguessable lines: a value cannot end itself and
+//! begin an output of its own
 //! (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands#multiline-strings>).
 
 use std::{env, fmt::Write as _, fs, path::Path};
@@ -26,8 +26,8 @@ pub fn is_here() -> bool {
     env::var_os("GITHUB_ACTIONS").is_some_and(|value| !value.is_empty())
 }
 
-/// Keeps this step's own environment from what it runs: on Linux no process of this user reads the environment or memory of
-/// this one. The files named there are how a step speaks to the steps after it.
+/// Keeps this step's own environment from what it runs: on Linux no process of this user reads the environment or
+/// memory of this one. The files named there are how a step passes values to the steps after it.
 pub fn hide_from_checks() {
     #[cfg(target_os = "linux")]
     if let Err(error) = nix::sys::prctl::set_dumpable(false) {
@@ -78,7 +78,7 @@ pub fn is_fork() -> bool {
 }
 
 impl ActionsRun {
-    /// None outside GitHub Actions, or where it does not say enough to name the run.
+    /// None outside GitHub Actions, or where it does not name the run.
     pub fn current() -> Option<Self> {
         set_here("GITHUB_ACTIONS")?;
         let event = event().unwrap_or_default();
@@ -112,7 +112,7 @@ fn leg(index: Option<String>, total: Option<String>, check_run: Option<String>) 
     (index < total).then_some(Leg { index, total, check_run_id })
 }
 
-/// What a field of the event says, if it says something of this kind.
+/// The value of a field of the event, if it is of this kind.
 fn read<T: DeserializeOwned>(field: &Value) -> Option<T> {
     T::deserialize(field).ok()
 }
@@ -137,10 +137,10 @@ fn workflow_path(reference: &str) -> Option<String> {
     path.splitn(3, '/').nth(2).map(str::to_owned)
 }
 
-/// Writes the outputs of a decision, by its document, and where a verification left its evidence and its report, if it did.
-/// What cannot be written is reported, and changes nothing else.
-pub fn tell_decision(document: &Value, files: Option<[&Path; 2]>) {
-    tell(&decision(document, files, ActionsRun::current().map(|run| artifact_name(&run))));
+/// Writes the outputs of a decision, by its document, and where a verification left its evidence and its report, if it
+/// did. What cannot be written is reported, and changes nothing else.
+pub fn write_decision(document: &Value, files: Option<[&Path; 2]>) {
+    write_outputs(&decision(document, files, ActionsRun::current().map(|run| artifact_name(&run))));
 }
 
 fn decision(document: &Value, files: Option<[&Path; 2]>, artifact: Option<String>) -> Vec<(&'static str, String)> {
@@ -162,8 +162,8 @@ fn decision(document: &Value, files: Option<[&Path; 2]>, artifact: Option<String
 }
 
 /// Writes the evidence outputs before there is any evidence: a step that is killed writes no more outputs.
-pub fn tell_evidence(path: &Path) {
-    tell(&evidence(path, ActionsRun::current().map(|run| artifact_name(&run))));
+pub fn write_evidence(path: &Path) {
+    write_outputs(&evidence(path, ActionsRun::current().map(|run| artifact_name(&run))));
 }
 
 fn evidence(path: &Path, artifact: Option<String>) -> Vec<(&'static str, String)> {
@@ -172,7 +172,7 @@ fn evidence(path: &Path, artifact: Option<String>) -> Vec<(&'static str, String)
 }
 
 /// Writes outputs of the step.
-pub fn tell(outputs: &[(&str, String)]) {
+pub fn write_outputs(outputs: &[(&str, String)]) {
     output::append_to_file_of(
         "GITHUB_OUTPUT",
         "the outputs of the step",

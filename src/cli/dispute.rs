@@ -52,7 +52,7 @@ fn kind(word: &str) -> Result<DisputeKind, String> {
 }
 
 /// The place of a dispute or settlement: as data for programs, and as a sentence for people.
-type HandedIn = Result<(Value, String), CliError>;
+type DisputeResult = Result<(Value, String), CliError>;
 
 pub async fn run(DisputeArguments { failure, pull_request, kind, reason }: &DisputeArguments) -> CommandResult {
     let dispute = FixerDispute { failure: *failure, kind: *kind, reason: reason.clone() };
@@ -70,16 +70,17 @@ pub async fn settle(SettleArguments { pull_request, words, failure }: &SettleArg
         return Err(CliError::usage("say `test`, `code`, or `neither` and what should happen instead"));
     }
     let online = Online::from_environment()?;
-    let (document, words) = say(&online, pull_request, &command, "comment on the pull request", "Settled").await?;
+    let (document, words) =
+        post_command(&online, pull_request, &command, "comment on the pull request", "Settled").await?;
     output::show(&document, || words)
 }
 
 /// Seconds before each look for the answer to a comment.
 const LOOKS_FOR_ANSWER: [u64; 3] = [1, 2, 3];
 
-/// Posts a command as a comment; `done` is the sentence shown afterwards. Text that Loopgate would not read as this command
-/// is not posted.
-async fn say(online: &Online, of: &PullRequest, command: &str, otherwise: &str, done: &str) -> HandedIn {
+/// Posts a command as a comment; `done` is the sentence shown afterwards. Text that Loopgate would not read as this
+/// command is not posted.
+async fn post_command(online: &Online, of: &PullRequest, command: &str, otherwise: &str, done: &str) -> DisputeResult {
     if online.rights != Rights::Token {
         let without = format!("a comment takes a token of your own in GITHUB_TOKEN. Without one, {otherwise}");
         return Err(CliError::bad_data(without));
@@ -94,9 +95,9 @@ async fn say(online: &Online, of: &PullRequest, command: &str, otherwise: &str, 
         )));
     }
     let pull_request = online.feedback_on(of.clone()).await?;
-    let comment = pull_request.post_comment(&body).await.map_err(|error| feedback::told(of, error))?;
+    let comment = pull_request.post_comment(&body).await.map_err(|error| feedback::not_readable(of, error))?;
     let url = render::plain_line(&comment.url);
-    let told = |answer: &str, outcome: &str| {
+    let posted = |answer: &str, outcome: &str| {
         let document = json!({ "said_in": "comment", "url": comment.url, "answer": answer });
         Ok((document, format!("{outcome}: {url}")))
     };
@@ -106,22 +107,23 @@ async fn say(online: &Online, of: &PullRequest, command: &str, otherwise: &str, 
             Ok(Some(ReactionKind::NotAccepted)) => {
                 return Err(CliError::bad_data(format!("it does not count; the pull request says why: {url}")));
             }
-            Ok(Some(_)) => return told("carried_out", done),
+            Ok(Some(_)) => return posted("carried_out", done),
             Ok(None) | Err(_) => {}
         }
     }
-    told("none_yet", "Posted, and not answered yet")
+    posted("none_yet", "Posted, and not answered yet")
 }
 
 /// As a comment by the owner of the credentials. The pull request's loop decides whether they may.
-pub(super) async fn on_pull_request(online: &Online, of: &PullRequest, dispute: &FixerDispute) -> HandedIn {
+pub(super) async fn on_pull_request(online: &Online, of: &PullRequest, dispute: &FixerDispute) -> DisputeResult {
     let words = words(dispute)?;
     let otherwise = format!("push a commit whose message has the line Loopgate-Dispute: {words}");
-    say(online, of, &format!("dispute {words}"), &otherwise, &format!("{} is disputed", dispute.failure)).await
+    post_command(online, of, &format!("dispute {words}"), &otherwise, &format!("{} is disputed", dispute.failure)).await
 }
 
-/// In the loop that is active here, which waits then. Else nowhere yet: the line belongs into the next commit's message.
-pub(super) async fn here(dispute: &FixerDispute) -> HandedIn {
+/// In the loop that is active here, which waits then. Else nowhere yet: the line belongs into the next commit's
+/// message.
+pub(super) async fn here(dispute: &FixerDispute) -> DisputeResult {
     let line = format!("Loopgate-Dispute: {}", words(dispute)?);
     Ok(match reflex::dispute_here(dispute).await? {
         Some(alias) => {

@@ -10,7 +10,7 @@ use crate::{
 use loopgate_core::RepoName;
 
 pub async fn run(repository: Option<&RepoName>) -> CommandResult {
-    // How webhooks are meant to come, as the environment or the stored App says.
+    // How webhooks are meant to come, as the environment or the stored App has it.
     let url = |name: &str| online::variable(name).and_then(|text| text.trim().parse().ok());
     let polls = online::variable("LOOPGATE_POLL").is_some_and(|word| word.trim() == "on");
     let arrival = Arrival::of(url("LOOPGATE_PUBLIC_URL"), url("LOOPGATE_WEBHOOK_PROXY"), polls);

@@ -1,5 +1,5 @@
-//! Exit codes, the same for every subcommand (commands.md has the table). Scripts and the Action depend on them. They tell
-//! what was decided or done, and do not change when the reader of the output stops early.
+//! Exit codes, the same for every subcommand (commands.md has the table). Scripts and the Action depend on them. They
+//! show what was decided or done, and do not change when the reader of the output stops early.
 
 use clap::ValueEnum;
 

@@ -1,6 +1,7 @@
 //! `loopgate explain OWNER/REPO#N`: why a pull request is where it is, why each gate is closed, and who can open it.
 
 use clap::Args;
+use minijinja::value::Serde;
 
 use super::{
     CliError, CommandResult, exit,
@@ -38,7 +39,7 @@ pub async fn run(arguments: &ExplainArguments) -> CommandResult {
             let known: Vec<&str> = policy.gates.keys().map(GateName::as_str).collect();
             CliError::usage(format!("there is no gate `{gate}` here; the gates are {}", known.join(", ")))
         })?;
-        output::show(&rules, || render::gate_rules_text(&rules))?;
+        output::show(&rules, || render::text("gate_rules.txt", Serde(&rules).into()))?;
         return Ok(exit::of(decision.word()));
     }
     output::show(&render::explanation(&looked.subject()), || render::plain(&render::explain(&looked.subject())))?;

@@ -75,23 +75,23 @@ pub async fn run(arguments: &FeedbackArguments) -> CommandResult {
     Ok(if fails { exit::RETRY } else { exit::of(reading.decision()) })
 }
 
-/// What was said of a pull request by now.
+/// The feedback on a pull request by now.
 pub(super) async fn look(online: &Online, of: &PullRequest, since: Option<Sha>) -> Result<Reading, CliError> {
     let seen = online.feedback_on(of.clone()).await?.look().await;
-    seen.map(|seen| seen.reading(since)).map_err(|error| told(of, error))
+    seen.map(|seen| seen.reading(since)).map_err(|error| not_readable(of, error))
 }
 
-/// What was said once what is waited for has come, or by the end of the time.
+/// The feedback once what is waited for has come, or by the end of the time.
 pub(super) async fn wait(
     online: &Online,
     of: &PullRequest,
     what: (Option<Sha>, Until),
     time: TimeDelta,
 ) -> Result<Reading, CliError> {
-    let say = |words: &str| output::note_line(words);
+    let note = |words: &str| output::note_line(words);
     let feedback = online.feedback_on(of.clone()).await?;
-    let waited = feedback.wait(what, (online.pacing(), time), &SystemClock, say).await;
-    match waited.map_err(|error| told(of, error))? {
+    let waited = feedback.wait(what, (online.pacing(), time), &SystemClock, note).await;
+    match waited.map_err(|error| not_readable(of, error))? {
         WaitEnd::Ended(reading) => Ok(reading),
         WaitEnd::TimedOut(Some(reading)) => {
             output::note_line("the verdict was not final in time");
@@ -102,7 +102,7 @@ pub(super) async fn wait(
 }
 
 /// Why GitHub could not be asked of it.
-pub(super) fn told(of: &PullRequest, error: Error) -> CliError {
+pub(super) fn not_readable(of: &PullRequest, error: Error) -> CliError {
     match error {
         Error::NotFound { .. } => {
             CliError::bad_data(format!("there is no pull request {of}, or it is not shown to these credentials"))

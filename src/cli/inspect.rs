@@ -96,8 +96,8 @@ fn settings(file: &Path, organisation: Option<&Path>) -> CommandResult {
         repository.as_ref().map(|(name, text)| Source::new(name, text)),
     );
     let settings = settings.map_err(|errors| {
-        let told: Vec<String> = errors.iter().map(ToString::to_string).collect();
-        CliError::bad_data(told.join("\n\n"))
+        let messages: Vec<String> = errors.iter().map(ToString::to_string).collect();
+        CliError::bad_data(messages.join("\n\n"))
     })?;
     let document = json!({
         "schema": "loopgate.inspect-config/v1",

@@ -2,7 +2,8 @@
 //! (<https://modelcontextprotocol.io/specification>) on standard input and output.
 //!
 //! Nothing but the protocol is written to standard output: notes go to standard error, as everywhere. No tool writes to
-//! GitHub but `dispute`, whose comment is the caller's own. When the client leaves, or the process is asked to stop, the checks that run are ended.
+//! GitHub but `dispute`, whose comment is the caller's own. When the client leaves, or the process is asked to stop,
+//! the checks that run are ended.
 
 use std::{fs, io, path::Path, sync::Arc};
 
@@ -28,7 +29,7 @@ pub async fn run() -> CommandResult {
     let serving = async {
         match Tools(Arc::clone(&session)).serve(streams()?).await {
             Ok(running) => running.waiting().await.map(drop).map_err(CliError::unavailable),
-            // The client has left before it said anything.
+            // The client has left before it sent anything.
             Err(ServerInitializeError::ConnectionClosed(_)) => Ok(()),
             Err(error) => Err(CliError::bad_data(error)),
         }
@@ -87,18 +88,16 @@ impl McpSession {
         Ok(Reading { feedback, from: ReadFrom::Verification, currency: Currency::Current }.document())
     }
 
-    async fn feedback(&self, input: Feedback) -> Result<Value, CliError> {
-        let reading = match input.pull_request {
-            Some(of) => feedback::look(self.online().await?, &of, None).await?,
-            None => feedback::here(&std::env::current_dir()?, Path::new(working_tree::EVIDENCE))?,
-        };
-        Ok(reading.document())
-    }
-
     async fn answered(&self, call: Call, stop: Stop) -> Result<Value, CliError> {
         match call {
             Call::Verify(input) => self.verify(input, stop).await,
-            Call::Feedback(input) => self.feedback(input).await,
+            Call::Feedback(Feedback { pull_request }) => {
+                let reading = match pull_request {
+                    Some(of) => feedback::look(self.online().await?, &of, None).await?,
+                    None => feedback::here(&std::env::current_dir()?, Path::new(working_tree::EVIDENCE))?,
+                };
+                Ok(reading.document())
+            }
             Call::Wait(input) => {
                 let time = input.time().map_err(|Refused(why)| CliError::usage(why))?;
                 let what = (input.since, Until::Final);
@@ -106,17 +105,15 @@ impl McpSession {
             }
             Call::Explain(input) => Ok(render::explanation(&explain::look(&input.pull_request).await?.subject())),
             Call::Memory(input) => memory::search(input.repository.as_ref(), &input.words).await,
-            Call::Dispute(input) => self.dispute(input).await,
+            Call::Dispute(Dispute { failure, kind, reason, pull_request }) => {
+                let dispute = FixerDispute { failure, kind, reason };
+                let (document, _) = match pull_request {
+                    Some(of) => dispute::on_pull_request(self.online().await?, &of, &dispute).await?,
+                    None => dispute::here(&dispute).await?,
+                };
+                Ok(document)
+            }
         }
-    }
-
-    async fn dispute(&self, Dispute { failure, kind, reason, pull_request }: Dispute) -> Result<Value, CliError> {
-        let dispute = FixerDispute { failure, kind, reason };
-        let (document, _) = match pull_request {
-            Some(of) => dispute::on_pull_request(self.online().await?, &of, &dispute).await?,
-            None => dispute::here(&dispute).await?,
-        };
-        Ok(document)
     }
 }
 

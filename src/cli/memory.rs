@@ -125,8 +125,8 @@ async fn carry_out<G: ListObjects>(
     match command {
         MemoryCommand::Query(query) => {
             let found = memory.search(&query.words.join(" "));
-            let cards = found.into_iter().filter(|card| query.fits(card)).collect();
-            return show_cards(&unplaced(cards), &query.seen(&memory));
+            let cards = found.into_iter().filter(|card| query.fits(card)).map(|card| (card, None)).collect();
+            return show_cards(cards, &query.seen(&memory));
         }
         MemoryCommand::Patterns => {
             let patterns: Vec<&Card> = memory.cards.values().filter(|card| card.is_pattern()).collect();
@@ -145,9 +145,12 @@ async fn carry_out<G: ListObjects>(
                 let changes = changes.ok_or_else(unknown)?;
                 files.extend(changes.files.known().iter().map(|file| file.path.clone()));
             }
-            let cards = memory.of_files(&files);
-            let cards = here.map_or_else(|| unplaced(cards.clone()), |here| placed(&here.root, &cards));
-            return show_cards(&cards, &[]);
+            let cards = memory.of_files(&files).into_iter();
+            let cards = match here {
+                Some(here) => cards.filter_map(|card| placed(&here.root, card)).collect(),
+                None => cards.map(|card| (card, None)).collect(),
+            };
+            return show_cards(cards, &[]);
         }
         MemoryCommand::Forget { id } => {
             let lines = store.forget(*id).await?;
@@ -217,23 +220,16 @@ pub(super) async fn search(repository: Option<&RepoName>, words: &str) -> Result
     Ok(render::memory_found(&memory.search(words), &memory.unmended(words)))
 }
 
-/// Cards of which it is not known where their places stand now.
-fn unplaced(cards: Vec<&Card>) -> Vec<(&Card, Option<u32>)> {
-    cards.into_iter().map(|card| (card, None)).collect()
+/// A card with the line of its place in the working tree; none where that is not there.
+fn placed<'m>(root: &Path, card: &'m Card) -> Option<(&'m Card, Option<u32>)> {
+    let read = |path| Some((path, working_tree::cited(root, path)?));
+    let files: BTreeMap<&str, String> = card.cited().filter_map(read).collect();
+    let line = card.find(|path| files.get(path).map(String::as_str))?;
+    Some((card, Some(line)))
 }
 
-/// Cards whose places are in the working tree, each with its line.
-fn placed<'m>(root: &Path, cards: &[&'m Card]) -> Vec<(&'m Card, Option<u32>)> {
-    let found = |card: &&'m Card| {
-        let read = |path| Some((path, working_tree::cited(root, path)?));
-        let files: BTreeMap<&str, String> = card.cited().filter_map(read).collect();
-        let line = card.find(|path| files.get(path).map(String::as_str))?;
-        Some((*card, Some(line)))
-    };
-    cards.iter().filter_map(found).collect()
-}
-
-fn show_cards(cards: &[(&Card, Option<u32>)], seen: &[&Recurring]) -> CommandResult {
+/// Cards, each with the line at which its place stands now, where that is known; and errors without a card.
+fn show_cards(cards: Vec<(&Card, Option<u32>)>, seen: &[&Recurring]) -> CommandResult {
     let found: Vec<&Card> = cards.iter().map(|(card, _)| *card).collect();
     output::show(&render::memory_found(&found, seen), || {
         let mut words = vec![render::memory_cards(cards.iter().copied())];

@@ -140,7 +140,7 @@ enum Command {
     },
 }
 
-/// Why a subcommand ends early: what is said on standard error, and the exit code.
+/// Why a subcommand ends early: the message on standard error, and the exit code.
 #[derive(Debug)]
 pub(crate) struct CliError {
     code: u8,
@@ -166,7 +166,8 @@ impl CliError {
     }
 }
 
-/// A fault of a room below ends a subcommand with [`exit::UNAVAILABLE`]; what is wrong with its input says so itself.
+/// A fault of a room below ends a subcommand with [`exit::UNAVAILABLE`]; what is wrong with its input has a code of its
+/// own.
 impl<E: std::error::Error> From<E> for CliError {
     fn from(error: E) -> Self {
         Self::unavailable(error)
@@ -212,7 +213,7 @@ pub fn main() -> ExitCode {
 }
 
 async fn run(cli: Cli) -> CommandResult {
-    // What speaks a protocol on standard output prints nothing for people there.
+    // What writes a protocol to standard output prints nothing for people there.
     let format = if matches!(cli.command, Command::Mcp) { Format::Json } else { cli.options.format };
     let _ = output::OPTIONS.set(GlobalOptions { format, ..cli.options.clone() });
     if format == Format::Github && !matches!(cli.command, Command::Verify(_) | Command::CheckConfig(_)) {

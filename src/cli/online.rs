@@ -1,5 +1,5 @@
-//! GitHub, with the credentials that the environment has: for subcommands that only read. Where recorded runs are read, from
-//! there or from the repository here, and how far back.
+//! GitHub, with the credentials that the environment has: for subcommands that only read. Where recorded runs are read,
+//! from there or from the repository here, and how far back.
 
 use std::{path::Path, sync::OnceLock};
 
@@ -34,12 +34,12 @@ pub enum Rights {
 }
 
 impl Online {
-    /// As the environment says, which may name no credentials at all. Must be called within a runtime.
+    /// As the environment is set, which may name no credentials at all. Must be called within a runtime.
     pub fn from_environment() -> Result<Self, CliError> {
         Self::with(credentials()?.unwrap_or(Credentials::Nobody(None)))
     }
 
-    /// As the environment says, else with the token of `gh`, else as anybody may. Must be called within a runtime.
+    /// As the environment is set, else with the token of `gh`, else as anybody may. Must be called within a runtime.
     pub fn as_anybody() -> Result<Self, CliError> {
         let credentials = match credentials()? {
             Some(credentials) => credentials,
@@ -99,8 +99,8 @@ impl Online {
 
 /// <https://cli.github.com/manual/gh_auth_token>
 fn token_of_gh() -> Option<Secret> {
-    let said = std::process::Command::new("gh").args(["auth", "token"]).output().ok()?;
-    let token = String::from_utf8(said.stdout).ok().filter(|_| said.status.success())?;
+    let output = std::process::Command::new("gh").args(["auth", "token"]).output().ok()?;
+    let token = String::from_utf8(output.stdout).ok().filter(|_| output.status.success())?;
     Some(Secret::new(token.trim())).filter(|_| !token.trim().is_empty())
 }
 
@@ -151,12 +151,17 @@ fn named_app() -> Result<Option<AppSlug>, CliError> {
 fn app_credentials() -> Result<Option<AppCredentials>, CliError> {
     let Some(id) = variable("LOOPGATE_APP_ID") else { return Ok(None) };
     let id: AppName = id.trim().parse().map_err(|why| CliError::bad_data(format!("LOOPGATE_APP_ID {why}")))?;
-    let key = secret("LOOPGATE_PRIVATE_KEY")?
-        .ok_or_else(|| CliError::bad_data("LOOPGATE_APP_ID is set, and LOOPGATE_PRIVATE_KEY is not"))?;
-    AppCredentials::new(id, &key).map(Some).map_err(CliError::bad_data)
+    let key = match (variable("LOOPGATE_PRIVATE_KEY"), variable("LOOPGATE_PRIVATE_KEY_FILE")) {
+        (Some(key), _) => key,
+        (None, Some(path)) => std::fs::read_to_string(&path).map_err(|error| {
+            CliError::bad_data(format!("LOOPGATE_PRIVATE_KEY_FILE: {path} cannot be read: {error}"))
+        })?,
+        (None, None) => return Err(CliError::bad_data("LOOPGATE_APP_ID is set, and LOOPGATE_PRIVATE_KEY is not")),
+    };
+    AppCredentials::new(id, &Secret::new(&key)).map(Some).map_err(CliError::bad_data)
 }
 
-/// What the environment says, and beneath it the App that `loopgate setup` has stored.
+/// A variable of the environment, and beneath it the App that `loopgate setup` has stored.
 pub fn variable(name: &str) -> Option<String> {
     static STORED: OnceLock<StoredApp> = OnceLock::new();
     let folder = || set_here("LOOPGATE_DATA_DIR").unwrap_or_else(|| DATA_DIR.to_owned());
@@ -165,20 +170,9 @@ pub fn variable(name: &str) -> Option<String> {
     stored.beneath(set_here)(name)
 }
 
-/// What the environment says; none where it is blank.
+/// A variable of the environment; none where it is blank.
 pub fn set_here(name: &str) -> Option<String> {
     std::env::var(name).ok().filter(|value| !value.trim().is_empty())
-}
-
-/// A secret in a variable, or in the file that the variable of the same name with `_FILE` names.
-fn secret(name: &str) -> Result<Option<Secret>, CliError> {
-    if let Some(value) = variable(name) {
-        return Ok(Some(Secret::new(&value)));
-    }
-    let Some(path) = variable(&format!("{name}_FILE")) else { return Ok(None) };
-    let text = std::fs::read_to_string(&path)
-        .map_err(|error| CliError::bad_data(format!("{name}_FILE: {path} cannot be read: {error}")))?;
-    Ok(Some(Secret::new(&text)))
 }
 
 /// Longest time one can ask for, in days.

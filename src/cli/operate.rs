@@ -7,8 +7,8 @@ use std::{
 };
 
 use clap::{Args, Subcommand};
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
-use serde_json::Value;
+use serde::{Deserialize, de::DeserializeOwned};
+use serde_json::{Value, json};
 
 use super::{CliError, CommandResult, exit, online::PullRequest, output};
 use crate::{
@@ -110,7 +110,7 @@ pub fn dead_letters(arguments: &DeadLetterArguments) -> CommandResult {
                 (None, Some(reason)) => Replay::Reason(reason.clone()),
                 (None, None) => Replay::All,
             };
-            let answer = ask(address, "POST", "/dead-letters/replay", &written(&which)?)?;
+            let answer = ask(address, "POST", "/dead-letters/replay", &json!(which).to_string())?;
             show(&answer, "replayed", |replayed: usize| match replayed {
                 0 => vec!["No dead letter is meant by that.".to_owned()],
                 1 => vec!["1 dead letter is tried again.".to_owned()],
@@ -122,7 +122,7 @@ pub fn dead_letters(arguments: &DeadLetterArguments) -> CommandResult {
 
 pub fn resync(arguments: &ResyncArguments) -> CommandResult {
     let what = arguments.what.clone().unwrap_or_default();
-    let answer = ask(arguments.server.admin_listen, "POST", "/resync", &written(&what)?)?;
+    let answer = ask(arguments.server.admin_listen, "POST", "/resync", &json!(what).to_string())?;
     show(&answer, "", |_: Value| {
         vec![match (what.repository, what.pull_request) {
             (Some(repository), Some(number)) => format!("The server looks at {repository}#{number}."),
@@ -142,11 +142,7 @@ pub fn health(address: SocketAddr) -> CommandResult {
     }
 }
 
-fn written(body: &impl Serialize) -> Result<String, CliError> {
-    serde_json::to_string(body).map_err(CliError::bad_data)
-}
-
-/// The server's document for programs; for people the lines that tell of one field of it. It may quote outside text.
+/// The server's document for programs; for people the lines on one field of it. It may quote outside text.
 fn show<T: DeserializeOwned>(answer: &str, field: &str, lines: impl FnOnce(T) -> Vec<String>) -> CommandResult {
     let unreadable = |error| CliError::unavailable(format!("the answer cannot be read: {error}"));
     let document: Value = serde_json::from_str(answer).map_err(unreadable)?;
@@ -162,9 +158,9 @@ fn ask(address: SocketAddr, method: &str, path: &str, body: &str) -> Result<Stri
              LOOPGATE_ADMIN_LISTEN says where its admin pages are"
         ))
     })?;
-    let told = serde_json::from_str::<Value>(&answer).unwrap_or_default();
+    let document = serde_json::from_str::<Value>(&answer).unwrap_or_default();
     let unknown = || format!("{address} answers {status} to {path}: is it the admin address of this version's server?");
-    let reason = || told["error"].as_str().map_or_else(unknown, str::to_owned);
+    let reason = || document["error"].as_str().map_or_else(unknown, str::to_owned);
     match status.as_str() {
         "200" | "202" => Ok(answer),
         "400" | "404" => Err(CliError::bad_data(reason())),

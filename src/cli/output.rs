@@ -1,6 +1,6 @@
 //! Printing: formats, colours, and reading what a subcommand was given.
 //!
-//! Everything the command line prints goes through here. Whoever reads it may stop early (`loopgate … | head -1`): the
+//! Everything the command line prints goes through here. A reader may stop early (`loopgate … | head -1`): the
 //! rest is then dropped in silence, the work goes on, and the exit code is the same as if all had been read.
 
 use std::{
@@ -67,7 +67,7 @@ pub struct GlobalOptions {
 /// Set once, before anything is printed.
 pub static OPTIONS: OnceLock<GlobalOptions> = OnceLock::new();
 
-/// What the command line says about printing.
+/// The options of the command line about printing.
 pub fn options() -> &'static GlobalOptions {
     OPTIONS.get_or_init(GlobalOptions::default)
 }
@@ -109,7 +109,7 @@ pub fn text(text: impl Display) {
     if let Err(error) = write!(out, "{text}").and_then(|()| out.flush())
         && error.kind() != ErrorKind::BrokenPipe
     {
-        // The first reason is the one to tell.
+        // The first reason is the one to show.
         let _ = UNWRITTEN.set(error.to_string());
     }
 }
@@ -146,7 +146,7 @@ pub fn is_yes(answer: &str) -> bool {
 
 /// Prints why nothing more comes.
 pub fn error_line(text: impl Display) {
-    // The exit code says it too.
+    // The exit code shows it too.
     let _ = io::stderr().lock().write_fmt(format_args!("{text}\n"));
 }
 
@@ -169,7 +169,7 @@ pub fn document(json: &str) {
     line(json.replace("##[", "\\u0023#["));
 }
 
-/// Whether results are coloured. Where nothing was said: on a terminal, and never against `NO_COLOR` (no-color.org).
+/// Whether results are coloured. Unless it is set: on a terminal, and never against `NO_COLOR` (no-color.org).
 pub fn colour() -> bool {
     match options().colour {
         ColourChoice::Always => true,
@@ -212,7 +212,7 @@ pub fn open(path: &Path) -> Result<Box<dyn Read>, CliError> {
     Ok(Box::new(std::fs::File::open(path).map_err(|error| unreadable(path, &error))?))
 }
 
-/// Which lines of the log are written, as `LOOPGATE_LOG` says.
+/// Which lines of the log are written, as `LOOPGATE_LOG` sets it.
 pub fn log_filter(given: Option<String>, default: &str) -> Result<EnvFilter, CliError> {
     let filter = EnvFilter::try_new(given.as_deref().unwrap_or(default));
     filter.map_err(|error| CliError::bad_data(format!("LOOPGATE_LOG: {error}")))

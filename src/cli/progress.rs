@@ -21,8 +21,8 @@ use loopgate_core::{
     policy::{CheckPolicy, CheckSource},
 };
 
-/// Says which usual checks run, and why none of the configuration does.
-pub fn tell_detected(is_unconfigured: bool, detected: &Detected) {
+/// Shows which usual checks run, and why none of the configuration does.
+pub fn show_detected(is_unconfigured: bool, detected: &Detected) {
     if detected.checks.is_empty() {
         return;
     }
@@ -91,8 +91,8 @@ fn bars() -> Observer {
     })
 }
 
-/// A line when a check starts, and one when it ends; between them what it prints, if that was asked for. In the log of a
-/// workflow's step: the whole log of each check in a group that can be folded open.
+/// A line when a check starts, and one when it ends; between them what it prints, if that was asked for. In the log of
+/// a workflow's step: the whole log of each check in a group that can be folded open.
 fn lines(are_grouped: bool) -> Observer {
     Arc::new(move |check, event| match event {
         CheckEvent::Started if !are_grouped => output::note_line(format_args!("{check} …")),

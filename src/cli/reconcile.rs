@@ -138,11 +138,12 @@ impl ReconcileRun<'_> {
                 report.left = found.len() - place;
                 break;
             }
-            // If the event names some pull requests, a head was seen on those only: on another one it may have come later.
+            // If the event names some pull requests, a head was seen on those only: on another one it may have come
+            // later.
             let other = |hint: &Hint| matches!(hint, Hint::NamedPulls { pulls } if !pulls.contains(&number));
             let is_another = hints.iter().any(other);
-            let tells = |hint: &&Hint| !(is_another && matches!(hint, Hint::HeadSeen { .. }));
-            let hints = hints.iter().filter(tells).cloned().collect();
+            let applies = |hint: &&Hint| !(is_another && matches!(hint, Hint::HeadSeen { .. }));
+            let hints = hints.iter().filter(applies).cloned().collect();
             let job = ReconcileRequest { installation: None, repository: repository.clone(), number, hints };
             let (ended, above) = self.look(&reconcile, &job).await;
             // What changed in one layer of a stack concerns the next.
@@ -239,7 +240,7 @@ impl ReconcileRun<'_> {
     }
 }
 
-/// Tries again a little later, unless GitHub says when to come back.
+/// Tries again a little later, unless GitHub names a time to come back.
 async fn trying<T>(
     what: String,
     once: impl AsyncFn() -> Result<T, Failed>,
@@ -258,8 +259,8 @@ async fn trying<T>(
     }
 }
 
-/// Whether the pull request at this place may be begun after so many requests. The first always may. A run has its share of
-/// the 1,000 an hour that a repository's `GITHUB_TOKEN` has
+/// Whether the pull request at this place may be begun after so many requests. The first always may. A run has its
+/// share of the 1,000 an hour that a repository's `GITHUB_TOKEN` has
 /// (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api>).
 const fn may_begin(place: usize, asked: u64, most: u64) -> bool {
     place == 0 || asked + REQUESTS_PER_LOOK <= most
@@ -298,7 +299,7 @@ struct ReconcileReport {
 /// How one look at a pull request ended, and when time alone changes something.
 type TurnEnd = Result<(ReconcileResult, Option<Timestamp>), Failed>;
 
-/// What came of the question of a merge queue.
+/// The result for the question of a merge queue.
 fn answered(MergeGroup { repository, head, .. }: &MergeGroup, answer: Result<GroupAnswer, Failed>) -> Value {
     let (result, reason) = match answer {
         Ok(GroupAnswer::Final) => ("answered", None),
@@ -353,11 +354,11 @@ impl ReconcileReport {
         if let [row] = &self.pull_requests[..]
             && row["result"] == "decided"
         {
-            actions::tell_decision(row, None);
+            actions::write_decision(row, None);
         }
         if let Some(folder) = &self.state_folder {
             // For the step that uploads the states.
-            actions::tell(&[("state-path", folder.display().to_string())]);
+            actions::write_outputs(&[("state-path", folder.display().to_string())]);
         }
         Ok(())
     }

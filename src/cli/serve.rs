@@ -22,7 +22,7 @@ use crate::{
 /// What names an App. Where none of it is given, and none is stored, one is registered first.
 const APP: [&str; 3] = ["LOOPGATE_APP_ID", "LOOPGATE_PRIVATE_KEY", "LOOPGATE_WEBHOOK_SECRET"];
 
-/// How long GitHub may take to say who we are before the start goes on without it; and how often it is asked then.
+/// How long GitHub may take to answer who we are before the start goes on without it; and how often it is asked then.
 const INTRODUCTION: Duration = Duration::from_secs(5);
 
 /// How often files of keys and secrets are read again.

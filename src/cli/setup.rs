@@ -67,22 +67,18 @@ struct ArrivalArguments {
     poll: bool,
 }
 
-impl ArrivalArguments {
-    fn arrival(&self) -> Arrival {
-        Arrival::of(self.public_url.clone(), self.webhook_proxy.clone(), self.poll).unwrap_or(Arrival::Poll)
-    }
-}
-
 pub async fn run(arguments: &SetupArguments) -> CommandResult {
     if !arguments.listen.ip().is_loopback() {
         return Err(CliError::usage("--listen takes an address of the loopback: the page hands out an App's key"));
     }
+    let ArrivalArguments { public_url, webhook_proxy, poll } = &arguments.arrival;
+    let arrival = Arrival::of(public_url.clone(), webhook_proxy.clone(), *poll).unwrap_or(Arrival::Poll);
     let until = Instant::now() + PATIENCE;
     let stage = Registration::new(&arguments.data_dir).stage().map_err(|error| disk(&arguments.data_dir, &error))?;
     let (app, served) = match stage {
         Some(Stage::Registered(app)) => (app, None),
         before => {
-            let registered = tokio::time::timeout_at(until, register(arguments, before)).await;
+            let registered = tokio::time::timeout_at(until, register(arguments, arrival.clone(), before)).await;
             let (app, served) =
                 registered.map_err(|_| CliError::waiting("nothing was registered within an hour; run it again"))??;
             (app, Some(served))
@@ -98,27 +94,24 @@ pub async fn run(arguments: &SetupArguments) -> CommandResult {
     if let Some(served) = served {
         served.end().await;
     }
-    tell(&app, &progress, &arguments.arrival.arrival())
+    show_installed(&app, &progress, &arrival)
 }
 
-impl SetupArguments {
-    /// What is wanted; a name that was made up before stays.
-    fn wish(&self, before: Option<Stage>) -> Result<AppWish, CliError> {
-        let name = match (&self.name, &self.organization, before) {
-            (Some(name), ..) => name.clone(),
-            (None, _, Some(Stage::Pending(pending))) => pending.wish.name,
-            (None, Some(login), _) => format!("Loopgate {login}").chars().take(34).collect(),
-            (None, None, _) => format!("Loopgate {:04x}", fastrand::u16(..)),
-        };
-        let owner = self.organization.clone().map_or(Owner::Person, Owner::Organization);
-        let wish = AppWish { name, owner, web_url: self.web_url.clone(), arrival: self.arrival.arrival() };
-        wish.checked().map_err(CliError::usage)
-    }
-}
-
-/// Serves the page, and waits until the credentials are on disk.
-async fn register(arguments: &SetupArguments, before: Option<Stage>) -> Result<(RegisteredApp, ServedPages), CliError> {
-    let wish = arguments.wish(before)?;
+/// Serves the page, and waits until the credentials are on disk. A name that was made up before stays.
+async fn register(
+    arguments: &SetupArguments,
+    arrival: Arrival,
+    before: Option<Stage>,
+) -> Result<(RegisteredApp, ServedPages), CliError> {
+    let name = match (&arguments.name, &arguments.organization, before) {
+        (Some(name), ..) => name.clone(),
+        (None, _, Some(Stage::Pending(pending))) => pending.wish.name,
+        (None, Some(login), _) => format!("Loopgate {login}").chars().take(34).collect(),
+        (None, None, _) => format!("Loopgate {:04x}", fastrand::u16(..)),
+    };
+    let owner = arguments.organization.clone().map_or(Owner::Person, Owner::Organization);
+    let wish = AppWish { name, owner, web_url: arguments.web_url.clone(), arrival };
+    let wish = wish.checked().map_err(CliError::usage)?;
     let (listener, address) = bind(&arguments.listen.to_string()).await?;
     let served = ServedPages::begin(&arguments.data_dir, wish, &format!("http://{address}"), listener)?;
     let link = served.pages.link();
@@ -184,7 +177,7 @@ async fn installed(folder: &Path, app: &RegisteredApp, until: Instant) -> Result
     let github = stored_github(folder).map_err(CliError::bad_data)?;
     let github = github.ok_or_else(|| CliError::bad_data("the credentials have gone"))?;
     let client = github.client(None);
-    let (mut told, mut asked_by) = (false, Vec::new());
+    let (mut is_shown, mut asked_by) = (false, Vec::new());
     loop {
         let problem = match InstallationProgress::of(&client).await {
             Ok(progress) if !progress.installed_on.is_empty() => return Ok(progress),
@@ -200,7 +193,7 @@ async fn installed(folder: &Path, app: &RegisteredApp, until: Instant) -> Result
             }
             Err(error) => Some(error),
         };
-        if !std::mem::replace(&mut told, true) {
+        if !std::mem::replace(&mut is_shown, true) {
             output::note_line(format_args!("Install it on your repositories:\n  {}", app.installation_page()));
         }
         if Instant::now() + ASK_EVERY > until {
@@ -211,7 +204,7 @@ async fn installed(folder: &Path, app: &RegisteredApp, until: Instant) -> Result
     }
 }
 
-fn tell(app: &RegisteredApp, progress: &InstallationProgress, arrival: &Arrival) -> CommandResult {
+fn show_installed(app: &RegisteredApp, progress: &InstallationProgress, arrival: &Arrival) -> CommandResult {
     let accounts: Vec<String> = progress.installed_on.iter().map(ToString::to_string).collect();
     let has_arrived = progress.newest_delivery.is_some_and(|status| (200..300).contains(&status));
     let next = match (arrival, has_arrived) {

@@ -148,8 +148,8 @@ fn with_remedy(error: &Error) -> String {
     format!("{error}; {remedy}")
 }
 
-/// What earlier runs made of pull requests, in a folder of the user's cache; nowhere without one. What was not known then
-/// is asked for again with a token.
+/// What earlier runs made of pull requests, in a folder of the user's cache; nowhere without one. What was not known
+/// then is asked for again with a token.
 struct TryCache {
     folder: Option<PathBuf>,
     has_token: bool,

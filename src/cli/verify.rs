@@ -70,8 +70,8 @@ pub struct VerifyArguments {
 }
 
 impl VerifyArguments {
-    /// These checks alone, or all if there are none, against this base; the rest as on a command line that says nothing
-    /// of it.
+    /// These checks alone, or all if there are none, against this base; the rest as on a command line that does not
+    /// set it.
     pub(super) fn of(checks: Vec<CheckName>, base: Option<String>) -> Result<Self, CliError> {
         let usual = Self::augment_args(clap::Command::new("verify")).try_get_matches_from(["verify"])?;
         Ok(Self { checks, base, ..Self::from_arg_matches(&usual)? })
@@ -124,7 +124,7 @@ pub(super) async fn verify(
     // Gates aside, and only the checks that can be run here.
     let (mut policy, detected) = working_tree::policy(&checkout.root, arguments.config.as_deref())?;
     if let Some((is_unconfigured, detected)) = detected {
-        progress::tell_detected(is_unconfigured, &detected);
+        progress::show_detected(is_unconfigured, &detected);
     }
     policy.gates.clear();
     let named: BTreeSet<CheckName> = arguments.checks.iter().cloned().collect();
@@ -152,7 +152,7 @@ pub(super) async fn verify(
     // However this process ends, what is left does not look like the evidence of something that did.
     let mut evidence = unfinished(&checkout, &plan, changed.1.as_ref());
     let path = write(&evidence, &directory)?;
-    actions::tell_evidence(&path);
+    actions::write_evidence(&path);
     // Nor like its verdict.
     let _ = std::fs::remove_file(directory.join(feedback::FILE));
     execute(arguments, &plan, &checkout, &changed, &policy, stop, &mut evidence).await;
@@ -215,7 +215,7 @@ async fn execute(
             CheckSource::Command(_) | CheckSource::External(_) | CheckSource::Reviewer(_) => None,
         });
         let trial = TestTrial { root: &checkout.root, base: changes.merge_base, files, checks: checks.collect() };
-        // Whether the type of this change asks for the proof that a fix's tests tell the fix from its absence.
+        // Whether the type of this change asks for the proof that a fix's tests distinguish the fix from its absence.
         let pull_request = pull_request(checkout, base.as_deref(), changes.merge_base, Utc::now());
         let code_type = coverage::change_type(&pull_request, files, &policy.coverage);
         let wanted = [RequiredTest::RegressionTest, RequiredTest::OriginalBugReproduction];
@@ -260,7 +260,8 @@ fn write(evidence: &Evidence, directory: &Path) -> Result<PathBuf, CliError> {
     let path = directory.join("evidence.json");
     let text = serde_json::to_string_pretty(evidence).map_err(CliError::bad_data)?;
     let write = || {
-        // A folder that we make is one git need not see. One that was there before belongs to somebody, and stays as it is.
+        // A folder that we make is one git need not see. One that was there before belongs to somebody, and stays as it
+        // is.
         if !directory.exists() {
             std::fs::create_dir_all(directory)?;
             std::fs::write(directory.join(".gitignore"), "*\n")?;
@@ -324,7 +325,7 @@ fn report(verified: &Verified) -> Result<(), CliError> {
         "burn_in": evidence.burn_in,
         "evidence_path": path,
     });
-    actions::tell_decision(&document, Some([path, &report]));
+    actions::write_decision(&document, Some([path, &report]));
     match output::format() {
         Format::Github => output::text(render::annotation_commands(view)),
         Format::Human => {

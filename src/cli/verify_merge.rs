@@ -1,4 +1,4 @@
-//! `loopgate verify-merge`: whether a merge rests on what its signed statement says, offline, from the repository's git
+//! `loopgate verify-merge`: whether a merge rests on its signed statement, offline, from the repository's git
 //! objects.
 
 use std::path::Path;
@@ -34,9 +34,9 @@ pub struct VerifyMergeArguments {
     key: String,
 }
 
-/// What the check finds. Nothing stands in `problems` of a merge that is as its statement says.
+/// What the check finds. Nothing stands in `problems` of a merge that fits its statement.
 #[derive(Debug, Serialize)]
-struct Checked {
+struct MergeCheck {
     merge: Sha,
     verified: bool,
     problems: Vec<String>,
@@ -97,21 +97,21 @@ async fn find(objects: &LocalRepository, merge: Sha, parents: &[Sha]) -> Result<
 }
 
 /// The signature first; where it does not fit, the record of the run shows what was altered.
-fn check(merge: Sha, parents: &[Sha], found: Option<FoundStatement>, keys: &Keys, repository: &RepoName) -> Checked {
-    let nothing = || Checked { merge, verified: false, problems: Vec::new(), keyid: None, statement: None };
+fn check(merge: Sha, parents: &[Sha], found: Option<FoundStatement>, keys: &Keys, repository: &RepoName) -> MergeCheck {
+    let nothing = || MergeCheck { merge, verified: false, problems: Vec::new(), keyid: None, statement: None };
     let Some(FoundStatement { envelope, statement, state, checks }) = found else {
         let problem = "no run here holds a signed statement about this commit";
-        return Checked { problems: vec![problem.to_owned()], ..nothing() };
+        return MergeCheck { problems: vec![problem.to_owned()], ..nothing() };
     };
     let Some(statement) = statement else {
         let problem = envelope.statement().err().unwrap_or_default();
-        return Checked { problems: vec![problem], ..nothing() };
+        return MergeCheck { problems: vec![problem], ..nothing() };
     };
     let mut problems = Vec::new();
-    let says = statement.commit(MERGE);
-    if says != Some(merge) {
-        let says = says.map_or("none".to_owned(), |commit| commit.to_string());
-        problems.push(format!("merge commit: the statement says {says}, this is {merge}"));
+    let stated = statement.commit(MERGE);
+    if stated != Some(merge) {
+        let stated = stated.map_or("none".to_owned(), |commit| commit.to_string());
+        problems.push(format!("merge commit: the statement says {stated}, this is {merge}"));
     }
     // A squash or rebase has one parent, and the head is none of its ancestors.
     if let (Some(head), [_, _, ..]) = (statement.commit(HEAD), parents)
@@ -133,11 +133,11 @@ fn check(merge: Sha, parents: &[Sha], found: Option<FoundStatement>, keys: &Keys
         problems.extend(differences);
     }
     problems.extend(statement.objections());
-    Checked { verified: problems.is_empty(), problems, keyid: signed.ok(), statement: Some(statement), ..nothing() }
+    MergeCheck { verified: problems.is_empty(), problems, keyid: signed.ok(), statement: Some(statement), ..nothing() }
 }
 
 /// The statement may hold what others wrote.
-fn words(checked: &Checked) -> String {
+fn words(checked: &MergeCheck) -> String {
     let listed = checked.statement.iter().flat_map(|statement| &statement.predicate.loopgate.checks);
     let checks: Vec<String> = listed.map(|check| format!("{}: {}", check.name, check.in_words())).collect();
     let text = render::text("verify_merge.txt", context! { checks, ..Serde(checked) });

@@ -44,15 +44,15 @@ impl Merged {
         Signer::parse(KEY).unwrap().sign(&statement).unwrap()
     }
 
-    fn check(&self, envelope: Envelope) -> Checked {
+    fn check(&self, envelope: Envelope) -> MergeCheck {
         self.check_for(envelope, "acme/widgets")
     }
 
-    fn check_for(&self, envelope: Envelope, repository: &str) -> Checked {
+    fn check_for(&self, envelope: Envelope, repository: &str) -> MergeCheck {
         let statement = envelope.statement().ok();
         let (state, checks) = (Some(self.story.state.clone()), self.checks.clone());
         let found = FoundStatement { envelope, statement, state, checks };
-        let keys = Signer::parse(KEY).unwrap().keys().clone();
+        let keys = Signer::parse(KEY).unwrap().keys;
         check(sha(9), &[sha(8), sha(1)], Some(found), &keys, &repository.parse().unwrap())
     }
 }

@@ -32,8 +32,8 @@ pub(super) const CONFIGURATION: &str = ".github/loopgate.yml";
 /// Where `verify` leaves its files unless set otherwise, relative to the top of the repository.
 pub(super) const EVIDENCE: &str = "loopgate-evidence";
 
-/// The working tree, as git names what it holds now; none where git cannot say. New files count, but where evidence goes
-/// to a folder of one's own: that would be one.
+/// The working tree, as git names what it holds now; none where git cannot tell. New files count, but where evidence
+/// goes to a folder of one's own: that would be one.
 pub(super) fn tree(root: &Path, evidence: &Path) -> Option<Sha> {
     let extent = if evidence == Path::new(EVIDENCE) { Extent::Everything } else { Extent::Tracked };
     Worktree::at(root).and_then(|worktree| worktree.tree(extent)).ok()
@@ -60,7 +60,8 @@ pub(super) async fn look_up(
 /// Bytes of a file that a card cites.
 const CITED_BYTES: u64 = 1 << 20;
 
-/// The text of a file of the working tree. Anyone who can write the memory's refs chooses the path: it must not lead out of the tree.
+/// The text of a file of the working tree. Anyone who can write the memory's refs chooses the path: it must not lead
+/// out of the tree.
 pub(super) fn cited(root: &Path, path: &str) -> Option<String> {
     let place = root.join(Some(path).filter(|path| leads_inside(path))?);
     let is_small = fs::symlink_metadata(&place).is_ok_and(|found| found.is_file() && found.len() <= CITED_BYTES);
@@ -74,8 +75,8 @@ pub(super) fn leads_inside(path: &str) -> bool {
 }
 
 /// The configuration in force here: `own` if one is named, else the repository's, else the presets. It keeps the checks
-/// that can run here. Where there are none, it gets those that a project like this usually has, which come back beside it:
-/// with true where no check is configured, with false where each is a check run of the project's CI.
+/// that can run here. Where there are none, it gets those that a project like this usually has, which come back beside
+/// it: with true where no check is configured, with false where each is a check run of the project's CI.
 pub(super) fn policy(root: &Path, own: Option<&Path>) -> Result<(Policy, Option<(bool, Detected)>), CliError> {
     let within = actions::working_directory(root);
     let top = root.join(&within);

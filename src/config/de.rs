@@ -23,22 +23,18 @@ pub(super) fn from_node<T: DeserializeOwned>(node: &Node, matchers: &Matchers) -
     T::deserialize(NodeReader { node, matchers }).map_err(|problem| problem.at(node.place))
 }
 
-/// How many globs and regular expressions were read. An expression may compile to 1 MiB; so many of them fit in a server
-/// that holds many configurations.
+/// How many globs and regular expressions were read. An expression may compile to 1 MiB; so many of them fit in a
+/// server that holds many configurations.
 #[derive(Debug, Default)]
 pub(super) struct Matchers {
-    globs: Cell<usize>,
+    pub globs: Cell<usize>,
     pub patterns: Cell<usize>,
 }
 
-const MAX_GLOBS: usize = 500;
+pub(super) const MAX_GLOBS: usize = 500;
 pub(super) const MAX_PATTERNS: usize = 128;
 
 impl Matchers {
-    pub fn are_too_many(&self) -> bool {
-        self.globs.get() > MAX_GLOBS || self.patterns.get() > MAX_PATTERNS
-    }
-
     /// Counts a type of this name, if it is one of the core's matchers.
     fn count(&self, name: &str) -> Result<(), Problem> {
         let (count, most, what, hint) = match name {
@@ -153,7 +149,7 @@ impl<'de> Deserializer<'de> for NodeReader<'de> {
         counted.map_err(|problem| problem.at(self.node.place))
     }
 
-    /// A word, or one key that says which with a value that says what.
+    /// A word, or one key for the variant with a value for what it holds.
     fn deserialize_enum<V: Visitor<'de>>(
         self,
         name: &'static str,
@@ -226,6 +222,7 @@ impl de::Expected for OneOf {
     }
 }
 
+/// The items of a list. The error of a type that is parsed from its text has no place; it gets the place of its item.
 struct Items<'de>(slice::Iter<'de, Node>, &'de Matchers);
 
 impl<'de> de::SeqAccess<'de> for Items<'de> {

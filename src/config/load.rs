@@ -6,7 +6,7 @@ use serde::Serialize;
 use serde_json::{Value, json};
 
 use super::{
-    de::{self, MAX_PATTERNS, Matchers},
+    de::{self, MAX_GLOBS, MAX_PATTERNS, Matchers},
     node::{Entry, Kind, Map, Node},
     presets::{ENABLED, Presets, defaults},
     problem::{Hint, Layer, Place, Problem, What, shorten},
@@ -45,7 +45,7 @@ pub fn presets() -> Policy {
 }
 
 /// Reads a repository's file on top of its organisation's. Without the former, the policy is
-/// not active unless the organisation says `enabled: true`.
+/// not active unless the organisation has `enabled: true`.
 ///
 /// # Errors
 /// Everything that is wrong, at least one thing and at most 20, in the order of the files.
@@ -70,18 +70,18 @@ pub(super) fn load_on(
     if !cx.problems.is_empty() {
         return Err(layers.errors(cx.problems));
     }
-    let told = |problems: &[Problem]| Vec::from_iter(problems.iter().map(|problem| layers.error(problem)));
-    policy.overruled = told(&layers.overruled);
-    let warnings = [policy.overruled.clone(), told(&cx.warnings)].concat();
+    let errors = |problems: &[Problem]| Vec::from_iter(problems.iter().map(|problem| layers.error(problem)));
+    policy.overruled = errors(&layers.overruled);
+    let warnings = [policy.overruled.clone(), errors(&cx.warnings)].concat();
     Ok(LoadedPolicy { policy, warnings })
 }
 
-/// The texts, to quote from, and what they say together.
+/// The texts, to quote from, and the tree they make together.
 pub(super) struct Layers<'a> {
     organisation: Option<Source<'a>>,
     pub repository: Option<Source<'a>>,
     pub tree: Node,
-    /// Gates that a file speaks of, not only the presets.
+    /// Gates that a file names, not only the presets.
     configured_gates: Vec<GateName>,
     /// What the repository wrote and the organisation does not allow it to; it has no effect.
     overruled: Vec<Problem>,
@@ -145,7 +145,7 @@ impl<'a> Layers<'a> {
         };
         let source = source.unwrap_or(Source::new("", ""));
         let hint = problem.hint.as_ref().map(|hint| match hint {
-            Hint::Said(words) => words.clone(),
+            Hint::Words(words) => words.clone(),
             Hint::Misplaced { key, known } => match schema::home_of(key) {
                 Some(path) => format!("did you mean `{path}`?"),
                 None => suggest::among(key, known),
@@ -158,8 +158,8 @@ impl<'a> Layers<'a> {
 /// More than anybody fixes at once.
 const MOST_ERRORS: usize = 20;
 
-/// Maps and lists that something was taken out of, each with the key where its value did not fit: that this is missing is
-/// our doing. An unknown key may be any that is missing.
+/// Maps and lists from which a misfit was taken out, each with the key of the misfit. A missing key is no problem of
+/// the file if it was taken out here; without a key, any missing one may be.
 type Torn = HashSet<(Place, Option<String>)>;
 
 /// The tree as a file, or all that does not fit: each misfit is taken out, and the rest is tried again.
@@ -170,7 +170,7 @@ fn typed(tree: &Node) -> Result<File, Vec<Problem>> {
         Err(problem) => Some(problem),
     };
     let (mut rest, mut problems, mut torn, mut compiled) = (tree.clone(), Vec::new(), Torn::new(), 0);
-    // Every misfit takes one round, and perhaps two more for what misses it.
+    // Every misfit takes one round, and at most two more for the maps that then lack a key.
     for _ in 0..3 * MOST_ERRORS {
         let Some(problem) = next else { break };
         let place = problem.place.unwrap_or(rest.place);
@@ -185,7 +185,8 @@ fn typed(tree: &Node) -> Result<File, Vec<Problem>> {
         }
         // Compiling expressions takes long: what is wrong beyond these rounds is reported the next time.
         compiled += matchers.patterns.get();
-        let is_enough = matchers.are_too_many() || compiled > 3 * MAX_PATTERNS;
+        let is_enough =
+            matchers.globs.get() > MAX_GLOBS || matchers.patterns.get() > MAX_PATTERNS || compiled > 3 * MAX_PATTERNS;
         if is_enough || !(rest.take_out(place, is_key, &mut torn) || rest.take_out(place, true, &mut torn)) {
             break;
         }
@@ -250,7 +251,7 @@ pub(super) fn merged(below: Node, above: Node, path: &mut Vec<String>) -> Node {
     }
 }
 
-/// Maps that say one thing as a whole: a gate's condition, and a fixer of a new kind.
+/// Maps that mean one thing as a whole: a gate's condition, and a fixer of a new kind.
 fn is_one_thing(path: &[String], above: &Map) -> bool {
     let path: Vec<&str> = path.iter().map(String::as_str).collect();
     one_thing(&path) == Some(path.len()) && (path.ends_with(&["when"]) || above.contains_key("kind"))
@@ -304,8 +305,8 @@ pub struct Setting {
     pub origin: ValueOrigin,
 }
 
-/// Where a value was written: the program's own default, one of the five gates every repository starts with, or a line of
-/// a file, counted from 1.
+/// Where a value was written: the program's own default, one of the five gates every repository starts with, or a line
+/// of a file, counted from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 pub struct ValueOrigin {
     from: &'static str,

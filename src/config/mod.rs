@@ -5,8 +5,8 @@
 //! filled in and every number in its range. An error on the way is reported with line, column, the line itself, and
 //! what was probably meant.
 //!
-//! The files import each other in one direction only: `problem`, `source`, `node`, `yaml`; then `de` and `sections`; then
-//! `presets` and `schema`; then `load`; then `online`.
+//! The files import each other in one direction only: `problem`, `source`, `node`, `yaml`; then `de` and `sections`;
+//! then `presets` and `schema`; then `load`; then `online`.
 
 mod de;
 mod leaf;

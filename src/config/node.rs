@@ -99,7 +99,7 @@ impl Node {
     }
 
     /// Takes the entry at a dotted path out of the tree, or the word that stands where the path would go on: `off`
-    /// says something about all that it replaces.
+    /// holds for all that it replaces.
     pub fn take(&mut self, path: &str) -> Option<Entry> {
         let Kind::Map(map) = &mut self.kind else { return None };
         let Some((key, rest)) = path.split_once('.') else { return map.shift_remove(path) };

@@ -1,5 +1,5 @@
-//! What is built in. The gates every repository starts with: `config/presets/` has one file for each, with the gate and its
-//! rules. The defaults of all keys.
+//! What is built in. The gates every repository starts with: `config/presets/` has one file for each, with the gate and
+//! its rules. The defaults of all keys.
 
 use std::sync::{Arc, LazyLock};
 
@@ -31,7 +31,7 @@ const FILES: [(&str, &str, &str); 6] = files!["architecture", "security", "datab
 pub(super) struct Presets {
     /// The gates as a configuration of the lowest layer.
     pub tree: Node,
-    /// What only the presets say of gates.
+    /// What only the presets have of gates.
     pub gates: IndexMap<GateName, GatePreset>,
     /// The rules of all of them.
     pub rules: Arc<RuleBook>,
@@ -46,7 +46,7 @@ impl Presets {
     }
 
     /// # Errors
-    /// When a file lacks what every preset says of itself, or a rule is wrong. What else is wrong with a gate is reported
+    /// When a file lacks what every preset has, or a rule is wrong. What else is wrong with a gate is reported
     /// when the tree is made a policy.
     pub fn read(files: &[(&str, &'static str, &'static str)]) -> Result<Self, Problem> {
         let (mut gates, mut entries, mut rules) = (IndexMap::new(), Map::new(), Vec::new());
@@ -91,8 +91,8 @@ impl Presets {
 /// The one key whose default depends on which files there are.
 pub(super) const ENABLED: &str = "enabled";
 
-/// Every key that has a default, with its default, as a person would write it: `config/loopgate.example.yml`. Tests hold the
-/// example against the defaults of the core, which are the ones in force.
+/// Every key that has a default, with its default, as a person would write it: `config/loopgate.example.yml`. Tests
+/// hold the example against the defaults of the core, which are the ones in force.
 pub(super) fn defaults() -> &'static Node {
     static TREE: LazyLock<Node> = LazyLock::new(|| {
         let example = Source::new("config/loopgate.example.yml", include_str!("../../config/loopgate.example.yml"));

@@ -1,4 +1,4 @@
-//! What is wrong with a configuration, before it is known how to say it to people.
+//! What is wrong with a configuration, before its sentence for people is known.
 
 use std::fmt;
 
@@ -52,7 +52,7 @@ pub(super) struct Problem {
 /// What probably helps.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Hint {
-    Said(String),
+    Words(String),
     /// The key is like none of those known in its place; perhaps it belongs elsewhere.
     Misplaced {
         key: String,
@@ -100,7 +100,7 @@ impl Problem {
 
     #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(Hint::Said(hint.into())), ..self }
+        Self { hint: Some(Hint::Words(hint.into())), ..self }
     }
 
     /// Keeps the innermost place.
@@ -110,7 +110,7 @@ impl Problem {
     }
 
     fn placeless(what: What, hint: Option<String>) -> Self {
-        Self { place: None, what, hint: hint.map(Hint::Said) }
+        Self { place: None, what, hint: hint.map(Hint::Words) }
     }
 
     /// The sentence for people, given the dotted path of the place.
@@ -182,7 +182,7 @@ impl de::Error for Problem {
     fn unknown_field(field: &str, expected: &'static [&'static str]) -> Self {
         let hint = match suggest::nearest(field, expected.iter().copied()).is_none() {
             true => Hint::Misplaced { key: field.to_owned(), known: expected },
-            false => Hint::Said(suggest::among(field, expected)),
+            false => Hint::Words(suggest::among(field, expected)),
         };
         Self { place: None, what: What::UnknownKey(field.to_owned()), hint: Some(hint) }
     }

@@ -1,5 +1,5 @@
-//! The JSON Schema of the file, for completion and checks in editors; and which keys it has: where a key belongs, and whether
-//! a path leads anywhere.
+//! The JSON Schema of the file, for completion and checks in editors; and which keys it has: where a key belongs, and
+//! whether a path leads anywhere.
 
 use std::sync::LazyLock;
 
@@ -25,15 +25,15 @@ static SCHEMA: LazyLock<Value> = LazyLock::new(|| {
     let schema = SchemaSettings::draft07().into_generator().into_root_schema_for::<File>();
     let mut schema = schema.to_value();
     tidy(&mut schema);
-    tell_defaults(&mut schema, String::new(), defaults());
+    show_defaults(&mut schema, String::new(), defaults());
     if let Value::Object(root) = &mut schema {
         root.insert("title".to_owned(), json!("Loopgate configuration"));
     }
     schema
 });
 
-/// Leaves out what Rust's types say and people need not read: that a key which may be left out may also be `null`. Adds
-/// that a list may be written as its only item.
+/// Leaves out what Rust's types have and people need not read: that a key which may be left out may also be `null`.
+/// Adds that a list may be written as its only item.
 fn tidy(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(tidy),
@@ -54,26 +54,22 @@ fn tidy(schema: &mut Value) {
     }
 }
 
-/// Says of each key which default the example shows, as a keyword and at the end of its description. A description that
-/// says its default in words of its own stays as it is.
-fn tell_defaults(root: &mut Value, at: String, node: &Node) {
+/// Adds to each key the default that the example shows, as a keyword and at the end of its description. A description
+/// that has its default in words of its own stays as it is.
+fn show_defaults(root: &mut Value, at: String, node: &Node) {
     let Kind::Map(map) = &node.kind else { return };
     for (key, entry) in map.iter().filter(|(key, _)| *key != ENABLED) {
         let Some(found) = property(root, &at, key) else { continue };
-        match &entry.node.kind {
-            Kind::Map(_) => tell_defaults(root, found, &entry.node),
-            _ => tell_default(root, &found, &entry.node.to_json()),
+        if let Kind::Map(_) = &entry.node.kind {
+            show_defaults(root, found, &entry.node);
+        } else if let Some(Value::Object(map)) = root.pointer_mut(&found)
+            && let Some(Value::String(description)) = map.get_mut("description")
+            && !description.contains("Default:")
+        {
+            let value = entry.node.to_json();
+            *description = format!("{description} Default: {}.", in_words(&value));
+            map.insert("default".to_owned(), value);
         }
-    }
-}
-
-fn tell_default(root: &mut Value, at: &str, value: &Value) {
-    let Some(Value::Object(map)) = root.pointer_mut(at) else { return };
-    if let Some(Value::String(description)) = map.get_mut("description")
-        && !description.contains("Default:")
-    {
-        *description = format!("{description} Default: {}.", in_words(value));
-        map.insert("default".to_owned(), value.clone());
     }
 }
 

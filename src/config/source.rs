@@ -58,7 +58,7 @@ impl<'a> Source<'a> {
         self.text.strip_prefix('\u{feff}').unwrap_or(self.text)
     }
 
-    /// Lines end with LF, CRLF or CR, as YAML says.
+    /// Lines end with LF, CRLF or CR, as in YAML.
     fn lines(self) -> impl Iterator<Item = &'a str> {
         let mut rest = self.body();
         std::iter::from_fn(move || {

@@ -26,7 +26,7 @@ const VALUE_COST: usize = 16;
 /// When the text is not YAML, is YAML that is refused, or is not keys with values.
 pub(super) fn read(source: Source<'_>, layer: Layer) -> Result<Node, Problem> {
     let text = source.checked(layer)?;
-    // Spaces after the last line break say nothing; the parser would take them for a line of a block scalar.
+    // Spaces after the last line break mean nothing; the parser would take them for a line of a block scalar.
     let text = Some(text.trim_end_matches(' ')).filter(|trimmed| trimmed.ends_with(['\n', '\r'])).unwrap_or(text);
     let events = Parser::new_from_str(text);
     let node = YamlReader { layer, text, events, anchors: HashMap::new(), unfolded: 0 }.document()?;
@@ -159,8 +159,8 @@ impl<'a> YamlReader<'a> {
     }
 }
 
-/// What a scalar means, by the core schema of YAML 1.2, in which numbers are decimal here: quoted and block scalars are text,
-/// a plain one is what it looks like. None for a whole number that no setting can hold.
+/// What a scalar means, by the core schema of YAML 1.2, in which numbers are decimal here: quoted and block scalars are
+/// text, a plain one is what it looks like. None for a whole number that no setting can hold.
 fn resolve(text: &str, style: ScalarStyle) -> Option<Kind> {
     let digits = text.strip_prefix(['-', '+']).unwrap_or(text);
     let is_whole = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());

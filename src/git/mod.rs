@@ -2,8 +2,8 @@
 //!
 //! A repository is not trusted: its hooks do not run, its settings start no file system monitor, and no variable of the
 //! surroundings (a hook, a rebase) points git at another repository, index or identity. What a caller sets with
-//! [`GitCommand::env`] does count, and so does `GIT_CONFIG_*`, by which people and CI say which configuration is read.
-//! Git asks nothing, pages nothing, and speaks English, since some of its messages are read.
+//! [`GitCommand::env`] does count, and so does `GIT_CONFIG_*`, by which people and CI choose the configuration.
+//! Git asks nothing, pages nothing, and prints English, since some of its messages are read.
 //!
 //! Output is read into bounded memory while it comes.
 
@@ -23,7 +23,7 @@ mod tests;
 /// Most bytes of standard output that are read.
 const MOST_OUTPUT: u64 = 256 << 20;
 /// Most bytes of standard error that are kept.
-const MOST_SAID: u64 = 64 << 10;
+const MOST_STDERR: u64 = 64 << 10;
 /// Characters of standard error that an error quotes.
 const QUOTED: usize = 300;
 
@@ -36,9 +36,9 @@ const SETTINGS: [&str; 4] =
 pub enum GitError {
     #[error("git could not be run: {0}; install git, then try again")]
     NoGit(#[source] io::Error),
-    /// `said` is what it printed on standard error, shortened.
-    #[error("git {command} failed: {said}")]
-    Failed { command: String, said: String },
+    /// With what it printed on standard error, shortened.
+    #[error("git {command} failed: {stderr}")]
+    Failed { command: String, stderr: String },
     #[error("git {command} printed more than {limit} bytes")]
     TooMuch { command: String, limit: u64 },
     #[error("git {command} answered no object id (only SHA-1 repositories are supported)")]
@@ -62,7 +62,7 @@ pub struct GitOutput {
     pub status: ExitStatus,
     pub stdout: Vec<u8>,
     /// Standard error, at most 64 KB of it.
-    pub said: String,
+    pub stderr: String,
 }
 
 impl GitCommand {
@@ -91,17 +91,10 @@ impl GitCommand {
         self
     }
 
-    /// What it reads from standard input; nothing unless it is said.
+    /// What it reads from standard input; nothing unless it is given.
     #[must_use]
     pub fn input(mut self, input: &[u8]) -> Self {
         self.input = Some(input.to_owned());
-        self
-    }
-
-    /// Reads no more than this of its output.
-    #[cfg(test)]
-    fn reading_at_most(mut self, bytes: u64) -> Self {
-        self.most_output = bytes;
         self
     }
 
@@ -116,25 +109,25 @@ impl GitCommand {
         let mut child = command.spawn().map_err(GitError::NoGit)?;
         let (stdin, stdout, stderr) = (child.stdin.take(), child.stdout.take(), child.stderr.take());
         // All three at once: git may fill one pipe while it waits on another.
-        let (printed, said) = thread::scope(|scope| {
+        let (printed, stderr) = thread::scope(|scope| {
             scope.spawn(|| {
-                // A command that ends before it has read everything says why itself.
+                // A command that ends before it has read everything reports why itself.
                 stdin.zip(input).map(|(mut stdin, input)| stdin.write_all(&input))
             });
-            let said = scope.spawn(|| beginning(stderr, MOST_SAID));
+            let stderr = scope.spawn(|| beginning(stderr, MOST_STDERR));
             let printed = read_up_to(stdout, most_output);
             if matches!(printed, Ok(None)) {
                 // It would wait for ever to be read on. One that is gone already is what was wanted.
                 let _ = child.kill();
             }
-            (printed, said.join().unwrap_or_default())
+            (printed, stderr.join().unwrap_or_default())
         });
         let status = child.wait().map_err(GitError::NoGit)?;
         match printed.map_err(GitError::NoGit)? {
             None => Err(GitError::TooMuch { command: name, limit: most_output }),
             Some(stdout) => {
-                let said = String::from_utf8_lossy(&said).into_owned();
-                Ok(GitOutput { command: name, status, stdout, said })
+                let stderr = String::from_utf8_lossy(&stderr).into_owned();
+                Ok(GitOutput { command: name, status, stdout, stderr })
             }
         }
     }
@@ -166,9 +159,9 @@ impl GitOutput {
         Ok(String::from_utf8_lossy(&self.success()?).trim_end().to_owned())
     }
 
-    /// The command and what it said, as an error.
+    /// The command and its standard error, as an error.
     pub fn failure(&self) -> GitError {
-        GitError::Failed { command: self.command.clone(), said: self.said.trim().chars().take(QUOTED).collect() }
+        GitError::Failed { command: self.command.clone(), stderr: self.stderr.trim().chars().take(QUOTED).collect() }
     }
 
     /// The object id that a command which must succeed answers.
@@ -182,11 +175,11 @@ impl GitOutput {
 }
 
 /// Whether a variable could point git elsewhere or change what it prints. Which configuration is read, and how far up a
-/// repository is looked for, is for people and CI to say; what a calling git hands down is not.
+/// repository is looked for, is for people and CI to choose; what a calling git hands down is not.
 fn is_foreign(name: &OsStr) -> bool {
     let name = name.to_string_lossy();
-    let says_what_is_read = name.starts_with("GIT_CONFIG_") && name != "GIT_CONFIG_PARAMETERS";
-    name.starts_with("GIT_") && !says_what_is_read && name != "GIT_DISCOVERY_ACROSS_FILESYSTEM"
+    let chooses_configuration = name.starts_with("GIT_CONFIG_") && name != "GIT_CONFIG_PARAMETERS";
+    name.starts_with("GIT_") && !chooses_configuration && name != "GIT_DISCOVERY_ACROSS_FILESYSTEM"
 }
 
 /// Makes the command the leader of a new process group: the terminal's Ctrl-C does not reach it.

@@ -120,6 +120,6 @@ fn output_is_bounded_and_input_of_any_size_is_read() {
     let questions = format!("{blob}\n").repeat(20_000);
     let answers = repository.command(&["cat-file", "--batch-check"]).input(questions.as_bytes()).run().unwrap();
     assert_eq!(answers.stdout.iter().filter(|byte| **byte == b'\n').count(), 20_000);
-    let cut = repository.command(&["cat-file", "blob", &blob]).reading_at_most(1_000).run();
+    let cut = GitCommand { most_output: 1_000, ..repository.command(&["cat-file", "blob", &blob]) }.run();
     assert_eq!(cut.unwrap_err().to_string(), "git cat-file printed more than 1000 bytes");
 }

@@ -57,8 +57,8 @@ impl<'a> PackedEvidence<'a> {
         Ok(Self { archive, size })
     }
 
-    /// Unpacks the document, with the number of bytes that it takes once it is read. It fails if the document is larger than the
-    /// archive declares.
+    /// Unpacks the document, with the number of bytes that it takes once it is read. It fails if the document is larger
+    /// than the archive declares.
     pub fn unpack(mut self) -> Result<(Vec<u8>, usize), String> {
         let mut entry = self.archive.by_name(ENTRY).map_err(|_| format!("it holds no readable {ENTRY}"))?;
         let bytes = inflate(&mut entry, self.size as u64)?.ok_or("it unpacks to more than it says")?;
@@ -70,8 +70,8 @@ impl<'a> PackedEvidence<'a> {
     }
 }
 
-/// Reads a document of the head's evidence, and checks that it belongs to the workflow run that uploaded it, of the commit
-/// `run_head`. The error is a sentence for people.
+/// Reads a document of the head's evidence, and checks that it belongs to the workflow run that uploaded it, of the
+/// commit `run_head`. The error is a sentence for people.
 pub(super) fn read(
     document: &[u8],
     (repository, head): (&RepoName, Sha),

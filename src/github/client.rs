@@ -4,10 +4,10 @@
 //! `stale` remembers which answers are not certain yet.
 //!
 //! Concurrency: reads of one installation run side by side, at most [`READS_AT_ONCE`], and so do writes, at most
-//! [`WRITES_AT_ONCE`]; those of one pull request go one after the other. A request waits for the [`Budget`] before it takes
-//! one of these places, so that a request that waits blocks no other. One caller renews a token while the others wait. After
-//! a rate limit nothing is sent for that installation until the limit ends: requests that go on could get the App banned.
-//! Processes of one App share one record of what they use of GitHub's limits ([`SharedBudget`]).
+//! [`WRITES_AT_ONCE`]; those of one pull request go one after the other. A request waits for the [`Budget`] before it
+//! takes one of these places, so that a request that waits blocks no other. One caller renews a token while the others
+//! wait. After a rate limit nothing is sent for that installation until the limit ends: requests that go on could get
+//! the App banned. Processes of one App share one record of what they use of GitHub's limits ([`SharedBudget`]).
 
 mod cached;
 mod exchange;

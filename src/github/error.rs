@@ -64,8 +64,8 @@ impl Error {
         matches!(self, Self::RateLimited { .. } | Self::KeptForPeople { .. } | Self::Paced { .. })
     }
 
-    /// When what failed may be tried again. A key that GitHub does not take any more concerns no single target, so nothing
-    /// is given up for it.
+    /// When what failed may be tried again. A key that GitHub does not take any more concerns no single target, so
+    /// nothing is given up for it.
     pub const fn retry(&self) -> Retry {
         match self {
             Self::NotInstalled { until: None, .. } => Retry::OnEvent,

@@ -2,8 +2,8 @@
 //! base. Every pull request in it is looked at again, and the two check runs are written on the group's commit, so that
 //! the queue goes on.
 //!
-//! Nothing on the pull requests themselves is changed here. They are looked at afterwards, with the group's result for a
-//! hint: the queue deletes the group, and each of them keeps the result.
+//! Nothing on the pull requests themselves is changed here. They are looked at afterwards, with the group's result for
+//! a hint: the queue deletes the group, and each of them keeps the result.
 
 use std::collections::BTreeSet;
 
@@ -139,7 +139,8 @@ impl Reconcile {
         Ok(AnsweredGroup { answer, result: Some(result), pulls: pulls.into_iter().collect() })
     }
 
-    /// How one pull request stands, verified by the group's own evidence where it has any: then with the decision on it.
+    /// How one pull request stands, verified by the group's own evidence where it has any: then with the decision on
+    /// it.
     async fn member(
         &self,
         client: &Client,

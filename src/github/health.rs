@@ -1,5 +1,5 @@
-//! What is read from GitHub's answers beside what was asked for: whether it takes our key, how far our clock is from its
-//! clock, and requests by installation.
+//! What is read from GitHub's answers beside what was asked for: whether it takes our key, how far our clock is from
+//! its clock, and requests by installation.
 //!
 //! No request is made for it. That GitHub does not answer is no fault of ours: deliveries are taken and kept meanwhile.
 

@@ -1,11 +1,11 @@
 //! What the last look at a head read, so that events that add nothing to it cost no request.
 //!
-//! Two kinds of event need no new look. News of a check that the configuration does not name, or of a suite of an App of
-//! which it names no check, changes no decision: news that comes before the configuration is known is kept, and judged
-//! once a look has read it. And an event that came
-//! [`LAG`] before the look began adds nothing to it, if the check runs it names had ended in what the look read. Other
-//! events concern the pull request that was looked at. All of this holds only where no other pull request was seen with
-//! that head; one that comes later has a look of its own, which reads everything.
+//! Two kinds of event need no new look. News of a check that the configuration does not name, or of a suite of an App
+//! of which it names no check, changes no decision: news that comes before the configuration is known is kept, and
+//! judged once a look has read it. And an event that came [`LAG`] before the look began adds nothing to it, if the
+//! check runs it names had ended in what the look read. Other events concern the pull request that was looked at. All
+//! of this holds only where no other pull request was seen with that head; one that comes later has a look of its own,
+//! which reads everything.
 
 use std::collections::BTreeSet;
 
@@ -83,8 +83,8 @@ impl LookedHeads {
         self.looks.remove(&(repository.clone(), head));
     }
 
-    /// The pull requests that work on a head concerns: none where the last look read what there is to read. Unknown where
-    /// there was no such look.
+    /// The pull requests that work on a head concerns: none where the last look read what there is to read. Unknown
+    /// where there was no such look.
     pub fn concerned(
         &self,
         repository: &RepoName,

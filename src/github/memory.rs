@@ -247,8 +247,8 @@ impl PushedSince {
         }
     }
 
-    /// What was pushed, as far as it is the pull request's own; none where GitHub does not show it. A first refusal, which
-    /// is not confirmed yet, is no answer.
+    /// What was pushed, as far as it is the pull request's own; none where GitHub does not show it. A first refusal,
+    /// which is not confirmed yet, is no answer.
     async fn ask(&self, repo: Repo<'_>) -> Result<Option<(AppliedFix, Vec<ChangedFile>)>> {
         let doubts = repo.doubts();
         let Some((mut files, subjects)) = pushed_between(repo, self.from, self.to).await? else {

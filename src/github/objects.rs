@@ -26,8 +26,8 @@ use loopgate_core::{RepoName, Sha, Timestamp};
 /// Pages of refs read at most, of 100 each.
 const MOST_PAGES_OF_REFS: usize = 50;
 
-/// All of the updates are made or none, and each only where the ref is at `beforeOid`; zeros stand for a ref that does not
-/// exist (<https://docs.github.com/en/graphql/reference/mutations#updaterefs>).
+/// All of the updates are made or none, and each only where the ref is at `beforeOid`; zeros stand for a ref that does
+/// not exist (<https://docs.github.com/en/graphql/reference/mutations#updaterefs>).
 const UPDATE_REFS: &str = "mutation($input: UpdateRefsInput!) { updateRefs(input: $input) { clientMutationId } }";
 
 /// The git database of one repository on GitHub.

@@ -108,8 +108,8 @@ impl Client {
         Ok(Listing { items, completeness: Completeness::Incomplete })
     }
 
-    /// [`list`](Self::list), with what we created there and the list does not show yet, and without what is gone and it still
-    /// shows: lists may lag behind, what was posted must not be posted again, and what was deleted must be.
+    /// [`list`](Self::list), with what we created there and the list does not show yet, and without what is gone and it
+    /// still shows: lists may lag behind, what was posted must not be posted again, and what was deleted must be.
     ///
     /// # Errors
     /// As there.

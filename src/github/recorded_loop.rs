@@ -88,7 +88,8 @@ impl LoopReader {
         Box::pin(self.reconcile.peek(&request, now)).await
     }
 
-    /// The run as the newest of its saved states holds it, or the one that `at` names; none where there is none in a ref.
+    /// The run as the newest of its saved states holds it, or the one that `at` names; none where there is none in a
+    /// ref.
     ///
     /// # Errors
     /// When GitHub does not answer, or asks to wait.

@@ -164,7 +164,8 @@ impl Transport {
     }
 
     /// # Errors
-    /// [`Error::Unavailable`] without an answer: the request may or may not have had an effect; and [`Error::TooLarge`].
+    /// [`Error::Unavailable`] without an answer: the request may or may not have had an effect; and
+    /// [`Error::TooLarge`].
     pub(crate) async fn send(&self, address: &str, request: &Outgoing<'_>, token: Option<&Secret>) -> Result<Incoming> {
         let path = request.target;
         let mut builder = Request::builder()
@@ -211,8 +212,8 @@ impl Transport {
         }
     }
 
-    /// Reads an address elsewhere piece by piece, without our token, until its end or until `each` wants no more. Gives the
-    /// status, and where it redirects to. Errors name the `path` that led there, and not the address.
+    /// Reads an address elsewhere piece by piece, without our token, until its end or until `each` wants no more. Gives
+    /// the status, and where it redirects to. Errors name the `path` that led there, and not the address.
     pub(crate) async fn stream_elsewhere(
         &self,
         (address, path): (&str, &str),

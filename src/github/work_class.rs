@@ -25,13 +25,13 @@ loopgate_core::words! {
     }
 }
 
-/// The work that requests are made for. Its class only rises: a person may start to wait for work that began without one.
-/// Clones share everything.
+/// The work that requests are made for. Its class only rises: a person may start to wait for work that began without
+/// one. Clones share everything.
 #[derive(Debug, Clone)]
 pub struct Served {
     class: Arc<AtomicUsize>,
-    /// Other targets of the installation, queued or under way, that a person or an author waits for: each needs its check
-    /// runs before any pull request needs a comment.
+    /// Other targets of the installation, queued or under way, that a person or an author waits for: each needs its
+    /// check runs before any pull request needs a comment.
     pub behind: Arc<AtomicUsize>,
 }
 

@@ -45,8 +45,8 @@ pub type Answer = BoxFuture<'static, Result<Value, Refused>>;
 pub trait Toolbox: Send + Sync + 'static {
     const PLACE: Place;
 
-    /// Answers a call. `from` is what the transport knows of the caller. A verification ends by `stop` what it has begun;
-    /// any other answer is dropped.
+    /// Answers a call. `from` is what the transport knows of the caller. A verification ends by `stop` what it has
+    /// begun; any other answer is dropped.
     fn answer(self: Arc<Self>, call: Call, from: Extensions, stop: Stop) -> Answer;
 }
 
@@ -88,7 +88,7 @@ impl<T: Toolbox> ServerHandler for Tools<T> {
             Err(refused) => (false, Box::pin(async { Err(refused) })),
         };
         let token = meta.get_progress_token().filter(|_| T::PLACE == Place::WorkingTree);
-        let (mut every, mut told) = (interval(PROGRESS_EVERY), 0);
+        let (mut every, mut sent) = (interval(PROGRESS_EVERY), 0);
         let answer = loop {
             tokio::select! {
                 biased;
@@ -96,11 +96,11 @@ impl<T: Toolbox> ServerHandler for Tools<T> {
                 () = cancelled.cancelled(), if !ends_itself => break Err(Refused("stopped".to_owned())),
                 _ = every.tick(), if token.is_some() => {
                     let Some(token) = token.clone() else { continue };
-                    let progress = ProgressNotificationParam::new(token, f64::from(told));
-                    let said = progress.with_message(format!("{} is at work", tool.name));
+                    let progress = ProgressNotificationParam::new(token, f64::from(sent));
+                    let progress = progress.with_message(format!("{} is at work", tool.name));
                     // A client that is gone needs no progress.
-                    let _ = peer.notify_progress(said).await;
-                    told += 1;
+                    let _ = peer.notify_progress(progress).await;
+                    sent += 1;
                 }
             }
         };

@@ -37,7 +37,7 @@ enum ToolEffect {
     Reads,
     /// Runs the commands of the repository, and leaves evidence in the working tree: only there.
     RunsChecks,
-    /// Comments on the pull request, or pauses the loop here. A server tells what to say, and reads.
+    /// Comments on the pull request, or pauses the loop here. A server answers what to write, and reads.
     Disputes,
 }
 

@@ -27,7 +27,8 @@ const PUBLIC_PREFIX: [u8; 12] = [0x30, 0x2a, 0x30, 0x05, 0x06, 0x03, 0x2b, 0x65,
 pub struct Signer {
     /// None where only public keys are left.
     pair: Option<Arc<Ed25519KeyPair>>,
-    keys: Keys,
+    /// The public keys, the one that signs first.
+    pub keys: Keys,
 }
 
 /// The document at `/.well-known/loopgate-keys.json`.
@@ -97,11 +98,6 @@ impl Signer {
         Ok(signer)
     }
 
-    /// The public keys, the one that signs first.
-    pub const fn keys(&self) -> &Keys {
-        &self.keys
-    }
-
     /// Whether there is a private key.
     pub const fn can_sign(&self) -> bool {
         self.pair.is_some()
@@ -110,7 +106,9 @@ impl Signer {
     /// A statement in its envelope, signed; none without a private key.
     pub fn sign(&self, statement: &Statement) -> Option<Envelope> {
         let pair = self.pair.as_ref()?;
-        let mut envelope = Envelope::around(statement);
+        let text = serde_json::to_vec(statement).expect("a statement has only names as keys");
+        let payload_type = PAYLOAD_TYPE.to_owned();
+        let mut envelope = Envelope { payload: STANDARD.encode(text), payload_type, signatures: Vec::new() };
         let sig = pair.sign(&envelope.signed_bytes().ok()?);
         let keyid = self.keys.keys.first()?.keyid.clone();
         envelope.signatures.push(EnvelopeSignature { keyid, sig: STANDARD.encode(sig) });
@@ -240,12 +238,6 @@ pub struct EnvelopeSignature {
 }
 
 impl Envelope {
-    /// An envelope around a statement, without a signature.
-    fn around(statement: &Statement) -> Self {
-        let text = serde_json::to_vec(statement).expect("a statement has only names as keys");
-        Self { payload: STANDARD.encode(text), payload_type: PAYLOAD_TYPE.to_owned(), signatures: Vec::new() }
-    }
-
     /// The statement inside.
     ///
     /// # Errors

@@ -1,9 +1,9 @@
 //! The archive of ended runs.
 //!
-//! git lists every ref of a repository on each push. So the refs of runs that ended are folded into one ref for each quarter
-//! of a year, `refs/loopgate/archive/2026Q4`. Its tree holds at `pr/12` the last commit of the run of pull request 12, and
-//! that commit is among the parents, so that nothing is lost. A run that goes on again has a ref of its own, which has
-//! precedence over every quarter; of several quarters the newest has.
+//! git lists every ref of a repository on each push. So the refs of runs that ended are folded into one ref for each
+//! quarter of a year, `refs/loopgate/archive/2026Q4`. Its tree holds at `pr/12` the last commit of the run of pull
+//! request 12, and that commit is among the parents, so that nothing is lost. A run that goes on again has a ref of its
+//! own, which has precedence over every quarter; of several quarters the newest has.
 
 use futures::{StreamExt as _, TryStreamExt as _, stream};
 use loopgate_core::{PrNumber, Sha};
@@ -74,7 +74,8 @@ pub async fn all_runs<G: ListObjects>(objects: &G) -> Result<Vec<(RefName, Sha)>
 /// Runs read at the same time.
 const AT_ONCE: usize = 8;
 
-/// What `read` makes of the runs that are not archived, several at a time, at most `most` of them: those with the highest numbers.
+/// What `read` makes of the runs that are not archived, several at a time, at most `most` of them: those with the
+/// highest numbers.
 ///
 /// Returns how many were left out beside it.
 ///

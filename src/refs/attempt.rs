@@ -26,8 +26,8 @@ const DETAILS: [(usize, usize); 4] = [(20, 1_000), (10, 300), (3, 200), (0, 200)
 /// Fewer items come without the end of the log.
 const WITH_LOG: usize = 10;
 
-/// The document of an attempt, and where it stands: a record with the fix that led to the attempt if there was one, with as
-/// much detail as fits. The feedback phase of an attempt after a failed one is another.
+/// The document of an attempt, and where it stands: a record with the fix that led to the attempt if there was one,
+/// with as much detail as fits. The feedback phase of an attempt after a failed one is another.
 ///
 /// # Errors
 /// When it cannot be written as JSON.

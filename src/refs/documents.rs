@@ -104,8 +104,8 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         }
     }
 
-    /// The lines of the history in a commit that can be read; none where there is no such file, or where it is larger than
-    /// ours.
+    /// The lines of the history in a commit that can be read; none where there is no such file, or where it is larger
+    /// than ours.
     ///
     /// # Errors
     /// When the git database does not answer.
@@ -133,8 +133,8 @@ impl<'g, G: GitObjects> StateStore<'g, G> {
         Ok(bytes.and_then(|bytes| serde_json::from_slice(&bytes).ok()))
     }
 
-    /// The newest attempts that the run recorded, oldest first, at most `most` of them; none where no state is kept in a ref,
-    /// or none can be read.
+    /// The newest attempts that the run recorded, oldest first, at most `most` of them; none where no state is kept in
+    /// a ref, or none can be read.
     ///
     /// # Errors
     /// When the git database does not answer.

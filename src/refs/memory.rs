@@ -4,13 +4,14 @@
 //! beside them those of runs that taught (`taught/`) or called a human (`escalated/`), which outlive the week.
 //! `refs/loopgate/memory/cards` holds the cards made from all lines. A look-up reads the latter alone.
 //!
-//! Races: a writer that finds a ref moved reads it again and adds to its content, so that no writer loses another's line.
-//! The two refs are written one after the other: a writer that dies in between leaves lines that no card counts. Cards
-//! are made of whole runs, so the next attempt of the run makes up for them. [`MemoryStore::forget`] replaces a ref
-//! by a commit without parents, which no compare-and-swap can do: a line that is written in that very moment is lost.
+//! Races: a writer that finds a ref moved reads it again and adds to its content, so that no writer loses another's
+//! line. The two refs are written one after the other: a writer that dies in between leaves lines that no card counts.
+//! Cards are made of whole runs, so the next attempt of the run makes up for them. [`MemoryStore::forget`] replaces a
+//! ref by a commit without parents, which no compare-and-swap can do: a line that is written in that very moment is
+//! lost.
 //!
-//! `cards.json` is all that is read at a look-up; `recurring.json` repeats what recurs for readers that want that alone. The
-//! lines of a run are `failures/pr-12-20261120-101500.jsonl`, then `….2.jsonl`, each at most 256 KB.
+//! `cards.json` is all that is read at a look-up; `recurring.json` repeats what recurs for readers that want that
+//! alone. The lines of a run are `failures/pr-12-20261120-101500.jsonl`, then `….2.jsonl`, each at most 256 KB.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -317,8 +318,8 @@ const RECURRING_FILE: &str = "recurring.json";
 /// Bytes read at most; what is larger was not written by us.
 const CARDS_LIMIT: usize = 16 << 20;
 
-/// Of cards that are made only where the failing test was seen to pass and nothing was weakened. Those of documents with
-/// another schema are not read: they do not show which of them come from a weakened test.
+/// Of cards that are made only where the failing test was seen to pass and nothing was weakened. Those of documents
+/// with another schema are not read: they do not show which of them come from a weakened test.
 const SCHEMA: &str = "loopgate.memory-cards/v2";
 
 /// `cards.json`. What cannot be read of it is left out: anybody with push access can write it.

@@ -4,8 +4,8 @@
 //! and whose compare-and-swap is the only lock there is: any number of servers, workflow runs and terminals may work on
 //! one run. [`StateStore`] knows the documents; [`GitObjects`] is what it needs of a git database, implemented over
 //! GitHub's API by [`github`](crate::github) and over a local repository by [`LocalRepository`]. Where no ref may be
-//! written, [`PackedObjects`] keeps the same documents in a [`Slot`]: a place that holds one text. [`RunLines`] has a line
-//! of each run that ended, and [`archived`] finds what was folded long after.
+//! written, [`PackedObjects`] keeps the same documents in a [`Slot`]: a place that holds one text. [`RunLines`] has a
+//! line of each run that ended, and [`archived`] finds what was folded long after.
 //!
 //! Races: two writers that load the same tip both write a commit on it, and one of them moves the ref; the other gets
 //! [`RefsError::RefMoved`], loads again and decides again. A writer that dies between commit and ref leaves an

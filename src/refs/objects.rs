@@ -22,8 +22,8 @@ pub trait GitObjects: Sync {
     /// [`RefsError::TooLarge`] above `limit` bytes.
     fn read_file(&self, commit: Sha, path: &str, limit: usize) -> impl Future<Output = Result<Option<Vec<u8>>>> + Send;
 
-    /// The bytes of a document of ours in a commit's tree, if it is there. What is larger than ours was written by somebody
-    /// else, and counts as absent.
+    /// The bytes of a document of ours in a commit's tree, if it is there. What is larger than ours was written by
+    /// somebody else, and counts as absent.
     fn read_own(&self, commit: Sha, path: &str, limit: usize) -> impl Future<Output = Result<Option<Vec<u8>>>> + Send {
         async move {
             match self.read_file(commit, path, limit).await {

@@ -1,5 +1,5 @@
-//! Keeps a run in a place that holds one text, where no git database may be written to (`state.backend`): the documents of
-//! the run are packed into a bundle.
+//! Keeps a run in a place that holds one text, where no git database may be written to (`state.backend`): the documents
+//! of the run are packed into a bundle.
 //!
 //! A bundle comes from where others can write: what it unpacks to is counted while it does, and one that cannot be read
 //! is damage, not an error.

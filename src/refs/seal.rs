@@ -68,9 +68,8 @@ impl SealOf {
         document.insert(FIELD.to_owned(), seal.into());
     }
 
-    /// Takes the seal off a document, so that it is not taken for a newer writer's field, and returns whether it was ours. The
-    /// comparison takes the same time wherever the
-    /// first difference stands.
+    /// Takes the seal off a document, so that it is not taken for a newer writer's field, and returns whether it was
+    /// ours. The comparison takes the same time wherever the first difference stands.
     pub(super) fn fits(&self, document: &mut Map<String, Value>) -> bool {
         let Some(Value::String(claimed)) = document.shift_remove(FIELD) else { return false };
         let mut seal = [0; 32];

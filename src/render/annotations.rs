@@ -11,7 +11,7 @@ use serde::Serialize;
 
 use super::{
     block, clip, clip_lines,
-    failure_card::{Said, causes, told_lines},
+    failure_card::{ShownTexts, advice_lines, causes},
     line,
     sanitize::path_in_address,
     word, words,
@@ -71,9 +71,9 @@ fn title(view: &FailureView) -> String {
 
 /// The tool's message, and our lines about it.
 fn message(view: &FailureView) -> String {
-    let said = clip_lines(&block(&view.failure.reported()), 20);
-    let told: Vec<String> = told_lines(view, &mut Said::new()).collect();
-    clip(format!("{said}\n\n{}", told.join("\n")).trim(), MESSAGE).into_owned()
+    let reported = clip_lines(&block(&view.failure.reported()), 20);
+    let advice: Vec<String> = advice_lines(view, &mut ShownTexts::new()).collect();
+    clip(format!("{reported}\n\n{}", advice.join("\n")).trim(), MESSAGE).into_owned()
 }
 
 fn uncovered(range: &str) -> Option<CheckAnnotation> {
@@ -112,8 +112,8 @@ pub fn annotation_commands(view: &View) -> String {
     let unexplained = view.checks.iter().filter_map(|check| {
         let outcome = words::evidence(check)?.outcome;
         let is_explained = view.failures.iter().any(|failure| failure.check == check.name);
-        let said = || (true, titled(check.name.as_str(), word("outcome", outcome.as_str())));
-        (outcome.is_failure() && !is_explained).then(said)
+        let command = || (true, titled(check.name.as_str(), word("outcome", outcome.as_str())));
+        (outcome.is_failure() && !is_explained).then(command)
     });
     let all = placed.chain(nowhere).chain(unexplained);
     let (errors, warnings): (Vec<_>, Vec<_>) = all.partition(|(is_error, _)| *is_error);

@@ -6,24 +6,21 @@ use std::collections::BTreeSet;
 use minijinja::{Value, context, value::Serde};
 
 use super::{
-    Links, Markdown, Subject, attempt_row, code, explain, memory, messages, refusal, short_text, summary, templates,
-    warning, word, words,
+    Links, Markdown, Subject, attempt_row, code, explain, messages, short_text, summary, texts, warning, word, words,
 };
 use loopgate_core::{
     PrNumber,
     commands::Verb,
-    gate::{Considered, GateReport, WordOutcome},
+    gate::GateReport,
     policy::PolicyOrigin,
-    stages::Blocker,
     state::{Answer, AnswerOutcome, Asked, CommandRefusal, GateStatus},
-    verdict::{RuleOutcome, RuleView},
 };
 
 type Answerer = fn(&Subject<'_>) -> String;
 
 /// The commands that ask, and what answers them.
 const QUESTIONS: [(Verb, Answerer); 6] = [
-    (Verb::Help, |_| templates::render("help.md", context! {})),
+    (Verb::Help, |_| texts::render("help.md", context! {})),
     (Verb::Status, status),
     (Verb::History, history),
     (Verb::Explain, explain::answer),
@@ -50,7 +47,9 @@ fn searched(subject: &Subject<'_>) -> String {
         _ => None,
     });
     let answers = searches.filter(|(words, _)| words_known.insert(*words)).take(3);
-    let answers = answers.map(|(words, found)| memory::answer(words, found.as_deref()).into_string());
+    let answers = answers.map(|(words, found)| {
+        messages::markdown("memory", &"answer", context! { words, found => Serde(found) }).into_string()
+    });
     answers.collect::<Vec<_>>().join("\n\n")
 }
 
@@ -89,35 +88,6 @@ fn history(subject: &Subject<'_>) -> String {
     messages::markdown("history", &"table", context! { rows => rows.collect::<Vec<_>>(), everything }).into_string()
 }
 
-/// A rule with what it weighs and how it ended.
-pub(super) fn rule_line(rule: &RuleView, most: usize) -> Markdown {
-    let (icon, outcome) = match &rule.outcome {
-        RuleOutcome::Passed => ("✅", String::new()),
-        RuleOutcome::Failed(why) => ("❌", format!(": {}", short_text(&messages::reason("rule", why), most))),
-        RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
-    };
-    let severity = word("severity", &messages::variant_name(&rule.severity));
-    Markdown::ours(format!("{icon} {} ({severity}, weight {}){outcome}", code(rule.id.as_str()), rule.weight))
-}
-
-/// What holds a pull request where it stands.
-pub(super) fn hold(hold: Option<&Blocker>, subject: &Subject<'_>) -> Markdown {
-    let progress = &subject.decision.view.capabilities;
-    let beside = context! { completed => progress.completed, total => progress.total };
-    hold.map_or_else(|| Markdown::ours("nothing holds it"), |hold| messages::markdown("blocker", hold, beside))
-}
-
-/// One word about a gate, and whether it counts.
-pub(super) fn considered(word: &Considered, gate: &GateReport, subject: &Subject<'_>) -> Markdown {
-    let did = messages::word("word", &messages::variant_name(&word.word));
-    let by = words::person(&word.by);
-    match &word.outcome {
-        WordOutcome::Counted => Markdown::ours(format!("{by} {did}: counts")),
-        WordOutcome::Superseded => Markdown::ours(format!("{by} {did}: replaced by a newer word")),
-        WordOutcome::Refused(refused) => refusal::line(word, refused, gate, subject),
-    }
-}
-
 fn lint(subject: &Subject<'_>) -> String {
     let (policy, origin) = (subject.policy, &subject.decision.view.origin);
     if let Some(note) = warning::configuration_note(origin) {
@@ -140,11 +110,11 @@ fn lint(subject: &Subject<'_>) -> String {
 pub(super) fn line((asked, answer): (&Asked, &Answer)) -> Markdown {
     let carried_out = |outcome: &AnswerOutcome| messages::markdown("answer", outcome, context! {});
     let (icon, sentence) = match &answer.outcome {
-        AnswerOutcome::Refused(refusal) => ("😕", refused(refusal)),
+        AnswerOutcome::Refused(refusal) => ("😕", messages::markdown("command_refusal", refusal, context! {})),
         AnswerOutcome::NothingToRun { .. } => ("😕", carried_out(&answer.outcome)),
         done => ("👍", carried_out(done)),
     };
-    let said = match (asked, &answer.outcome) {
+    let action = match (asked, &answer.outcome) {
         (Asked::ByButton { .. }, _) => match word("button", &answer.verb) {
             "" => "pressed *a button*".to_owned(),
             label => format!("pressed *{label}*"),
@@ -155,16 +125,12 @@ pub(super) fn line((asked, answer): (&Asked, &Answer)) -> Markdown {
         (_, AnswerOutcome::Refused(CommandRefusal::Usage { .. })) => "wrote a command".to_owned(),
         _ => format!("wrote {}", code(&format!("/loop {}", answer.verb))),
     };
-    Markdown::ours(format!("{icon} {} {said}: {sentence}", words::person(&answer.by)))
+    Markdown::ours(format!("{icon} {} {action}: {sentence}", words::person(&answer.by)))
 }
 
 /// Why a command was not carried out, for a terminal.
 pub fn refused_command(refusal: &CommandRefusal) -> String {
-    super::plain(refused(refusal).as_str())
-}
-
-fn refused(refusal: &CommandRefusal) -> Markdown {
-    messages::markdown("command_refusal", refusal, context! {})
+    super::plain(messages::markdown("command_refusal", refusal, context! {}).as_str())
 }
 
 #[cfg(test)]
@@ -227,7 +193,7 @@ mod tests {
 
     #[test]
     fn help_names_every_verb() {
-        let help = templates::render("help.md", context! {});
+        let help = texts::render("help.md", context! {});
         for verb in Verb::ALL {
             assert!(help.contains(&format!("`/loop {verb}")), "{verb}");
         }

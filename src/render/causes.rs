@@ -1,4 +1,4 @@
-//! Why a person is called, the one question put to them, and disputed failures: what is disputed, who was said to be
+//! Why a person is called, the one question put to them, and disputed failures: what is disputed, whom a person called
 //! right, and what follows. Names and reasons from outside stand in these texts as they are; who shows them makes them
 //! safe.
 
@@ -20,7 +20,7 @@ use loopgate_core::{
 };
 
 /// Whether the sentence adds to the cause's name and the failures beside it.
-pub(super) const fn says_more(cause: &Cause) -> bool {
+pub(super) const fn adds_to_trigger(cause: &Cause) -> bool {
     !matches!(
         cause,
         Cause::SecurityIssueFound
@@ -35,7 +35,7 @@ pub(super) const fn says_more(cause: &Cause) -> bool {
     )
 }
 
-/// The lines of the history as they are saved: a call for a human says in words what was recognised.
+/// The lines of the history as they are saved: a call for a human has in words what was recognised.
 pub fn history_lines(decision: &Decision) -> Vec<HistoryLine> {
     let mut lines = decision.events.clone();
     let cause = decision.view.escalation.as_ref().and_then(|escalation| escalation.cause.as_ref());
@@ -61,7 +61,7 @@ pub(super) fn options(question: &Question) -> Vec<String> {
     }
 }
 
-/// The answers if `settle` is the command by which a person says who is right.
+/// The answers if `settle` is the command by which a person settles who is right.
 pub(super) fn options_by(question: &Question, settle: &str) -> Vec<String> {
     lines(&messages::plain("answers", question, context! { settle }))
 }
@@ -78,11 +78,6 @@ pub fn dispute_to_say(words: &str) -> Value {
         "do": "Nothing was written: this server has no token of yours for GitHub. Post `comment` on the pull request with \
                your own account, or put `line` into the message of the next commit that you push.",
     })
-}
-
-/// What fails: its test, else its check.
-pub(super) fn subject(dispute: &Dispute) -> &str {
-    dispute.test.as_deref().unwrap_or(dispute.check.as_str())
 }
 
 /// "bob settled it: the test is right."

@@ -1,5 +1,5 @@
-//! The texts of `loopgate / verify` and `loopgate / gates`: on a pull request's head, and on the commit of a merge group,
-//! where they say which pull requests are in it, and how each stands.
+//! The texts of `loopgate / verify` and `loopgate / gates`: on a pull request's head, and on the commit of a merge
+//! group, where they name the pull requests in it, and how each stands.
 
 use minijinja::{context, value::Serde};
 use serde::Serialize;
@@ -7,12 +7,12 @@ use serde::Serialize;
 use super::{
     Brevity, GateCard, LIMIT, Links, Markdown, Shown, Subject,
     annotations::{CheckAnnotation, annotations},
-    clip, code, explain, gate_card, line, messages, status, templates, verdict, warning, words,
+    clip, code, explain, gate_card, line, messages, status, texts, verdict, warning, words,
 };
 use loopgate_core::{
     GateName, PrNumber, Sha,
     commands::Verb,
-    deciding::{CheckRunPlan, CheckView, Decision, NextAction, View},
+    deciding::{CheckRunPlan, CheckView, Decision, NextAction},
     evidence::{CheckKind, CheckResults},
     gate::GateReport,
     observed::{Conclusion, OwnCheck},
@@ -28,7 +28,7 @@ const IDENTIFIER: usize = 20;
 /// Characters of a title.
 const TITLE: usize = 60;
 
-/// What a check run says.
+/// The texts of a check run.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CheckRunText {
     /// At most 60 characters, plain.
@@ -73,7 +73,7 @@ fn summed_up(words: String, summary: Markdown) -> CheckRunText {
     CheckRunText { title: title(words), summary: summary.into_string(), ..CheckRunText::default() }
 }
 
-/// What `loopgate / verify` says where work was given up because the server ended so many times during it.
+/// The text of `loopgate / verify` where work was given up because the server ended so many times during it.
 pub fn given_up(times: u32) -> CheckRunText {
     let summary = messages::markdown("check_run", &"given_up", context! { times });
     summed_up("Not looked at any more: the server failed".to_owned(), summary)
@@ -92,7 +92,7 @@ pub fn switched_off(branch: &str, by: Sha) -> String {
     messages::markdown("check_run", &"switched_off", model).into_string()
 }
 
-/// Says above what the check run says of its own pull request what another one on the same commit comes to, where their
+/// Adds above the text of the check run what another pull request on the same commit comes to, where their
 /// branches share the names of their checks.
 pub fn add_shared(text: &mut CheckRunText, number: PrNumber, branch: &str, plan: CheckRunPlan) {
     let state = match plan {
@@ -103,7 +103,7 @@ pub fn add_shared(text: &mut CheckRunText, number: PrNumber, branch: &str, plan:
     text.summary = format!("- #{number} into {} {state}\n\n{}", code(branch), text.summary);
 }
 
-/// What the check says, or where its own part passes and a layer of the stack beneath does not, that.
+/// The title of the check itself, or where its own part passes and a layer of the stack beneath does not, that.
 fn layered(subject: &Subject<'_>, check: OwnCheck, own: String) -> String {
     let part = match check {
         OwnCheck::Verify => "passes",
@@ -120,6 +120,9 @@ fn verify_title(subject: &Subject<'_>) -> String {
         return format!("Configuration error at line {}, column {}", error.line, error.column);
     }
     let failing = words::failing(view);
+    let tests = |count: fn(CheckResults) -> u64| -> u64 {
+        view.checks.iter().filter_map(|check| words::evidence(check)?.results).map(count).sum()
+    };
     let awaits_approval = |check: &CheckView| matches!(check.standing, CheckStanding::AwaitsApproval { .. });
     match (&subject.decision.action, &view.evidence_held_by) {
         (NextAction::Escalate { cause } | NextAction::WaitForHuman { cause }, _) => {
@@ -141,20 +144,15 @@ fn verify_title(subject: &Subject<'_>) -> String {
         }
         (_, Some(Blocker::Configuration)) => "The configuration could not be read".to_owned(),
         _ if !failing.is_empty() => {
-            let tests = tests(view, |results| results.failed + results.errors);
+            let tests = tests(|results| results.failed + results.errors);
             let model = context! { attempt => subject.attempt(), failing => words::checks(&failing), tests };
             messages::plain("check_title", &"failed", model)
         }
         _ => {
-            let model = context! { checks => view.checks.len(), tests => tests(view, |results| results.passed) };
+            let model = context! { checks => view.checks.len(), tests => tests(|results| results.passed) };
             messages::plain("check_title", &"passed", model)
         }
     }
-}
-
-/// How many tests of all checks are counted so.
-fn tests(view: &View, count: fn(CheckResults) -> u64) -> u64 {
-    view.checks.iter().filter_map(|check| words::evidence(check)?.results).map(count).sum()
 }
 
 /// Retry, Skip and Explain, while the head fails and somebody can press them.
@@ -220,7 +218,7 @@ fn gates_summary(subject: &Subject<'_>) -> String {
             quiet => gate_card::quiet(&quiet, &links),
         }
     };
-    templates::fitted("check_run/gates.md", LIMIT, model)
+    texts::fitted("check_run/gates.md", LIMIT, model)
 }
 
 /// One pull request of a merge group.
@@ -247,7 +245,7 @@ pub fn merge_group(members: &[GroupMember], unknown: &[Sha]) -> [(CheckRunPlan, 
     [text("verify", members, verified, unknown), text("gates", members, gated, unknown)]
 }
 
-/// How a check ends by the state of each member, and what it says. A queue throws out what ends in any other way than
+/// How a check ends by the state of each member, and its texts. A queue throws out what ends in any other way than
 /// success.
 fn text(
     check: &str,

@@ -1,5 +1,5 @@
-//! Checks, a line each: outcome, tests, duration, link; what tests execute of the change; what changed among them; and test
-//! files that the change edits, run on the head as they were before it.
+//! Checks, a line each: outcome, tests, duration, link; what tests execute of the change; what changed among them; and
+//! test files that the change edits, run on the head as they were before it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -15,7 +15,7 @@ use loopgate_core::{
     verdict::{CheckStanding, FeedbackFact, evaluate::COVERAGE_RULE, gather::OnBase, tamper::Tampering},
 };
 
-/// Whether nothing has to be said of it but that it passes.
+/// Whether nothing has to be shown of it but that it passes.
 pub fn passes(check: &CheckView) -> bool {
     let is_read =
         |evidence: &CheckEvidence| evidence.reports.iter().all(|report| report.quality != ReportQuality::Invalid);
@@ -65,8 +65,8 @@ fn note_on(evidence: &CheckEvidence) -> Option<Markdown> {
     if let Some(because) = &evidence.skipped_because {
         return Some(short_text(because, 200));
     }
-    let untold = evidence.reports.iter().find(|report| report.format.is_none() && evidence.has_unread_tests())?;
-    Some(short_text(untold.notes.first()?, 300))
+    let unread = evidence.reports.iter().find(|report| report.format.is_none() && evidence.has_unread_tests())?;
+    Some(short_text(unread.notes.first()?, 300))
 }
 
 /// How it stands or ended, with a sign.
@@ -104,17 +104,17 @@ pub fn tests(results: &CheckResults) -> String {
     if results.total == 0 {
         return "0".to_owned();
     }
-    let mut said = if results.failed + results.errors == 0 && results.skipped == 0 {
+    let mut text = if results.failed + results.errors == 0 && results.skipped == 0 {
         format!("{} passed", results.passed)
     } else {
         format!("{} of {} passed", results.passed, results.total)
     };
     for (n, word) in [(results.skipped, "skipped"), (results.flaky, "flaky")] {
         if n > 0 {
-            said.push_str(&format!(", {n} {word}"));
+            text.push_str(&format!(", {n} {word}"));
         }
     }
-    said
+    text
 }
 
 /// Names shown of each sort.
@@ -147,12 +147,12 @@ pub fn compare_line(compare: &Compare) -> Option<Markdown> {
     let new = compare.new.len();
     let counted = (new > 0).then(|| words::plural(new, "more fails now", "more fail now"));
     let named = sorts.iter().filter_map(|(what, names)| Some(format!("{what}: {}", named(names)?)));
-    let said: Vec<String> = counted.into_iter().chain(named).collect();
+    let parts: Vec<String> = counted.into_iter().chain(named).collect();
     let against = match compare.against {
         Against::AttemptBefore => "Compared with the attempt before",
         Against::Base => "Compared with the base",
     };
-    (!said.is_empty()).then(|| Markdown::ours(format!("{against} — {}", said.join("; "))))
+    (!parts.is_empty()).then(|| Markdown::ours(format!("{against} — {}", parts.join("; "))))
 }
 
 /// Of tests that pass only their identity is kept: those are counted, not named.
@@ -172,7 +172,7 @@ fn named(tests: &BTreeSet<String>) -> Option<String> {
 /// Lines of an edited test file's diff that are shown.
 const DIFF_LINES: usize = 24;
 
-/// "2 of the 3 test files that are edited here fail as they were:", and what each of them says.
+/// "2 of the 3 test files that are edited here fail as they were:", and what each of them shows.
 pub fn base_tests(snapshot: &Snapshot) -> Option<(String, Shown<Markdown>)> {
     let runs = base_runs(snapshot);
     let failing = runs.values().copied().filter(|run| run.on_head == ProofEnd::Failed);
@@ -206,6 +206,8 @@ fn base_runs(snapshot: &Snapshot) -> BTreeMap<&str, &BaseTestRun> {
 }
 
 fn base_test(run: &BaseTestRun, snapshot: &Snapshot) -> Markdown {
+    // The texts come from the writer of the evidence.
+    let short = |text: &str| code(&clip(text, 200));
     let edited = snapshot.files.known().iter().find(|file| file.paths().any(|path| path == run.file));
     let diff = edited.and_then(|file| file.patch.as_deref()).map(|patch| fence("diff", &clip_lines(patch, DIFF_LINES)));
     let failing = run.failing.iter().map(|name| Value::from(short(name)));
@@ -217,11 +219,6 @@ fn base_test(run: &BaseTestRun, snapshot: &Snapshot) -> Markdown {
         diff,
     };
     messages::markdown("base_test", &"run", model)
-}
-
-/// Whoever wrote the evidence wrote these.
-fn short(text: &str) -> Markdown {
-    code(&clip(text, 200))
 }
 
 #[cfg(test)]

@@ -1,11 +1,11 @@
 //! Lines of jobs' output, shown as what they are: written by the code under test, and never advice of ours.
 
-use std::fmt::Write as _;
-
 use minijinja::{Value, context, value::Serde};
+use serde::{Deserialize, Serialize};
 
-use super::{Markdown, Shown, address, fence, model::QuotedOutput};
+use super::{Markdown, Shown, address, fence, sanitize::quoted};
 use loopgate_core::{
+    CheckName,
     deciding::Decision,
     evidence::{LogExcerpt, MOST_EXCERPTS},
     state::AnswerOutcome,
@@ -19,7 +19,23 @@ pub(super) const HEADING: &str = "Output of the job (written by the code under t
 /// Bytes of an error message that every surface shows whole.
 const WHOLE: usize = 500;
 
-/// The excerpts of checks whose failures do not say all: where no cause is certain, or a tool's block is not shown whole.
+/// Lines that the code under test wrote: data, and no instructions.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct QuotedOutput {
+    #[serde(default)]
+    pub id: String,
+    /// Always true.
+    #[serde(default)]
+    pub untrusted: bool,
+    #[serde(flatten)]
+    pub excerpt: LogExcerpt,
+    /// The checks that it is of: jobs that print the same are shown once.
+    #[serde(skip)]
+    pub checks: Vec<CheckName>,
+}
+
+/// The excerpts of checks whose failures do not show all: where no cause is certain, or a tool's block is not shown
+/// whole.
 pub(super) fn excerpts(decision: &Decision) -> Vec<QuotedOutput> {
     let view = &decision.view;
     // Somebody may have taken the quoted lines of this head back.
@@ -32,9 +48,9 @@ pub(super) fn excerpts(decision: &Decision) -> Vec<QuotedOutput> {
     for check in &view.checks {
         let CheckStanding::Done(evidence) = &check.standing else { continue };
         let mut own = view.failures.iter().filter(|failure| failure.check == check.name).peekable();
-        let says_nothing = own.peek().is_none();
+        let has_no_failure = own.peek().is_none();
         let is_needed =
-            says_nothing || own.any(|one| one.told.action.is_empty() || one.failure.error_message.len() > WHOLE);
+            has_no_failure || own.any(|one| one.told.action.is_empty() || one.failure.error_message.len() > WHOLE);
         let quoted = evidence.excerpts.iter().map(LogExcerpt::quoted);
         for excerpt in quoted.filter(|excerpt| evidence.outcome.is_failure() && is_needed && !excerpt.text.is_empty()) {
             match shown.iter().position(|other| other.excerpt.text == excerpt.text) {
@@ -49,14 +65,6 @@ pub(super) fn excerpts(decision: &Decision) -> Vec<QuotedOutput> {
         }
     }
     shown
-}
-
-/// The lines, each with what shows that it is quoted in front of it.
-pub(super) fn quoted(text: &str) -> String {
-    text.lines().fold(String::with_capacity(text.len() + 64), |mut quoted, line| {
-        let _ = writeln!(quoted, "│ {line}");
-        quoted
-    })
 }
 
 /// The excerpts as `parts/excerpts.md` shows them, `most` of them.

@@ -6,15 +6,17 @@ use minijinja::{context, value::Serde};
 use serde_json::{Value, json};
 
 use super::{
-    Brevity, Feedback, GateCard, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table, code,
-    gate_card, line, messages, steps, templates, verdict, warning, words,
+    Brevity, Feedback, GateCard, LIMIT, Links, Markdown, Shown, Subject, attempt_row, check_table, code, gate_card,
+    line, messages, short_text, steps, texts, verdict, warning, word, words,
 };
 use loopgate_core::{
     GateName,
     deciding::{CheckView, Decision},
     gate::{GateReport, MatchReason, RuleEvidence, TriggerMatch},
     observed::Snapshot,
+    stages::Blocker,
     state::AttemptDigest,
+    verdict::{RuleOutcome, RuleView},
 };
 
 /// `schema` of the document.
@@ -34,7 +36,7 @@ pub(super) fn gates_text(subject: &Subject<'_>) -> Option<String> {
     let model = |brevity: Brevity| {
         context! { gates => Shown::first(brevity.of(100, 4), &cards, |card| card.clone().shortened(brevity)) }
     };
-    Some(templates::fitted("check_run/gates_explained.md", LIMIT, model))
+    Some(texts::fitted("check_run/gates_explained.md", LIMIT, model))
 }
 
 /// Gates with all that is known of them; what stands in the way comes first. `members` names those of the teams, if the
@@ -48,15 +50,15 @@ pub(super) fn gates(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<Strin
     gates
 }
 
-/// Why a pull request is where it is, and who can open its gates: Markdown. On the command line the one who asks may know
-/// who is in a team.
+/// Why a pull request is where it is, and who can open its gates: Markdown. On the command line the one who asks may
+/// know who is in a team.
 pub fn page(subject: &Subject<'_>) -> String {
-    templates::render("explain.md", model(subject, words::members))
+    texts::render("explain.md", model(subject, words::members))
 }
 
 /// The answer to `/loop explain`: both walks, every rule, every gate and every word about it.
 pub(super) fn answer(subject: &Subject<'_>) -> String {
-    templates::render("explain_answer.md", model(subject, |_| Vec::new())).trim_end().to_owned()
+    texts::render("explain_answer.md", model(subject, |_| Vec::new())).trim_end().to_owned()
 }
 
 fn model(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> minijinja::Value {
@@ -73,9 +75,9 @@ fn model(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> mini
         stage_line => Markdown::ours(verdict::stage_line(view.stage)),
         next => steps::next_steps(subject),
         stage => view.stage.as_str(),
-        held => answers::hold(view.held_by.as_ref(), subject),
+        held => hold(view.held_by.as_ref(), subject),
         evidence_stage => view.evidence_stage.as_str(),
-        evidence_held => answers::hold(view.evidence_held_by.as_ref(), subject),
+        evidence_held => hold(view.evidence_held_by.as_ref(), subject),
         phase => format!("{:?}", view.evaluation.phase),
         score => view.evaluation.score.to_string(),
         threshold => view.evaluation.threshold.to_string(),
@@ -90,7 +92,25 @@ fn model(subject: &Subject<'_>, members: fn(&GateReport) -> Vec<String>) -> mini
 
 /// Each rule with what it weighs and how it ended.
 pub(super) fn rules(subject: &Subject<'_>) -> Vec<Markdown> {
-    subject.decision.view.evaluation.rules.iter().take(200).map(|rule| answers::rule_line(rule, 300)).collect()
+    subject.decision.view.evaluation.rules.iter().take(200).map(|rule| rule_line(rule, 300)).collect()
+}
+
+/// A rule with what it weighs and how it ended.
+pub(super) fn rule_line(rule: &RuleView, most: usize) -> Markdown {
+    let (icon, outcome) = match &rule.outcome {
+        RuleOutcome::Passed => ("✅", String::new()),
+        RuleOutcome::Failed(why) => ("❌", format!(": {}", short_text(&messages::reason("rule", why), most))),
+        RuleOutcome::Unknown => ("➖", ": not known, so it has no weight".to_owned()),
+    };
+    let severity = word("severity", &messages::variant_name(&rule.severity));
+    Markdown::ours(format!("{icon} {} ({severity}, weight {}){outcome}", code(rule.id.as_str()), rule.weight))
+}
+
+/// What holds a pull request where it stands.
+pub(super) fn hold(hold: Option<&Blocker>, subject: &Subject<'_>) -> Markdown {
+    let progress = &subject.decision.view.capabilities;
+    let beside = context! { completed => progress.completed, total => progress.total };
+    hold.map_or_else(|| Markdown::ours("nothing holds it"), |hold| messages::markdown("blocker", hold, beside))
 }
 
 /// What must be known although it decides nothing.
@@ -113,10 +133,10 @@ pub fn document(subject: &Subject<'_>) -> Value {
         "verdict": format!("{icon} {verdict}"),
         "next": steps::next_steps(subject),
         "stage": view.stage,
-        "held_by": answers::hold(view.held_by.as_ref(), subject),
+        "held_by": hold(view.held_by.as_ref(), subject),
         // How far it would come without gates.
         "evidence_stage": view.evidence_stage,
-        "evidence_held_by": answers::hold(view.evidence_held_by.as_ref(), subject),
+        "evidence_held_by": hold(view.evidence_held_by.as_ref(), subject),
         "rules": rules(subject),
         "gates": gates(subject, words::members),
         "attempts": attempts(subject, &links),
@@ -147,7 +167,7 @@ pub fn gate_rules(decision: &Decision, snapshot: &Snapshot, gate: &GateName) -> 
 
 /// A place that a rule found.
 fn rule(report: &GateReport, found: &TriggerMatch) -> Option<Value> {
-    let MatchReason::Rule { id, says, tier, evidence, .. } = &found.reason else { return None };
+    let MatchReason::Rule { id, says: finding, tier, evidence, .. } = &found.reason else { return None };
     let excerpt = match evidence {
         RuleEvidence::Path => String::new(),
         RuleEvidence::AddedLine(text) => format!("+{text}"),
@@ -157,21 +177,16 @@ fn rule(report: &GateReport, found: &TriggerMatch) -> Option<Value> {
     Some(json!({
         "rule": id,
         "tier": tier,
-        "says": says,
+        "says": finding,
         "file": line(found.file.as_deref().unwrap_or_default()),
         // At the head; at the base for a line that is removed.
         "line": found.line,
         // The line, the dependency or the folder; empty if the path itself is meant.
         "excerpt": line(&excerpt),
-        // What the configuration says to turn the rule off.
+        // What to write into the configuration to turn the rule off.
         "turn_off": format!("gates: {{ {}: {{ rules: {{ {id}: off }} }} }}", report.name),
         "document": format!("docs/rules.md#{id}"),
     }))
-}
-
-/// The document for a terminal.
-pub fn gate_rules_text(document: &Value) -> String {
-    messages::text("gate_rules.txt", Serde(document).into())
 }
 
 #[cfg(test)]
@@ -215,7 +230,7 @@ mod gate_rules_tests {
             let mut decision = fixtures::first_failure();
             decision.view.gates = vec![gate];
             let name = decision.view.gates[0].name.clone();
-            gate_rules_text(&gate_rules(&decision, &snapshot(), &name).unwrap())
+            messages::text("gate_rules.txt", Serde(gate_rules(&decision, &snapshot(), &name)).into())
         };
         let open = text(security_gate(GateStatus::Requested));
         insta::assert_snapshot!(open, @r"

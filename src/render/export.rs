@@ -180,7 +180,7 @@ fn test_results(attempt: &Value) -> Value {
     results.into()
 }
 
-/// The document without fields that say nothing: the schema knows no null.
+/// The document without empty fields: the schema knows no null.
 fn without_nulls(document: Value) -> Value {
     match document {
         Value::Object(map) => {

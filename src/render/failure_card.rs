@@ -1,5 +1,5 @@
-//! One failure as people need it: what the tool says, what to do, why, and how to see it fail. Every surface shows it in
-//! these words, under its id.
+//! One failure as people need it: what the tool reports, what to do, why, and how to see it fail. Every surface shows
+//! it in these words, under its id.
 
 use std::{
     borrow::Cow,
@@ -53,7 +53,7 @@ impl Cause<'_> {
             *alike.entry((&view.check, name(view))).or_default() += 1;
         }
         // A name that stands for several failures needs the job beside it, or the place.
-        let told_apart = |other: &&FailureView| {
+        let distinct_name = |other: &&FailureView| {
             let name = name(other);
             let check = (other.check != self.first.check).then(|| other.check.to_string());
             let is_shared = alike.get(&(&other.check, name.clone())).is_some_and(|alike| *alike > 1);
@@ -65,7 +65,7 @@ impl Cause<'_> {
             let beside: Vec<String> = check.into_iter().chain(job).collect();
             if beside.is_empty() { name } else { format!("{name} ({})", beside.join(", ")) }
         };
-        let names: Vec<String> = self.others.iter().map(|other| quote(&told_apart(other))).collect();
+        let names: Vec<String> = self.others.iter().map(|other| quote(&distinct_name(other))).collect();
         let fail = words::plural(names.len(), "more fails", "more fail");
         (!names.is_empty()).then(|| format!("{fail} in the same way: {}", words::few(&names, NAMED)))
     }
@@ -78,7 +78,7 @@ fn name(view: &FailureView) -> String {
     test.or_else(place).unwrap_or_else(|| view.check.to_string())
 }
 
-/// The test, else the first line of what its tool says.
+/// The test, else the first line of what its tool reports.
 pub(super) fn title(view: &FailureView) -> String {
     let reported = view.failure.reported();
     let first_line = reported.trim().lines().next().unwrap_or_default();
@@ -86,49 +86,49 @@ pub(super) fn title(view: &FailureView) -> String {
     named.into_iter().find(|name| !name.trim().is_empty()).unwrap_or(view.check.as_str()).to_owned()
 }
 
-/// What the tool says, without what the title has said.
+/// What the tool reports, without what the title has.
 pub(super) fn message(view: &FailureView) -> String {
     let (reported, title) = (view.failure.reported(), title(view));
     let message = reported.trim();
-    let said = (title.len() <= TITLE).then(|| message.strip_prefix(&title)).flatten();
-    said.filter(|_| view.failure.test_name.is_none()).unwrap_or(message).trim_matches(['\r', '\n']).to_owned()
+    let rest = (title.len() <= TITLE).then(|| message.strip_prefix(&title)).flatten();
+    rest.filter(|_| view.failure.test_name.is_none()).unwrap_or(message).trim_matches(['\r', '\n']).to_owned()
 }
 
 /// Reasons and commands that a text already has: those of one tool are mostly alike, and are shown once.
-pub(super) type Said<'a> = BTreeSet<&'a str>;
+pub(super) type ShownTexts<'a> = BTreeSet<&'a str>;
 
 /// Our lines about a failure beside the tool's own message, in the order in which they are read.
-pub(super) fn told<'a>(view: &'a FailureView, said: &mut Said<'a>) -> Vec<(&'static str, &'a str)> {
+pub(super) fn advice<'a>(view: &'a FailureView, shown: &mut ShownTexts<'a>) -> Vec<(&'static str, &'a str)> {
     let line = &view.told;
     // What is fixed elsewhere, or by itself, asks nothing of the reader. Nor does an action that repeats the assertion.
     let asks = !matches!(view.blame, Blame::Base | Blame::Flaky) && !view.repeats_sides;
-    let reason = Some(line.reason.as_str()).filter(|reason| asks && said.insert(reason));
-    let command = line.reproduce.as_deref().filter(|command| said.insert(command));
-    let told = [
+    let reason = Some(line.reason.as_str()).filter(|reason| asks && shown.insert(reason));
+    let command = line.reproduce.as_deref().filter(|command| shown.insert(command));
+    let lines = [
         asks.then_some(("Do", line.action.as_str())),
         reason.map(|reason| ("Why", reason)),
         explained(view).map(|cause| ("Cause", cause)),
         command.map(|command| (REPRODUCE, command)),
     ];
-    told.into_iter().flatten().filter(|(_, words)| !words.trim().is_empty()).collect()
+    lines.into_iter().flatten().filter(|(_, words)| !words.trim().is_empty()).collect()
 }
 
-/// What stands before what the debug memory says.
+/// What stands before what the debug memory has.
 const REMEMBERED: &str = "Before";
 
 /// What stands before a command.
 const REPRODUCE: &str = "Reproduce";
 
 /// The same as lines of plain text.
-pub(super) fn told_lines<'a>(view: &'a FailureView, said: &mut Said<'a>) -> impl Iterator<Item = String> {
+pub(super) fn advice_lines<'a>(view: &'a FailureView, shown: &mut ShownTexts<'a>) -> impl Iterator<Item = String> {
     let remembered = super::memory::line(view).map(|line| format!("{REMEMBERED}: {}", super::plain(line.as_str())));
-    let told = told(view, said).into_iter().map(|(label, words)| match label {
+    let advice = advice(view, shown).into_iter().map(|(label, words)| match label {
         REPRODUCE => format!("{label}: {}", super::sanitize::line(words)),
         _ => format!("{label}: {}", super::sanitize::short_line(&without_secrets(words), 400)),
     });
     let sides = sides(view).map(|sides| sides.map(|side| super::sanitize::short_line(&side, 200)));
     let sides = sides.map(|[expected, actual]| format!("Expected {expected}, got {actual}"));
-    sides.into_iter().chain(told).chain(remembered)
+    sides.into_iter().chain(advice).chain(remembered)
 }
 
 /// What was expected, and what was there, where the tool's message does not show both.
@@ -162,19 +162,19 @@ pub(super) fn cards(subject: &Subject<'_>, links: &Links, brevity: Brevity) -> V
     // What was put off stands with what stays behind after the merge.
     let is_open = subject.decision.action != NextAction::Complete;
     let todos = view.feedback.iter().filter(|_| is_open).filter_map(|fact| todo(fact, view));
-    let mut said = Said::new();
+    let mut shown = ShownTexts::new();
     context! {
-        cards => Shown::first(most, &causes(&view.failures), |cause| card(cause, links, &mut said, has_traces)),
+        cards => Shown::first(most, &causes(&view.failures), |cause| card(cause, links, &mut shown, has_traces)),
         todos => Shown::first(brevity.of(20, 2), todos, |todo| todo),
         // Failures the tools reported without keeping their texts.
         not_kept => view.checks.iter().filter_map(words::evidence).map(|evidence| evidence.failures_not_kept).sum::<u64>(),
     }
 }
 
-fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>, has_traces: bool) -> Value {
+fn card<'a>(cause: &Cause<'a>, links: &Links, shown: &mut ShownTexts<'a>, has_traces: bool) -> Value {
     let view = cause.first;
     let failure = &view.failure;
-    let told = told(view, said).into_iter().map(|(label, words)| match label {
+    let advice = advice(view, shown).into_iter().map(|(label, words)| match label {
         REPRODUCE => (label, code(words)),
         _ => (label, words::sentence(&without_secrets(words), 400)),
     });
@@ -189,9 +189,9 @@ fn card<'a>(cause: &Cause<'a>, links: &Links, said: &mut Said<'a>, has_traces: b
         // "flaky", "fails on the base too": why it is not held against the pull request.
         blame => words::blame(view.blame),
         others => cause.others(|name| code(name).into_string()).map(Markdown::ours),
-        message => Some(message(view)).filter(|said| !said.is_empty()).map(|said| fence("text", &clip_lines(&said, 15))),
+        message => Some(message(view)).filter(|text| !text.is_empty()).map(|text| fence("text", &clip_lines(&text, 15))),
         sides => sides(view).map(|sides| sides.map(|side| code(&side))),
-        told => told.chain(remembered).collect::<Vec<_>>(),
+        told => advice.chain(remembered).collect::<Vec<_>>(),
         trace => trace(failure).filter(|_| has_traces),
     }
 }
@@ -207,7 +207,7 @@ fn trace(failure: &Failure) -> Option<Markdown> {
     (trace.lines().filter(|line| !repeats(line)).count() > 1).then(|| fence("text", &clip_lines(&trace, 24)))
 }
 
-/// What no card says: a rule's one thing to do, a person's words. A rule that holds nothing up is optional.
+/// What no card has: a rule's one thing to do, a person's words. A rule that holds nothing up is optional.
 fn todo(fact: &FeedbackFact, view: &View) -> Option<Value> {
     let FeedbackLine { location, problem, action, .. } = line(fact);
     let (whence, what) = match fact {
@@ -236,6 +236,13 @@ pub fn feedback(items: &[FeedbackFact], most: usize) -> Vec<FeedbackLine> {
     items.iter().map(|item| cut(line(item))).collect()
 }
 
+impl Subject<'_> {
+    /// The feedback for the author or fixer of the head.
+    pub fn feedback(&self) -> Vec<FeedbackLine> {
+        feedback(&self.decision.view.feedback, self.policy.retry.feedback_max_length)
+    }
+}
+
 fn line(item: &FeedbackFact) -> FeedbackLine {
     let (location, problem, action, reason) = match item {
         FeedbackFact::Failure(line) => return line.clone(),
@@ -246,7 +253,7 @@ fn line(item: &FeedbackFact) -> FeedbackLine {
             "It counts in the score that the loop asks for.",
         ),
         FeedbackFact::Settled(dispute) => (
-            causes::subject(dispute).to_owned(),
+            dispute.test.as_deref().unwrap_or(dispute.check.as_str()).to_owned(),
             causes::settled(dispute),
             causes::to_do(dispute),
             "It was disputed, and settled by a person.",

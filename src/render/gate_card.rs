@@ -6,14 +6,12 @@ use minijinja::{Value, context};
 use schemars::JsonSchema;
 use serde::Serialize;
 
-use super::{
-    Brevity, Links, Markdown, Shown, Subject, address, answers, linked, messages, refusal, short_text, word, words,
-};
+use super::{Brevity, Links, Markdown, Shown, Subject, address, linked, messages, refusal, short_text, word, words};
 use loopgate_core::{
-    GateName, Login, Timestamp,
+    Login, Timestamp,
     gate::{Approval, Considered, GateReport, MatchReason, RuleEvidence, TriggerMatch, WordOutcome},
     observed::Lifecycle,
-    policy::{ApproveBy, Policy, RuleTier},
+    policy::{ApproveBy, RuleTier},
     stage::Stage,
     state::GateStatus,
 };
@@ -68,18 +66,14 @@ pub struct GateWord {
     pub word: String,
     /// `counted`, `superseded` or `refused`.
     pub outcome: &'static str,
-    pub said: Markdown,
-}
-
-/// How approvals of a gate are given, by the policy in force.
-pub fn approve_by(policy: &Policy, gate: &GateName) -> ApproveBy {
-    policy.gates.get(gate).map_or(ApproveBy::Comment, |gate| gate.approve_by)
+    #[serde(rename = "said")]
+    pub sentence: Markdown,
 }
 
 impl GateCard {
     pub fn new(report: &GateReport, subject: &Subject<'_>, links: &Links) -> Self {
         let pull = &subject.snapshot.pull_request;
-        let by = approve_by(subject.policy, &report.name);
+        let by = subject.approve_by(&report.name);
         let merged = matches!(pull.lifecycle, Lifecycle::Merged { .. });
         let (icon, state) = if merged && report.is_closed() {
             ("⚠️", Markdown::ours("was closed when this was merged."))
@@ -118,7 +112,7 @@ impl GateCard {
                 WordOutcome::Superseded => "superseded",
                 WordOutcome::Refused(_) => "refused",
             },
-            said: answers::considered(word, report, subject),
+            sentence: refusal::considered(word, report, subject),
         };
         Self {
             why: why(report, links, MOST_PLACES),
@@ -182,7 +176,7 @@ fn how(report: &GateReport, by: ApproveBy) -> Option<Markdown> {
 }
 
 /// Why a gate applies, with the places to look at: lines before whole files, and of a line that several rules name what
-/// the first says.
+/// the first has.
 pub fn why(report: &GateReport, links: &Links, most: usize) -> Shown<Markdown> {
     let mut lines = BTreeSet::new();
     let mut matches: Vec<&TriggerMatch> = report.matches.iter().collect();
@@ -221,23 +215,23 @@ pub fn quiet(gates: &[&GateReport], links: &Links) -> Markdown {
 /// there, authors GitHub does not know.
 pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
     let eligible = &report.eligible;
-    let say = |variant: &str, beside: Value| messages::markdown("gate_note", &variant, beside);
+    let note = |variant: &str, beside: Value| messages::markdown("gate_note", &variant, beside);
     let owners = (!report.awaiting_owners.is_empty()).then(|| {
         let files = report.awaiting_owners.iter().map(|file| links.in_diff(file, None, false));
-        say("owners", context! { files => files.collect::<Vec<_>>() })
+        note("owners", context! { files => files.collect::<Vec<_>>() })
     });
     let absent = eligible.absent_preset_team.as_ref().map(|absent| {
         let why = messages::markdown("absence", &absent.why, context! { team => absent.name.as_str() });
-        say("absent", context! { why, instead => eligible.permission.map_or("other people", words::permission) })
+        note("absent", context! { why, instead => eligible.permission.map_or("other people", words::permission) })
     });
     let unusable = eligible.unusable.iter().map(|unusable| {
         let why = messages::plain("unusable", &unusable.why, context! {});
-        say("unusable", context! { name => unusable.name.as_str(), why })
+        note("unusable", context! { name => unusable.name.as_str(), why })
     });
     let unknown = (!eligible.unattributed.is_empty()).then(|| {
         let commits = eligible.unattributed.iter().map(|sha| links.commit(*sha));
         let (commits, must_name_head) = (commits.collect::<Vec<_>>(), eligible.must_name_head);
-        say("unknown", context! { commits, must_name_head, name => report.name.as_str() })
+        note("unknown", context! { commits, must_name_head, name => report.name.as_str() })
     });
     // Who wrote here is answered.
     let is_answered = |login: &Login| report.considered.iter().any(|word| word.by == *login);
@@ -245,7 +239,7 @@ pub fn notes(report: &GateReport, links: &Links) -> Shown<Markdown> {
     let fell_out = fell_out.filter_map(|(login, refusal)| {
         let variant = messages::variant_name(refusal);
         let (did, switch) = (word("fell_out", &variant), word("fell_out_key", &variant));
-        (!did.is_empty()).then(|| say("fell_out", context! { who => login.as_str(), did, switch }))
+        (!did.is_empty()).then(|| note("fell_out", context! { who => login.as_str(), did, switch }))
     });
     let all = owners.into_iter().chain(absent).chain(unusable).chain(unknown).chain(fell_out);
     Shown::first(6, all, |note| note)

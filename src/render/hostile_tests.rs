@@ -349,8 +349,8 @@ fn however_much_there_is_every_page_fits() {
     }
 }
 
-/// What a tool prints stands in messages, traces and sides too, beside the excerpt: nothing secret in it is shown, and no
-/// other bot obeys it.
+/// What a tool prints stands in messages, traces and sides too, beside the excerpt: nothing secret in it is shown, and
+/// no other bot obeys it.
 #[test]
 fn what_a_failure_reports_commands_nobody_and_shows_no_secret() {
     let (mut decision, snapshot) = situation(1);

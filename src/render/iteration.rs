@@ -47,7 +47,7 @@ pub fn iteration_answer(decided: &IterationDecision<'_>) -> Value {
 }
 
 /// The text of this name.
-fn say(name: &str, beside: minijinja::Value) -> String {
+fn sentence(name: &str, beside: minijinja::Value) -> String {
     messages::plain("iteration", &name, beside)
 }
 
@@ -56,7 +56,7 @@ fn feedback(decided: &IterationDecision<'_>) -> Value {
     let (mut actionable_items, summary, priority) = match decided.check.test_result.status {
         TestStatus::Fail => {
             let (first, more) = (items.first().map(problem), items.len().saturating_sub(1));
-            (to_do(decided), say("tests_fail", context! { first, more }), Priority::High)
+            (to_do(decided), sentence("tests_fail", context! { first, more }), Priority::High)
         }
         TestStatus::Pass => {
             let (priority, first) = review.first().copied().unwrap_or((Priority::Medium, ""));
@@ -76,7 +76,7 @@ fn to_do(decided: &IterationDecision<'_>) -> Vec<String> {
     };
     if decided.now.items.is_empty() {
         let last = decided.check.test_result.output.lines().rev().find(|line| !line.trim().is_empty());
-        return vec![say("run_tests", context! { last => last.map(|line| first_line(line, LINE)) })];
+        return vec![sentence("run_tests", context! { last => last.map(|line| first_line(line, LINE)) })];
     }
     decided.now.items.iter().map(item).collect()
 }
@@ -86,10 +86,10 @@ fn question(decided: &IterationDecision<'_>) -> String {
     match (&decided.now.sides, decided.check.test_result.status) {
         (Some(AssertedSides { name, expected, actual }), TestStatus::Fail) => {
             let name = name.as_deref().unwrap_or("the test");
-            say("which_side", context! { attempts, name, expected, actual })
+            sentence("which_side", context! { attempts, name, expected, actual })
         }
-        (None, TestStatus::Fail) => say("which_way", context! { attempts }),
-        (_, TestStatus::Pass) => say("who_gives_way", context! { attempts }),
+        (None, TestStatus::Fail) => sentence("which_way", context! { attempts }),
+        (_, TestStatus::Pass) => sentence("who_gives_way", context! { attempts }),
     }
 }
 

@@ -48,8 +48,8 @@ impl Links {
         Some(format!("{repository}/blob/{}/{path}{anchor}", self.head))
     }
 
-    /// A place in the pull request's diff, where reviewers read it. The number of a line that the diff takes away is the
-    /// base's.
+    /// A place in the pull request's diff, where reviewers read it. The number of a line that the diff takes away is
+    /// the base's.
     pub fn in_diff(&self, file: &str, line: Option<u32>, is_removed: bool) -> Markdown {
         let side = if is_removed { 'L' } else { 'R' };
         let label = code(&place(file, line));
@@ -69,6 +69,8 @@ impl Links {
     /// A link with a label of ours. The link to an address on another host shows that host to the reader.
     pub fn to(&self, label: &str, raw: &str) -> Markdown {
         let Some(url) = address(raw) else { return Markdown::ours(label) };
+        // Hosts are shown in punycode: a look-alike letter cannot hide in one.
+        let host = |url: &str| url::Url::parse(url).ok()?.host_str().map(ToOwned::to_owned);
         let own = self.pull_request.as_deref().and_then(host);
         let other = host(&url).filter(|host| Some(host) != own.as_ref());
         let at = other.map(|host| format!(" at {host}")).unwrap_or_default();
@@ -87,11 +89,6 @@ pub fn linked(label: Markdown, url: Option<String>) -> Markdown {
         Some(url) => Markdown::ours(format!("[{label}]({url})")),
         None => label,
     }
-}
-
-/// Hosts are shown in punycode: a look-alike letter cannot hide in one.
-fn host(url: &str) -> Option<String> {
-    url::Url::parse(url).ok()?.host_str().map(ToOwned::to_owned)
 }
 
 #[cfg(test)]

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use super::{Markdown, clip, code, messages, short_text};
 use loopgate_core::{
     PrNumber,
-    memory::{Card, MatchOutcome, Memory, MemoryMatch, Recurring, SettledDispute, ShownFix, Tier},
+    memory::{Card, MatchOutcome, Memory, MemoryMatch, Recurring, SettledDispute, Tier},
     verdict::FailureView,
 };
 
@@ -20,25 +20,25 @@ pub fn memory_found(cards: &[&Card], seen: &[&Recurring]) -> Value {
 
 /// What a fixer gets from the memory about an error.
 pub(super) fn for_fixer(view: &FailureView) -> Vec<Value> {
-    let told = view.memory.iter().filter_map(MemoryMatch::shown).map(|(told, tier, card)| {
+    let fixes = view.memory.iter().filter_map(MemoryMatch::shown).map(|(fix, tier, card)| {
         let mut found = json!({
             "card": card,
             "tier": tier,
-            "pull_request": told.pull_request,
-            "commit": told.commit.short(),
-            "place": clip(&super::links::place(&told.path, told.line), 400),
-            "why": clip(&format!("{} ({}). {}", told.description, told.diff_summary, told.cause), 500),
-            "hunk": clip(&told.hunk, 800),
+            "pull_request": fix.pull_request,
+            "commit": fix.commit.short(),
+            "place": clip(&super::links::place(&fix.path, fix.line), 400),
+            "why": clip(&format!("{} ({}). {}", fix.description, fix.diff_summary, fix.cause), 500),
+            "hunk": clip(&fix.hunk, 800),
         });
-        if !told.failed_before.is_empty() {
-            found["failed_before"] = told.failed_before.iter().map(|tried| clip(tried, 200)).collect();
+        if !fix.failed_before.is_empty() {
+            found["failed_before"] = fix.failed_before.iter().map(|tried| clip(tried, 200)).collect();
         }
         found
     });
-    told.collect()
+    fixes.collect()
 }
 
-/// One line for people; none where there is nothing to say.
+/// One line for people; none where nothing is known.
 pub(super) fn line(view: &FailureView) -> Option<Markdown> {
     let found = view.memory.iter().find(|found| found.told.is_some()).or_else(|| view.memory.first())?;
     sentence(found)
@@ -55,53 +55,44 @@ pub fn memory_lines<'a>(found: impl IntoIterator<Item = &'a MemoryMatch>) -> Vec
 fn sentence(found: &MemoryMatch) -> Option<Markdown> {
     let last = found.last_pull_request.filter(|_| found.seen > 0);
     let last = last.map(PrNumber::get);
-    let seen = say("seen", context! { seen => found.seen, last }).into_string();
-    let fixed_by = found.told.as_ref().map(|told| {
-        let pull = told.pull_request.map(PrNumber::get);
-        say("fixed_by", context! { pull, last, commit => told.commit.short() })
+    let seen = part("seen", context! { seen => found.seen, last }).into_string();
+    let fixed_by = found.told.as_ref().map(|fix| {
+        let pull = fix.pull_request.map(PrNumber::get);
+        part("fixed_by", context! { pull, last, commit => fix.commit.short() })
     });
-    let change = found.told.as_ref().map(|told| say("change", context! { told => Serde(told) }));
+    let change = found.told.as_ref().map(|fix| part("change", context! { told => Serde(fix) }));
     let same_test = found.tier == Some(Tier::SameTest);
-    let said = match (found.outcome, &found.told) {
+    let history = match (found.outcome, &found.told) {
         (MatchOutcome::Seen, _) if seen.is_empty() => String::new(),
         (MatchOutcome::Shown, None) => String::new(),
         (outcome, _) => {
             let beside = context! { fixed_by, change, same_test };
-            let said = messages::markdown("memory_match", &outcome, beside).into_string();
-            if seen.is_empty() { said } else { format!("{seen}; {said}") }
+            let fixed = messages::markdown("memory_match", &outcome, beside).into_string();
+            if seen.is_empty() { fixed } else { format!("{seen}; {fixed}") }
         }
     };
     let settled = found.settled.as_ref().map(|word| settled(word, |text| short_text(text, 400).into_string()));
-    let told: Vec<String> = [Some(said).filter(|said| !said.is_empty()), settled].into_iter().flatten().collect();
-    (!told.is_empty()).then(|| Markdown::ours(format!("{}.", told.join(". "))))
+    let parts: Vec<String> = [Some(history).filter(|text| !text.is_empty()), settled].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| Markdown::ours(format!("{}.", parts.join(". "))))
 }
 
 /// The part of this name.
-fn say(part: &str, beside: minijinja::Value) -> Markdown {
-    messages::markdown("memory", &part, beside)
+fn part(name: &str, beside: minijinja::Value) -> Markdown {
+    messages::markdown("memory", &name, beside)
 }
 
-/// "olga settled in #12, where it was disputed, that the test is right"; names and words of others as `foreign` has them.
+/// "olga settled in #12, where it was disputed, that the test is right"; names and words of others as `foreign` has
+/// them.
 pub(super) fn settled(word: &SettledDispute, foreign: impl Fn(&str) -> String) -> String {
     let place = word.pull_request.map_or_else(|| "a local loop".to_owned(), |number| format!("#{number}"));
     let (by, verdict) = (foreign(word.by.as_str()), foreign(&messages::reason("settlement", &word.outcome)));
     format!("{by} settled in {place}, where it was disputed, that {verdict}")
 }
 
-/// What an escalation says of the memory: a line for each error of which it says something.
+/// What an escalation shows of the memory: a line for each error that it knows.
 pub(super) fn summary<'a>(failures: impl Iterator<Item = &'a FailureView>) -> Markdown {
     let lines = failures.filter_map(|view| Some(format!("- {}: {}", code(&view.cause.to_string()), line(view)?)));
     Markdown::ours(lines.take(10).collect::<Vec<_>>().join("\n"))
-}
-
-/// What is known of a file that is edited, before anything failed.
-pub(super) fn known_here(told: &ShownFix) -> Markdown {
-    say("known_here", context! { told => Serde(told) })
-}
-
-/// The answer to `/loop memory words`.
-pub(super) fn answer(words: &str, found: Option<&[ShownFix]>) -> Markdown {
-    say("answer", context! { words, found => Serde(found) })
 }
 
 /// What a memory amounts to, for programs.
@@ -143,7 +134,10 @@ pub fn memory_recurring<'a>(seen: impl IntoIterator<Item = &'a Recurring>) -> St
 mod tests {
     use super::*;
     use crate::render::fixtures;
-    use loopgate_core::{Fingerprint, memory::Settlement};
+    use loopgate_core::{
+        Fingerprint,
+        memory::{Settlement, ShownFix},
+    };
 
     fn found(outcome: MatchOutcome, tier: Option<Tier>, seen: u32) -> MemoryMatch {
         let told = ShownFix {

@@ -1,8 +1,8 @@
 //! The catalogue of sentences, `config/templates/messages.toml`: a section for each enum, an entry for each variant.
 //!
-//! An entry is a template over the fields of its variant and what the caller adds. The name of a variant is the one that
-//! serde writes, so a new variant is one entry in the file. A test holds the entries against the variants; if one is
-//! missing all the same, the text says so.
+//! An entry is a template over the fields of its variant and what the caller adds. The name of a variant is the one
+//! that serde writes, so a new variant is one entry in the file. A test holds the entries against the variants; if one
+//! is missing all the same, the text shows that.
 
 use std::{collections::BTreeMap, sync::LazyLock};
 
@@ -45,13 +45,14 @@ pub(super) fn word(section: &str, variant: &str) -> &'static str {
     CATALOGUE.get(&format!("{section}/{variant}")).map_or("", String::as_str)
 }
 
-/// The sentence about a variant as plain text: names from outside stand in it as they are, and who shows it makes it safe.
+/// The sentence about a variant as plain text: names from outside stand in it as they are, and who shows it makes it
+/// safe.
 pub(super) fn plain(section: &str, what: &impl Serialize, beside: Value) -> String {
     written(&PLAIN, section, Value::from(Serde(what)), beside)
 }
 
-/// The sentence about a variant in which nothing else is filled in: what a label says, why edits are refused, how a step of
-/// a local loop went wrong, which part of a fixer's budget is used up.
+/// The sentence about a variant in which nothing else is filled in: what a label means, why edits are refused, how a
+/// step of a local loop went wrong, which part of a fixer's budget is used up.
 pub fn reason(section: &str, what: &impl Serialize) -> String {
     plain(section, what, context! {})
 }
@@ -76,14 +77,14 @@ fn written(environment: &Environment<'static>, section: &str, what: Value, besid
     rendered(environment, &format!("{section}/{name}"), context! { ..fields, ..beside })
 }
 
-/// A model that lacks a name its template uses is caught by the tests, which render every template; should it happen all
-/// the same, the text says so instead of the server falling over.
+/// A model that lacks a name its template uses is caught by the tests, which render every template; should it happen
+/// all the same, the text shows that instead of the server falling over.
 pub(super) fn rendered(environment: &Environment<'static>, name: &str, model: Value) -> String {
     let text = environment.get_template(name).and_then(|template| template.render(model));
     text.unwrap_or_else(|error| format!("Loopgate could not write this text ({name}): {error}"))
 }
 
-/// The name of a variant and its fields; what it holds without a name is `it`. Enums that are tagged within say their
+/// The name of a variant and its fields; what it holds without a name is `it`. Enums that are tagged within have their
 /// variant in `name`.
 fn variant(what: Value) -> (String, Value) {
     if what.kind() != ValueKind::Map {
@@ -102,15 +103,15 @@ fn variant(what: Value) -> (String, Value) {
     (name.to_string(), context! { it => held, ..named })
 }
 
-/// Adds the filters that name an entry. The templates whose names end so, and the entries, are loaded when they are first
-/// used: all of them compiled take 8 MB.
+/// Adds the filters that name an entry. The templates whose names end so, and the entries, are loaded when they are
+/// first used: all of them compiled take 8 MB.
 fn with_entries(
     mut environment: Environment<'static>,
     ending: &'static str,
     show: fn(&str) -> String,
 ) -> Environment<'static> {
     templates::add_filters(&mut environment, show);
-    environment.add_filter("lost", |legs: Value| lost(&legs));
+    environment.add_filter("lost", |legs: Value| lost_jobs(&legs));
     environment.add_filter("word", |variant: String, section: String| word(&section, &variant));
     environment.add_filter("say", say);
     environment.add_filter("happened", |line: Value| happened(&line));
@@ -132,13 +133,17 @@ fn say(state: &mut State<'_, '_>, what: Value, section: String, of: Option<Value
 const MOST_LEGS: usize = 3;
 
 /// The jobs that ended without evidence, each with how: "test (windows) was cancelled".
-fn lost(legs: &Value) -> String {
+pub(super) fn lost_jobs(legs: &impl Serialize) -> String {
     let part = |leg: &Value, field: &str, section: &str| {
         written(&PLAIN, section, leg.get_attr(field).unwrap_or_default(), context! {})
     };
-    let legs = legs.try_iter().into_iter().flatten();
-    let told = legs.map(|leg| format!("{} {}", part(&leg, "name", "leg_name"), part(&leg, "end", "leg_end")));
-    format!("{} without evidence", amounts::few(told, MOST_LEGS))
+    let legs = Value::from(Serde(legs));
+    let ended = legs
+        .try_iter()
+        .into_iter()
+        .flatten()
+        .map(|leg| format!("{} {}", part(&leg, "name", "leg_name"), part(&leg, "end", "leg_end")));
+    format!("{} without evidence", amounts::few(ended, MOST_LEGS))
 }
 
 /// The one thing of a line of the history that people look for; empty for an event that a newer version wrote.
@@ -146,11 +151,6 @@ pub(super) fn happened(line: &Value) -> String {
     let event = line.get_attr("event").unwrap_or_default().to_string();
     let payload = line.get_attr("payload").unwrap_or_default();
     if word("event", &event).is_empty() { String::new() } else { plain("event", &event, payload) }
-}
-
-/// [`lost`] of jobs as they are.
-pub(super) fn lost_jobs(legs: &impl Serialize) -> String {
-    lost(&Value::from(Serde(legs)))
 }
 
 impl From<Markdown> for Value {

@@ -2,7 +2,7 @@
 
 use minijinja::{context, value::Serde};
 
-use super::{line, messages};
+use super::messages;
 use loopgate_core::metrics::{Compared, Report};
 
 /// The report on a window: the five metrics against their targets first.
@@ -23,15 +23,9 @@ pub fn metrics_csv(report: &Report) -> String {
     messages::text("metrics_csv.txt", Serde(report).into())
 }
 
-/// A name from outside: quoted, and never the beginning of a formula, which spreadsheets would execute.
-pub(super) fn cell(raw: &str) -> String {
-    let text = line(raw).replace('"', "\"\"");
-    let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
-    format!("\"{text}\"")
-}
-
-/// The five metrics as an SVG picture, by `metrics_svg.txt`: a row for each, with its parts of the window as bars and its
-/// target as a dashed line. Every number stands there as text, so that nothing depends on colour; nothing in it runs.
+/// The five metrics as an SVG picture, by `metrics_svg.txt`: a row for each, with its parts of the window as bars and
+/// its target as a dashed line. Every number stands there as text, so that nothing depends on colour; nothing in it
+/// runs.
 pub fn metrics_svg(of: &str, report: &Report) -> String {
     messages::text("metrics_svg.txt", context! { name => of, ..Serde(report) })
 }

@@ -2,7 +2,7 @@
 //!
 //! Everything here is pure: a decision, its snapshot and policy go in, text comes out. Longer texts live in
 //! `config/templates/`, single sentences in one named function each. Whatever came from outside passes through
-//! [`sanitize`] on its way, and every text obeys GitHub's size limit by saying less, not by being cut ([`templates`]).
+//! [`sanitize`] on its way, and every text obeys GitHub's size limit by saying less, not by being cut ([`texts`]).
 
 mod amounts;
 mod annotations;
@@ -43,6 +43,7 @@ mod templates;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod texts;
 mod tried;
 mod verdict;
 mod warning;
@@ -57,12 +58,12 @@ use loopgate_core::{
 
 // What the files of this room write with.
 use self::{
-    gate_card::{GateCard, approve_by},
+    gate_card::GateCard,
     links::{Links, linked, place},
     messages::{markdown, variant_name, word},
     sanitize::{Markdown, address, block, clip, clip_lines, code, fence, line, short_line, short_text},
     summary::attempt_row,
-    templates::{Brevity, Shown},
+    texts::{Brevity, Shown},
 };
 pub use annotations::{CheckAnnotation, annotation_commands, configuration_commands, defused, error_command, silenced};
 pub use answers::refused_command;
@@ -76,7 +77,7 @@ pub use dashboard::{
     RecordedLoop, Repositories, STYLE, SavedState, TokenRow, TokensPage, Verdict as CheckVerdict, age, shortened,
     work_class,
 };
-pub use explain::{document as explanation, gate_rules, gate_rules_text, page as explain};
+pub use explain::{document as explanation, gate_rules, page as explain};
 pub use export::{executable_feedback, fields_of_state};
 pub use failure_card::feedback;
 pub use iteration::iteration_answer;
@@ -87,14 +88,14 @@ pub use model::{Currency, Ended, Feedback, ReadFrom, Reading, Traces, Until, fee
 pub use plain::{folded, plain, wrapped};
 pub use posts::{Announcement, Dispatch};
 pub use reflex::{
-    loop_call, loop_call_of, loop_critique, loop_dispute, loop_fix_message, loop_history, loop_iteration, loop_list,
-    loop_plan, loop_report, loop_status, loop_verdict,
+    loop_call, loop_call_of, loop_critique, loop_dispute, loop_fix_message, loop_iteration, loop_list, loop_plan,
+    loop_report, loop_status, loop_verdict,
 };
 pub use sanitize::{block as plain_block, line as plain_line, percent_encoded};
 pub use status::{STATUS_MARKER, job_summary};
 pub use summary::Iteration;
-pub use templates::LIMIT;
 pub use terminal::report as terminal_report;
+pub use texts::LIMIT;
 pub use tried::{Tried, trial, trial_page, trial_text, tried, what_if};
 pub use verdict::Subject;
 pub use warning::{not_repeated, notes};

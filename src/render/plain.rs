@@ -48,6 +48,19 @@ pub fn wrapped(text: &str, most: usize, hang: usize) -> Vec<String> {
     lines
 }
 
+/// A text in a colour, if colours are on.
+#[expect(clippy::needless_pass_by_value, reason = "as filters are called")]
+pub(super) fn paint(text: String, colour: String, is_on: bool) -> String {
+    let code = match colour.as_str() {
+        "red" => 31,
+        "green" => 32,
+        "yellow" => 33,
+        "dim" => 2,
+        _ => 1,
+    };
+    if is_on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text }
+}
+
 /// The columns of a table, whose cells are parted by tabs, one below the other.
 pub(super) fn aligned(rows: &str) -> String {
     // Colours have no width.

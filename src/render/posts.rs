@@ -7,7 +7,7 @@ use serde_json::json;
 
 use super::{
     Brevity, Feedback, LIMIT, Links, Markdown, Subject, causes, code, escalation, gate_card, markdown, marker,
-    messages, sanitize::text, short_text, templates, words,
+    messages, sanitize::text, short_text, texts, words,
 };
 use loopgate_core::{
     CommentId, GateName, Login, TeamSlug,
@@ -66,7 +66,7 @@ fn bypassed(subject: &Subject<'_>, post: &Post) -> String {
         base => code(&base.branch),
         checks => OwnCheck::ALL.map(|check| code(&check.name(&base.scope))).to_vec(),
     };
-    format!("{}\n{}", marker(post), templates::render("bypassed.md", model))
+    format!("{}\n{}", marker(post), texts::render("bypassed.md", model))
 }
 
 /// The request of one gate.
@@ -88,7 +88,7 @@ fn gate_request(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
     // The template of a gate's own, or what is asked of any gate.
     let preset = policy.and_then(|gate| gate.preset.as_ref());
     let template = preset.map_or_else(|| "custom".to_owned(), |preset| preset.template.to_string());
-    templates::fitted(&format!("gates/{template}.md"), LIMIT, model)
+    texts::fitted(&format!("gates/{template}.md"), LIMIT, model)
 }
 
 /// The reminder of one gate: how long it has waited, and what happens next.
@@ -106,12 +106,12 @@ fn reminder(subject: &Subject<'_>, gate: &GateName, post: &Post) -> String {
         called => text(&words::called(subject.policy)),
         ..asked(subject, report, post, everybody)
     };
-    templates::render("gates/reminder.md", model)
+    texts::render("gates/reminder.md", model)
 }
 
 /// What a request and a reminder share.
 fn asked(subject: &Subject<'_>, report: &GateReport, post: &Post, mentions: Markdown) -> Value {
-    let by = gate_card::approve_by(subject.policy, &report.name);
+    let by = subject.approve_by(&report.name);
     let name = context! { name => report.name.as_str() };
     let who = words::approvers(report);
     context! {

@@ -1,15 +1,26 @@
-//! Why a word about a gate does not count, said to the person who wrote it: who, why not, what to write instead.
+//! Why a word about a gate does not count, for the person who wrote it: who, why not, what to write instead.
 
 use std::cmp::Reverse;
 
-use super::{Links, Markdown, Shown, Subject, address, approve_by, code, linked, messages, sanitize::text, words};
+use super::{Links, Markdown, Shown, Subject, address, code, linked, messages, sanitize::text, words};
 use loopgate_core::{
     GateName,
-    gate::{AnswerExtent, Considered, GateReport, PhraseProblem, Refusal, Word},
+    gate::{AnswerExtent, Considered, GateReport, PhraseProblem, Refusal, Word, WordOutcome},
     policy::ApproveBy,
     state::WordSource,
 };
 use minijinja::context;
+
+/// One word about a gate, and whether it counts.
+pub fn considered(word: &Considered, gate: &GateReport, subject: &Subject<'_>) -> Markdown {
+    let did = messages::word("word", &messages::variant_name(&word.word));
+    let by = words::person(&word.by);
+    match &word.outcome {
+        WordOutcome::Counted => Markdown::ours(format!("{by} {did}: counts")),
+        WordOutcome::Superseded => Markdown::ours(format!("{by} {did}: replaced by a newer word")),
+        WordOutcome::Refused(refused) => line(word, refused, gate, subject),
+    }
+}
 
 /// The line under a gate about one word that does not count.
 pub fn line(word: &Considered, refusal: &Refusal, report: &GateReport, subject: &Subject<'_>) -> Markdown {
@@ -58,7 +69,7 @@ pub fn lines(words: &[Considered], report: &GateReport, subject: &Subject<'_>) -
     })
 }
 
-/// The words that say this about a gate, exactly.
+/// The exact words for this about a gate.
 fn exact(gate: &GateName, meant: Word) -> String {
     match meant {
         Word::Approve | Word::NearMiss => format!("{gate} approved"),
@@ -71,10 +82,10 @@ fn exact(gate: &GateName, meant: Word) -> String {
 /// Why, and what to do instead.
 fn sentence(word: &Considered, refusal: &Refusal, report: &GateReport, subject: &Subject<'_>) -> Markdown {
     let (name, head) = (&report.name, subject.snapshot.pull_request.head.sha);
-    let approve_by = approve_by(subject.policy, name);
+    let approve_by = subject.approve_by(name);
     let meant_words = exact(name, word.meant);
     let words = code(&meant_words);
-    // Saying no counts wherever it is said.
+    // A no counts wherever it is written.
     let again = match approve_by {
         ApproveBy::Review if word.meant == Word::Approve => "approve in a review of the head commit".to_owned(),
         ApproveBy::CommentOrReview if word.meant == Word::Approve => {

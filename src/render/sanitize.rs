@@ -8,7 +8,10 @@
 //! no longer shows; only code spans and an invisible joiner inside the token keep it from finding them. So names and
 //! places that people copy are shown as code, unchanged, and prose gets the joiner.
 
-use std::{borrow::Cow, fmt};
+use std::{
+    borrow::Cow,
+    fmt::{self, Write as _},
+};
 
 use loopgate_core::untrusted::{without_commands, without_sequences};
 use minijinja::value::{Value, serializing_for_value};
@@ -50,8 +53,8 @@ impl fmt::Display for Markdown {
     }
 }
 
-/// Templates escape every string except those that arrive marked as safe, and this is the only type that does. A document
-/// for programs holds the plain text.
+/// Templates escape every string except those that arrive marked as safe, and this is the only type that does. A
+/// document for programs holds the plain text.
 impl Serialize for Markdown {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         if serializing_for_value() {
@@ -158,8 +161,8 @@ pub fn block(raw: &str) -> String {
     break_markers(clean(raw).into_owned())
 }
 
-/// A plain text with its blanks, at most `most` characters: they may be what differs between two values. Its lines stand
-/// behind each other.
+/// A plain text with its blanks, at most `most` characters: they may be what differs between two values. Its lines
+/// stand behind each other.
 pub fn exact(raw: &str, between: &str, most: usize) -> String {
     let text = block(raw).replace('\t', "\\t");
     let lines: Vec<&str> = text.lines().map(|line| if between == " " { line.trim() } else { line }).collect();
@@ -253,6 +256,9 @@ fn escape_prose(line: &str) -> String {
         let after = from.get(1..).unwrap_or_default();
         let (previous, next) = (before.last().copied(), after.first().copied());
         let is_word = |c: Option<char>| c.is_some_and(char::is_alphanumeric);
+        let ends_with = |end: &str| {
+            i >= end.len() && before.iter().rev().zip(end.chars().rev()).all(|(a, b)| a.eq_ignore_ascii_case(&b))
+        };
         match c {
             '\\' | '`' | '*' | '[' | ']' | '|' | '~' => out.extend(['\\', c]),
             '_' if is_word(previous) && is_word(next) => out.push('_'),
@@ -268,11 +274,11 @@ fn escape_prose(line: &str) -> String {
                 out.push(JOINER);
             }
             '#' | '-' | '+' | '=' if i == 0 => out.extend(['\\', c]),
-            '-' if next.is_some_and(|c| c.is_ascii_digit()) && ends_with_ignoring_case(before, "gh") => {
+            '-' if next.is_some_and(|c| c.is_ascii_digit()) && ends_with("gh") => {
                 out.extend(['-', JOINER]);
             }
             ':' if next == Some('/') || starts_shortcode(after) => out.extend([':', JOINER]),
-            '.' if ends_with_ignoring_case(before, "www") => out.extend([JOINER, '.']),
+            '.' if ends_with("www") => out.extend([JOINER, '.']),
             '.' | ')' if list_mark == Some(i) && next.is_none_or(|c| c == ' ') => out.extend(['\\', c]),
             _ => out.push(c),
         }
@@ -293,10 +299,6 @@ fn starts_shortcode(after: &[char]) -> bool {
     is_name && after.get(length).is_none_or(|c| *c == ':')
 }
 
-fn ends_with_ignoring_case(chars: &[char], end: &str) -> bool {
-    chars.len() >= end.len() && chars.iter().rev().zip(end.chars().rev()).all(|(a, b)| a.eq_ignore_ascii_case(&b))
-}
-
 /// After which characters to put a joiner so that no 7 to 40 hexadecimal digits in a row are taken for a commit.
 fn hash_breaks(chars: &[char]) -> Vec<usize> {
     let mut breaks = Vec::new();
@@ -314,6 +316,22 @@ fn hash_breaks(chars: &[char]) -> Vec<usize> {
 /// Text as it may stand between the tags of HTML.
 pub fn escape_html(text: &str) -> String {
     text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
+}
+
+/// The lines, each with what shows that it is quoted in front of it.
+pub fn quoted(text: &str) -> String {
+    text.lines().fold(String::with_capacity(text.len() + 64), |mut quoted, line| {
+        let _ = writeln!(quoted, "│ {line}");
+        quoted
+    })
+}
+
+/// A cell of CSV with a name from outside: quoted, and never the beginning of a formula, which spreadsheets would
+/// execute.
+pub fn cell(raw: &str) -> String {
+    let text = line(raw).replace('"', "\"\"");
+    let text = if text.starts_with(['=', '+', '-', '@']) { format!("'{text}") } else { text };
+    format!("\"{text}\"")
 }
 
 fn longest_run(text: &str, wanted: char) -> usize {

@@ -1,12 +1,12 @@
-//! The sticky status comment: what a tired reviewer needs first, and the same facts for an agent at the end. The texts of
-//! the check run, the job and the state ref show parts of it.
+//! The sticky status comment: what a tired reviewer needs first, and the same facts for an agent at the end. The texts
+//! of the check run, the job and the state ref show parts of it.
 
 use minijinja::{Value, context, value::Serde};
 
 use super::{
     Brevity, Feedback, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table,
-    code, escalation, excerpts, failure_card, fence, memory, messages, refusal, short_text, steps, summary,
-    templates::fitted, tried, verdict, warning, words,
+    code, escalation, excerpts, explain, failure_card, fence, messages, refusal, short_text, steps, summary,
+    texts::fitted, verdict, warning, words,
 };
 use loopgate_core::{
     deciding::{CheckView, Decision, NextAction},
@@ -57,7 +57,7 @@ pub(super) fn artifact(subject: &Subject<'_>) -> String {
     let model = |brevity: Brevity| {
         context! {
             title => short_text(&subject.snapshot.pull_request.title, 200),
-            rules => rules.iter().take(brevity.of(RULES, 8)).map(|rule| answers::rule_line(rule, 200)).collect::<Vec<_>>(),
+            rules => rules.iter().take(brevity.of(RULES, 8)).map(|rule| explain::rule_line(rule, 200)).collect::<Vec<_>>(),
             ..model(subject, brevity)
         }
     };
@@ -72,7 +72,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     let (icon, verdict) = verdict::verdict(subject);
     let stage = if subject.is_single() { view.evidence_stage } else { view.stage };
     let is_over = decision.action == NextAction::Complete;
-    // Of a retry, what is to be done stands with the failures, and the steps say what follows.
+    // Of a retry, what is to be done stands with the failures, and the steps have what follows.
     let steps = steps::next_steps(subject);
     let is_retry = matches!(decision.action, NextAction::Retry { .. });
     let (due, later) = if is_retry { (Vec::new(), steps) } else { (steps, Vec::new()) };
@@ -81,8 +81,8 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
     let cards = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
     let cards = cards.map(|gate| GateCard::new(gate, subject, &links));
     // Where it waits for capabilities, the verdict and the next step name them.
-    let says_capabilities = matches!(decision.action, NextAction::WaitForPush { .. });
-    let capabilities = Some(&view.capabilities).filter(|progress| progress.total > 0 && !says_capabilities);
+    let names_capabilities = matches!(decision.action, NextAction::WaitForPush { .. });
+    let capabilities = Some(&view.capabilities).filter(|progress| progress.total > 0 && !names_capabilities);
     // Skips that no check's line shows.
     let shows = |check: &CheckView, skip: &Skip| {
         check.name == skip.check && matches!(check.standing, CheckStanding::Skipped { .. })
@@ -109,9 +109,9 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         base_tests_head,
         base_tests => base_tests.unwrap_or_default().keep(some(10)),
         // What fixed errors in the edited files before.
-        known_here => Shown::first(3, known_here, memory::known_here),
+        known_here => Shown::first(3, known_here, |fix| messages::markdown("memory", &"known_here", context! { told => Serde(fix) })),
         // What earlier runs would have come to under the configuration that it proposes.
-        proposed => next.proposed.as_ref().filter(|tried| tried.runs > 0).map(tried::proposed),
+        proposed => next.proposed.as_ref().filter(|tried| tried.runs > 0).map(|it| messages::markdown("proposed", &"line", Serde(it).into())),
         passed => Shown::first(most(100), passed, |check| check_table::row(check, &links)),
         checks => Shown::first(most(100), checks, |check| check_table::row(check, &links)),
         coverage => check_table::coverage_line(view, &links),
@@ -127,7 +127,7 @@ fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
         unmatched => unmatched(subject).keep(some(60)),
         warnings => Shown::first(some(30), &view.warnings, |warning| warning::sentence(warning, &links)),
         iteration => Iteration::of(subject).map(|iteration| fence("text", &iteration.head.join("\n"))),
-        state_place => summary::state_place(subject).in_markdown(),
+        state_place => summary::state_place_in_markdown(subject),
         head => links.commit(snapshot.pull_request.head.sha),
     }
 }
@@ -139,8 +139,8 @@ pub(super) fn unmatched(subject: &Subject<'_>) -> Shown<Markdown> {
     refusal::lines(&view.unmatched, report, subject)
 }
 
-/// What stays behind after the merge: attempts, and what was put off, which are the capabilities left open, warnings and
-/// notes that the merge did not wait for.
+/// What stays behind after the merge: attempts, and what was put off, which are the capabilities left open, warnings
+/// and notes that the merge did not wait for.
 fn handoff(subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Value {
     let view = &subject.decision.view;
     let open = view.capabilities.current.iter().chain(&view.capabilities.remaining);

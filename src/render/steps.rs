@@ -53,29 +53,29 @@ pub fn next_steps(subject: &Subject<'_>) -> Vec<Markdown> {
 /// How the loop goes on after a person was called.
 pub(super) fn resume_steps(subject: &Subject<'_>, cause: Trigger) -> Vec<String> {
     let branch = subject.snapshot.pull_request.head.branch.as_str();
-    let say = |name: &str| step(name, context! { branch });
+    let named = |name: &str| step(name, context! { branch });
     let mut steps = match cause {
-        Trigger::Tampering => vec![say("tampering_meant"), say("tampering_not_meant")],
+        Trigger::Tampering => vec![named("tampering_meant"), named("tampering_not_meant")],
         // The answers of the question are the ways on.
-        Trigger::Disputed => vec![say("disputed")],
+        Trigger::Disputed => vec![named("disputed")],
         Trigger::SecurityIssueFound | Trigger::AmbiguousRequirement => {
             let is_gated =
                 cause == Trigger::SecurityIssueFound && subject.policy.gate_with_role(GateRole::Security).is_some();
-            vec![say("answer"), step("resume_by", context! { is_gated })]
+            vec![named("answer"), step("resume_by", context! { is_gated })]
         }
         Trigger::ExternalDependencyDown => {
             let checks: Vec<_> = subject.policy.verify.checks.keys().cloned().collect();
-            silent_step(subject, &checks).into_iter().chain([say("service_is_back")]).collect()
+            silent_step(subject, &checks).into_iter().chain([named("service_is_back")]).collect()
         }
         Trigger::GateTimeout => Vec::new(),
-        Trigger::TimeoutExceeded => vec![say("code_hangs"), say("check_is_slow")],
+        Trigger::TimeoutExceeded => vec![named("code_hangs"), named("check_is_slow")],
         _ => {
             let (total, limit) = (subject.decision.next.failures.total, subject.policy.retry.total_failures);
             let most = subject.decision.view.max_attempts;
-            vec![say("push_a_fix"), step("resume", context! { total, most, is_last => total >= limit })]
+            vec![named("push_a_fix"), step("resume", context! { total, most, is_last => total >= limit })]
         }
     };
-    steps.push(say("give_up"));
+    steps.push(named("give_up"));
     steps
 }
 
@@ -84,7 +84,7 @@ pub(super) fn step(name: &str, beside: Value) -> String {
     messages::markdown("step", &name, beside).into_string()
 }
 
-/// The verdict has already said who pushes what; here is what happens if that does not help.
+/// The verdict already names who pushes what; here is what happens if that does not help.
 fn retry_steps(subject: &Subject<'_>) -> Vec<String> {
     let failures = &subject.decision.next.failures;
     if subject.rejection().is_some() {

@@ -3,7 +3,7 @@
 use minijinja::{Value, context, value::Serde};
 use serde::Serialize;
 
-use super::{Links, Markdown, Subject, messages, reflex::state_ref, sanitize, short_text, words};
+use super::{Links, Markdown, Subject, messages, sanitize, short_text, words};
 use loopgate_core::{
     observed::Commit,
     policy::{Severity, StateBackend},
@@ -11,11 +11,11 @@ use loopgate_core::{
     verdict::{Evaluation, EvaluationVerdict, FailureView, RuleFailure, RuleOutcome, RuleView},
 };
 
-/// What the summary says, without control characters.
+/// The summary, without control characters.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Iteration {
     pub passes: bool,
-    /// Its lines without what is to be done, for texts that say it of each failure.
+    /// Its lines without what is to be done, for texts that show it with each failure.
     pub head: Vec<String>,
     /// Rule id and one-line fix.
     pub issues: Vec<(String, String)>,
@@ -44,8 +44,8 @@ impl Iteration {
         Some(Self::new(next, &view.evaluation, &view.failures, beside))
     }
 
-    /// The iteration that a state is in; `beside` has its `number`, `max`, `plan`, what `changed`, and `artifact`, where the
-    /// state is.
+    /// The iteration that a state is in; `beside` has its `number`, `max`, `plan`, what `changed`, and `artifact`,
+    /// where the state is.
     pub(super) fn new(state: &LoopState, evaluation: &Evaluation, failures: &[FailureView], beside: Value) -> Self {
         let model = context! {
             phase => format!("{:?}", evaluation.phase),
@@ -58,7 +58,15 @@ impl Iteration {
             ..beside
         };
         let head = messages::text("iteration.txt", model).lines().map(str::to_owned).collect();
-        Self { passes: evaluation.passed(), head, issues: issues(evaluation, failures) }
+        // What to do about each failed rule. Of a check that named its failures, what the first of them needs: that the
+        // check is to pass is no news.
+        let issue = |(rule, why): (&RuleView, &RuleFailure)| {
+            let first = failures.iter().find(|failure| failure.check.as_str() == rule.id.as_str());
+            let named = first.map(|failure| failure.told.action.clone()).filter(|action| !action.is_empty());
+            (rule.id.to_string(), named.unwrap_or_else(|| messages::reason("rule", why)))
+        };
+        let issues = failed(evaluation).into_iter().map(issue).collect();
+        Self { passes: evaluation.passed(), head, issues }
     }
 
     /// The summary's lines, without colour and without control characters.
@@ -89,17 +97,6 @@ pub(super) fn failed(evaluation: &Evaluation) -> Vec<(&RuleView, &RuleFailure)> 
     failed
 }
 
-/// What to do about each failed rule. Of a check that named its failures, what the first of them needs: that the check
-/// is to pass is no news.
-fn issues(evaluation: &Evaluation, failures: &[FailureView]) -> Vec<(String, String)> {
-    let issue = |(rule, why): (&RuleView, &RuleFailure)| {
-        let first = failures.iter().find(|failure| failure.check.as_str() == rule.id.as_str());
-        let named = first.map(|failure| failure.told.action.clone()).filter(|action| !action.is_empty());
-        (rule.id.to_string(), named.unwrap_or_else(|| messages::reason("rule", why)))
-    };
-    failed(evaluation).into_iter().map(issue).collect()
-}
-
 /// Where the loop's state is kept.
 #[derive(Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -110,6 +107,14 @@ pub(super) enum StatePlace {
     Artifact,
 }
 
+/// The ref that holds a run.
+pub(super) fn state_ref(state: &LoopState) -> String {
+    match state.pull_request {
+        Some(number) => format!("refs/loopgate/pr/{number}"),
+        None => format!("refs/loopgate/task/{}", state.task_alias),
+    }
+}
+
 pub(super) fn state_place(subject: &Subject<'_>) -> StatePlace {
     match (subject.decision.next.pull_request, subject.policy.state) {
         (None, _) | (_, StateBackend::Ref) => StatePlace::Ref(state_ref(&subject.decision.next)),
@@ -118,10 +123,9 @@ pub(super) fn state_place(subject: &Subject<'_>) -> StatePlace {
     }
 }
 
-impl StatePlace {
-    pub fn in_markdown(&self) -> Markdown {
-        messages::markdown("state_place", self, context! { is_code => true })
-    }
+/// The same with code as code.
+pub(super) fn state_place_in_markdown(subject: &Subject<'_>) -> Markdown {
+    messages::markdown("state_place", &state_place(subject), context! { is_code => true })
 }
 
 /// What was pushed since the attempt before: the subjects of its commits. Empty for the first attempt.

@@ -4,7 +4,7 @@ use minijinja::{Value, context, value::Serde};
 
 use super::{
     Iteration, Subject, block, check_table, clip, clip_lines,
-    failure_card::{self, Cause, Said},
+    failure_card::{self, Cause, ShownTexts},
     line, messages, place, verdict, warning, word, words,
 };
 use loopgate_core::{
@@ -15,30 +15,17 @@ use loopgate_core::{
     verdict::{CheckStanding, FailureView},
 };
 
-/// A text in a colour, if colours are on.
-#[expect(clippy::needless_pass_by_value, reason = "as filters are called")]
-pub(super) fn paint(text: String, colour: String, is_on: bool) -> String {
-    let code = match colour.as_str() {
-        "red" => 31,
-        "green" => 32,
-        "yellow" => 33,
-        "dim" => 2,
-        _ => 1,
-    };
-    if is_on { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text }
-}
-
 /// Causes of failures shown; the rest is counted.
 const FAILURES: usize = 10;
 /// Those of them shown whole, so that the report is one screen.
 const OPEN: usize = 3;
 
-/// The report printed after an evaluation; a whole one has the iteration summary, too. Whether to colour is known to the
-/// caller, by the terminal and `NO_COLOR`.
+/// The report printed after an evaluation; a whole one has the iteration summary, too. Whether to colour is known to
+/// the caller, by the terminal and `NO_COLOR`.
 pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, is_whole: bool, colour: bool) -> String {
     let subject = Subject { decision, snapshot, policy };
     let view = &decision.view;
-    let (causes, mut said) = (failure_card::causes(&view.failures), Said::new());
+    let (causes, mut shown) = (failure_card::causes(&view.failures), ShownTexts::new());
     let mut iteration = Iteration::of(&subject);
     if let Some(iteration) = &mut iteration {
         // Checks that fail stand above; here stands what is short beside them.
@@ -48,12 +35,12 @@ pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, is_whol
     let whole = iteration.iter().filter(|_| is_whole);
     let model = context! {
         colour,
-        failures => causes.iter().take(FAILURES).map(|cause| failure(cause, &mut said)).collect::<Vec<_>>(),
+        failures => causes.iter().take(FAILURES).map(|cause| failure(cause, &mut shown)).collect::<Vec<_>>(),
         open => OPEN,
         more => causes.len().saturating_sub(FAILURES),
         checks => view.checks.iter().map(check).collect::<Vec<_>>(),
         notes => warning::notes(decision, snapshot),
-        ends => view.checks.iter().filter_map(|check| last_words(check, &view.failures)).collect::<Vec<_>>(),
+        ends => view.checks.iter().filter_map(|check| last_output(check, &view.failures)).collect::<Vec<_>>(),
         issues => iteration.iter().flat_map(Iteration::issue_lines).collect::<Vec<_>>(),
         iteration => whole.flat_map(|iteration| iteration.head.clone()).collect::<Vec<_>>(),
         passes => iteration.as_ref().is_some_and(|iteration| iteration.passes),
@@ -94,18 +81,19 @@ fn check(check: &CheckView) -> Value {
 }
 
 /// Lines of output shown for a check if nothing else shows why it did not pass.
-const LAST_WORDS: usize = 8;
+const LAST_LINES: usize = 8;
 
 /// The end of the output of a check that ran out of time, or that failed and names no failure.
-fn last_words(check: &CheckView, failures: &[FailureView]) -> Option<Value> {
+fn last_output(check: &CheckView, failures: &[FailureView]) -> Option<Value> {
     let evidence = words::evidence(check)?;
-    let is_told = evidence.outcome != Outcome::TimedOut && failures.iter().any(|failure| failure.check == check.name);
-    if is_told || !evidence.outcome.is_failure() {
+    let is_explained =
+        evidence.outcome != Outcome::TimedOut && failures.iter().any(|failure| failure.check == check.name);
+    if is_explained || !evidence.outcome.is_failure() {
         return None;
     }
     let log = if evidence.log_tail.trim().is_empty() { &evidence.log_head } else { &evidence.log_tail };
-    let said: Vec<&str> = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_WORDS).collect();
-    let lines = said.into_iter().rev().map(|text| clip(&line(text), 200).into_owned());
+    let last: Vec<&str> = log.lines().rev().filter(|line| !line.trim().is_empty()).take(LAST_LINES).collect();
+    let lines = last.into_iter().rev().map(|text| clip(&line(text), 200).into_owned());
     Some(context! { name => check.name.as_str(), lines => lines.collect::<Vec<_>>() })
 }
 
@@ -132,19 +120,19 @@ fn standing(check: &CheckView) -> (&'static str, String) {
     (word("standing_mark", &name), format!("{}{beside}", word("standing", &name)))
 }
 
-fn failure<'a>(cause: &Cause<'a>, said: &mut Said<'a>) -> Value {
+fn failure<'a>(cause: &Cause<'a>, shown: &mut ShownTexts<'a>) -> Value {
     let view = cause.first;
     let place = view.failure.location().map(|(file, number)| line(&place(file, number)));
     let message = clip_lines(&block(&failure_card::message(view)), 8);
     let message = message.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("    {line}"));
-    let told = failure_card::told_lines(view, said).map(|line| format!("  {line}"));
+    let advice = failure_card::advice_lines(view, shown).map(|line| format!("  {line}"));
     let others = cause.others(str::to_owned).map(|others| format!("  {}", clip(&line(&others), 300)));
     context! {
         name => clip(&line(&failure_card::title(view)), 160),
         place,
         blame => words::blame(view.blame),
         id => view.cause.to_string(),
-        lines => message.chain(told).chain(others).collect::<Vec<_>>(),
+        lines => message.chain(advice).chain(others).collect::<Vec<_>>(),
     }
 }
 

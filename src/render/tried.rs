@@ -8,8 +8,8 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
 
 use super::{
-    GateCard, Links, Markdown, Subject,
-    causes::{recognised, says_more},
+    GateCard, Links, Subject,
+    causes::{adds_to_trigger, recognised},
     clip, dashboard,
     escalation::card_question,
     line, messages, plain, word,
@@ -20,7 +20,7 @@ use loopgate_core::{
     observed::{ChangedFiles, Lifecycle, Review, Snapshot, Standing, Unusable},
     policy::{RuleTier, Trigger},
     replay::{JudgedHead, PastPullRequest, Waited, WhatIf},
-    state::{AttemptDigest, AuthorKind, Lacking, ProposedConfiguration, VerificationResult},
+    state::{AttemptDigest, AuthorKind, Lacking, VerificationResult},
 };
 
 /// Reasons and words shown of one gate.
@@ -44,7 +44,7 @@ pub struct Tried {
     /// Earlier commits, whose checks were not read.
     pub earlier_commits: usize,
     pub gates: Vec<TriedGate>,
-    /// Gates of every pull request, whatever it changes: nothing is to be said of them one by one.
+    /// Gates of every pull request, whatever it changes: they are not listed one by one.
     pub gates_of_all: Vec<String>,
     pub calls: Vec<TriedCall>,
     pub waited: Waited,
@@ -226,7 +226,7 @@ fn calls(judged: &[JudgedHead]) -> Vec<TriedCall> {
     for escalation in judged.iter().filter(is_known).filter_map(|judged| judged.decision.view.escalation.as_ref()) {
         let asked = plain(card_question(escalation).as_str());
         let question = match &escalation.cause {
-            Some(cause) if says_more(cause) => line(&asked),
+            Some(cause) if adds_to_trigger(cause) => line(&asked),
             _ => line(&format!("{} — {asked}", clip(&recognised(escalation), 300))),
         };
         let call = TriedCall { attempt: escalation.attempt, question };
@@ -324,9 +324,4 @@ pub fn what_if(found: &WhatIf) -> String {
         ("Score of an attempt", found.scores_was.value(), found.scores_would.value()),
     ];
     messages::text("what_if.txt", context! { found => Serde(found), means => Serde(means) })
-}
-
-/// What the last pull requests would have come to under the configuration that a pull request proposes.
-pub(super) fn proposed(tried: &ProposedConfiguration) -> Markdown {
-    messages::markdown("proposed", &"line", Serde(tried).into())
 }

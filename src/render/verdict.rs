@@ -1,16 +1,16 @@
-//! The one line that says how it stands and who acts.
+//! The one line on how it stands and who acts.
 
 use minijinja::{Value, context, value::Serde};
 
-use super::{causes, failure_card::feedback, messages, short_line, words};
+use super::{causes, messages, short_line, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction, View},
     evidence::Outcome,
-    failure::{Blame, FeedbackLine},
+    failure::Blame,
     gate::GateReport,
     observed::{Lifecycle, Snapshot},
-    policy::{CheckSource, GateRole, Policy, Recipient, Trigger},
+    policy::{ApproveBy, CheckSource, GateRole, Policy, Recipient, Trigger},
     stage::Stage,
     stages::Blocker,
     state::{GateStatus, RunStatus, StopReason},
@@ -26,11 +26,6 @@ pub struct Subject<'a> {
 }
 
 impl Subject<'_> {
-    /// The feedback for the author or fixer of the head.
-    pub fn feedback(&self) -> Vec<FeedbackLine> {
-        feedback(&self.decision.view.feedback, self.policy.retry.feedback_max_length)
-    }
-
     /// The author of the pull request, by login.
     pub(super) fn author(&self) -> String {
         self.snapshot.pull_request.author.login.to_string()
@@ -57,7 +52,7 @@ impl Subject<'_> {
         }
     }
 
-    /// " (2 tries left)", where the attempt's number does not say it.
+    /// " (2 tries left)", where the attempt's number does not show it.
     fn tries_left(&self) -> String {
         let (failed, most) = (self.decision.next.failures.count, self.decision.view.max_attempts);
         let left = most.saturating_sub(failed);
@@ -72,6 +67,11 @@ impl Subject<'_> {
     pub fn is_single(&self) -> bool {
         let next = &self.decision.next;
         next.pull_request.is_none() && next.task_alias.is_empty()
+    }
+
+    /// How approvals of a gate are given, by the policy in force.
+    pub(super) fn approve_by(&self, gate: &GateName) -> ApproveBy {
+        self.policy.gates.get(gate).map_or(ApproveBy::Comment, |gate| gate.approve_by)
     }
 
     pub fn gate(&self, name: &GateName) -> Option<&GateReport> {
@@ -106,20 +106,20 @@ pub fn verdict(subject: &Subject<'_>) -> (&'static str, String) {
         NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => ("🚫", blocked(subject, *cause)),
         NextAction::WaitForEvidence { missing } => ("⏳", waiting(subject, missing)),
         NextAction::WaitForRunApproval { .. } => {
-            ("⏳", say("run_approval", context! { is_asked => !subject.decision.surface.approve_runs.is_empty() }))
+            ("⏳", sentence("run_approval", context! { is_asked => !subject.decision.surface.approve_runs.is_empty() }))
         }
         NextAction::WaitForApproval { gate } => ("🔒", gated(subject, gate)),
         NextAction::WaitForPush { .. } => {
             let done = &view.capabilities;
             let (completed, total) = (done.completed, done.total);
-            ("🧩", say("push", context! { completed, total, author => subject.author() }))
+            ("🧩", sentence("push", context! { completed, total, author => subject.author() }))
         }
-        NextAction::WaitForReady => ("📝", say("ready_for_review", context! { author => subject.author() })),
+        NextAction::WaitForReady => ("📝", sentence("ready_for_review", context! { author => subject.author() })),
         NextAction::WaitForReview => ("👀", review(subject)),
         NextAction::WaitForMerge => match subject.decision.surface.waits_for.values().min() {
-            Some(layer) => ("⏳", say("layer", context! { layer => layer.get() })),
+            Some(layer) => ("⏳", sentence("layer", context! { layer => layer.get() })),
             // A check that did not apply, or was absent, has not passed, so not all is green.
-            None => ("✅", say("ready", context! { is_whole => !view.checks.iter().any(did_not_judge) })),
+            None => ("✅", sentence("ready", context! { is_whole => !view.checks.iter().any(did_not_judge) })),
         },
     };
     (icon, short_line(&words, 300))
@@ -132,7 +132,7 @@ fn single(subject: &Subject<'_>) -> (&'static str, String) {
         NextAction::Escalate { cause } | NextAction::WaitForHuman { cause } => {
             let pattern = view.escalation.as_ref().map(causes::recognised);
             let failed = words::checks(&words::failing(view));
-            ("🚫", say("to_decide", context! { why => words::trigger(*cause), pattern, failed }))
+            ("🚫", sentence("to_decide", context! { why => words::trigger(*cause), pattern, failed }))
         }
         NextAction::Retry { .. } => ("❌", format!("Failed: {}", failing(subject))),
         _ => ("✅", format!("Passed{}", with_warnings(view))),
@@ -152,7 +152,7 @@ pub(super) const fn has_passed(action: &NextAction) -> bool {
 
 /// ", with 2 warnings: lint and docs", after "Passed".
 pub(super) fn with_warnings(view: &View) -> String {
-    say("warnings", context! { names => Serde(view.evaluation.warnings()) })
+    sentence("warnings", context! { names => Serde(view.evaluation.warnings()) })
 }
 
 fn merged(subject: &Subject<'_>) -> (&'static str, String) {
@@ -162,7 +162,7 @@ fn merged(subject: &Subject<'_>) -> (&'static str, String) {
     };
     let bypassed: Vec<String> = subject.decision.view.bypassed.iter().map(|what| format!("the {what}")).collect();
     let icon = if bypassed.is_empty() { "🎉" } else { "⚠️" };
-    (icon, say("merged", context! { by, bypassed, attempts => subject.decision.next.attempts.len() }))
+    (icon, sentence("merged", context! { by, bypassed, attempts => subject.decision.next.attempts.len() }))
 }
 
 fn stopped(subject: &Subject<'_>) -> String {
@@ -173,17 +173,19 @@ fn stopped(subject: &Subject<'_>) -> String {
         has_failed => next.status == RunStatus::Failed,
         most => subject.decision.view.max_attempts,
     };
-    say("stopped", beside)
+    sentence("stopped", beside)
 }
 
 fn retry(subject: &Subject<'_>) -> String {
     let author = subject.author();
     if let Some((gate, by)) = subject.rejection() {
-        return say("gate_rejected", context! { by => by.as_str(), gate => gate.name.as_str(), author });
+        return sentence("gate_rejected", context! { by => by.as_str(), gate => gate.name.as_str(), author });
     }
     match &subject.decision.view.held_by {
-        Some(Blocker::ChangesRequested(by)) => return say("change_asked_for", context! { by => by.as_str(), author }),
-        Some(Blocker::Configuration) => return say("no_configuration", context! {}),
+        Some(Blocker::ChangesRequested(by)) => {
+            return sentence("change_asked_for", context! { by => by.as_str(), author });
+        }
+        Some(Blocker::Configuration) => return sentence("no_configuration", context! {}),
         _ => {}
     }
     let who = match &subject.decision.view.fixing {
@@ -262,7 +264,7 @@ fn gated(subject: &Subject<'_>, gate: &GateName) -> String {
     let who = subject.gate(gate).map_or_else(|| "its approvers".to_owned(), words::approvers);
     let closed = subject.decision.view.gates.iter().filter(|gate| gate.is_closed());
     let closed: Vec<String> = closed.map(|gate| gate.name.to_string()).collect();
-    say(
+    sentence(
         "gated",
         context! { passes => subject.decision.view.evidence_stage >= Stage::Document, closed, gate => gate.as_str(), who },
     )
@@ -274,11 +276,11 @@ fn review(subject: &Subject<'_>) -> String {
         Some(Blocker::ChangesRequested(by)) => (None, Some(by.as_str())),
         _ => (None, None),
     };
-    say("review", context! { reviews, by })
+    sentence("review", context! { reviews, by })
 }
 
 /// The line of this name, plain text.
-fn say(line: &str, beside: Value) -> String {
+fn sentence(line: &str, beside: Value) -> String {
     messages::plain("verdict", &line, beside)
 }
 

@@ -1,9 +1,9 @@
-//! What people must know although it decides nothing, and what is wrong in `.github/loopgate.yml`: where, and what governs
-//! meanwhile.
+//! What people must know although it decides nothing, and what is wrong in `.github/loopgate.yml`: where, and what
+//! governs meanwhile.
 
 use minijinja::{context, value::Serde};
 
-use super::{Links, Markdown, code, fence, line, messages, plain, templates, words};
+use super::{Links, Markdown, code, fence, line, messages, plain, texts, words};
 use loopgate_core::{
     deciding::{Decision, Warning},
     evidence::{RepeatedTest, RepetitionGap},
@@ -15,8 +15,8 @@ use loopgate_core::{
 /// been asked for, so the warning that there is none of a kind is left out.
 pub fn notes(decision: &Decision, snapshot: &Snapshot) -> Vec<String> {
     let links = Links::of(snapshot);
-    let told = decision.view.warnings.iter().filter(|warning| !matches!(warning, Warning::NoCheckOfKind(_)));
-    told.take(MOST_NOTES).map(|warning| plain(sentence(warning, &links).as_str())).collect()
+    let shown = decision.view.warnings.iter().filter(|warning| !matches!(warning, Warning::NoCheckOfKind(_)));
+    shown.take(MOST_NOTES).map(|warning| plain(sentence(warning, &links).as_str())).collect()
 }
 
 /// Notes shown at most.
@@ -39,14 +39,14 @@ pub fn sentence(warning: &Warning, links: &Links) -> Markdown {
 
 /// Which of the tests that the change adds did not run as often as was asked for, and why: a line for each reason.
 pub fn not_repeated(tests: &[RepeatedTest]) -> Vec<String> {
-    let said = |gap: RepetitionGap| {
+    let line_of = |gap: RepetitionGap| {
         let tests = tests.iter().filter(|test| test.gap == Some(gap));
         let names: Vec<String> = tests.map(|test| line(&test.test)).collect();
         let why = messages::word("repetition_gap", &messages::variant_name(&gap));
-        let said = || format!("new tests that were not repeated often enough: {}: {why}", words::few(&names, 5));
-        (!names.is_empty()).then(said)
+        let line = || format!("new tests that were not repeated often enough: {}: {why}", words::few(&names, 5));
+        (!names.is_empty()).then(line)
     };
-    [RepetitionGap::NotAlone, RepetitionGap::Broken, RepetitionGap::OutOfTime].into_iter().filter_map(said).collect()
+    [RepetitionGap::NotAlone, RepetitionGap::Broken, RepetitionGap::OutOfTime].into_iter().filter_map(line_of).collect()
 }
 
 /// One paragraph for the status comment; `None` while the file is fine.
@@ -75,7 +75,7 @@ fn governs(origin: &PolicyOrigin) -> Markdown {
 pub fn configuration_text(origin: &PolicyOrigin) -> Option<String> {
     let error = origin.error()?;
     let (file, frame) = (code(&error.file), fence("text", &error.to_string()));
-    Some(templates::render("check_run/configuration.md", context! { file, frame, governs => governs(origin) }))
+    Some(texts::render("check_run/configuration.md", context! { file, frame, governs => governs(origin) }))
 }
 
 #[cfg(test)]

@@ -23,9 +23,9 @@ const MOST_APPROVERS: usize = 5;
 
 /// A text as a whole sentence: safe, and with a stop at its end.
 pub fn sentence(raw: &str, most: usize) -> Markdown {
-    let said = short_text(raw, most).into_string();
-    let ended = said.is_empty() || said.ends_with(['.', '!', '?', '…', ':']);
-    Markdown::ours(if ended { said } else { format!("{said}.") })
+    let shown = short_text(raw, most).into_string();
+    let ended = shown.is_empty() || shown.ends_with(['.', '!', '?', '…', ':']);
+    Markdown::ours(if ended { shown } else { format!("{shown}.") })
 }
 
 /// Names of checks as plain words.

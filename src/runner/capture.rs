@@ -11,7 +11,7 @@ use std::{
     },
 };
 
-/// Bytes of output that are kept: two thirds of them tail, since that is where tools say what went wrong.
+/// Bytes of output that are kept: two thirds of them tail, since that is where tools write what went wrong.
 pub const KEPT_OUTPUT: usize = 256 * 1024;
 const KEPT_HEAD: usize = KEPT_OUTPUT / 3;
 /// Bytes read at once, and chunks in flight to the reader of reports.

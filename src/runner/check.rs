@@ -1,5 +1,5 @@
-//! What a finished command is evidence of: its exit, its output and its report files together, those that it promised and
-//! coverage reports where tools put them unasked.
+//! What a finished command is evidence of: its exit, its output and its report files together, those that it promised
+//! and coverage reports where tools put them unasked.
 
 use std::{
     ffi::OsStr,
@@ -14,20 +14,20 @@ use walkdir::{DirEntry, WalkDir};
 use super::{
     command::{Ending, Finished},
     places::{self, Places},
-    schedule::Planned,
 };
 use loopgate_core::{
-    self, CheckName, Timestamp,
+    CheckName, Timestamp,
     evidence::{
         CheckEvidence, CheckKind, ErrorType, Failure, FileCoverage, Outcome, ReportNote, ReportQuality, RetryClass,
     },
     failure,
     observed::ChangedFiles,
     policy::{CommandCheck, REPORTS_VARIABLE},
+    verdict::coverage,
 };
 use loopgate_reports::{
-    self, Coverage, Pattern, PatternError, ReadOptions, Report,
-    joblog::{self, LogTail},
+    Coverage, Pattern, PatternError, ReadOptions, Report,
+    joblog::{self, JobLog, LogTail},
 };
 
 /// Failures kept of one check; the rest are counted.
@@ -47,6 +47,14 @@ fn pattern(command: &CommandCheck) -> Option<Result<Pattern, PatternError>> {
     command.report_pattern.as_ref().map(|pattern| Pattern::new(pattern.as_str()))
 }
 
+/// A check that is to be run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    pub kind: CheckKind,
+    pub is_detected: bool,
+    pub command: CommandCheck,
+}
+
 /// One check, to be run once or more.
 #[derive(Clone, Copy)]
 pub struct Job<'a> {
@@ -57,18 +65,16 @@ pub struct Job<'a> {
     pub directory: &'a Path,
 }
 
-/// Turns a finished command into evidence, and the coverage its reports hold. Every file in `written` is a report of this
-/// run; other report files count where they are no older than `started`.
+/// Turns a finished command into evidence, and the coverage its reports hold. Every file in `written` is a report of
+/// this run; other report files count where they are no older than `started`.
 pub fn to_evidence(
     job: &Job<'_>,
     written: Option<&Path>,
     started: SystemTime,
     finished: Finished<(Report, LogTail)>,
 ) -> (CheckEvidence, Option<Vec<FileCoverage>>) {
-    let (kind, command) = (job.planned.kind, &job.planned.command);
-    let evidence = CheckEvidence::bare(job.name.clone(), kind, Outcome::Passed);
-    let (problems, coverage, has_partial) = (Vec::new(), None, false);
-    let mut gathered = Gathered { job, started, evidence, problems, coverage, has_partial };
+    let evidence = CheckEvidence::bare(job.name.clone(), job.planned.kind, Outcome::Passed);
+    let mut gathered = Gathered { job, started, evidence, problems: Vec::new(), coverage: None, has_partial: false };
     if let Some(written) = written {
         for path in find("**/*", written, written) {
             let name = format!("${REPORTS_VARIABLE}/{}", shown(&path, written));
@@ -77,44 +83,15 @@ pub fn to_evidence(
     }
     gathered.read_promised();
     gathered.read_usual_coverage();
-    if let Some(Err(error)) = pattern(command) {
+    if let Some(Err(error)) = pattern(&job.planned.command) {
         gathered.problem(format!("`report_pattern` cannot be used: {error}"));
     }
-    let (report, kept) = finished.read.unzip();
-    let logged = joblog::Job { name: job.name.as_str(), ..joblog::Job::default() };
-    let kept = kept.filter(|_| finished.ending != Ending::Exited(0));
-    let mut log = kept.map(|kept| logged.read(kept, None, &read_options(command)));
-    let of_step = log.as_mut().and_then(|log| log.report.take());
-    // The output itself is a report where no file was promised: `cargo test` prints what others write down.
-    let report = of_step.or(report).filter(|output| output.format.is_some() && gathered.evidence.results.is_none());
-    if let Some(mut output) = report {
-        gathered.add_coverage(job.directory, output.coverage.take());
-        gathered.add(output);
-    }
+    let mut log = gathered.read_output(finished.read, &finished.ending);
     let outcome = gathered.outcome(&finished.ending);
-    let Gathered { mut evidence, problems, coverage, .. } = gathered;
-    let has_ended_well = finished.ending == Ending::Exited(0);
-    if outcome == Outcome::Failed && evidence.failures.is_empty() && !has_ended_well {
-        evidence.failures.extend(log.as_mut().and_then(|log| log.failure.take()));
-    }
-    // A command that failed by itself says why. That its report is missing then adds nothing.
-    if has_ended_well || evidence.failures.is_empty() {
-        evidence.failures.splice(0..0, problems);
-    }
-    let places = Places::new(job.root, job.directory, job.directory, &[]);
-    for failure in &mut evidence.failures {
-        failure.error_type = type_in(kind, failure.error_type);
-        places.settle(failure);
-        failure.fingerprint = Some(failure::fingerprint(failure));
-    }
-    let found = evidence.findings.iter_mut().filter_map(|finding| finding.location.as_mut());
-    found.for_each(|at| at.file = places.resolve(&at.file));
-    if let (Some(results), Some(coverage)) = (&mut evidence.results, &coverage) {
-        results.coverage_percent =
-            loopgate_core::verdict::coverage::measure(&ChangedFiles::Complete(Vec::new()), coverage).percent();
-    }
-    evidence.failures_not_kept += evidence.failures.len().saturating_sub(KEPT_FAILURES) as u64;
-    evidence.failures.truncate(KEPT_FAILURES);
+    let failure = log.as_mut().and_then(|log| log.failure.take());
+    gathered.settle_failures(outcome, &finished.ending, failure);
+    let Gathered { evidence, coverage, .. } = gathered;
+    let millis = |duration: Duration| u64::try_from(duration.as_millis()).unwrap_or(u64::MAX);
     let mut evidence = CheckEvidence {
         outcome,
         exit_code: if let Ending::Exited(code) = finished.ending { Some(code) } else { None },
@@ -130,7 +107,7 @@ pub fn to_evidence(
         ..evidence
     };
     if evidence.has_unread_tests() {
-        // Said where people look.
+        // Among the reports, where people look.
         let note = format!(
             "no per-test results read: the output is in no known format; let the command write JUnit XML into the \
              directory `${REPORTS_VARIABLE}`, or name its report under `report:`"
@@ -138,18 +115,12 @@ pub fn to_evidence(
         let (path, quality) = (format!("output of {}", job.name), ReportQuality::SubOptimal);
         evidence.reports.push(ReportNote { path, format: None, quality, notes: vec![note] });
     }
-    if outcome.is_failure() || outcome == Outcome::Cancelled {
-        evidence.retry_class = Some(match outcome {
-            Outcome::TimedOut => RetryClass::Logic,
-            Outcome::Cancelled => RetryClass::External,
-            _ => failure::retry_class(&evidence),
-        });
-    }
+    evidence.retry_class = match outcome {
+        Outcome::TimedOut => Some(RetryClass::Logic),
+        Outcome::Cancelled => Some(RetryClass::External),
+        _ => outcome.is_failure().then(|| failure::retry_class(&evidence)),
+    };
     (evidence, coverage)
-}
-
-fn millis(duration: std::time::Duration) -> u64 {
-    u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// A compiler's findings in plain text read like a linter's; the check's kind distinguishes them.
@@ -161,7 +132,7 @@ const fn type_in(kind: CheckKind, error_type: ErrorType) -> ErrorType {
     }
 }
 
-/// Everything the reports of a check say.
+/// Everything the reports of a check contain.
 struct Gathered<'a> {
     job: &'a Job<'a>,
     started: SystemTime,
@@ -183,7 +154,7 @@ impl Gathered<'_> {
             evidence.results.get_or_insert_default().add(results);
         }
         for failure in report.failures {
-            // Some tools say a compile error twice, the second time in their summary.
+            // Some tools print a compile error twice, the second time in their summary.
             let is_repeated = failure.test_id.is_none() && evidence.failures.contains(&failure);
             if !is_repeated {
                 evidence.failures.push(failure);
@@ -231,8 +202,8 @@ impl Gathered<'_> {
         self.add(report);
     }
 
-    /// Reads the report files that were promised. A promised report that is missing, old or unreadable is a problem of the
-    /// check, never "0 tests, passed". Those of a detected check were only expected.
+    /// Reads the report files that were promised. A promised report that is missing, old or unreadable is a problem of
+    /// the check, never "0 tests, passed". Those of a detected check were only expected.
     fn read_promised(&mut self) {
         for promised in &self.job.planned.command.reports {
             let found = find(promised, self.job.directory, self.job.root);
@@ -274,6 +245,48 @@ impl Gathered<'_> {
                 self.evidence.reports.push(report.note());
             }
         }
+    }
+
+    /// Reads the output as a report where no file was promised: `cargo test` prints what others write down. Of a
+    /// command that failed, the log with its failure and excerpt is returned.
+    fn read_output(&mut self, read: Option<(Report, LogTail)>, ending: &Ending) -> Option<JobLog> {
+        let (report, kept) = read.unzip();
+        let logged = joblog::Job { name: self.job.name.as_str(), ..joblog::Job::default() };
+        let kept = kept.filter(|_| *ending != Ending::Exited(0));
+        let mut log = kept.map(|kept| logged.read(kept, None, &read_options(&self.job.planned.command)));
+        let of_step = log.as_mut().and_then(|log| log.report.take());
+        let report = of_step.or(report).filter(|output| output.format.is_some() && self.evidence.results.is_none());
+        if let Some(mut output) = report {
+            self.add_coverage(self.job.directory, output.coverage.take());
+            self.add(output);
+        }
+        log
+    }
+
+    /// The failures in their final form: with the log's own where no report has one, and with the problems, paths of
+    /// the repository and fingerprints; no more than are kept.
+    fn settle_failures(&mut self, outcome: Outcome, ending: &Ending, of_log: Option<Failure>) {
+        let (evidence, has_ended_well) = (&mut self.evidence, *ending == Ending::Exited(0));
+        if outcome == Outcome::Failed && evidence.failures.is_empty() && !has_ended_well {
+            evidence.failures.extend(of_log);
+        }
+        // A command that failed by itself prints why. That its report is missing then adds nothing.
+        if has_ended_well || evidence.failures.is_empty() {
+            evidence.failures.splice(0..0, self.problems.drain(..));
+        }
+        let places = Places::new(self.job.root, self.job.directory, self.job.directory, &[]);
+        for failure in &mut evidence.failures {
+            failure.error_type = type_in(self.job.planned.kind, failure.error_type);
+            places.settle(failure);
+            failure.fingerprint = Some(failure::fingerprint(failure));
+        }
+        let found = evidence.findings.iter_mut().filter_map(|finding| finding.location.as_mut());
+        found.for_each(|at| at.file = places.resolve(&at.file));
+        if let (Some(results), Some(files)) = (&mut evidence.results, &self.coverage) {
+            results.coverage_percent = coverage::measure(&ChangedFiles::Complete(Vec::new()), files).percent();
+        }
+        evidence.failures_not_kept += evidence.failures.len().saturating_sub(KEPT_FAILURES) as u64;
+        evidence.failures.truncate(KEPT_FAILURES);
     }
 
     fn outcome(&mut self, ending: &Ending) -> Outcome {
@@ -358,7 +371,8 @@ fn is_inside(path: &Path, root: &Path) -> bool {
     }
 }
 
-/// The usual places of coverage reports, by what is written there. Of a folder's reports only the first counts: the others say the same again.
+/// The usual places of coverage reports, by what is written there. Of a folder's reports only the first counts: the
+/// others hold the same again.
 const USUAL_COVERAGE: [&[&str]; 9] = [
     // Jest, vitest, c8, nyc.
     &["coverage/lcov.info", "coverage/cobertura-coverage.xml", "coverage/clover.xml"],

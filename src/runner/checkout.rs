@@ -1,4 +1,5 @@
-//! The working tree checks run in: where it is, which commit it is, and what it changes against the base branch, as git says.
+//! The working tree checks run in: where it is, which commit it is, and what it changes against the base branch, by
+//! git.
 
 use std::{
     path::{Path, PathBuf},
@@ -22,7 +23,7 @@ pub struct Checkout {
     pub branch: Option<String>,
     /// `owner/name` of the remote called origin, if it is on a host with that form of address.
     pub repository: Option<RepoName>,
-    /// The working tree is what its head commit says: no file differs, and none is untracked.
+    /// The working tree is that of its head commit: no file differs, and none is untracked.
     pub is_clean: bool,
 }
 
@@ -34,8 +35,8 @@ pub enum CheckoutError {
     #[error("{} is in a git repository without a working tree; go into a clone of it", .0.display())]
     Bare(PathBuf),
     /// Mostly a folder of another owner: git's message shows how to allow it.
-    #[error("git does not work in {}: {said}", here.display())]
-    Refused { here: PathBuf, said: String },
+    #[error("git does not work in {}: {message}", here.display())]
+    Refused { here: PathBuf, message: String },
     #[error("the repository has no commit yet; commit once, then try again")]
     NoCommit,
     #[error(transparent)]
@@ -93,12 +94,12 @@ fn why_not(directory: &Path) -> CheckoutError {
         Err(error) => CheckoutError::Git(error),
         Ok(answer) if answer.stdout.starts_with(b"true") => CheckoutError::Bare(here),
         Ok(answer) => {
-            let said = answer.said.split_whitespace().collect::<Vec<_>>().join(" ");
-            if said.is_empty() || said.contains("not a git repository") {
+            let message = answer.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+            if message.is_empty() || message.contains("not a git repository") {
                 return CheckoutError::NoRepository(here);
             }
-            let said = said.trim_start_matches("fatal: ").chars().take(400).collect();
-            CheckoutError::Refused { here, said }
+            let message = message.trim_start_matches("fatal: ").chars().take(400).collect();
+            CheckoutError::Refused { here, message }
         }
     }
 }
@@ -112,7 +113,7 @@ fn read_status(printed: &str) -> (&str, Option<&str>, bool) {
     (header("branch.oid ").unwrap_or_default(), branch, is_clean)
 }
 
-/// What git prints for each of some questions, without the line end; none where it says no. They are asked side by
+/// What git prints for each of some questions, without the line end; none where it fails. They are asked side by
 /// side: each starts a process, and people wait for them before the first check begins.
 fn together<const N: usize>(directory: &Path, questions: [&[&str]; N]) -> Result<[Option<String>; N], CheckoutError> {
     let mut answers = [const { None }; N];
@@ -244,7 +245,18 @@ fn parse(diff: &str) -> Vec<ChangedFile> {
     for line in diff.split_inclusive('\n') {
         let text = line.trim_end_matches('\n');
         if let Some(names) = text.strip_prefix("diff --git ") {
-            files.push(named(names));
+            // `a/old b/new`: the same name twice unless the header has others.
+            let path = names.get(names.len() / 2 + 1..).and_then(|name| name.strip_prefix("b/")).unwrap_or(names);
+            let (path, status, previous_path) = (path.to_owned(), FileStatus::Modified, None);
+            files.push(ChangedFile {
+                path,
+                previous_path,
+                status,
+                additions: 0,
+                deletions: 0,
+                blob: None,
+                patch: None,
+            });
             continue;
         }
         let Some(file) = files.last_mut() else { continue };
@@ -263,14 +275,6 @@ fn parse(diff: &str) -> Vec<ChangedFile> {
         patch.truncate(patch.trim_end_matches('\n').len());
     }
     files
-}
-
-/// `a/old b/new`: the same name twice unless the header says otherwise.
-fn named(names: &str) -> ChangedFile {
-    let half = names.len() / 2;
-    let path = names.get(half + 1..).and_then(|name| name.strip_prefix("b/")).unwrap_or(names);
-    let (path, status) = (path.to_owned(), FileStatus::Modified);
-    ChangedFile { path, previous_path: None, status, additions: 0, deletions: 0, blob: None, patch: None }
 }
 
 fn read_header(file: &mut ChangedFile, text: &str) {

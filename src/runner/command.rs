@@ -33,10 +33,10 @@ const DRAIN: Duration = if cfg!(test) { Duration::from_millis(200) } else { Dura
 const MOST_DRAINS: usize = 60;
 const READ: Duration = Duration::from_secs(120);
 
-/// What no command gets of the environment: tokens, the files by which a step of a workflow speaks to the steps after it,
-/// and what a shell reads before its line. Checks and fixers work on files: what they need beyond them is given to them by
-/// `env`, so that they can never do more to GitHub than the person or job that runs them hands over on purpose
-/// (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>).
+/// What no command gets of the environment: tokens, the files by which a step of a workflow passes values to the steps
+/// after it, and what a shell reads before its line. Checks and fixers work on files: what they need beyond them is
+/// given to them by `env`, so that they can never do more to GitHub than the person or job that runs them hands over on
+/// purpose (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-commands>).
 const WITHHELD: &str = "GITHUB_TOKEN GH_TOKEN GH_ENTERPRISE_TOKEN GITHUB_ENTERPRISE_TOKEN INPUT_GITHUB-TOKEN \
     ACTIONS_RUNTIME_TOKEN ACTIONS_ID_TOKEN_REQUEST_TOKEN ACTIONS_RUNTIME_URL ACTIONS_RESULTS_URL \
     ACTIONS_ID_TOKEN_REQUEST_URL LOOPGATE_TOKEN LOOPGATE_PRIVATE_KEY LOOPGATE_WEBHOOK_SECRET \
@@ -79,7 +79,7 @@ pub enum Ending {
 }
 
 impl Ending {
-    /// What it says against a program that has `limit` to end; none where that ended with 0.
+    /// What is wrong with a program that has `limit` to end; none where that ended with 0.
     pub fn problem(&self, program: &str, limit: Duration) -> Option<String> {
         Some(match self {
             Self::Exited(0) => return None,
@@ -246,7 +246,8 @@ pub async fn asked_to_stop() {
     }
 }
 
-/// An interrupt that comes when `stop` resolves, or when the guard beside it is dropped. Must be called within a runtime.
+/// An interrupt that comes when `stop` resolves, or when the guard beside it is dropped. Must be called within a
+/// runtime.
 pub fn interrupt_at(stop: impl Future<Output = ()> + Send + 'static) -> (Interrupt, DropGuard) {
     let interrupt = Interrupt::new();
     let watching = interrupt.clone();

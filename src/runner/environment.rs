@@ -36,14 +36,16 @@ pub async fn environment(plan: &Plan) -> Environment {
 }
 
 async fn version(ecosystem: Ecosystem, directory: impl AsRef<Path>) -> Option<String> {
-    let line = CommandLine::new(ecosystem.row().version(), directory.as_ref(), PATIENCE);
+    let row = ecosystem.row();
+    let command = row.version_on_windows.as_ref().filter(|_| cfg!(windows)).unwrap_or(&row.version);
+    let line = CommandLine::new(command, directory.as_ref(), PATIENCE);
     let never = Interrupt::new();
     let finished = command::run(line, never, |_| (), |_| {}).await;
-    (finished.ending == Ending::Exited(0)).then(|| said(ecosystem, &finished.output.head)).flatten()
+    (finished.ending == Ending::Exited(0)).then(|| version_in(ecosystem, &finished.output.head)).flatten()
 }
 
 /// `rustc 1.95.0`, `node 20.20.2`, `Python 3.11.7`, `go 1.22.1`, `java 17.0.15`.
-fn said(ecosystem: Ecosystem, output: &str) -> Option<String> {
+fn version_in(ecosystem: Ecosystem, output: &str) -> Option<String> {
     let number = output.lines().flat_map(|line| line.split([' ', '"'])).find_map(|word| {
         let number = word.trim_start_matches("go").trim_start_matches('v');
         let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '+' | '_');
@@ -68,7 +70,7 @@ mod tests {
             (Ecosystem::Maven, "Picked up JAVA_TOOL_OPTIONS: -Xmx2g\nopenjdk version \"21\"\n", Some("java 21")),
             (Ecosystem::Go, "", None),
         ] {
-            assert_eq!(said(ecosystem, output).as_deref(), expected, "{output}");
+            assert_eq!(version_in(ecosystem, output).as_deref(), expected, "{output}");
         }
     }
 }

@@ -4,9 +4,10 @@
 //! may answer with a JSON object, in the file it is given for it or as the last line it prints. What it does to the
 //! tree is judged by [`core::reflex`](loopgate_core::reflex) before any of it is committed.
 //!
-//! The analyzer command is a program that is asked what it makes of the failures. It reads one JSON document and prints one, as
-//! all it prints or as its last line. What it says is checked, bounded and kept with the failure as advice: blame, retries and
-//! gates are decided without it, so one that is wrong, slow or hostile costs good advice and a minute, nothing else.
+//! The analyzer command is a program that is asked what it makes of the failures. It reads one JSON document and prints
+//! one, as all it prints or as its last line. Its answer is checked, bounded and kept with the failure as advice:
+//! blame, retries and gates are decided without it, so one that is wrong, slow or hostile costs good advice and a
+//! minute, nothing else.
 
 use std::{collections::BTreeMap, fs, path::Path, time::Duration};
 
@@ -24,7 +25,7 @@ use loopgate_core::{
 /// How a call ended.
 #[derive(Clone, Debug, PartialEq)]
 pub enum FixerEnd {
-    /// It says it is done.
+    /// It has done its work, and reports so.
     Done(FixerReport),
     /// It was ended at its own time limit.
     TimedOut,
@@ -35,7 +36,7 @@ pub enum FixerEnd {
     Broke(String),
 }
 
-/// What a fixer may say about its work. Everything is optional, and unknown fields are its own business.
+/// What a fixer may report of its work. Everything is optional, and unknown fields are its own business.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 pub struct FixerReport {
     /// What it did, in one line.
@@ -62,9 +63,9 @@ pub struct FixerDispute {
 /// Bytes of an answer that are read.
 const ANSWER_LIMIT: u64 = 1 << 20;
 
-/// Calls a fixer, whose line has the feedback as its input, and waits for its end: how it ended, and after how long. Nothing
-/// of its process group is left running. `scratch` is where the feedback is written and the answer expected, no part of the
-/// working tree; `time_left` is what is left of the budget's wall time.
+/// Calls a fixer, whose line has the feedback as its input, and waits for its end: how it ended, and after how long.
+/// Nothing of its process group is left running. `scratch` is where the feedback is written and the answer expected, no
+/// part of the working tree; `time_left` is what is left of the budget's wall time.
 pub async fn call(
     mut line: CommandLine,
     scratch: &Path,
@@ -93,15 +94,15 @@ pub async fn call(
         ending => {
             let problem = ending.problem("the fixer", timeout);
             let report = problem.map_or_else(|| answer_of(&answer, &output), Err);
-            let said: String = last_line(&output).chars().filter(|c| !c.is_control()).take(200).collect();
-            let broke = |why| if said.is_empty() { why } else { format!("{why}; it said “{said}”") };
+            let printed: String = last_line(&output).chars().filter(|c| !c.is_control()).take(200).collect();
+            let broke = |why| if printed.is_empty() { why } else { format!("{why}; it said “{printed}”") };
             report.map_or_else(|why| FixerEnd::Broke(broke(why)), FixerEnd::Done)
         }
     };
     Ok((end, finished.wall))
 }
 
-/// The last line that says something.
+/// The last line that is not blank.
 fn last_line(text: &str) -> &str {
     text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or_default()
 }
@@ -173,7 +174,12 @@ pub async fn ask(
         return Err(why);
     }
     // Of a longer output the middle is missing, which is no answer.
-    let analyses = answer(&format!("{}{}", finished.output.head, finished.output.tail))?;
+    let output = format!("{}{}", finished.output.head, finished.output.tail);
+    let read = serde_json::from_str(&output).or_else(|_| serde_json::from_str(last_line(&output)));
+    let AnalyzerResponse { analyses } =
+        read.map_err(|error| format!("its answer is not what was agreed on: {error}"))?;
+    let analyses: BTreeMap<usize, Analysis> =
+        analyses.into_iter().take(MOST_ASKED).map(|explained| (explained.id, explained.analysis.bounded())).collect();
     let failing = checks.iter_mut().filter(|check| check.outcome.is_failure());
     let mut asked: Vec<&mut Failure> = failing.flat_map(|check| &mut check.failures).take(MOST_ASKED).collect();
     let kept = analyses.len();
@@ -196,13 +202,6 @@ fn question(checks: &[CheckEvidence], changes: &Changes) -> Vec<Value> {
         asked
     };
     all.take(MOST_ASKED).enumerate().map(numbered).collect()
-}
-
-fn answer(text: &str) -> Result<BTreeMap<usize, Analysis>, String> {
-    let read = serde_json::from_str::<AnalyzerResponse>(text).or_else(|_| serde_json::from_str(last_line(text)));
-    let answer = read.map_err(|error| format!("its answer is not what was agreed on: {error}"))?;
-    let named = |explained: ExplainedFailure| (explained.id, explained.analysis.bounded());
-    Ok(answer.analyses.into_iter().take(MOST_ASKED).map(named).collect())
 }
 
 #[cfg(all(test, unix))]

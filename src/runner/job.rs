@@ -12,10 +12,9 @@ use std::{
 use tempfile::TempDir;
 
 use super::{
-    check::{self, Job},
+    check::{self, Job, Planned},
     command::{self, CommandLine, Interrupt},
     rerun,
-    schedule::{CheckEvent, Observer, Planned},
 };
 use loopgate_core::{
     CheckName,
@@ -25,6 +24,21 @@ use loopgate_core::{
     failure::{self, Changes, ExaminedFailure},
     policy::{CommandCheck, REPORTS_VARIABLE, Waits},
 };
+
+/// Called with what happens to a check, as it happens; from several threads at once.
+pub type Observer = Arc<dyn Fn(&CheckName, CheckEvent<'_>) + Send + Sync>;
+
+/// What happens to a check.
+#[derive(Debug)]
+pub enum CheckEvent<'a> {
+    Started,
+    /// Its failing tests, so many, are run once more, to tell flaky ones.
+    Again(usize),
+    /// It failed for reasons outside the code, and runs for the `nth` time again after a wait.
+    Repeating(u32, Duration),
+    Output(&'a [u8]),
+    Ended(&'a CheckEvidence),
+}
 
 /// Runs it to its evidence, and to the coverage it reported.
 pub async fn execute(
@@ -133,8 +147,8 @@ fn worth_another_run(evidence: &CheckEvidence, command: &CommandCheck) -> Option
     failure::rerun(&command.run, &suspects)
 }
 
-/// The failing tests, where each is known by its name; where none fails, those that failed and passed in the one run of a
-/// tool that repeats them itself and fails all the same.
+/// The failing tests, where each is known by its name; where none fails, those that failed and passed in the one run of
+/// a tool that repeats them itself and fails all the same.
 fn suspects(evidence: &CheckEvidence) -> Option<Vec<Failure>> {
     let is_known = |failure: &Failure| {
         let listed = failure.test_id.zip(evidence.tests.as_ref()).and_then(|(id, tests)| tests.state(id));

@@ -30,11 +30,6 @@ pub struct Holder {
 }
 
 impl Holder {
-    /// This process.
-    pub fn this(alias: &str, since: Timestamp) -> Self {
-        Self { pid: std::process::id(), host: host_name(), since, alias: alias.to_owned() }
-    }
-
     pub fn is_on_this_host(&self) -> bool {
         self.host == host_name()
     }
@@ -67,11 +62,11 @@ pub struct Lock {
 }
 
 impl Lock {
-    /// Takes the lock at `path`, or says who has it.
+    /// Takes the lock at `path` for a loop, or returns who has it.
     ///
     /// # Errors
     /// [`LockError::Held`] while another process lives that holds it.
-    pub fn take(path: &Path, holder: &Holder) -> Result<Self, LockError> {
+    pub fn take(path: &Path, alias: &str, since: Timestamp) -> Result<Self, LockError> {
         let unusable = |source| LockError::Unusable { path: path.to_owned(), source };
         if let Some(folder) = path.parent() {
             fs::create_dir_all(folder).map_err(unusable)?;
@@ -90,7 +85,8 @@ impl Lock {
             thread::sleep(MOMENT);
         }
         let left_by = read(&mut file);
-        let text = serde_json::to_string(holder).unwrap_or_default();
+        let holder = Holder { pid: std::process::id(), host: host_name(), since, alias: alias.to_owned() };
+        let text = serde_json::to_string(&holder).unwrap_or_default();
         let written = file.set_len(0).and_then(|()| file.rewind()).and_then(|()| file.write_all(text.as_bytes()));
         written.map_err(unusable)?;
         Ok(Self { file, left_by })
@@ -131,25 +127,25 @@ mod tests {
     use super::*;
 
     fn holder(alias: &str) -> Holder {
-        Holder::this(alias, Timestamp::UNIX_EPOCH)
+        Holder { pid: std::process::id(), host: host_name(), since: Timestamp::UNIX_EPOCH, alias: alias.to_owned() }
     }
 
     #[test]
     fn a_second_taker_is_told_who_the_first_is() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("locks/fix-it.lock");
-        let first = Lock::take(&path, &holder("fix-it")).unwrap();
+        let first = Lock::take(&path, "fix-it", Timestamp::UNIX_EPOCH).unwrap();
         assert_eq!(first.left_by, None);
-        let said = Lock::take(&path, &holder("fix-it")).unwrap_err().to_string();
+        let message = Lock::take(&path, "fix-it", Timestamp::UNIX_EPOCH).unwrap_err().to_string();
         assert!(
-            said.starts_with(&format!("the loop `fix-it` is being run by process {} on ", std::process::id())),
-            "{said}"
+            message.starts_with(&format!("the loop `fix-it` is being run by process {} on ", std::process::id())),
+            "{message}"
         );
-        assert!(said.ends_with("since 1970-01-01 00:00:00 UTC"), "{said}");
+        assert!(message.ends_with("since 1970-01-01 00:00:00 UTC"), "{message}");
         assert_eq!(Lock::holder(&path), Some(holder("fix-it")));
         drop(first);
         assert_eq!(Lock::holder(&path), None);
-        assert_eq!(Lock::take(&path, &holder("fix-it")).unwrap().left_by, None);
+        assert_eq!(Lock::take(&path, "fix-it", Timestamp::UNIX_EPOCH).unwrap().left_by, None);
     }
 
     #[test]
@@ -160,7 +156,7 @@ mod tests {
         letting_go.try_lock().unwrap();
         let next = {
             let path = path.clone();
-            thread::spawn(move || Lock::take(&path, &holder("fix-it")).map(drop))
+            thread::spawn(move || Lock::take(&path, "fix-it", Timestamp::UNIX_EPOCH).map(drop))
         };
         drop(letting_go);
         next.join().unwrap().unwrap();
@@ -172,6 +168,6 @@ mod tests {
         let path = folder.path().join("x.lock");
         let dead = Holder { pid: 4_000_000, ..holder("fix-it") };
         fs::write(&path, serde_json::to_string(&dead).unwrap()).unwrap();
-        assert_eq!(Lock::take(&path, &holder("fix-it")).unwrap().left_by, Some(dead));
+        assert_eq!(Lock::take(&path, "fix-it", Timestamp::UNIX_EPOCH).unwrap().left_by, Some(dead));
     }
 }

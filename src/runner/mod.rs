@@ -1,7 +1,7 @@
 //! Runs the checks of a policy as commands: each in its own process group, with a timeout, its output captured in
 //! bounded memory and read as a report, several at once.
 //!
-//! This room executes what the working tree says, so it never runs where a write token is: `verify` needs
+//! This room executes what the working tree holds, so it never runs where a write token is: `verify` needs
 //! `contents: read` and nothing else.
 //!
 //! Concurrency: one task per running check; a check starts when the checks it needs have passed and a slot is free.
@@ -31,8 +31,9 @@ pub use command::{CommandLine, Ending, Finished, Interrupt, asked_to_stop, inter
 pub use detect::{CiJob, Detected, Ecosystem, Project, Purpose, detect, submodules, workflow_texts};
 pub use environment::environment;
 pub use fixer::{FixerDispute, FixerEnd, FixerReport, ask as ask_analyzer, call as call_fixer};
+pub use job::{CheckEvent, Observer};
 pub use lock::{Holder, Lock, LockError};
 pub use processes::{LOOP_MARK, end_left_behind};
 pub use rerun::{TestTrial, base_tests, burn_in, prove, with_files_put_back};
-pub use schedule::{CheckEvent, Observer, Plan, Ran, SelectionError, run};
+pub use schedule::{Plan, Ran, SelectionError, run};
 pub use worktree::{Anchor, Edits, Extent, Head, Moved, Worktree, WorktreeError, diff_summary};

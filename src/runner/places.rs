@@ -33,15 +33,15 @@ pub struct Places<'a> {
 }
 
 impl<'a> Places<'a> {
-    /// For a command that ran in `directory`, in a repository whose top is `top`. `sources` are the directories that the
-    /// report itself names.
+    /// For a command that ran in `directory`, in a repository whose top is `top`. `sources` are the directories that
+    /// the report itself names.
     pub fn new(top: &'a Path, directory: &Path, report: &'a Path, sources: &[String]) -> Self {
         let shown = shown(directory.strip_prefix(top).unwrap_or(directory));
         let root = top.canonicalize().unwrap_or_else(|_| top.to_owned());
         let directory = directory.canonicalize().unwrap_or_else(|_| directory.to_owned());
         let mut bases: Vec<PathBuf> = sources.iter().map(|source| directory.join(source)).collect();
         let module = module(&directory, &root);
-        // A workspace's tools speak from its top, which may be any directory above.
+        // A workspace's tools write paths from its top, which may be any directory above.
         bases.extend(directory.ancestors().take_while(|above| above.starts_with(&root)).map(Path::to_owned));
         if !directory.starts_with(&root) {
             bases.extend([directory, root.clone()]);

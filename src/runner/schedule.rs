@@ -4,20 +4,22 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     num::NonZeroUsize,
     path::PathBuf,
-    sync::Arc,
     thread,
-    time::Duration,
 };
 
 use chrono::TimeDelta;
 use indexmap::IndexMap;
 use tokio::task::JoinSet;
 
-use super::{command::Interrupt, job};
+use super::{
+    check::Planned,
+    command::Interrupt,
+    job::{self, CheckEvent, Observer},
+};
 use loopgate_core::{
     CheckName,
-    evidence::{CheckEvidence, CheckKind, FileCoverage, Outcome},
-    policy::{CheckPolicy, CheckSource, CommandCheck, Waits},
+    evidence::{CheckEvidence, FileCoverage, Outcome},
+    policy::{CheckPolicy, CheckSource, Waits},
 };
 
 /// The result of a plan.
@@ -39,15 +41,18 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Observer) -> Ran {
     let mut coverage: Option<Vec<FileCoverage>> = None;
     let mut waiting: Vec<&CheckName> = plan.checks.keys().collect();
     let mut running = JoinSet::new();
+    let bare = |name: &CheckName, outcome| CheckEvidence::bare(name.clone(), plan.checks[name].kind, outcome);
+    let skipped =
+        |name: &CheckName, reason| CheckEvidence { skipped_because: Some(reason), ..bare(name, Outcome::Skipped) };
     loop {
         let mut still_waiting = Vec::new();
         for name in waiting {
             let planned = &plan.checks[name];
             let evidence = match readiness(planned, plan, &ended) {
                 // No one chose to leave it out, so it is not skipped: its result is unknown.
-                _ if interrupt.is_cancelled() => CheckEvidence::bare(name.clone(), planned.kind, Outcome::Cancelled),
-                Some(Err(reason)) => skipped(name, planned, reason),
-                _ if stopped.is_cancelled() => skipped(name, planned, "stopped".to_owned()),
+                _ if interrupt.is_cancelled() => bare(name, Outcome::Cancelled),
+                Some(Err(reason)) => skipped(name, reason),
+                _ if stopped.is_cancelled() => skipped(name, "stopped".to_owned()),
                 Some(Ok(())) if running.len() < plan.parallel.get() => {
                     observer(name, CheckEvent::Started);
                     let (planned, root, stopped) = (planned.clone(), plan.root.clone(), stopped.clone());
@@ -81,13 +86,13 @@ pub async fn run(plan: &Plan, interrupt: Interrupt, observer: Observer) -> Ran {
         observer(&evidence.name, CheckEvent::Ended(&evidence));
         ended.insert(evidence.name.clone(), evidence);
     }
-    let cancelled = |name: &CheckName| CheckEvidence::bare(name.clone(), plan.checks[name].kind, Outcome::Cancelled);
-    let checks = plan.checks.keys().map(|name| ended.remove(name).unwrap_or_else(|| cancelled(name))).collect();
+    let checks =
+        plan.checks.keys().map(|name| ended.remove(name).unwrap_or_else(|| bare(name, Outcome::Cancelled))).collect();
     Ran { checks, coverage }
 }
 
-/// Whether a check may begin now, or why it never will; none while it waits. Needs outside the plan (external checks, or not
-/// selected) are not waited for.
+/// Whether a check may begin now, or why it never will; none while it waits. Needs outside the plan (external checks,
+/// or not selected) are not waited for.
 fn readiness(planned: &Planned, plan: &Plan, ended: &BTreeMap<CheckName, CheckEvidence>) -> Option<Result<(), String>> {
     let needs = || planned.command.needs.iter().filter(|need| plan.checks.contains_key(*need));
     let failed = needs().find(|need| ended.get(*need).is_some_and(|evidence| evidence.outcome != Outcome::Passed));
@@ -95,11 +100,6 @@ fn readiness(planned: &Planned, plan: &Plan, ended: &BTreeMap<CheckName, CheckEv
         Some(need) => Some(Err(format!("needs {need}"))),
         None => needs().all(|need| ended.contains_key(need)).then_some(Ok(())),
     }
-}
-
-fn skipped(name: &CheckName, planned: &Planned, reason: String) -> CheckEvidence {
-    let bare = CheckEvidence::bare(name.clone(), planned.kind, Outcome::Skipped);
-    CheckEvidence { skipped_because: Some(reason), ..bare }
 }
 
 /// A selection that names what is not there.
@@ -121,17 +121,9 @@ pub struct Plan {
     pub(super) repeats: Waits,
 }
 
-/// A check that is to be run.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Planned {
-    pub kind: CheckKind,
-    pub is_detected: bool,
-    pub command: CommandCheck,
-}
-
 impl Plan {
-    /// Plans the command checks of a policy, or `only` some of them and what they need; external checks run elsewhere. Unless
-    /// `parallel` is set, as many run at once as there are cores.
+    /// Plans the command checks of a policy, or `only` some of them and what they need; external checks run elsewhere.
+    /// Unless `parallel` is set, as many run at once as there are cores.
     ///
     /// # Errors
     /// When the selection names an unknown or external check.
@@ -152,7 +144,7 @@ impl Plan {
     }
 
     /// The same plan, in which a check that fails for reasons outside the code is run again: as
-    /// often as `repeats` says, as long as its runs and waits fit into its timeout.
+    /// often as `repeats` allows, as long as its runs and waits fit into its timeout.
     #[must_use]
     pub fn repeating(self, repeats: Waits) -> Self {
         Self { repeats, ..self }
@@ -191,24 +183,13 @@ fn with_needs(
     Ok(wanted)
 }
 
-/// Called with what happens to a check, as it happens; from several threads at once.
-pub type Observer = Arc<dyn Fn(&CheckName, CheckEvent<'_>) + Send + Sync>;
-
-/// What happens to a check.
-#[derive(Debug)]
-pub enum CheckEvent<'a> {
-    Started,
-    /// Its failing tests, so many, are run once more, to tell flaky ones.
-    Again(usize),
-    /// It failed for reasons outside the code, and runs for the `nth` time again after a wait.
-    Repeating(u32, Duration),
-    Output(&'a [u8]),
-    Ended(&'a CheckEvidence),
-}
-
 #[cfg(all(test, unix))]
 mod tests {
-    use std::{collections::BTreeSet, num::NonZeroUsize, sync::Mutex};
+    use std::{
+        collections::BTreeSet,
+        num::NonZeroUsize,
+        sync::{Arc, Mutex},
+    };
 
     use chrono::TimeDelta;
 

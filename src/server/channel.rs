@@ -1,8 +1,8 @@
-//! Webhooks through a channel, for servers without a public address: a program such as smee.io receives them and forwards
-//! them as server-sent events (<https://html.spec.whatwg.org/multipage/server-sent-events.html>).
+//! Webhooks through a channel, for servers without a public address: a program such as smee.io receives them and
+//! forwards them as server-sent events (<https://html.spec.whatwg.org/multipage/server-sent-events.html>).
 //!
-//! Anyone who knows a channel's address can read it and write to it. A signed payload is trusted. Channels may serialise
-//! JSON anew, which breaks the signature: then only the names of the pull requests to reconcile are taken.
+//! Anyone who knows a channel's address can read it and write to it. A signed payload is trusted. Channels may
+//! serialise JSON anew, which breaks the signature: then only the names of the pull requests to reconcile are taken.
 
 use std::{borrow::Cow, sync::Arc, time::Duration};
 

@@ -4,9 +4,10 @@
 //! of these, so no target is worked on twice at once; what arrives while it runs makes it run once more.
 //!
 //! Every installation has a lane of its own, and lanes take turns, so that a busy one cannot starve another. In a lane
-//! what a person waits for has places of its own among the running. Of the rest the best [`WorkClass`] goes first. Within a
-//! class repositories take turns, and the newest entry goes before the oldest: what is new concerns a head that somebody
-//! looks at. Every eighth turn is the oldest entry's; and what is spread leaves half of the places to others.
+//! what a person waits for has places of its own among the running. Of the rest the best [`WorkClass`] goes first.
+//! Within a class repositories take turns, and the newest entry goes before the oldest: what is new concerns a head
+//! that somebody looks at. Every eighth turn is the oldest entry's; and what is spread leaves half of the places to
+//! others.
 //!
 //! A lane keeps a bounded number of entries of each class in memory; the rest of its backlog stays on disk and is paged
 //! in as entries finish. So memory does not grow with the backlog, and no class waits for another's.
@@ -123,8 +124,8 @@ impl DirtySet {
             if !has_room {
                 lane.misses(&[class]);
             }
-            // What is new need not wait until a walk over the disk meets it: the oldest does so instead, but where people
-            // wait, of whom the first to come goes first.
+            // Without room, a new target takes the place in memory of the oldest one, which a later walk over the disk
+            // finds again. Where people wait, the first to come goes first.
             let takes_place = !has_room && class != WorkClass::Person && lane.leaves_oldest_on_disk(class);
             if has_room || takes_place {
                 lane.admit(target, seq, class);

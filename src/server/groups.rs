@@ -1,9 +1,9 @@
 //! Merge groups that were asked about.
 //!
-//! A queue asks once, when its commit is made. The results of that commit's own checks come later, as events about a commit
-//! that is no pull request's head. So groups are remembered, and answered again when something is reported about their
-//! commit: a job may also run again on it. They are remembered in this process only. After a restart the queue's own time
-//! limit ends a group that was being tested, and the queue asks anew.
+//! A queue asks once, when its commit is made. The results of that commit's own checks come later, as events about a
+//! commit that is no pull request's head. So groups are remembered, and answered again when something is reported about
+//! their commit: a job may also run again on it. They are remembered in this process only. After a restart the queue's
+//! own time limit ends a group that was being tested, and the queue asks anew.
 
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ type KeptGroup = (MergeGroup, Option<QueueGroup>);
 pub(super) struct Groups(Mutex<BTreeMap<(RepoName, Sha), KeptGroup>>);
 
 impl Groups {
-    /// Answers the merge group that some work is about, if it is about one. Returns the pull requests that keep its result:
-    /// they are looked at when the queue asks, and when the result changes. Adds the result to the hints.
+    /// Answers the merge group that some work is about, if it is about one. Returns the pull requests that keep its
+    /// result: they are looked at when the queue asks, and when the result changes. Adds the result to the hints.
     pub(super) async fn answer(
         &self,
         reconcile: &Reconcile,

@@ -4,8 +4,8 @@
 //! them all. So a lone delivery pays for one sync, and a hundred concurrent ones share a few. The sender of a change
 //! gets its answer after the commit, never before.
 //!
-//! Order: new rows are in the queue before the sender gets its answer. The queue never waits for the writer (its jobs do),
-//! so the writer may wait for the queue.
+//! Order: new rows are in the queue before the sender gets its answer. The queue never waits for the writer (its jobs
+//! do), so the writer may wait for the queue.
 
 use std::{sync::Arc, time::Duration};
 
@@ -21,8 +21,8 @@ use crate::github::{BookingAnswer, BudgetClaim, SharedBudget};
 /// More changes than this do not share one transaction, so that the first of them is not kept waiting.
 const BATCH: usize = 512;
 
-/// How often a writer that has nothing to do looks whether its files are still there: a log that is gone takes with it all
-/// that is not in the database yet, should the process end.
+/// How often a writer that has nothing to do looks whether its files are still there: a log that is gone takes with it
+/// all that is not in the database yet, should the process end.
 const TEND_EVERY: Duration = Duration::from_secs(1);
 
 /// So many changes wait before callers are made to wait with theirs in hand.

@@ -97,8 +97,8 @@ async fn accept(listener: &TcpListener, slots: &Arc<Semaphore>) -> (TcpStream, O
     }
 }
 
-/// Adds the security headers to every answer of both listeners. By default a page loads and runs nothing, and no page may
-/// frame it; a page that needs more sets the header itself.
+/// Adds the security headers to every answer of both listeners. By default a page loads and runs nothing, and no page
+/// may frame it; a page that needs more sets the header itself.
 pub(super) async fn secured(mut response: Response) -> Response {
     const HEADERS: [(HeaderName, HeaderValue); 5] = [
         (header::X_CONTENT_TYPE_OPTIONS, HeaderValue::from_static("nosniff")),

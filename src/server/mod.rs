@@ -71,8 +71,8 @@ pub use signature::Signatures;
 pub use simulated::{SimulatedClock, serve_simulated, settle_simulated};
 pub use storage::{DeadLetter, Key, StoreError};
 
-/// What the parts of a running server share. Clones share everything; the storage's writer ends when the last of them is
-/// dropped.
+/// What the parts of a running server share. Clones share everything; the storage's writer ends when the last of them
+/// is dropped.
 #[derive(Clone)]
 struct Services {
     store: Store,

@@ -71,8 +71,8 @@ impl Readiness {
 }
 
 impl Admin {
-    /// The storage first. The lines beside it are no reason to take the process out of a balancer: an incident at GitHub
-    /// concerns all of them.
+    /// The storage first. The lines beside it are no reason to take the process out of a balancer: an incident at
+    /// GitHub concerns all of them.
     pub async fn verdicts(&self) -> Vec<(&'static str, Result<(), String>)> {
         let mut verdicts = vec![("storage", self.readiness.ask().await.map_err(str::to_owned))];
         if let Some(github) = &self.services.github {
@@ -82,8 +82,8 @@ impl Admin {
     }
 }
 
-/// `POST /webhook`, `GET /` or the dashboard after sign-in, `/setup` where there is a token for it, `/healthz`, the keys that
-/// check signed statements, and `/readyz` in one word: probes cannot reach the admin's listener.
+/// `POST /webhook`, `GET /` or the dashboard after sign-in, `/setup` where there is a token for it, `/healthz`, the
+/// keys that check signed statements, and `/readyz` in one word: probes cannot reach the admin's listener.
 pub(super) fn public(
     receiver: Arc<Receiver>,
     readiness: Arc<Readiness>,

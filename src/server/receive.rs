@@ -55,8 +55,8 @@ pub(super) struct Receiver {
     /// Whose echoes are left out. The bot's login is learned from GitHub, perhaps only later.
     pub own: RwLock<OwnApp>,
     limiter: Limiter<IpAddr>,
-    /// The heads that were looked at a moment ago: news of checks that their configuration does not name is left out. None
-    /// where other processes look at pull requests too.
+    /// The heads that were looked at a moment ago: news of checks that their configuration does not name is left out.
+    /// None where other processes look at pull requests too.
     heads: Option<Arc<LookedHeads>>,
     large_bodies: Semaphore,
     suspect_bodies: Semaphore,
@@ -171,8 +171,8 @@ impl Receiver {
         received
     }
 
-    /// Of a payload that neither a signature nor GitHub itself vouches for is believed which pull requests to look at, and
-    /// nothing of what happened there.
+    /// Of a payload that neither a signature nor GitHub itself vouches for is believed which pull requests to look at,
+    /// and nothing of what happened there.
     async fn keep(&self, event: &str, delivery: &DeliveryId, body: &[u8], is_trusted: bool) -> WebhookAnswer {
         let routed = webhook::route(event, body, &self.own.read(), self.services.clock.now());
         let routed = match (routed, is_trusted) {

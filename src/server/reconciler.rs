@@ -13,8 +13,8 @@ use loopgate_core::{InstallationId, observed::Hint};
 /// `retry_at` is different: GitHub asked us to stay away until then (rate limits), or is down. It holds for the whole
 /// installation, whose other work waits too, and does not count as a failure of the target.
 pub trait Reconciler: Send + Sync + 'static {
-    /// Which open pull requests does this concern? No other worker has the same target meanwhile. Hints may be added for
-    /// them.
+    /// Which open pull requests does this concern? No other worker has the same target meanwhile. Hints may be added
+    /// for them.
     fn resolve(&self, work: &mut Unresolved) -> impl Future<Output = Result<Vec<PullRequest>, Failed>> + Send;
 
     /// What operators see of the work beside the queue.

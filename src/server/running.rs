@@ -134,7 +134,7 @@ impl Server {
             form_token: Uuid::new_v4().simple().to_string(),
         });
         let published = visitors.as_ref().map(|visitors| dashboard::published(admin.clone(), visitors));
-        let keys = self.config.signer.as_ref().map(|signer| signer.keys().clone()).unwrap_or_default();
+        let keys = self.config.signer.as_ref().map(|signer| signer.keys.clone()).unwrap_or_default();
         let app = pages::public(receiver.clone(), readiness.clone(), self.setup, published, keys);
         apps[0].send_modify(|shown| *shown = app);
         apps[1].send_modify(|shown| *shown = pages::admin(admin));
@@ -273,8 +273,8 @@ impl Running {
         *self.receiver.own.write() = own;
     }
 
-    /// Believes webhooks signed with one of these secrets from now on, and no others; and asks GitHub for people's tokens
-    /// with the client secret, if there is one.
+    /// Believes webhooks signed with one of these secrets from now on, and no others; and asks GitHub for people's
+    /// tokens with the client secret, if there is one.
     pub fn replace_secrets(&self, of_webhooks: &[Secret], of_client: Option<&Secret>) {
         self.receiver.signatures.replace(of_webhooks);
         if let (Some(visitors), Some(secret)) = (&self.visitors, of_client) {
@@ -294,8 +294,8 @@ impl Running {
         self.rests(Rest::Settled).await;
     }
 
-    /// Completes once nothing runs, and nothing begins before time goes on or something arrives. Retries that are not due
-    /// do not count, unlike for [`settled`](Self::settled).
+    /// Completes once nothing runs, and nothing begins before time goes on or something arrives. Retries that are not
+    /// due do not count, unlike for [`settled`](Self::settled).
     pub async fn idle(&self) {
         self.rests(Rest::Idle).await;
     }
@@ -353,8 +353,8 @@ impl Running {
     }
 }
 
-/// A file that reaches the limit of its size fails to be written, and does not end the process: the writer heals once it
-/// can.
+/// A file that reaches the limit of its size fails to be written, and does not end the process: the writer heals once
+/// it can.
 ///
 /// # Errors
 /// If the signal cannot be caught.

@@ -29,8 +29,8 @@ impl Signatures {
         *self.keyed.write() = keyed.collect();
     }
 
-    /// Whether `header` is `sha256=` and the HMAC of `body` under one of the secrets. The comparison takes the same time
-    /// wherever the first difference stands.
+    /// Whether `header` is `sha256=` and the HMAC of `body` under one of the secrets. The comparison takes the same
+    /// time wherever the first difference stands.
     pub fn check(&self, header: &[u8], body: &[u8]) -> bool {
         let mut claimed = [0; 32];
         let digits = header.strip_prefix(b"sha256=");

@@ -28,8 +28,8 @@ impl Clock for SimulatedClock {
     }
 }
 
-/// Starts the server for the simulator's App with its storage in the folder `data`, and sends the simulator's webhooks to
-/// it. `clock` replaces the clock of `setup`. `adjust` may change the server before it starts.
+/// Starts the server for the simulator's App with its storage in the folder `data`, and sends the simulator's webhooks
+/// to it. `clock` replaces the clock of `setup`. `adjust` may change the server before it starts.
 ///
 /// # Errors
 /// When the simulator is gone, no port is free or the folder cannot be written.

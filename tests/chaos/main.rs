@@ -1,8 +1,8 @@
 //! The server in trouble: whatever goes wrong between it and GitHub, what is left in the end is what would have been
 //! left without. Nothing sleeps; time is moved by the tests.
 //!
-//! `LOOPGATE_CHAOS=N` plays every kind of trouble, probability and story with N seeds. `LOOPGATE_CHAOS_KIND` plays one kind,
-//! `LOOPGATE_CHAOS_PERCENT` one probability, and `LOOPGATE_CHAOS_SEED` one seed.
+//! `LOOPGATE_CHAOS=N` plays every kind of trouble, probability and story with N seeds. `LOOPGATE_CHAOS_KIND` plays one
+//! kind, `LOOPGATE_CHAOS_PERCENT` one probability, and `LOOPGATE_CHAOS_SEED` one seed.
 
 mod stories;
 mod trouble;

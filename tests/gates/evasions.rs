@@ -1,5 +1,5 @@
-//! Changes that hide what they do from the rules of the security preset: moved, enclosed, re-indented or exchanged lines,
-//! and files that decide who may do what.
+//! Changes that hide what they do from the rules of the security preset: moved, enclosed, re-indented or exchanged
+//! lines, and files that decide who may do what.
 
 use loopgate_core::{fixtures, state::GateStatus};
 

@@ -151,8 +151,8 @@ impl Talk {
         self.snapshot.hints.push(Hint::HeadSeen { sha: sha(digit), at: at(self.minutes) });
     }
 
-    /// A push after which the head is `digit`, on a base that moved on. Of the gated file the texts are: at the base and the
-    /// head before, at the base and the head now.
+    /// A push after which the head is `digit`, on a base that moved on. Of the gated file the texts are: at the base
+    /// and the head before, at the base and the head now.
     pub fn rebases(&mut self, digit: u8, texts: [&str; 4]) -> &mut Self {
         let (before, base) = (self.snapshot.pull_request.head.sha, self.snapshot.merge_base.expect("a base"));
         let base_now = sha(0xd0 + digit);

@@ -1,5 +1,5 @@
-//! Who made a pull request, and what an approval is bound to: played on the simulator, as an approver who wants to approve
-//! their own work would, and as people do every day.
+//! Who made a pull request, and what an approval is bound to: played on the simulator, as an approver who wants to
+//! approve their own work would, and as people do every day.
 
 use chrono::TimeDelta;
 use http::StatusCode;

@@ -132,8 +132,8 @@ async fn a_first_turn_costs_seventeen_reads() {
     let counts = bench.sim.request_counts();
     let paths: Vec<_> =
         bench.sim.requests().iter().map(|request| format!("{} {}", request.method, request.path)).collect();
-    // Two of them are shared: the organisation's defaults by all its repositories for five minutes, the debug memory by all
-    // pull requests as long as it is the same.
+    // Two of them are shared: the organisation's defaults by all its repositories for five minutes, the debug memory by
+    // all pull requests as long as it is the same.
     assert!(counts.total - counts.writes <= 17, "{paths:#?}");
 }
 

@@ -42,7 +42,7 @@ fn kept(bench: &Bench, pr: &Pr) -> Option<String> {
 fn statement(signer: &Signer, text: &str) -> Statement {
     let envelope: Envelope = serde_json::from_str(text).unwrap();
     let statement = envelope.statement().unwrap();
-    signer.keys().verify(&envelope, statement.predicate.created_on).unwrap();
+    signer.keys.verify(&envelope, statement.predicate.created_on).unwrap();
     statement
 }
 
@@ -89,7 +89,7 @@ async fn a_merge_that_nobody_approved_is_signed_with_what_speaks_against_it() {
 #[tokio::test]
 async fn without_a_key_nothing_is_signed() {
     let bench = Bench::with_config(Some(CONFIG)).await;
-    let public = Signer::parse(KEY).unwrap().keys().keys[0].public.clone();
+    let public = Signer::parse(KEY).unwrap().keys.keys[0].public.clone();
     for signer in [None, Some(Signer::parse(&public).unwrap())] {
         let reconcile = Reconcile::new(bench.github.clone()).signing(signer);
         let pr = gated(&bench, &reconcile).await;

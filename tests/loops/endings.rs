@@ -19,7 +19,8 @@ fn a_failure_without_a_known_next_step_is_repaired_too() {
     assert!(critique.contains("iteration 1: critique, 1 item"), "{critique}");
 }
 
-/// pytest, prove and go, as most tools, name the tests that fail and no others. That none is named once all pass is no loss.
+/// pytest, prove and go, as most tools, name the tests that fail and no others. That none is named once all pass is no
+/// loss.
 #[test]
 fn a_tool_that_names_only_failing_tests_completes_the_loop() {
     let pytest = [

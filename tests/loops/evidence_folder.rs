@@ -57,8 +57,8 @@ fn a_folder_that_was_there_stays_as_it_is() {
     }
 }
 
-/// What is left of a verification that did not end says so, also where it could not say anything any more. What an older
-/// one had written is not there to be taken for it.
+/// What is left of a verification that did not end says so, also where it could not say anything any more. What an
+/// older one had written is not there to be taken for it.
 #[test]
 fn a_verification_that_is_ended_from_outside_leaves_evidence_that_says_so() {
     for signal in [Signal::SIGTERM, Signal::SIGKILL] {

@@ -1,5 +1,5 @@
-//! Coding agents whose stop hooks `loopgate init --agents --stop-hooks write` wrote: a stand-in of each agent's hook runner
-//! reads the agent's own file and calls the hook as the agent's documentation says.
+//! Coding agents whose stop hooks `loopgate init --agents --stop-hooks write` wrote: a stand-in of each agent's hook
+//! runner reads the agent's own file and calls the hook as the agent's documentation says.
 //!
 //! Claude Code: <https://code.claude.com/docs/en/hooks>. Codex: <https://developers.openai.com/codex/hooks>. Cursor:
 //! <https://cursor.com/docs/agent/hooks>.

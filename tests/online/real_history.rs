@@ -1,4 +1,5 @@
-//! `loopgate try` on the history of a real repository: what it tells of gates is what the server found on the same diffs.
+//! `loopgate try` on the history of a real repository: what it tells of gates is what the server found on the same
+//! diffs.
 
 use std::process::Command;
 

@@ -1,5 +1,5 @@
-//! From an empty directory to an App that is registered, installed and healthy: `loopgate setup`, `serve` and `doctor` as
-//! processes of their own, a browser played by plain requests, GitHub by the simulator.
+//! From an empty directory to an App that is registered, installed and healthy: `loopgate setup`, `serve` and `doctor`
+//! as processes of their own, a browser played by plain requests, GitHub by the simulator.
 
 use std::{
     io::{BufRead as _, BufReader},

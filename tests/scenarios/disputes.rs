@@ -162,8 +162,8 @@ fn tested(world: &World, name: &str, files: &[(&str, &str)]) -> RepoName {
     world.repository(name, &[&own, files].concat())
 }
 
-/// A pull request weakens three tests. Which of them fail on its head as they were before it is in the comment, with both
-/// versions; it is a person who says whether that is meant.
+/// A pull request weakens three tests. Which of them fail on its head as they were before it is in the comment, with
+/// both versions; it is a person who says whether that is meant.
 pub async fn of_weakened_tests_is_shown_what_they_asked_for(world: World) {
     let paths = ["tests/adds.rs", "tests/takes.rs", "tests/doubles.rs"];
     let test =
@@ -194,8 +194,8 @@ pub async fn of_weakened_tests_is_shown_what_they_asked_for(world: World) {
     }
 }
 
-/// A pull request adds a test that passes and fails on the same commit. The comment names it, once for two jobs that have
-/// run it, and nothing is held against the change.
+/// A pull request adds a test that passes and fails on the same commit. The comment names it, once for two jobs that
+/// have run it, and nothing is held against the change.
 pub async fn a_flaky_new_test_is_named_before_it_is_merged(world: World) {
     let repo = tested(&world, "flaky", &[]);
     let test = ("tests/rounds.rs", "#[test]\nfn rounds() {}\n");
@@ -211,8 +211,8 @@ pub async fn a_flaky_new_test_is_named_before_it_is_merged(world: World) {
     assert_eq!(world.state(&pr)["blocked"], Value::Null, "{status}");
 }
 
-/// Whoever waits for the verdict has it with the poll after it, and can tell from the exit code what was decided, with a
-/// token of their own and without; of however many failures it is one page.
+/// Whoever waits for the verdict has it with the poll after it, and can tell from the exit code what was decided, with
+/// a token of their own and without; of however many failures it is one page.
 pub async fn what_is_said_is_read_within_a_poll(world: World) {
     let repo = tested(&world, "waited-for", &[]);
     let pr = opened(&world, &repo).await;

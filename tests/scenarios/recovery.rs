@@ -121,8 +121,8 @@ async fn deliveries_that_failed_while_the_server_was_down_are_asked_for_again() 
     assert_eq!(story.looks()[1..], up[1..]);
 }
 
-/// GitHub does not reach the server when a pull request is opened, but does when it is approved; and then again both come
-/// at once. The approval is about what was opened.
+/// GitHub does not reach the server when a pull request is opened, but does when it is approved; and then again both
+/// come at once. The approval is about what was opened.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approval_that_is_worked_before_a_late_opening_counts_once_that_is_heard() {
     let mut world = World::quick(Some("off")).await;

@@ -1,9 +1,9 @@
-//! Native stacks for the emulator, which has none: a proxy between it and the server that adds the field `stack` to pull
-//! requests, in answers and in webhooks, and answers the list of stacks
+//! Native stacks for the emulator, which has none: a proxy between it and the server that adds the field `stack` to
+//! pull requests, in answers and in webhooks, and answers the list of stacks
 //! (<https://docs.github.com/en/rest/pulls/stacks>,
-//! <https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>). A blob that is asked for
-//! raw comes raw (<https://docs.github.com/en/rest/git/blobs#get-a-blob>). `threads_emulator.rs` has its review threads.
-//! Some documents of [`shown_on_github`] are answered by 404 on the emulator.
+//! <https://docs.github.com/en/pull-requests/reference/stacked-pull-requests-apis-and-webhooks>). A blob that is asked
+//! for raw comes raw (<https://docs.github.com/en/rest/git/blobs#get-a-blob>). `threads_emulator.rs` has its review
+//! threads. Some documents of [`shown_on_github`] are answered by 404 on the emulator.
 //!
 //! All else stays the emulator's: branches, commits, merges, rules, and who is refused what.
 
@@ -151,8 +151,8 @@ async fn asked(request: Request<Full<Bytes>>) -> http::Response<Bytes> {
 }
 
 /// What GitHub shows where the emulator answers 404, which the server does not believe within the half minute that a
-/// scenario lasts: a branch without rules has an empty list of them, and the organisation has a file of defaults that sets
-/// none.
+/// scenario lasts: a branch without rules has an empty list of them, and the organisation has a file of defaults that
+/// sets none.
 fn shown_on_github(parts: &[&str]) -> Option<Value> {
     match parts {
         ["", "graphql"] => {

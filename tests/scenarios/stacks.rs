@@ -1,5 +1,5 @@
-//! Native stacks. The emulator has none: a proxy before it (`stacked_emulator.rs`) adds what GitHub's description has of
-//! them (<https://docs.github.com/en/rest/pulls/stacks>).
+//! Native stacks. The emulator has none: a proxy before it (`stacked_emulator.rs`) adds what GitHub's description has
+//! of them (<https://docs.github.com/en/rest/pulls/stacks>).
 
 use loopgate_simulator::Pr;
 

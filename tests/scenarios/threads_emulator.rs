@@ -1,5 +1,5 @@
-//! Review threads for the emulator, which has their comments but no GraphQL, and does not know who resolved a thread: the
-//! proxy keeps that, and answers what Loopgate asks for
+//! Review threads for the emulator, which has their comments but no GraphQL, and does not know who resolved a thread:
+//! the proxy keeps that, and answers what Loopgate asks for
 //! (<https://docs.github.com/en/graphql/reference/objects#pullrequestreviewthread>).
 
 use std::{
@@ -35,8 +35,8 @@ impl Threads {
 }
 
 impl Proxy {
-    /// The answer to a question for review threads: a page of the newest in front of a cursor, which is a thread's place
-    /// among all. None for other questions.
+    /// The answer to a question for review threads: a page of the newest in front of a cursor, which is a thread's
+    /// place among all. None for other questions.
     pub async fn review_threads(&self, question: &[u8]) -> Option<Value> {
         let question: Value = serde_json::from_slice(question).ok()?;
         let (query, asked) = (question["query"].as_str()?, &question["variables"]);

@@ -33,8 +33,8 @@ fn shorten(text: &str) -> String {
     text.chars().take(60).flat_map(char::escape_debug).collect()
 }
 
-/// A newtype that is read from a text of one form and written in it. `$expected` completes the sentence "`text` is not …";
-/// `$read` makes the value of a text that has the form, and `$write` writes it.
+/// A newtype that is read from a text of one form and written in it. `$expected` completes the sentence "`text` is not
+/// …"; `$read` makes the value of a text that has the form, and `$write` writes it.
 macro_rules! text_form {
     ($name:ident, $expected:expr, $pattern:expr, $read:expr, $write:expr) => {
         impl FromStr for $name {

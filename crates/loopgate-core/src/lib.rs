@@ -3,10 +3,9 @@
 //! [`decide`](fn@decide) is the heart: it takes what was observed of a pull request, the state of its loop, the policy
 //! and the time, and returns a decision. The App, the Action, the command line, the demo and every test call it.
 //!
-//! Each room may use those before it: `ids`, `stage`, [`text`], `letters`, [`untrusted`] → [`evidence`] → [`observed`] →
-//! [`source_files`] → [`policy`] →
-//! [`failure`] → [`memory`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] → [`attempts`] → [`escalation`] →
-//! [`stages`] → [`deciding`] → [`proof`] → [`reflex`] → [`metrics`] → [`replay`].
+//! Each room may use those before it: `ids`, `stage`, [`text`], `letters`, [`untrusted`] → [`evidence`] → [`observed`]
+//! → [`source_files`] → [`policy`] → [`failure`] → [`memory`] → [`state`] → [`commands`] → [`gate`] → [`verdict`] →
+//! [`attempts`] → [`escalation`] → [`stages`] → [`deciding`] → [`proof`] → [`reflex`] → [`metrics`] → [`replay`].
 
 #[macro_use]
 mod words;

@@ -277,7 +277,8 @@ impl Collector {
     }
 }
 
-/// Reads lines and gives their number. `take` gives whether it understands one; a note names the first that it does not.
+/// Reads lines and gives their number. `take` gives whether it understands one; a note names the first that it does
+/// not.
 pub(super) fn each_line(
     window: &mut Window<'_>,
     out: &mut Collector,

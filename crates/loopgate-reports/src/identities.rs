@@ -4,9 +4,9 @@
 //! in another suite (a browser, a project, a file, a set of parameters) is another test, and so is one that fails
 //! after it passed.
 //!
-//! Twelve bytes a test, at most 10.5 MiB: a report of any size is read in the same memory. When the table is nearly full
-//! only failing tests are added, because what matters of reruns is whether a failing test passed later; the notes of
-//! such a report have it.
+//! Twelve bytes a test, at most 10.5 MiB: a report of any size is read in the same memory. When the table is nearly
+//! full only failing tests are added, because what matters of reruns is whether a failing test passed later; the notes
+//! of such a report have it.
 
 use loopgate_core::evidence::{OutcomesExtent, TestId, TestOutcome, TestOutcomes, TestState};
 
@@ -55,8 +55,9 @@ pub(super) enum Recorded {
 impl<const MOST: usize> Identities<MOST> {
     /// Records how a test ended in a suite of the report. In the last suite that is distinguished nothing is a rerun.
     ///
-    /// Where a suite names each test once, a name that comes again is the same test, and what stands last of it counts (pytest
-    /// writes a teardown as a case of its own). Otherwise it is another test, unless a failing one passes at last.
+    /// Where a suite names each test once, a name that comes again is the same test, and what stands last of it counts
+    /// (pytest writes a teardown as a case of its own). Otherwise it is another test, unless a failing one passes at
+    /// last.
     pub fn record(&mut self, id: TestId, suite: u16, names_once: bool, ended: TestState) -> Recorded {
         self.grow_if_needed();
         let at = self.find(id);

@@ -10,8 +10,8 @@ use super::{ReadOptions, Report, read_file};
 /// `schema` of an inspection document.
 pub const INSPECTION_SCHEMA: &str = "loopgate.report-inspection/v1";
 
-/// Reads the files, each in the format its content shows, and gives them and their sums as a document, which is a stable
-/// interface. A file that cannot be read is listed as invalid.
+/// Reads the files, each in the format its content shows, and gives them and their sums as a document, which is a
+/// stable interface. A file that cannot be read is listed as invalid.
 pub fn inspect<P: AsRef<Path>>(paths: impl IntoIterator<Item = P>) -> Value {
     let options = ReadOptions::default();
     document(paths.into_iter().map(|path| read_file(path.as_ref(), &options)))

@@ -2,8 +2,8 @@
 //!
 //! [`read`] recognises a report's format by its content and turns it into a [`Report`]: the same counts, failures,
 //! findings and covered lines whatever wrote them. It never fails: a report that is missing, empty, cut short or
-//! malformed is a `Report` whose quality and notes show that, and what could be read of it is there. Memory is bounded by
-//! what is kept, not by the input, which is hostile: the code under test wrote it.
+//! malformed is a `Report` whose quality and notes show that, and what could be read of it is there. Memory is bounded
+//! by what is kept, not by the input, which is hostile: the code under test wrote it.
 //!
 //! Why a test failed is not guessed here. A parser gives what its report shows, and what its format writes in a fixed
 //! place; [`core::failure`](loopgate_core::failure) reads the rest (type, both sides, place, fingerprint) out of the

@@ -2,8 +2,8 @@
 
 use std::fmt::Display;
 
-/// Something a report lacks, or that had to be mended, without making it useless: the subject of its sentence for one and
-/// for several.
+/// Something a report lacks, or that had to be mended, without making it useless: the subject of its sentence for one
+/// and for several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Flaw(pub &'static str, pub &'static str);
 

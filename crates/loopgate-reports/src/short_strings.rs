@@ -51,8 +51,8 @@ impl Read for ShortStrings<'_, '_> {
                 } else {
                     self.in_string = byte != b'"';
                     self.escape = usize::from(byte == b'\\');
-                    // A byte of UTF-8 that continues a character is not the first to go. Two escapes may be one character,
-                    // so that a string is not cut at them unless it is nothing else.
+                    // A byte of UTF-8 that continues a character is not the first to go. Two escapes may be one
+                    // character, so that a string is not cut at them unless it is nothing else.
                     let most = if self.escape > 0 { 2 * MAX_PIECE } else { MAX_PIECE };
                     if self.in_string && !self.is_cut && self.length > most && byte & 0b1100_0000 != 0b1000_0000 {
                         self.is_cut = true;

@@ -148,8 +148,8 @@ pub(super) fn clean(text: &str) -> Cow<'_, str> {
     Cow::Owned(without_sequences(&text, is_unwanted).into_owned())
 }
 
-/// What a tool's text shows of a failure of which this much is known. Without a message of its own the whole text is read
-/// for it.
+/// What a tool's text shows of a failure of which this much is known. Without a message of its own the whole text is
+/// read for it.
 pub(super) fn failure(known: Failure, message: &str, text: &str) -> Failure {
     let (message, text) = (message.trim_matches('\n'), text.trim_matches('\n'));
     let error_message = clipped(if message.is_empty() { text } else { message }, MAX_TRACE);

@@ -208,8 +208,8 @@ impl<'w, 'r> Xml<'w, 'r> {
 
     /// Length of the tag up to and with its `>`; none if that is further than [`MAX_PIECE`].
     fn find(&mut self, parser: &mut ElementParser) -> Result<Option<usize>, Unreadable> {
-        // The first `>` ends nearly every tag: with an even number of double quotes before it and no single one, it stands
-        // in none. Several times as fast as following the quotes one by one.
+        // The first `>` ends nearly every tag: with an even number of double quotes before it and no single one, it
+        // stands in none. Several times as fast as following the quotes one by one.
         let bytes = self.window.bytes();
         let first = memchr::memchr2(b'>', b'\'', bytes).filter(|end| bytes[*end] == b'>');
         if let Some(end) = first

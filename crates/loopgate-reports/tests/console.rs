@@ -1,5 +1,5 @@
-//! What real tools printed, held against the truth beside it (`fixtures/console/several/`): every failure is listed once,
-//! and all of its fields are its own.
+//! What real tools printed, held against the truth beside it (`fixtures/console/several/`): every failure is listed
+//! once, and all of its fields are its own.
 
 use std::{collections::BTreeMap, fs, path::Path};
 

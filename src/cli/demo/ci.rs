@@ -53,7 +53,7 @@ pub(super) fn run(demo_world: &DemoWorld, pr: &Pr, tests: &[Test]) -> Result<(),
     finish(demo_world, pr, (id, 1), tests)
 }
 
-/// Ends an attempt of a run on the head with what these tests say.
+/// Ends an attempt of a run on the head with the results of these tests.
 fn finish(
     demo_world: &DemoWorld,
     pr: &Pr,
@@ -62,7 +62,10 @@ fn finish(
 ) -> Result<(), CliError> {
     let failing = tests.iter().any(|test| test.failure.is_some());
     let conclusion = if failing { Conclusion::Failure } else { Conclusion::Success };
-    let evidence = zipped(&evidence(demo_world, pr, (id, attempt), tests)?)?;
+    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
+    zip.start_file("evidence.json", SimpleFileOptions::default())?;
+    zip.write_all(&serde_json::to_vec(&evidence(demo_world, pr, (id, attempt), tests)?)?)?;
+    let evidence = zip.finish()?.into_inner();
     let artifacts = vec![(format!("loopgate-evidence-test-00000000-{attempt}"), evidence.into())];
     demo_world.github.finish_workflow(&demo_world.repo, id, conclusion, artifacts)?;
     Ok(())
@@ -113,13 +116,6 @@ fn unit(tests: &[Test]) -> Result<CheckEvidence, CliError> {
     check.failures = report.failures;
     check.retry_class = (outcome == Outcome::Failed).then(|| failure::retry_class(&check));
     Ok(check)
-}
-
-fn zipped(evidence: &Evidence) -> Result<Vec<u8>, CliError> {
-    let mut zip = ZipWriter::new(Cursor::new(Vec::new()));
-    zip.start_file("evidence.json", SimpleFileOptions::default())?;
-    zip.write_all(&serde_json::to_vec(evidence)?)?;
-    Ok(zip.finish()?.into_inner())
 }
 
 pub(super) const PAUSE: &str = "src/pause.rs";
@@ -200,20 +196,16 @@ const fn prepared(name: &'static str, message: &'static str, left: &'static str)
 }
 
 impl Prepared {
-    fn source(&self) -> String {
-        source(self.left, self.has_pause_test)
-    }
-
     fn change(&self) -> Change {
         let more = self.more.map(|(path, text)| (path.to_owned(), text.to_owned()));
-        let files = std::iter::once((PAUSE.to_owned(), self.source())).chain(more).collect();
+        let files = std::iter::once((PAUSE.to_owned(), source(self.left, self.has_pause_test))).chain(more).collect();
         Change { name: self.name, message: self.message, files }
     }
 }
 
 /// The tests of the suite: of the file that the story is about these fail; those of the other end as its text has it.
 pub(super) fn tests(failing: &[(&'static str, Failing)], pause: &str) -> Vec<Test> {
-    let prepared = PREPARED.iter().find(|prepared| prepared.source() == pause);
+    let prepared = PREPARED.iter().find(|prepared| source(prepared.left, prepared.has_pause_test) == pause);
     let fails = prepared.and_then(|prepared| prepared.fails);
     let is_there = |name: &&str| name.rsplit("::").next().is_some_and(|test| pause.contains(test));
     let names = [HOUR, RENEWAL, REMAINING].into_iter().chain([COSTS_NOTHING, AT_THE_END].into_iter().filter(is_there));
@@ -230,7 +222,7 @@ pub(super) async fn until_stopped(
     let required = ["loopgate / verify", "loopgate / gates"]
         .map(|name| RequiredCheck { context: name.to_owned(), app: Some(github.app_id()) });
     github.admin().protect(repo, "main", Protection { required_checks: required.into(), ..Protection::default() })?;
-    let (acts, heard) = mpsc::channel(8);
+    let (acts, received) = mpsc::channel(8);
     let dashboard = format!("http://{}", demo_world.server.admin_address);
     let changes = PREPARED.iter().map(Prepared::change).collect();
     let playbook = Playbook { repo: repo.clone(), people: PEOPLE.into(), changes, dashboard: dashboard.clone(), acts };
@@ -240,13 +232,13 @@ pub(super) async fn until_stopped(
          merge as one of five people\n   {dashboard}   the dashboard: who acts next"
     ));
     tokio::select! {
-        () = answer(demo_world, heard) => Ok(()),
+        () = answer(demo_world, received) => Ok(()),
         stopped = stop_signal() => Ok(stopped?),
     }
 }
 
-async fn answer(demo_world: &DemoWorld, mut heard: mpsc::Receiver<Act>) {
-    while let Some(Act { pr, answered }) = heard.recv().await {
+async fn answer(demo_world: &DemoWorld, mut received: mpsc::Receiver<Act>) {
+    while let Some(Act { pr, answered }) = received.recv().await {
         if let Err(error) = checked(demo_world, &pr).await {
             output::note_line(format_args!("CI did not run: {}", error.message));
         }

@@ -1,7 +1,7 @@
 //! `loopgate demo`: a pull request's whole life on a simulated GitHub, without an account.
 //!
 //! Only GitHub, the people and their CI are simulated. The server is the real one: it receives events as signed
-//! webhooks over HTTP, and everything it says and does goes through its API client to the simulated GitHub.
+//! webhooks over HTTP, and everything it does goes through its API client to the simulated GitHub.
 
 mod ci;
 mod narrator;

@@ -72,10 +72,6 @@ impl Narrator {
         }
     }
 
-    pub fn says(&self, text: &str) {
-        self.print(text);
-    }
-
     fn paint(&self, code: &str, text: &str) -> String {
         if output::colour() { format!("\u{1b}[{code}m{text}\u{1b}[0m") } else { text.to_owned() }
     }
@@ -97,7 +93,7 @@ impl Narrator {
         }
     }
 
-    fn print(&self, line: &str) {
+    pub fn print(&self, line: &str) {
         if self.is_paced.is_some() {
             self.pause(LINE);
             output::line(line);
@@ -141,7 +137,7 @@ fn sights(pull: &PullView) -> Vec<Sight> {
 /// Columns of a terminal that are used; symbols take two.
 const WIDTH: usize = 78;
 
-/// The first line of a comment that says something, without its Markdown.
+/// The first line of a comment that is not blank, without its Markdown.
 fn first_words(body: &str) -> String {
     let line = body.lines().find(|line| !line.trim().is_empty() && !line.starts_with("<!--")).unwrap_or_default();
     line.trim_start_matches(['#', ' ']).chars().filter(|c| !matches!(c, '*' | '`')).collect()

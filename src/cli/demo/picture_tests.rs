@@ -1,4 +1,5 @@
-//! The picture of README.md: the status comment of the demo's second pull request, drawn as a page of GitHub's draws it.
+//! The picture of README.md: the status comment of the demo's second pull request, drawn as a page of GitHub's draws
+//! it.
 //!
 //! `UPDATE_PICTURE=1 cargo test --lib picture` draws it again.
 

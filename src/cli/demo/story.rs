@@ -1,4 +1,4 @@
-//! The story: who does what, and what must come of it.
+//! The story: who does what, and what it must lead to.
 
 use super::{
     AGENT, DemoWorld,
@@ -59,9 +59,9 @@ fn tests(failing: &[(&'static str, Failing)]) -> Vec<Test> {
     ci::tests(failing, &ci::on_main())
 }
 
-/// Plays until the second pull request has failed as the first one did, and says so.
+/// Plays until the second pull request has failed as the first one did.
 pub(super) async fn until_it_fails_again(demo_world: &DemoWorld, narrator: Narrator) -> Result<DemoRun<'_>, CliError> {
-    narrator.says("A simulated GitHub on this machine, the real server, and two pull requests.");
+    narrator.print("A simulated GitHub on this machine, the real server, and two pull requests.");
     narrator.act("Yesterday: alice's pull request fails, and she fixes it");
     narrator.does("alice", "opens “feat: widgets last an hour”");
     let spec = |title: &str, branch: &str, seconds: &str| {
@@ -160,10 +160,10 @@ pub(super) async fn play(demo_world: &DemoWorld, narrator: Narrator) -> Result<P
     let reference = format!("refs/loopgate/pr/{}", stage.played.pr.number);
     if let Some(state) = demo_world.github.state_ref(&demo_world.repo, &reference)? {
         let decisions = state.commits.len();
-        stage.narrator.says(&format!("\n   `git log {reference}` has a commit for each of {decisions} decisions."));
+        stage.narrator.print(&format!("\n   `git log {reference}` has a commit for each of {decisions} decisions."));
     }
     // What happened, and what to do next.
-    stage.narrator.says(render::text("demo/ending.txt", context! {}).trim_end());
+    stage.narrator.print(render::text("demo/ending.txt", context! {}).trim_end());
     Ok(stage.played)
 }
 

@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 use super::{CliError, NewFile};
 use loopgate_core::RepoName;
 
-const TOLD: &str = "AGENTS.md";
+const INSTRUCTIONS: &str = "AGENTS.md";
 const CLAUDE: [&str; 2] = ["CLAUDE.md", ".claude/CLAUDE.md"];
 pub const COPILOT: &str = ".github/workflows/copilot-setup-steps.yml";
 const COPILOT_STEPS: &str = include_str!("templates/copilot.yml");
@@ -27,8 +27,8 @@ const END: &str = "<!-- loopgate: end -->";
 /// The files that agents read.
 pub fn files(root: &Path, repository: Option<&RepoName>, action: Option<&str>) -> Result<Vec<NewFile>, CliError> {
     let name = repository.map_or_else(|| "OWNER/REPO".to_owned(), ToString::to_string);
-    let told = include_str!("templates/agents.md").replace("@REPOSITORY@", &name);
-    let mut files = vec![block(root, TOLD, &told)?];
+    let instructions = include_str!("templates/agents.md").replace("@REPOSITORY@", &name);
+    let mut files = vec![block(root, INSTRUCTIONS, &instructions)?];
     if !CLAUDE.iter().any(|path| imports(root, path)) {
         files.push(block(root, CLAUDE[0], include_str!("templates/claude.md"))?);
     }
@@ -56,7 +56,8 @@ pub fn install(action: Option<&str>) -> String {
     )
 }
 
-/// Whether the file of Copilot's set-up is, or will be, ours. A file of somebody else's sets up more than us, and is theirs to edit.
+/// Whether the file of Copilot's set-up is, or will be, ours. A file of somebody else's sets up more than us, and is
+/// theirs to edit.
 pub fn sets_up_copilot(root: &Path) -> bool {
     let first = COPILOT_STEPS.lines().next().unwrap_or_default();
     fs::read_to_string(root.join(COPILOT)).map_or(true, |there| there.starts_with(first))
@@ -64,9 +65,12 @@ pub fn sets_up_copilot(root: &Path) -> bool {
 
 /// Whether a file of Claude's imports `AGENTS.md`, or is that file.
 fn imports(root: &Path, path: &str) -> bool {
-    let is_import = |word: &str| word.starts_with('@') && word.ends_with(TOLD);
+    let is_import = |word: &str| word.starts_with('@') && word.ends_with(INSTRUCTIONS);
     let same = || {
-        root.join(path).canonicalize().ok().filter(|real| root.join(TOLD).canonicalize().ok().as_ref() == Some(real))
+        root.join(path)
+            .canonicalize()
+            .ok()
+            .filter(|real| root.join(INSTRUCTIONS).canonicalize().ok().as_ref() == Some(real))
     };
     let text = fs::read_to_string(root.join(path)).unwrap_or_default();
     same().is_some() || text.split_whitespace().any(is_import) && !text.contains(BEGIN)

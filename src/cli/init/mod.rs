@@ -225,7 +225,7 @@ fn files(
     let mut files = vec![NewFile { path: CONFIGURATION, text }];
     let mut followed: Vec<&str> = ci.followed.iter().map(|job| job.title.as_str()).collect();
     followed.dedup();
-    // The configuration alone still says what `verify` runs. Beside a CI that is there a second one is asked for.
+    // The configuration alone still decides what `verify` runs. Beside a CI that is there a second one is asked for.
     let is_first = ci.left.is_empty() && arguments.action().is_some();
     let wants_workflow = ci.followed.is_empty() && (arguments.own_workflow || is_first);
     if wants_workflow || ci.followed.is_empty() && arguments.action_only {
@@ -236,7 +236,7 @@ fn files(
         followed.push("Loopgate relay");
         let text = workflows::reconcile(&arguments.needed_action()?, &followed);
         files.push(NewFile { path: RECONCILE, text });
-        files.push(NewFile { path: RELAY, text: workflows::relay() });
+        files.push(NewFile { path: RELAY, text: workflows::documented(RELAY, "") });
     }
     Ok(files)
 }
@@ -255,7 +255,7 @@ fn write(root: &Path, file: &NewFile) -> Result<(), CliError> {
         .map_err(|error| CliError::unavailable(format!("{} cannot be written: {error}", path.display())))
 }
 
-/// Writes or removes the stop hooks where somebody says so: by the option, or asked on a terminal.
+/// Writes or removes the stop hooks where somebody wants it: by the option, or asked on a terminal.
 fn write_stop_hooks(root: &Path, wish: Option<StopHooks>) -> Result<(), CliError> {
     if wish.is_none() && !io::stdin().is_terminal() {
         return Ok(());

@@ -32,7 +32,7 @@ fn with_submodules(root: &Path, text: &str) -> String {
 }
 
 /// A workflow as action/README.md explains it: what is written is what is documented.
-fn documented(path: &str, action: &str) -> String {
+pub fn documented(path: &str, action: &str) -> String {
     let begin = format!("```yaml\n# {path}\n");
     let rest = include_str!("../../../action/README.md").split_once(&begin);
     let text = rest.and_then(|(_, rest)| rest.split_once("```")).map_or("", |(text, _)| text);
@@ -62,11 +62,6 @@ pub fn reconcile(action: &str, followed: &[&str]) -> String {
     let named = |name: &str| serde_json::Value::from(name).to_string();
     let names = followed.iter().map(|name| named(name)).collect::<Vec<_>>().join(", ");
     documented(".github/workflows/loopgate.yml", action).replace("[CI, Loopgate relay]", &format!("[{names}]"))
-}
-
-/// The workflow that starts the other one on reviews.
-pub fn relay() -> String {
-    documented(".github/workflows/loopgate-relay.yml", "")
 }
 
 /// The Python tools that the checks of a project call.

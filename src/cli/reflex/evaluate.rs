@@ -5,8 +5,8 @@ use std::collections::BTreeSet;
 use chrono::Utc;
 
 use super::{
-    drive::{Progress, Session, listed, settings},
     local_workspace::only,
+    session::{CheckedAttempt, Judged, Progress, Session, listed},
 };
 use crate::{
     cli::{CliError, output, progress, working_tree},
@@ -17,7 +17,7 @@ use crate::{
 use loopgate_core::{
     Sha,
     deciding::{Decision, MemoryAnswers, decide},
-    evidence::{CheckEvidence, Environment, Evidence, FileCoverage},
+    evidence::{CheckEvidence, Environment, Evidence},
     memory::{AppliedFix, Retention},
     observed::{ChangedFile, ChangedFiles, Snapshot},
     policy::{Look, Phase, Policy, Trigger},
@@ -25,23 +25,6 @@ use loopgate_core::{
     state::RunStatus,
     verdict::{Evaluation, coverage, evaluate, gather},
 };
-
-/// The last evaluation of the head.
-pub(super) struct Judged {
-    pub decision: Decision,
-    pub snapshot: Snapshot,
-}
-
-/// What running the checks brought.
-#[derive(Debug, Default)]
-pub(super) struct CheckedAttempt {
-    pub checks: Vec<CheckEvidence>,
-    pub coverage: Option<Vec<FileCoverage>>,
-    /// Tracked files that differ afterwards.
-    pub edited: Vec<String>,
-    /// What they ran with; none where nothing was run.
-    pub environment: Option<Environment>,
-}
 
 impl Session<'_> {
     pub(super) async fn evaluate(&mut self) -> Result<Progress, CliError> {
@@ -65,7 +48,7 @@ impl Session<'_> {
             let progress = self.save_or_break(turn).await?;
             if self.state.phase == Phase::B {
                 self.phase_a = checked;
-                self.say_phase_a(&evaluation);
+                self.print_phase_a(&evaluation);
             }
             return Ok(progress);
         }
@@ -104,14 +87,14 @@ impl Session<'_> {
             }
             None => None,
         };
-        if settings(&self.state).document.is_none() {
+        if self.reflex().settings.document.is_none() {
             self.artifact = render::loop_report(&turn.state, false);
         }
         self.to_remember.lines.extend(decision.memory_line(&snapshot));
         let judged = Judged { decision, snapshot };
         let progress = self.save(turn, attempt).await?;
         self.record(policy).await;
-        self.say_iteration(&judged);
+        self.print_iteration(&judged);
         self.judged = Some(judged);
         Ok(progress)
     }
@@ -120,7 +103,7 @@ impl Session<'_> {
     async fn run_checks(&self, policy: &Policy, known: CheckedAttempt) -> Result<Option<CheckedAttempt>, CliError> {
         let mut wanted = policy.verify.checks.clone();
         wanted.retain(|name, _| known.checks.iter().all(|check| &check.name != name));
-        let plan = Plan::new(&wanted, None, self.workspace.root().to_owned(), None);
+        let plan = Plan::new(&wanted, None, self.workspace.worktree.root.clone(), None);
         let plan = plan.map_err(CliError::bad_data)?.repeating(policy.retry.external_retry.commands());
         let before = self.workspace.worktree.tree(Extent::Tracked)?;
         let (ran, environment) =
@@ -143,7 +126,7 @@ impl Session<'_> {
     fn passes_phase_a(&self, snapshot: &Snapshot, policy: &Policy) -> Option<Evaluation> {
         let look = Look { snapshot, policy, now: Utc::now() };
         let evidence = gather::gather(look, &[], &BTreeSet::new(), |_| look.now);
-        let rules = evaluate::rules(policy, settings(&self.state).task_type);
+        let rules = evaluate::rules(policy, self.reflex().settings.task_type);
         let evaluation = evaluate::evaluate_phase(look, &evidence, &rules, Phase::A);
         evaluation.passed().then_some(evaluation)
     }
@@ -162,7 +145,7 @@ impl Session<'_> {
             coverage: checked.coverage.as_ref().map(|reports| coverage::measure(&files, reports)),
             ..working_tree::evidence(self.state.repository.clone(), head, tree, checked.checks.clone())
         };
-        let base = settings(&self.state).base.as_deref();
+        let base = self.reflex().settings.base.as_deref();
         Ok(self.workspace.snapshot(
             Head { commit: head, tree },
             self.state.base_sha,
@@ -214,7 +197,7 @@ impl Session<'_> {
         let asks = self.state.attempts.is_empty() || policy.memory.cross_iteration_learning;
         let found = match questions.look_up && asks {
             true => {
-                let root = self.workspace.worktree.root();
+                let root = &self.workspace.worktree.root;
                 working_tree::look_up(&self.workspace.repository, root, decision, snapshot, policy).await
             }
             false => MemoryAnswers::default(),
@@ -229,11 +212,11 @@ impl Session<'_> {
         let files = files.known().to_vec();
         let failing: BTreeSet<String> =
             files.iter().map(|file| file.path.clone()).filter(|path| failing.contains(path.as_str())).collect();
-        let said = self.reflex().fixes.last().map(|fix| fix.description.clone()).unwrap_or_default();
-        Some((AppliedFix::of(decision.next.head_sha, &said, &files, &failing), files))
+        let description = self.reflex().fixes.last().map(|fix| fix.description.clone()).unwrap_or_default();
+        Some((AppliedFix::of(decision.next.head_sha, &description, &files, &failing), files))
     }
 
-    /// Writes what the attempts leave: after each, or at the end of the run where the policy says so.
+    /// Writes what the attempts leave: after each, or at the end of the run where the policy asks for that.
     async fn record(&mut self, policy: &Policy) {
         let goes_on = self.state.status == RunStatus::InProgress;
         if self.to_remember.lines.is_empty() || (goes_on && !policy.memory.persist_per_iteration) {

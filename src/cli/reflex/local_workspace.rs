@@ -8,12 +8,12 @@ use crate::{
     cli::{CliError, output, working_tree},
     config,
     refs::{LoadedRun, LocalRepository, RefName, StateStore},
-    runner::{Checkout, Head, Holder, Lock, LockError, Worktree},
+    runner::{Checkout, Head, Lock, LockError, Worktree},
 };
 use loopgate_core::{
     CheckName, Login, Sha,
     evidence::Evidence,
-    observed::{ChangedFiles, Snapshot},
+    observed::{ChangedFiles, CodeType, Snapshot},
     policy::{Policy, PolicyOrigin},
     reflex::{self, Alias, Settings},
     state::{LoopState, Task, history::LocalLoopStarted},
@@ -38,13 +38,9 @@ impl LocalWorkspace {
         Ok(Self { checkout, worktree, repository })
     }
 
-    pub fn root(&self) -> &Path {
-        self.worktree.root()
-    }
-
     /// The configuration in force here, with the checks a project like this usually has where none are configured.
     pub fn policy(&self, own: Option<&str>) -> Result<Policy, CliError> {
-        working_tree::policy(self.root(), own.map(Path::new)).map(|(policy, _)| policy)
+        working_tree::policy(&self.worktree.root, own.map(Path::new)).map(|(policy, _)| policy)
     }
 
     /// The alias that is meant: the one named, else the active loop's.
@@ -57,14 +53,14 @@ impl LocalWorkspace {
             return Ok(alias);
         }
         let known = self.aliases().await?;
-        let said = match known.as_slice() {
+        let message = match known.as_slice() {
             [] => "there is no loop here; `loopgate loop new` begins one".to_owned(),
             known => format!(
                 "no loop is active; name one of {}, or begin one with `loopgate loop new`",
                 known.iter().map(Alias::as_str).collect::<Vec<_>>().join(", ")
             ),
         };
-        Err(CliError::bad_data(said))
+        Err(CliError::bad_data(message))
     }
 
     /// The alias that is meant by somebody who only looks: the one named, else the active loop's, else the newest's.
@@ -121,7 +117,7 @@ impl LocalWorkspace {
         let confirmed = begun.and_then(|begun| begun.confirmed.as_ref());
         let own = confirmed.and_then(|confirmed| confirmed.settings.config.as_deref());
         let policy = self.policy(own).unwrap_or_else(|_| config::presets().with_origin(PolicyOrigin::Defaults));
-        let settings = confirmed.map_or_else(|| super::new::settings_of(&policy), |known| known.settings.clone());
+        let settings = confirmed.map_or_else(|| settings_of(&policy), |known| known.settings.clone());
         let settings = Settings { limit: begun.map_or(settings.limit, |begun| begun.max_iterations), ..settings };
         let head = confirmed.map_or(self.checkout.head, |confirmed| confirmed.began_at);
         let head = Head { commit: head, tree: self.checkout.tree };
@@ -142,9 +138,8 @@ impl LocalWorkspace {
 
     /// Takes the locks of a loop: its own, and that of the working tree, which two loops must not edit at once.
     pub fn lock(&self, alias: &Alias) -> Result<[Lock; 2], CliError> {
-        let holder = Holder::this(alias.as_str(), Utc::now());
         let take = |path: PathBuf| {
-            Lock::take(&path, &holder).map_err(|error| match &error {
+            Lock::take(&path, alias.as_str(), Utc::now()).map_err(|error| match &error {
                 LockError::Held { holder } => CliError::unavailable(format!(
                     "{error}. Wait for its end, or end it: `loopgate loop stop --alias {}`.",
                     holder.as_ref().map_or_else(|| alias.as_str(), |holder| &holder.alias)
@@ -153,7 +148,7 @@ impl LocalWorkspace {
             })
         };
         let own = take(self.lock_path(alias))?;
-        let worktree = take(self.worktree.private_dir().join("worktree.lock"))?;
+        let worktree = take(self.worktree.private_dir.join("worktree.lock"))?;
         if let Some(dead) = &own.left_by {
             output::note_line(format_args!("Taking over from {dead}, which is gone."));
         }
@@ -161,7 +156,7 @@ impl LocalWorkspace {
     }
 
     pub fn lock_path(&self, alias: &Alias) -> PathBuf {
-        self.worktree.shared_dir().join(format!("{alias}.lock"))
+        self.worktree.shared_dir.join(format!("{alias}.lock"))
     }
 
     /// The working tree, seen as a pull request that is not open.
@@ -187,6 +182,17 @@ impl LocalWorkspace {
     }
 }
 
+/// The settings of a loop where only a policy gives any.
+pub(super) fn settings_of(policy: &Policy) -> Settings {
+    Settings {
+        task_type: CodeType::NewFunction,
+        threshold_a: policy.evaluate.thresholds.a,
+        threshold_b: policy.evaluate.thresholds.b,
+        limit: policy.retry.max_iterations,
+        ..Settings::default()
+    }
+}
+
 pub(super) fn task_ref(alias: &Alias) -> RefName {
     RefName::task(alias.as_str()).expect("an alias is a name of a task")
 }
@@ -198,6 +204,11 @@ pub(super) fn aside_ref(alias: &Alias) -> String {
 
 pub(super) fn no_such(alias: &Alias) -> CliError {
     CliError::bad_data(format!("there is no loop `{alias}`; `loopgate loop list` shows those there are"))
+}
+
+/// The state could not be gone on from as it was saved; `how` is what was done about it.
+pub(super) fn was_damaged(how: &str) {
+    output::note_line(format_args!("The state of this loop was damaged: {how}."));
 }
 
 /// The person at the terminal, as a name git knows, where it is one.

@@ -1,10 +1,10 @@
 //! `loopgate loop`: the reflex loop in a local repository.
 //!
 //! What a step leads to is decided in [`core::reflex`](loopgate_core::reflex). Here it is executed: `new` begins a loop
-//! once it has asked, `drive` runs the steps and saves after each, `evaluate` runs the checks, `refine` lets
-//! programs edit the working tree, keeps them from moving git, and keeps what they leave behind, `local_workspace` knows
-//! repository and locks, `report` prints. The fixer, or the person at the terminal, declares that a failure is not theirs
-//! to fix: a dispute, which a person settles with `loop resume --settle`.
+//! once it has asked, `session` loads and saves it, `drive` runs the steps, `evaluate` runs the checks, `refine` lets
+//! programs edit the working tree, keeps them from moving git, and keeps what they leave behind, `local_workspace`
+//! knows repository and locks, `report` prints. The fixer, or the person at the terminal, declares that a failure is
+//! not theirs to fix: a dispute, which a person settles with `loop resume --settle`.
 
 mod drive;
 mod evaluate;
@@ -12,6 +12,7 @@ mod local_workspace;
 mod new;
 mod refine;
 mod report;
+mod session;
 
 use std::{
     collections::BTreeSet,
@@ -20,11 +21,12 @@ use std::{
 
 use chrono::Utc;
 use clap::{Args, Subcommand};
+use minijinja::{context, value::Serde};
 use serde_json::json;
 
 use self::{
-    drive::{Progress, Session},
     local_workspace::{LocalWorkspace, aside_ref, person},
+    session::{Progress, Session},
 };
 use super::{
     CliError, CommandResult, actions, exit,
@@ -226,7 +228,7 @@ async fn status(workspace: &LocalWorkspace, which: &Which, is_full: bool) -> Com
     let alias = workspace.looked_at(which.alias.as_ref()).await?;
     let (state, rebuilt) = workspace.load(&alias).await?;
     if let Some(how) = rebuilt {
-        report::was_damaged(&how);
+        local_workspace::was_damaged(&how);
     }
     if which.alias.is_none() && state.has_ended() {
         output::note_line("No loop is active. The last one:");
@@ -279,7 +281,7 @@ async fn stop(workspace: &LocalWorkspace, arguments: &StopArguments) -> CommandR
     if state.has_ended() {
         return report::over(&state);
     }
-    end_whoever_runs(workspace, &alias).await?;
+    end_running_process(workspace, &alias).await?;
     let _locks = workspace.lock(&alias)?;
     let never = Interrupt::new();
     let mut session = Session::open(workspace, &alias, None, never).await?;
@@ -292,7 +294,7 @@ async fn stop(workspace: &LocalWorkspace, arguments: &StopArguments) -> CommandR
 }
 
 /// Asks a process that runs the loop on this machine to end, as Ctrl-C would, and waits for it.
-async fn end_whoever_runs(workspace: &LocalWorkspace, alias: &Alias) -> Result<(), CliError> {
+async fn end_running_process(workspace: &LocalWorkspace, alias: &Alias) -> Result<(), CliError> {
     let path = workspace.lock_path(alias);
     let Some(holder) = Lock::holder(&path) else { return Ok(()) };
     if !holder.is_on_this_host() {
@@ -342,7 +344,7 @@ async fn history(workspace: &LocalWorkspace, which: &Which) -> CommandResult {
     let tip = tip.ok_or_else(|| local_workspace::no_such(&alias))?;
     let lines = store.history(tip).await?;
     let document = json!({ "schema": "loopgate.history/v1", "alias": alias.as_str(), "events": lines });
-    output::show(&document, || render::loop_history(&lines))
+    output::show(&document, || render::text("loop_history.txt", context! { lines => Serde(&lines) }))
 }
 
 async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments) -> CommandResult {
@@ -378,7 +380,7 @@ async fn clean(workspace: &LocalWorkspace, arguments: &CleanArguments) -> Comman
         }
         // What is left behind of these is harmless.
         let _ = std::fs::remove_file(workspace.lock_path(alias));
-        let _ = std::fs::remove_dir_all(workspace.worktree.private_dir().join(alias.as_str()));
+        let _ = std::fs::remove_dir_all(workspace.worktree.private_dir.join(alias.as_str()));
     }
     let [deleted, kept] = [&doomed, &kept].map(|of| of.iter().map(Alias::as_str).collect::<Vec<_>>());
     let document = json!({ "schema": "loopgate.cleaned/v1", "deleted": deleted, "kept": kept });

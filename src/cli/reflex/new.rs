@@ -10,9 +10,9 @@ use clap::{
 use minijinja::context;
 
 use super::{
-    drive::{Session, listed},
-    local_workspace::{self, LocalWorkspace},
+    local_workspace::{self, LocalWorkspace, settings_of},
     report,
+    session::{Session, listed},
 };
 use crate::{
     cli::{
@@ -104,17 +104,6 @@ fn score(text: &str) -> Result<Score, String> {
     Score::try_from(number).map_err(|error| error.to_string())
 }
 
-/// What a policy alone says.
-pub(super) fn settings_of(policy: &Policy) -> Settings {
-    Settings {
-        task_type: CodeType::NewFunction,
-        threshold_a: policy.evaluate.thresholds.a,
-        threshold_b: policy.evaluate.thresholds.b,
-        limit: policy.retry.max_iterations,
-        ..Settings::default()
-    }
-}
-
 /// What is to be confirmed.
 #[derive(Debug)]
 struct Proposal {
@@ -176,7 +165,7 @@ struct Terminal<'a> {
 }
 
 impl Terminal<'_> {
-    fn say(&mut self, text: &str) {
+    fn print(&mut self, text: &str) {
         // If this cannot be written, there is no answer either, and that is reported below.
         let _ = writeln!(self.output, "{text}");
     }
@@ -188,7 +177,7 @@ impl Terminal<'_> {
         let mut answer = String::new();
         match self.input.read_line(&mut answer) {
             Ok(0) | Err(_) => {
-                self.say("");
+                self.print("");
                 Err(CliError::usage(
                     "the criteria and the limit were not confirmed, so nothing was begun; answer the questions, or \
                      pass --yes",
@@ -217,12 +206,13 @@ fn confirm(arguments: &mut NewLoopArguments, policy: &Policy, terminal: &mut Ter
     let proposal = propose(arguments, policy);
     let has_checks = !proposal.known.is_empty() || !proposal.settings.checks.is_empty();
     if proposal.task.prompt.trim().is_empty() || !proposal.is_type_known || !has_checks {
-        terminal.say("There is not enough to go by. A few questions first; an empty answer keeps what is in brackets.");
+        terminal
+            .print("There is not enough to go by. A few questions first; an empty answer keeps what is in brackets.");
         set_up(arguments, policy, terminal)?;
     }
     loop {
         let proposal = propose(arguments, policy);
-        terminal.say(&criteria(&proposal, policy));
+        terminal.print(&criteria(&proposal, policy));
         if !output::is_yes(&terminal.ask("Are these criteria right? [yes/no]")?) {
             set_up(arguments, policy, terminal)?;
             continue;
@@ -237,7 +227,7 @@ fn confirm(arguments: &mut NewLoopArguments, policy: &Policy, terminal: &mut Ter
             if arguments.answered("--max-iterations", &answer) {
                 break;
             }
-            terminal.say("Please say yes, or a number from 1 to 10.");
+            terminal.print("Please say yes, or a number from 1 to 10.");
         }
     }
 }
@@ -266,7 +256,7 @@ fn set_up(arguments: &mut NewLoopArguments, policy: &Policy, terminal: &mut Term
             if answer.is_empty() || arguments.answered(option, &answer) {
                 break;
             }
-            terminal.say("That could not be read.");
+            terminal.print("That could not be read.");
         }
     }
     Ok(())
@@ -356,7 +346,7 @@ fn begun(
     let Proposal { task, mut settings, .. } = proposal;
     let head = workspace.worktree.head()?;
     // On the base branch itself, what the loop changes is measured from where it begins.
-    let (named, changes) = working_tree::changes(workspace.root(), settings.base.as_deref())?;
+    let (named, changes) = working_tree::changes(&workspace.worktree.root, settings.base.as_deref())?;
     let base = changes.map_or(head.commit, |changes| changes.merge_base);
     settings.base = named;
     let title = reflex::title(settings.task_type, &task.prompt);

@@ -1,17 +1,17 @@
 //! REFINE: the fixer edits the working tree. What holds of its edits holds of the task command's too (`programs`).
 //!
-//! The state says that a program is at work *before* it is started, with the tree as it was. So whatever is found after
-//! a crash is either the program's finished commit (recognised by run and attempt in its message), or half-made edits,
-//! which are put aside under `refs/loopgate/aside/` and undone before the program is called again.
+//! The state shows that a program is at work *before* it is started, with the tree as it was. So whatever is found
+//! after a crash is either the program's finished commit (recognised by run and attempt in its message), or half-made
+//! edits, which are put aside under `refs/loopgate/aside/` and undone before the program is called again.
 
 use std::{collections::BTreeMap, time::Duration};
 
 use chrono::{TimeDelta, Utc};
 
 use super::{
-    drive::{Progress, Session, fix_record, settings},
     local_workspace::{aside_ref, only, task_ref},
     report,
+    session::{Progress, Session, fix_record},
 };
 use crate::{
     cli::{CliError, actions, output::note_line, progress, working_tree::CONFIGURATION},
@@ -44,7 +44,7 @@ impl Session<'_> {
         if let Some(Fixer::Command(senior)) = senior {
             return Ok((senior.clone(), FixMaker::SeniorFixer));
         }
-        let fixer = match (&settings(&self.state).fix_command, &policy.fixer.fixer) {
+        let fixer = match (&self.reflex().settings.fix_command, &policy.fixer.fixer) {
             (None, Fixer::Author) => return Err(None),
             (None, Fixer::Mention(_) | Fixer::Dispatch(_)) => {
                 return Err(Some("the configured fixer works on pull requests only"));
@@ -80,7 +80,7 @@ impl Session<'_> {
     async fn refined_by_the_author(&mut self, head: Head, why: Option<&'static str>) -> Result<Progress, CliError> {
         let artifact = self.checked_out()?;
         if loopgate_core::evidence::tree_hash(artifact.tree) == self.state.code_artifact.content_hash {
-            self.say_your_turn(why);
+            self.print_your_turn(why);
             return Ok(Progress::Waiting);
         }
         let files = self.workspace.worktree.changes(self.state.head_sha, artifact.tree)?;
@@ -132,13 +132,13 @@ impl Session<'_> {
         let mut line = CommandLine {
             environment: fixer.environment.clone(),
             input: feedback.into_bytes(),
-            ..CommandLine::new(&fixer.run, self.workspace.root(), own)
+            ..CommandLine::new(&fixer.run, &self.workspace.worktree.root, own)
         };
         let attempts =
             [("LOOPGATE_ATTEMPT", self.state.iteration), ("LOOPGATE_MAX_ATTEMPTS", self.state.max_iterations)];
         line.environment.extend(attempts.map(|(name, number)| (name.to_owned(), number.to_string())));
         line.environment.extend([self.mark()]);
-        let scratch = self.workspace.worktree.private_dir().join(self.alias.as_str());
+        let scratch = self.workspace.worktree.private_dir.join(self.alias.as_str());
         let left = left.map(|left| left.to_std().unwrap_or_default());
         let program = runner::call_fixer(
             line,
@@ -204,8 +204,8 @@ impl Session<'_> {
         let change = self.change(self.state.head_sha)?;
         let view = self.judged().await?.decision.view.clone();
         let scope = reflex::failing_scope(&view, &change);
-        let configuration = settings(&self.state).config.as_deref().unwrap_or(CONFIGURATION);
-        let (before, after) = (edits.before(), edits.tree);
+        let configuration = self.reflex().settings.config.as_deref().unwrap_or(CONFIGURATION);
+        let (before, after) = (edits.head.tree, edits.tree);
         let wanted = tamper::files_to_read(&edits.files, Some(before), after);
         let contents = &self.workspace.worktree.contents(wanted)?;
         let judge = |base_tests: &[BaseTestRun]| {
@@ -228,19 +228,20 @@ impl Session<'_> {
         {
             described.push_str(&format!("; outside the failing scope: {}", few(outside, 3)));
         }
-        let said = (report.description.as_deref(), report.cause.as_deref());
-        let message = loop_fix_message(&view, &self.state, said, &described);
+        let reported = (report.description.as_deref(), report.cause.as_deref());
+        let message = loop_fix_message(&view, &self.state, reported, &described);
         match verdict {
             EditVerdict::Nothing => {
                 self.put_aside(edits, "")?;
-                let said = report.description.as_deref().map(|said| format!(" It said: “{}”", plain(said)));
-                let notes = vec![format!("The fixer ended without changing a file.{}", said.unwrap_or_default())];
+                let description = report.description.as_deref().map(|text| format!(" It said: “{}”", plain(text)));
+                let notes =
+                    vec![format!("The fixer ended without changing a file.{}", description.unwrap_or_default())];
                 let triggers = [Trigger::AmbiguousRequirement, Trigger::NoChange];
                 let call = loop_call(Trigger::AmbiguousRequirement, notes);
                 self.save(Turn::on(&self.state, Utc::now()).refused(&triggers, call, policy), None).await
             }
             EditVerdict::Refuse(refusals) => {
-                let diff = self.workspace.worktree.diff(edits.before(), edits.tree)?;
+                let diff = self.workspace.worktree.diff(edits.head.tree, edits.tree)?;
                 self.put_aside(edits, &message)?;
                 let mut notes: Vec<String> =
                     refusals.iter().take(20).map(|refusal| plain(&reason("edit_refusal", refusal))).collect();
@@ -263,7 +264,7 @@ impl Session<'_> {
                     cost_usd: report.cost_usd,
                     ..fix_record(self.state.iteration, commit, subject, &edits.files)
                 };
-                self.say_fixed(&fix);
+                self.print_fixed(&fix);
                 self.save(Turn::on(&self.state, Utc::now()).refined(fix), None).await
             }
         }
@@ -281,7 +282,7 @@ impl Session<'_> {
     ) -> Result<Vec<BaseTestRun>, CliError> {
         let checks = only(policy, &self.state.prepared_checks).verify.checks;
         let PutBack { files, checks: wanted, failures } = PutBack::of(&edits.files, verdict, &checks, failures);
-        let plan = Plan::new(&checks, Some(&wanted), self.workspace.root().to_owned(), None);
+        let plan = Plan::new(&checks, Some(&wanted), self.workspace.worktree.root.clone(), None);
         let plan = plan.map_err(CliError::bad_data)?;
         if files.is_empty() || plan.checks.is_empty() {
             return Ok(Vec::new());
@@ -291,7 +292,7 @@ impl Session<'_> {
         note_line("The fixer changed tests, or what decides which run: the checks run with them as they were.");
         let interrupt = self.interrupt.clone();
         let observer = progress::observer();
-        Ok(runner::with_files_put_back(&plan, edited, edits.before(), &files, &failures, interrupt, observer).await)
+        Ok(runner::with_files_put_back(&plan, edited, edits.head.tree, &files, &failures, interrupt, observer).await)
     }
 }
 
@@ -321,8 +322,8 @@ impl Session<'_> {
         Ok(ours)
     }
 
-    /// PRODUCE by the task command. Its edits become a commit, so that every iteration is of one. What ends this step, if it
-    /// did not come to its end.
+    /// PRODUCE by the task command. Its edits become a commit, so that every iteration is of one. What ends this step,
+    /// if it did not come to its end.
     pub(super) async fn produce(&mut self, command: &str) -> Result<Option<Progress>, CliError> {
         let head = self.workspace.worktree.head()?;
         self.clear_leftovers(head)?;
@@ -330,7 +331,7 @@ impl Session<'_> {
         let task = ("LOOPGATE_TASK".to_owned(), self.state.task.prompt.clone());
         let line = CommandLine {
             environment: BTreeMap::from([task, self.mark()]),
-            ..CommandLine::new(command, self.workspace.root(), PRODUCE_TIMEOUT)
+            ..CommandLine::new(command, &self.workspace.worktree.root, PRODUCE_TIMEOUT)
         };
         let program = runner::run_command(
             line,
@@ -416,7 +417,7 @@ impl Session<'_> {
 
     /// The variable that only programs of this loop have in their environment.
     pub(super) fn mark(&self) -> (String, String) {
-        let here = self.workspace.worktree.private_dir();
+        let here = &self.workspace.worktree.private_dir;
         (runner::LOOP_MARK.to_owned(), format!("{} in {}", self.state.run_id, here.display()))
     }
 

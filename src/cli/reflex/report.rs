@@ -2,10 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    drive::{Progress, Session},
-    evaluate::Judged,
-};
+use super::session::{Judged, Progress, Session};
 use crate::{
     cli::{
         CommandResult, actions, exit,
@@ -96,7 +93,7 @@ pub(super) fn ended(state: &LoopState, artifact: &str, progress: Progress) -> Co
         "score": evaluation.map(|evaluation| evaluation.score).or(state.last_score),
         "failed_rules": evaluation.map(|evaluation| &evaluation.failed_rules[..]).unwrap_or_default(),
     });
-    actions::tell_decision(&outputs, None);
+    actions::write_decision(&outputs, None);
     Ok(code)
 }
 
@@ -124,14 +121,14 @@ pub(super) fn over(state: &LoopState) -> CommandResult {
 }
 
 /// A result for people; where programs read standard output, it is progress.
-fn say(text: &str) {
+fn print(text: &str) {
     if output::format() == Format::Json { output::note_line(text) } else { output::line(text) }
 }
 
-/// What a running loop says: progress on standard error, results on standard output.
+/// The output of a running loop: progress on standard error, results on standard output.
 impl Session<'_> {
     /// Only the steps that take time are worth a line.
-    pub(super) fn say_step(&self) {
+    pub(super) fn print_step(&self) {
         let doing = match self.state.current_step {
             Step::ProducePrepare => "produce and prepare",
             Step::Evaluate => "evaluate",
@@ -142,60 +139,55 @@ impl Session<'_> {
     }
 
     /// After each judged iteration.
-    pub(super) fn say_iteration(&self, judged: &Judged) {
+    pub(super) fn print_iteration(&self, judged: &Judged) {
         let view = &judged.decision.view;
-        self.say_summary(&view.evaluation, &view.failures);
+        self.print_summary(&view.evaluation, &view.failures);
         for known in render::memory_lines(view.failures.iter().flat_map(|failure| &failure.memory)) {
-            say(&format!("Before: {known}"));
+            print(&format!("Before: {known}"));
         }
         if self.state.iteration >= 2 && !self.state.has_ended() {
-            self.say_fresh_context();
+            self.print_fresh_context();
         }
     }
 
     /// Phase A passes: the summary, and the whole report.
-    pub(super) fn say_phase_a(&self, evaluation: &Evaluation) {
-        self.say_summary(evaluation, &[]);
-        say(&whole(&self.state, &self.artifact));
-        self.say_fresh_context();
+    pub(super) fn print_phase_a(&self, evaluation: &Evaluation) {
+        self.print_summary(evaluation, &[]);
+        print(&whole(&self.state, &self.artifact));
+        self.print_fresh_context();
     }
 
-    fn say_summary(&self, evaluation: &Evaluation, failures: &[FailureView]) {
+    fn print_summary(&self, evaluation: &Evaluation, failures: &[FailureView]) {
         let lines = render::loop_iteration(&self.state, evaluation, failures).lines();
-        say(&format!("\n{}\n", lines.join("\n")));
+        print(&format!("\n{}\n", lines.join("\n")));
     }
 
-    fn say_fresh_context(&self) {
-        say(&format!("All state is saved. For a fresh context: loopgate loop resume {}", self.alias));
+    fn print_fresh_context(&self) {
+        print(&format!("All state is saved. For a fresh context: loopgate loop resume {}", self.alias));
     }
 
-    /// The author fixes what the critique says.
-    pub(super) fn say_your_turn(&self, why: Option<&'static str>) {
+    /// The author fixes what the critique lists.
+    pub(super) fn print_your_turn(&self, why: Option<&'static str>) {
         if let Some(why) = why {
             output::note_line(format_args!("No fixer is called: {why}."));
         }
-        say("It is yours to fix:");
+        print("It is yours to fix:");
         for item in self.state.critique.iter().flatten() {
-            say(&format!("  - {}", render::plain_line(item)));
+            print(&format!("  - {}", render::plain_line(item)));
         }
-        say(&format!("Edit, then: loopgate loop run {}", self.alias));
+        print(&format!("Edit, then: loopgate loop run {}", self.alias));
     }
 
-    pub(super) fn say_fixed(&self, fix: &FixRecord) {
-        say(&format!("{} {} ({})", fix.head_sha.short(), render::plain_line(&fix.subject), fix.diff_summary));
+    pub(super) fn print_fixed(&self, fix: &FixRecord) {
+        print(&format!("{} {} ({})", fix.head_sha.short(), render::plain_line(&fix.subject), fix.diff_summary));
         if !fix.outside_scope.is_empty() {
-            say(&format!("  outside the failing scope: {}", render::plain_line(&fix.outside_scope.join(", "))));
+            print(&format!("  outside the failing scope: {}", render::plain_line(&fix.outside_scope.join(", "))));
         }
     }
-}
-
-/// The state could not be gone on from as it was saved; `how` is what was done about it.
-pub(super) fn was_damaged(how: &str) {
-    output::note_line(format_args!("The state of this loop was damaged: {how}."));
 }
 
 /// Passes on what a program prints, line by line, without what could drive the terminal.
-pub(super) fn echo(tell: impl Fn(&str) + Send + 'static) -> impl FnMut(&[u8]) + Send + 'static {
+pub(super) fn echo(print: impl Fn(&str) + Send + 'static) -> impl FnMut(&[u8]) + Send + 'static {
     // A line without an end so far, and how many were passed on.
     let (mut begun, mut passed_on) = (Vec::new(), 0);
     move |bytes| {
@@ -210,10 +202,10 @@ pub(super) fn echo(tell: impl Fn(&str) + Send + 'static) -> impl FnMut(&[u8]) + 
                 continue;
             }
             if passed_on == ECHOED {
-                tell("… more is not shown");
+                print("… more is not shown");
             } else {
                 let line = render::plain_line(String::from_utf8_lossy(&begun).trim_end());
-                tell(&line.chars().take(ECHOED_LINE).collect::<String>());
+                print(&line.chars().take(ECHOED_LINE).collect::<String>());
             }
             begun.clear();
             passed_on += 1;

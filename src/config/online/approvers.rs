@@ -124,7 +124,12 @@ impl Check<'_> {
     /// Owners that are not there: errors where a gate asks the owners, else warnings, since escalations call them.
     pub(super) fn owners(&mut self) {
         let Some(file) = &self.survey.codeowners else {
-            return self.no_file();
+            for (name, _) in self.policy.gates.iter().filter(|(_, gate)| gate.approvers.codeowners) {
+                let path = ["gates", name.as_str(), "approvers", "codeowners"];
+                let message = format!("{} has no CODEOWNERS file on its default branch", self.survey.repository);
+                self.error((&path, None), message, "add .github/CODEOWNERS, or name other approvers");
+            }
+            return;
         };
         let source = Source::new(&file.path, &file.text);
         for mention in owner_mentions(&file.text) {
@@ -132,16 +137,6 @@ impl Check<'_> {
             let found = source.error(mention.line, mention.column, message, Some(hint.to_owned()));
             let list = if asks_owners(self.policy) { &mut self.found.errors } else { &mut self.found.warnings };
             list.push(found);
-        }
-    }
-
-    fn no_file(&mut self) {
-        for (name, gate) in &self.policy.gates {
-            if gate.approvers.codeowners {
-                let path = ["gates", name.as_str(), "approvers", "codeowners"];
-                let message = format!("{} has no CODEOWNERS file on its default branch", self.survey.repository);
-                self.error((&path, None), message, "add .github/CODEOWNERS, or name other approvers");
-            }
         }
     }
 

@@ -27,7 +27,7 @@ pub struct OnlineFindings {
     pub warnings: Vec<ConfigError>,
 }
 
-/// Compares a policy with what GitHub says; the sources are the texts it was made from.
+/// Compares a policy with what GitHub has; the sources are the texts it was made from.
 pub fn online(
     organisation: Option<Source<'_>>,
     repository: Option<Source<'_>>,

@@ -10,7 +10,7 @@ use loopgate_core::{
 
 const MOST_RULES: usize = 200;
 
-/// Checks the rules, and gives each that says nothing of itself its id as its description.
+/// Checks the rules, and gives each without a description its id as one.
 pub(super) fn lower(
     mut written: EvaluatePolicy,
     verify: &VerifyPolicy,

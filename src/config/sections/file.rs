@@ -8,10 +8,9 @@ use serde::Deserialize;
 
 use super::{
     coverage::CoverageSection,
-    escalation, evaluate,
+    evaluate,
     fixer::FixerSection,
     gates::{self, GateSection, KnownGates},
-    labels,
     verify::{ReviewerSection, VerifySection, add_reviewers},
 };
 use crate::config::{
@@ -23,8 +22,9 @@ use crate::config::{
 use loopgate_core::{
     GateName, Login,
     policy::{
-        EscalationPolicy, EvaluatePolicy, ExternalRetry, GateRole, GateTrigger, LabelPolicy, LoopPolicy, MemoryPolicy,
-        Mode, NameGlob, Policy, PolicyOrigin, StateBackend, Waits, Whole, known_coding_agents,
+        EscalationAction, EscalationPolicy, EvaluatePolicy, ExternalRetry, GateRole, GateTrigger, LabelPolicy,
+        LoopPolicy, MemoryPolicy, Mode, NameGlob, Policy, PolicyOrigin, StateBackend, Waits, Whole,
+        known_coding_agents,
     },
 };
 
@@ -68,14 +68,14 @@ pub(in crate::config) struct File {
     pub state: StateSection,
     /// What happens once a pull request is merged.
     pub on_complete: OnCompleteSection,
-    /// Whether an approval of the security gate also lets the workflows run that GitHub holds back on a pull request from
-    /// a fork, on the approved commit. Needs actions: write. Default: false.
+    /// Whether an approval of the security gate also lets the workflows run that GitHub holds back on a pull request
+    /// from a fork, on the approved commit. Needs actions: write. Default: false.
     pub approve_runs: bool,
-    /// Patterns of branches that share one name of each check, such as `release/*`. Read from the default branch and the
-    /// organisation's file; a branch that people can make or push to keeps its own name.
+    /// Patterns of branches that share one name of each check, such as `release/*`. Read from the default branch and
+    /// the organisation's file; a branch that people can make or push to keeps its own name.
     pub branches: Vec<NameGlob>,
-    /// Logins under which coding agents open pull requests, beside those that Loopgate knows. A person who asked for one does
-    /// not approve it.
+    /// Logins under which coding agents open pull requests, beside those that Loopgate knows. A person who asked for
+    /// one does not approve it.
     pub coding_agents: Vec<Handle>,
 }
 
@@ -104,8 +104,8 @@ pub(in crate::config) struct OnCompleteSection {
 }
 
 impl File {
-    /// The policy this file means; `tree` is what it was made from. A repository that has no file of its own is off unless
-    /// the organisation says otherwise.
+    /// The policy this file means; `tree` is what it was made from. A repository that has no file of its own is off
+    /// unless the organisation switches it on.
     pub fn lower(self, has_file: bool, known: KnownGates<'_>, tree: &Node, cx: &mut Lowering) -> Policy {
         if let Some(place) = tree.written("policy").filter(|place| place.layer == Layer::Repository) {
             let problem = Problem::wrong(place, "only an organisation's file can lock settings");
@@ -136,10 +136,17 @@ impl File {
             evaluate: evaluate::lower(self.evaluate, &verify, tree.at("evaluate"), cx),
             coverage: self.coverage.lower(),
             gates,
-            escalation: escalation::lower(self.escalation, tree.at("escalation"), cx),
+            escalation: lower_escalation(self.escalation, tree.at("escalation"), cx),
             labels: match self.labels {
                 None | Some(ShortOr::Short(_)) => LabelPolicy::default(),
-                Some(ShortOr::Long(labels)) => labels::lower(labels, tree.at("labels"), cx),
+                Some(ShortOr::Long(labels)) => {
+                    let node = tree.at("labels");
+                    for (key, name, _) in labels.all() {
+                        let own = node.get(key).and_then(|label| label.node.written("name"));
+                        cx.label(own.unwrap_or(node.at("prefix").place), name);
+                    }
+                    labels
+                }
             },
             fixer: self.fixer.lower(tree.at("fixer"), cx),
             memory: self.memory,
@@ -151,6 +158,22 @@ impl File {
             verify,
         }
     }
+}
+
+/// `escalation:`, who is called, where, and with what.
+fn lower_escalation(written: EscalationPolicy<FixerSection>, node: &Node, cx: &mut Lowering) -> EscalationPolicy {
+    let EscalationPolicy { notify, ops, product_owner, channels, include_in_report, triggers, template, senior } =
+        written;
+    for (trigger, own) in &triggers {
+        if own.action == Some(EscalationAction::SeniorAgent) && senior.is_none() {
+            let place = node.at("triggers").at(trigger.as_str()).at("action").place;
+            let problem = Problem::wrong(place, "there is no senior agent to call");
+            cx.refuse(problem.hint("add it as `escalation.senior`"));
+        }
+    }
+    let template = cx.inside_repository(template, node.at("template"));
+    let senior = senior.map(|senior| senior.lower_senior(node.at("senior"), cx));
+    EscalationPolicy { notify, ops, product_owner, channels, include_in_report, triggers, template, senior }
 }
 
 fn check_waits(retry: &ExternalRetry, node: &Node, cx: &mut Lowering) {

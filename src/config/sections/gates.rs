@@ -116,7 +116,7 @@ enum RuleChoice {
 /// A pull request with more gates than this has other problems.
 const MOST_GATES: usize = 100;
 
-/// What is known of gates beside what the file says of them.
+/// What is known of gates beside the file.
 #[derive(Clone, Copy)]
 pub(in crate::config) struct KnownGates<'a> {
     pub presets: &'a IndexMap<GateName, GatePreset>,

@@ -2,12 +2,10 @@
 //! of the [`Policy`](loopgate_core::policy::Policy)). Doc comments of the written types are what editors show.
 
 pub(super) mod coverage;
-pub(super) mod escalation;
 pub(super) mod evaluate;
 pub(super) mod file;
 pub(super) mod fixer;
 pub(super) mod gates;
-pub(super) mod labels;
 pub(super) mod trigger;
 pub(super) mod verify;
 
@@ -59,7 +57,7 @@ impl Lowering {
         written
     }
 
-    /// Text that must say something.
+    /// Text that must not be blank.
     pub fn some_text(&mut self, written: String, node: &Node, what: &str) -> String {
         if written.trim().is_empty() {
             self.refuse(Problem::wrong(node.place, format!("{what} is empty")));

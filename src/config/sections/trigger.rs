@@ -111,7 +111,7 @@ impl From<When> for GateTrigger {
             When::All(conditions) => Self::All(all(conditions)),
             When::Not(condition) => {
                 let mut trigger = Self::from(*condition);
-                // What excludes nothing of its own is left out as by `except`.
+                // `not:` over plain globs without exceptions of their own means the same as `except`.
                 if let Self::Paths(paths) = &mut trigger
                     && paths.name.is_none()
                     && paths.except.as_slice().is_empty()

@@ -36,8 +36,8 @@ pub(in crate::config) struct VerifySection {
     /// A command, one shell line, that is asked what it makes of the failures: it reads JSON and prints JSON within 60
     /// seconds. Default: none, Loopgate's own analysis stands.
     analyzer: Option<String>,
-    /// Whether the logs of failed GitHub Actions jobs are read and lines of them quoted: on, in private repositories alone
-    /// (private), or off. Default: on.
+    /// Whether the logs of failed GitHub Actions jobs are read and lines of them quoted: on, in private repositories
+    /// alone (private), or off. Default: on.
     logs: ReadLogs,
 }
 
@@ -90,7 +90,7 @@ struct FromSection {
     app: Option<String>,
 }
 
-/// Shorter would kill checks that merely start slowly; it is no way to say "never".
+/// Shorter would kill checks that merely start slowly; it is no way to write "never".
 const SHORTEST_TIMEOUT: TimeDelta = TimeDelta::seconds(5);
 const LONGEST_TIMEOUT: u32 = 600;
 
@@ -241,8 +241,8 @@ fn refuse_unknown_needs(checks: &IndexMap<CheckName, CheckPolicy>, node: &Node, 
     }
 }
 
-/// Reports each cycle once, at the need that closes it. A check is open until all that it needs is settled; each step settles
-/// a check or follows its first open need, and what comes back to a check of its trail is a cycle.
+/// Reports each cycle once, at the need that closes it. A check is open until all that it needs is settled; each step
+/// settles a check or follows its first open need, and what comes back to a check of its trail is a cycle.
 fn refuse_cycles(checks: &IndexMap<CheckName, CheckPolicy>, node: &Node, cx: &mut Lowering) {
     let mut open: IndexSet<&CheckName> = checks.keys().collect();
     let mut trail: Vec<&CheckName> = Vec::new();

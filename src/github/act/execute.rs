@@ -1,7 +1,6 @@
-//! Carries effects out. One that is refused is reported, and the rest goes on; one that is less needed than others may be
-//! left out for a while, and what is needed as little is left out with it; a post that is
-//! gone is forgotten, and made again by the next look; a fault or a rate limit ends it, since the
-//! next effect would meet the same.
+//! Carries effects out. One that is refused is reported, and the rest goes on; one that is less needed than others may
+//! be left out for a while, and what is needed as little is left out with it; a post that is gone is forgotten, and
+//! made again by the next look; a fault or a rate limit ends it, since the next effect would meet the same.
 
 use std::collections::BTreeMap;
 
@@ -53,8 +52,8 @@ pub struct Executor {
     answers: TtlCache<String, Did>,
     label_creation: tokio::sync::Mutex<()>,
     pub(in crate::github) channels: Channels,
-    /// When each comment was posted in the last hour, by its marker, and when a post was found gone, by none: what people
-    /// delete comes back, but not for ever.
+    /// When each comment was posted in the last hour, by its marker, and when a post was found gone, by none: what
+    /// people delete comes back, but not for ever.
     posted: Mutex<BTreeMap<(PullKey, String), Vec<Timestamp>>>,
     /// Effects that were left out, by pull request and kind, and when their turn comes.
     waiting: Mutex<BTreeMap<PullKey, (Timestamp, ByKind)>>,
@@ -194,8 +193,8 @@ impl Executor {
         Ok(())
     }
 
-    /// Whether a post that is gone is made anew. Not for ever: what GitHub only refuses to change would be made anew again
-    /// and again.
+    /// Whether a post that is gone is made anew. Not for ever: what GitHub only refuses to change would be made anew
+    /// again and again.
     fn may_remake(&self, surface: &ObservedSurface, now: Timestamp) -> bool {
         let key = (surface.pull(), String::new());
         let may = self.lately(&key, now) < MOST_REMADE;
@@ -214,7 +213,8 @@ impl Executor {
         posted.get(key).map_or(0, Vec::len)
     }
 
-    /// Labels and review requests that were changed a moment ago win over what was read of the pull request before that.
+    /// Labels and review requests that were changed a moment ago win over what was read of the pull request before
+    /// that.
     pub fn recall_marks(&self, observation: &mut Observation, now: Timestamp) {
         let Observation { snapshot: Snapshot { pull_request, .. }, surface, pull, .. } = observation;
         let marks = self.marks.get(&surface.pull(), now).unwrap_or_default();
@@ -370,8 +370,8 @@ impl Executor {
         Ok(did)
     }
 
-    /// One at a time: a single name that GitHub does not take fails a whole request. Only a refusal is remembered: people
-    /// may withdraw what was requested.
+    /// One at a time: a single name that GitHub does not take fails a whole request. Only a refusal is remembered:
+    /// people may withdraw what was requested.
     async fn request_reviewer(&self, place: &EffectPlace<'_>, reviewer: &Reviewer) -> Result<Did> {
         let key = format!("{:?} {reviewer:?}", place.surface.pull());
         let (path, body) = place.reviewer_request(reviewer);
@@ -525,7 +525,8 @@ fn rerun_path(ask: RerunRequest) -> String {
 }
 
 /// Deletes the head branch of a merged pull request (`on_complete.delete_branch`), unless it is protected, the default
-/// branch, was pushed to after the merge, or another pull request is open from or onto it (deleting would close that one).
+/// branch, was pushed to after the merge, or another pull request is open from or onto it (deleting would close that
+/// one).
 ///
 /// GitHub deletes a ref whatever it points at by then, so the branch is looked at right before. A push between the two
 /// requests is accepted: its commit stays reachable through the push's own event, and GitHub offers *Restore branch*.

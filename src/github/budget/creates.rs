@@ -2,8 +2,8 @@
 //!
 //! The platform takes 80 a minute and 500 an hour
 //! (<https://docs.github.com/en/rest/using-the-rest-api/rate-limits-for-the-rest-api#about-secondary-rate-limits>).
-//! What may not go yet is left out of its look, with the time to come back. Each such promise keeps a turn, so that many
-//! that wait come back one after the other.
+//! What may not go yet is left out of its look, with the time to come back. Each such promise keeps a turn, so that
+//! many that wait come back one after the other.
 
 use std::collections::BTreeMap;
 
@@ -34,8 +34,8 @@ impl Need {
 const MINUTE: TimeDelta = TimeDelta::minutes(1);
 const HOUR: TimeDelta = TimeDelta::hours(1);
 
-/// How many may be created within a time, by need. What is used up of a minute comes back soon; of an hour so much is kept
-/// for verdicts that they appear of two hundred pull requests, long after comments wait.
+/// How many may be created within a time, by need. What is used up of a minute comes back soon; of an hour so much is
+/// kept for verdicts that they appear of two hundred pull requests, long after comments wait.
 const LIMITS: [(TimeDelta, [usize; 6]); 2] =
     [(MINUTE, [80, 80, 76, 72, 68, 64]), (HOUR, [500, 400, 300, 260, 240, 220])];
 
@@ -80,7 +80,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    /// Whether it is the turn of who asks, after all that is needed more, and after those who waited for as much before.
+    /// Whether it is the turn of who asks, after all that is needed more, and after those who waited for as much
+    /// before.
     ///
     /// # Errors
     /// The turn that is to be kept.
@@ -122,8 +123,8 @@ pub(crate) struct Creates {
 }
 
 impl Creates {
-    /// Asks to create something now, and books it when that is granted, until it is [`answered`](Self::answered). What waits
-    /// for nothing is granted.
+    /// Asks to create something now, and books it when that is granted, until it is [`answered`](Self::answered). What
+    /// waits for nothing is granted.
     ///
     /// # Errors
     /// When to ask again.

@@ -31,8 +31,8 @@ pub(crate) const WRITE: u32 = 5;
 /// So many of them are people's: what a look after an approval costs, and the changes that follow from it.
 const POINTS_OF_PEOPLE: u32 = 80;
 const POINTS_FOR: TimeDelta = TimeDelta::minutes(1);
-/// A request that waits for points and has not asked for so long is not awaited by others: what makes it may be waiting for
-/// one of theirs.
+/// A request that waits for points and has not asked for so long is not awaited by others: what makes it may be waiting
+/// for one of theirs.
 const ASKS_AGAIN_WITHIN: TimeDelta = TimeDelta::seconds(3);
 
 /// So many points may be used within a minute for work of a class.
@@ -67,8 +67,8 @@ pub(crate) struct Budget {
     spent: VecDeque<(Timestamp, u32)>,
     /// Points of what is under way.
     pub under_way: u32,
-    /// Requests that wait for points, and when each asked last. Only the first gets any: else a write, which costs five,
-    /// would find none among reads that take each point as it comes.
+    /// Requests that wait for points, and when each asked last. Only the first gets any: else a write, which costs
+    /// five, would find none among reads that take each point as it comes.
     waiting: BTreeMap<WaitingPlace, Timestamp>,
     next_place: u64,
 }
@@ -85,8 +85,8 @@ impl Budget {
         Self { has_points_limit, ..Self::default() }
     }
 
-    /// Asks to send a request, and counts it when that is granted, until it is [`answered`](Self::answered). One that waits
-    /// asks from its `place`.
+    /// Asks to send a request, and counts it when that is granted, until it is [`answered`](Self::answered). One that
+    /// waits asks from its `place`.
     ///
     /// # Errors
     /// Why it is not sent now.

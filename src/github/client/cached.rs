@@ -18,8 +18,8 @@ use crate::github::{
 use loopgate_core::Sha;
 
 impl Client {
-    /// One document, or page of a list, with its paging links; conditionally when it was read before. Only what could be
-    /// read is kept.
+    /// One document, or page of a list, with its paging links; conditionally when it was read before. Only what could
+    /// be read is kept.
     pub(in crate::github) async fn get_page<T>(&self, path: &str, parse: Parse<T>) -> Result<Page<T>> {
         let key = self.key(path, Accept::Json)?;
         let known = self.shared.hub.setup.cache.get(&key);
@@ -42,8 +42,8 @@ impl Client {
         Ok(Page { links: link, content })
     }
 
-    /// The bytes of a file at a commit, or `None` where there is none; `path` is one of `…/contents/…?ref=COMMIT`. Asked
-    /// once, since neither can change.
+    /// The bytes of a file at a commit, or `None` where there is none; `path` is one of `…/contents/…?ref=COMMIT`.
+    /// Asked once, since neither can change.
     ///
     /// The file is asked for as JSON, which names the blob: what does not have its id was cut off on the way, and is
     /// never kept.

@@ -1,7 +1,7 @@
 //! One exchange with GitHub: credentials, repeats, redirects within the API.
 //!
-//! Job logs and archives are behind a redirect to a link that lives a minute, which is followed by hand and read to its end
-//! in bounded memory. Their store gets no token, and is never named.
+//! Job logs and archives are behind a redirect to a link that lives a minute, which is followed by hand and read to its
+//! end in bounded memory. Their store gets no token, and is never named.
 
 use bytes::Bytes;
 use http::Method;

@@ -45,8 +45,8 @@ impl Client {
         })
     }
 
-    /// Books a creation among those of all processes, or where that cannot be among our own. Without a `want` it waits for
-    /// nothing.
+    /// Books a creation among those of all processes, or where that cannot be among our own. Without a `want` it waits
+    /// for nothing.
     pub(crate) async fn booked(&self, want: Option<Want>) -> Result<Reservation<'_>, Timestamp> {
         let claimed = BudgetUse::Creation { want, takes: CREATION_TAKES };
         if let Some((others, claim)) = self.shared.claim(claimed)

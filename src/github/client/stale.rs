@@ -1,5 +1,5 @@
-//! Answers that are not believed yet. GitHub's servers lag behind one another: what is refused, absent, created or gone on
-//! one of them may not be so on the next.
+//! Answers that are not believed yet. GitHub's servers lag behind one another: what is refused, absent, created or gone
+//! on one of them may not be so on the next.
 
 use std::collections::HashMap;
 
@@ -87,8 +87,8 @@ fn post(list: &str, id: u64) -> Option<String> {
 }
 
 impl StaleReads {
-    /// Whether a post of ours was deleted, or answers to changes of it agree that it is gone for longer than lists lag: a
-    /// list that still shows it is right until then.
+    /// Whether a post of ours was deleted, or answers to changes of it agree that it is gone for longer than lists lag:
+    /// a list that still shows it is right until then.
     fn is_gone(&self, post: &str, now: Timestamp) -> bool {
         let is_remembered = |at: Timestamp| now - at < GONE_IS_REMEMBERED;
         let is_refused = || match self.refused.get(&format!("PATCH {post}")) {
@@ -102,14 +102,14 @@ impl StaleReads {
 }
 
 impl Client {
-    /// How many answers used so far rest on a refusal or absence that is not confirmed yet. A turn during which this number
-    /// grows is repeated after [`LOOK_AGAIN_AFTER`], and keeps none of its results.
+    /// How many answers used so far rest on a refusal or absence that is not confirmed yet. A turn during which this
+    /// number grows is repeated after [`LOOK_AGAIN_AFTER`], and keeps none of its results.
     pub(crate) fn doubts(&self) -> u64 {
         self.shared.stale.lock().doubts
     }
 
-    /// Notes whether a request was refused. That a ref or a document of ours is absent is no matter of doubt where it is
-    /// made then: GitHub refuses that when it is there after all. Elsewhere see
+    /// Notes whether a request was refused. That a ref or a document of ours is absent is no matter of doubt where it
+    /// is made then: GitHub refuses that when it is there after all. Elsewhere see
     /// [`relies_on_absence`](Self::relies_on_absence).
     pub(super) fn note(&self, request: &Outgoing<'_>, answer: Result<(), &Error>) {
         let (mut stale, now) = (self.shared.stale.lock(), self.now());
@@ -201,8 +201,8 @@ impl Client {
         Error::NotInstalled { message, until }
     }
 
-    /// Something happened there: GitHub sends no events of installations that are gone or suspended. One more refusal is
-    /// enough to be sure again.
+    /// Something happened there: GitHub sends no events of installations that are gone or suspended. One more refusal
+    /// is enough to be sure again.
     pub fn ask_once_more(&self) {
         if let Some((_, absence)) = &mut self.shared.stale.lock().silence {
             absence.last = absence.since;

@@ -55,7 +55,8 @@ fn asked<T>(what: &str, answer: Result<T>) -> Lookup<T> {
     answer.map_err(|error| Finding::new(Outcome::Unknown, unknown(error), "ask again later"))
 }
 
-/// Examines the App, and a repository if one is named. Nothing is written but a wish to deliver the newest webhook again.
+/// Examines the App, and a repository if one is named. Nothing is written but a wish to deliver the newest webhook
+/// again.
 ///
 /// Returns lines in the order of the checks; those that cannot be made after others failed are left out.
 pub async fn examine(github: &Github, expected: &Expected, repository: Option<&RepoName>) -> Vec<Line> {

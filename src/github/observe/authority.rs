@@ -48,7 +48,8 @@ impl Registry {
     }
 
     pub(super) async fn look_up(&self, repo: Repo<'_>, questions: &AuthorityQuestions) -> Result<Authority> {
-        // Most presets name teams that most organisations do not have: one list of an organisation answers for all of them.
+        // Most presets name teams that most organisations do not have: one list of an organisation answers for all of
+        // them.
         let unknown = |team: &&TeamSlug| self.teams.get(&(repo.name.clone(), (*team).clone()), repo.now()).is_none();
         let names: BTreeSet<&str> = questions.teams.iter().filter(unknown).map(TeamSlug::org).collect();
         let organisations =
@@ -189,8 +190,8 @@ fn of_flags(flags: &Value) -> Permission {
     known.into_iter().find(|(flag, _)| flags[*flag] == true).map_or(Permission::None, |(_, permission)| permission)
 }
 
-/// By `GET …/collaborators/{login}/permission`. The flags are exact, custom roles included; `role_name` names the built-in
-/// roles; `permission` folds maintain into write and triage into read
+/// By `GET …/collaborators/{login}/permission`. The flags are exact, custom roles included; `role_name` names the
+/// built-in roles; `permission` folds maintain into write and triage into read
 /// (<https://docs.github.com/en/rest/collaborators/collaborators#get-repository-permissions-for-a-user>).
 fn permission(rights: &Value) -> Permission {
     let flags = &rights["user"]["permissions"];

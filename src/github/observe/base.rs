@@ -1,6 +1,6 @@
-//! What is read of the base: who owns its files, which folders it has, how its own checks went, and which commit it was at
-//! before a pull request was merged into it: afterwards it holds the change, so that nothing would look new there, and what
-//! the change adds to the configuration would govern it.
+//! What is read of the base: who owns its files, which folders it has, how its own checks went, and which commit it was
+//! at before a pull request was merged into it: afterwards it holds the change, so that nothing would look new there,
+//! and what the change adds to the configuration would govern it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -72,8 +72,8 @@ impl PullReading<'_> {
         Ok(file.map(|(_, text)| text))
     }
 
-    /// The base's checks, with the documents of its workflow runs where they matter: something fails, the change is to keep
-    /// what the base has, or it edits tests or what decides which of them run.
+    /// The base's checks, with the documents of its workflow runs where they matter: something fails, the change is to
+    /// keep what the base has, or it edits tests or what decides which of them run.
     pub(super) async fn base_evidence(
         &self,
         evidence: &[ReceivedEvidence],
@@ -102,8 +102,8 @@ impl PullReading<'_> {
         })
     }
 
-    /// The checks of the commit the head is compared with, where one of the head's fails: the facts for blame, and the check
-    /// runs themselves.
+    /// The checks of the commit the head is compared with, where one of the head's fails: the facts for blame, and the
+    /// check runs themselves.
     pub(super) async fn base_checks(&self, checks: &Checks) -> Result<(Option<BaseEvidence>, Vec<ExternalCheck>)> {
         let Self { repo, facts, policy, .. } = *self;
         let (base, us) = (facts.pull.compared_base, &facts.us);
@@ -138,8 +138,8 @@ const MOST_COMMITS: usize = 30;
 const MERGE_COMMIT: &str = "query($owner: String!, $name: String!, $number: Int!) { repository(owner: $owner, name: $name) { \
                      pullRequest(number: $number) { mergeCommit { oid } } } }";
 
-/// The commit that a pull request was merged as; none where GitHub does not return it. From version 2026-03-10 on the REST
-/// API does not (<https://docs.github.com/en/rest/about-the-rest-api/breaking-changes>), but GraphQL does.
+/// The commit that a pull request was merged as; none where GitHub does not return it. From version 2026-03-10 on the
+/// REST API does not (<https://docs.github.com/en/rest/about-the-rest-api/breaking-changes>), but GraphQL does.
 pub(super) async fn merged_as(repo: Repo<'_>, pull: &Pull) -> Result<Option<Sha>> {
     if pull.merged_as.is_some() {
         return Ok(pull.merged_as);

@@ -95,7 +95,8 @@ impl Checks {
     fn add_run(&mut self, run: CheckRun, us: &AppIdentity) {
         let progress = progress(&run.status, run.conclusion.as_deref(), run.completed_at);
         let annotations = run.output.as_ref().and_then(|output| output.annotations_count);
-        // The jobs of all workflows are check runs of the same App, and theirs have an `external_id` of GitHub's making.
+        // The jobs of all workflows are check runs of the same App, and theirs have an `external_id` of GitHub's
+        // making.
         let is_signed = run.external_id.as_deref().and_then(Digest::parse).is_some();
         let is_of_our_app = run.app.as_ref().is_some_and(|app| app.id == us.id);
         let is_ours = is_of_our_app && (!us.is_actions() || is_signed);
@@ -172,8 +173,8 @@ impl Checks {
         }
     }
 
-    /// Reads the annotations of failing checks that the policy maps to a kind: they are its failures, unless a job's log
-    /// names them.
+    /// Reads the annotations of failing checks that the policy maps to a kind: they are its failures, unless a job's
+    /// log names them.
     pub(super) async fn annotate(&mut self, repo: Repo<'_>, verify: &VerifyPolicy, most: usize) -> Result<()> {
         let wanted = |check: &ExternalCheck| {
             let is_explained = check.output.as_ref().is_some_and(|output| !output.failures.is_empty());
@@ -261,8 +262,8 @@ const STORED_WITHIN: TimeDelta = TimeDelta::minutes(5);
 const MOST_STEPS: usize = 1_000;
 
 impl Checks {
-    /// Reads the logs of failed jobs into their checks, compared with those of the same jobs that passed among `others`.
-    /// Whether one is not there yet: then it is asked for again.
+    /// Reads the logs of failed jobs into their checks, compared with those of the same jobs that passed among
+    /// `others`. Whether one is not there yet: then it is asked for again.
     pub(super) async fn read_logs(
         &mut self,
         repo: Repo<'_>,
@@ -315,8 +316,8 @@ impl Checks {
     }
 }
 
-/// What a job printed, as soon as GitHub shows it, or why it is never read. Only an answer that was read is remembered, by
-/// the job's id: a log never changes.
+/// What a job printed, as soon as GitHub shows it, or why it is never read. Only an answer that was read is remembered,
+/// by the job's id: a log never changes.
 async fn output(
     repo: Repo<'_>,
     check: &ExternalCheck,

@@ -1,5 +1,5 @@
-//! What governs: the configuration at the base branch's head on top of the organisation's defaults, its code owners, and
-//! the branch's own rules.
+//! What governs: the configuration at the base branch's head on top of the organisation's defaults, its code owners,
+//! and the branch's own rules.
 //!
 //! None of them is read from the pull request, so that it cannot relax its own gates.
 
@@ -27,9 +27,9 @@ use loopgate_core::{
 pub(in crate::github) const FILE: &str = ".github/loopgate.yml";
 /// Bytes of it at most.
 pub(in crate::github) const FILE_LIMIT: usize = 256 << 10;
-/// The file in the repository `.github` of an organisation. Its defaults are believed for five minutes. A push that changes
-/// it makes us forget them at once; where that event is lost, or went to another process, the old ones govern for the rest
-/// of the five minutes.
+/// The file in the repository `.github` of an organisation. Its defaults are believed for five minutes. A push that
+/// changes it makes us forget them at once; where that event is lost, or went to another process, the old ones govern
+/// for the rest of the five minutes.
 const DEFAULTS: &str = "loopgate.yml";
 /// Older versions tried when the newest does not validate.
 const MOST_VERSIONS: usize = 20;
@@ -100,8 +100,8 @@ fn parse(defaults: Option<&Defaults>, text: Option<&FileText>) -> Result<Policy,
     }
 }
 
-/// The policy where the newest version does not validate: of the newest older one that does, else of the presets under the
-/// organisation's defaults. The commits of a file up to a commit never change.
+/// The policy where the newest version does not validate: of the newest older one that does, else of the presets under
+/// the organisation's defaults. The commits of a file up to a commit never change.
 async fn fallback(repo: Repo<'_>, tip: Sha, defaults: Option<&Defaults>, error: ConfigError) -> Result<Policy> {
     let path = repo.path(format!("commits?sha={tip}&path={}&per_page={}", path::escape(FILE), MOST_VERSIONS + 1));
     let versions = repo.get_immutable_json::<Vec<ObjectRef>>(&path).await?.unwrap_or_default();
@@ -128,7 +128,8 @@ async fn last_good<T>(
     Ok(None)
 }
 
-/// The path and the text of the code owners' file in a commit: the first that exists counts. The trees of the commit show which of the places exist, and do not change with every commit.
+/// The path and the text of the code owners' file in a commit: the first that exists counts. The trees of the commit
+/// show which of the places exist, and do not change with every commit.
 pub(super) async fn owners_file(repo: Repo<'_>, tip: Sha) -> Result<Option<(&'static str, String)>> {
     let places = contents::of_commit(repo, tip, &CODEOWNERS).await?;
     for place in CODEOWNERS {
@@ -211,14 +212,14 @@ pub(super) type BranchRules = TtlCache<(RepoName, String), Rules>;
 pub(super) struct Rules {
     /// How many approvals.
     pub approvals: u32,
-    /// Whether rulesets keep people from making the branch and from pushing to it without a pull request. Classic branch
-    /// protection takes administration rights to read, so it counts for nothing.
+    /// Whether rulesets keep people from making the branch and from pushing to it without a pull request. Classic
+    /// branch protection takes administration rights to read, so it counts for nothing.
     pub keep_people_out: bool,
 }
 
 impl BranchRules {
-    /// Rulesets first, then classic protection where we may read it (that takes administration rights we do not ask for; a
-    /// 403 or 404 counts as none).
+    /// Rulesets first, then classic protection where we may read it (that takes administration rights we do not ask
+    /// for; a 403 or 404 counts as none).
     pub(super) async fn of(&self, repo: Repo<'_>, name: &str, branch: Branch) -> Result<Rules> {
         let key = (repo.name.clone(), name.to_owned());
         let ask = async || {

@@ -86,8 +86,8 @@ impl Dormant {
     /// Asks to ask for the configuration.
     ///
     /// # Errors
-    /// It was asked for a moment ago: when this look is to be repeated. One look comes back as soon as it may ask, for all
-    /// that came too early.
+    /// It was asked for a moment ago: when this look is to be repeated. One look comes back as soon as it may ask, for
+    /// all that came too early.
     pub fn ask(&self, repository: &RepoName, now: Timestamp) -> Result<(), Option<Timestamp>> {
         let mut known = self.0.lock();
         if known.is_configured(repository) {
@@ -142,8 +142,9 @@ impl Dormant {
         }
     }
 
-    /// When an open pull request into a branch without configuration is looked at again without news. Where there was none
-    /// before, only a server that lags behind or refuses for a moment may have hidden it: two more looks are enough.
+    /// When an open pull request into a branch without configuration is looked at again without news. Where there was
+    /// none before, only a server that lags behind or refuses for a moment may have hidden it: two more looks are
+    /// enough.
     pub fn next_look(&self, repository: &RepoName, number: PrNumber, now: Timestamp) -> Option<Timestamp> {
         let mut guard = self.0.lock();
         let known = &mut *guard;
@@ -166,8 +167,8 @@ impl Dormant {
         }
     }
 
-    /// One entry for each repository: the branch that lost its configuration, or the first that has none where no branch
-    /// has one.
+    /// One entry for each repository: the branch that lost its configuration, or the first that has none where no
+    /// branch has one.
     pub fn all(&self, now: Timestamp) -> Vec<DormantRepository> {
         let known = self.0.lock();
         let mut shown = BTreeMap::<&RepoName, DormantRepository>::new();

@@ -1,6 +1,6 @@
-//! What no resource of the REST API shows, from the pull request's events and from GraphQL, each read where it matters: who
-//! put a label on that declares the type of the change (it counts only from people with write), who dismissed a review,
-//! who edited a comment, the place in the merge queue, and review threads.
+//! What no resource of the REST API shows, from the pull request's events and from GraphQL, each read where it matters:
+//! who put a label on that declares the type of the change (it counts only from people with write), who dismissed a
+//! review, who edited a comment, the place in the merge queue, and review threads.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -54,8 +54,8 @@ const THREADS: &str = "query($owner: String!, $name: String!, $number: Int!, $be
                      ... on Bot { databaseId } ... on User { databaseId } } }";
 
 impl PullReading<'_> {
-    /// The types that labels from people with write declare, the strictest of them. Asks nothing where no label declares
-    /// one.
+    /// The types that labels from people with write declare, the strictest of them. Asks nothing where no label
+    /// declares one.
     pub(super) async fn declared_type(&self) -> Result<Option<CodeType>> {
         let labels = &self.facts.pull.pull_request.labels;
         let declaring: Vec<_> = labels.iter().filter_map(|label| Some((label, type_of_label(label)?))).collect();
@@ -79,8 +79,8 @@ impl PullReading<'_> {
         Ok(declared)
     }
 
-    /// Who dismissed the reviews whose rejection is remembered: everybody with write can dismiss a review, and not everybody
-    /// may end a rejection by it. Asks nothing where none of them was dismissed.
+    /// Who dismissed the reviews whose rejection is remembered: everybody with write can dismiss a review, and not
+    /// everybody may end a rejection by it. Asks nothing where none of them was dismissed.
     pub(super) async fn dismissed_by(&self) -> Result<BTreeMap<ReviewId, Account>> {
         let objections =
             self.previous.into_iter().flat_map(|state| state.gates.values()).flat_map(|gate| &gate.objections);
@@ -172,8 +172,8 @@ impl PullReading<'_> {
         Ok(found)
     }
 
-    /// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event is
-    /// about the queue, or a group with it is newer than its last departure.
+    /// Whether it is in the queue, and when and why it left it last. Asked only of an open pull request, when an event
+    /// is about the queue, or a group with it is newer than its last departure.
     pub(super) async fn queue(&self) -> Result<Option<QueueStanding>> {
         let Self { repo, facts, hints, previous, .. } = *self;
         let pull_request = &facts.pull.pull_request;

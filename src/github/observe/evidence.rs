@@ -152,8 +152,8 @@ pub(super) async fn read(repo: Repo<'_>, head: Sha, runs: &[&HeadRun]) -> Result
     Ok(received)
 }
 
-/// The workflow runs that may have brought evidence, with the jobs of those whose evidence leaves open which legs spoke:
-/// the newest run of a workflow, and the older ones that some evidence is of.
+/// The workflow runs that may have brought evidence, with the jobs of those whose evidence leaves open which legs
+/// spoke: the newest run of a workflow, and the older ones that some evidence is of.
 pub(super) async fn with_jobs(
     repo: Repo<'_>,
     runs: &[&HeadRun],

@@ -1,5 +1,5 @@
-//! Who made what the head holds: to whom the addresses of its commits belong, which files commits of suggestions change,
-//! and who pushed it. Events name the pusher of each head that they announce, the activity of the head
+//! Who made what the head holds: to whom the addresses of its commits belong, which files commits of suggestions
+//! change, and who pushed it. Events name the pusher of each head that they announce, the activity of the head
 //! repository those before and between, and the pull request's events who forced a push.
 //!
 //! The person who presses *Update branch* writes nothing. GitHub is the committer of all edits on its pages, conflicts
@@ -126,8 +126,8 @@ fn add_events(moves: &mut Vec<Move>, previous: Option<&LoopState>, hints: &[Hint
 }
 
 /// The moves that led to the head, the newest first: of each commit the move that brought it first, since a branch that
-/// goes back to a commit drops what was pushed meanwhile. `None` if they do not lead back to the base, or to the making of
-/// the branch.
+/// goes back to a commit drops what was pushed meanwhile. `None` if they do not lead back to the base, or to the making
+/// of the branch.
 fn lineage(moves: &[Move], head: Sha, in_head: &BTreeSet<Sha>) -> Option<Vec<Move>> {
     let (mut found, mut sha, mut end, mut is_rewritten) = (Vec::new(), head, moves.len(), false);
     loop {
@@ -242,8 +242,8 @@ async fn is_only_merged(repo: Repo<'_>, (before, after): (Sha, Sha), tip: Sha) -
     }
 }
 
-/// Whether every path of a merge is as the side that changed it has it, or where both did, as their lines merge without a
-/// conflict. Where they conflict, somebody has decided.
+/// Whether every path of a merge is as the side that changed it has it, or where both did, as their lines merge without
+/// a conflict. Where they conflict, somebody has decided.
 ///
 /// `commits` are the merge, our side, theirs, and their base.
 async fn is_mechanical(repo: Repo<'_>, commits: [Sha; 4]) -> Result<bool> {

@@ -179,8 +179,8 @@ impl Observer {
         Ok(Some(PullRequestFacts { us, pull, policy, base, comments, reviews, changes, checks, runs, problems }))
     }
 
-    /// The base branch and the policy at its head, and how its check runs are named; `None` where Loopgate is not switched
-    /// on. A branch that is gone leaves the commit it was compared with.
+    /// The base branch and the policy at its head, and how its check runs are named; `None` where Loopgate is not
+    /// switched on. A branch that is gone leaves the commit it was compared with.
     async fn base_side(
         &self,
         repo: Repo<'_>,

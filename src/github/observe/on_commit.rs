@@ -22,7 +22,8 @@ use loopgate_core::{
     policy::Policy,
 };
 
-/// What an open pull request still shows of us, the labels that were ours, and the commit that took the configuration away.
+/// What an open pull request still shows of us, the labels that were ours, and the commit that took the configuration
+/// away.
 type SwitchedOff = (ObservedSurface, Vec<String>, Sha);
 
 impl Observer {
@@ -91,8 +92,8 @@ impl Observer {
         Ok((!surface.left.is_empty()).then_some(surface))
     }
 
-    /// What an open pull request shows of us although the newest commit of its base branch that touched the configuration
-    /// took it away. None where that is not so: then the file may only be hidden for a while.
+    /// What an open pull request shows of us although the newest commit of its base branch that touched the
+    /// configuration took it away. None where that is not so: then the file may only be hidden for a while.
     ///
     /// # Errors
     /// Every kind of [`Error`](crate::github::Error).
@@ -175,9 +176,9 @@ impl PullReading<'_> {
     /// When a server first knew the head, for pull requests whose events were missed: the creation of its first check
     /// suite, not before the pull request's own.
     ///
-    /// It is used only where no other head is known. A commit may be pushed to another branch, and its suite created, long
-    /// before a pull request's branch is moved to it. So where the head has changed unseen, its time is unknown, and it
-    /// counts as seen now.
+    /// It is used only where no other head is known. A commit may be pushed to another branch, and its suite created,
+    /// long before a pull request's branch is moved to it. So where the head has changed unseen, its time is unknown,
+    /// and it counts as seen now.
     pub(super) async fn known_since(&self) -> Result<Option<Timestamp>> {
         let Self { repo, facts, hints, previous, .. } = *self;
         let pull_request = &facts.pull.pull_request;

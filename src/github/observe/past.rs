@@ -29,9 +29,9 @@ impl Observer {
         repo.get::<Vec<ListedPull>>(&path).await
     }
 
-    /// Decides one of them under the configuration at its base, and under `other`, and adds the differences. Where its base
-    /// has no configuration the presets stand for it. Beside what [`past`](Self::past) asks for that takes three requests
-    /// and one for each recorded attempt.
+    /// Decides one of them under the configuration at its base, and under `other`, and adds the differences. Where its
+    /// base has no configuration the presets stand for it. Beside what [`past`](Self::past) asks for that takes three
+    /// requests and one for each recorded attempt.
     ///
     /// # Errors
     /// Those of the API; what may not be read is among what is not known.
@@ -64,8 +64,8 @@ impl Observer {
         compared.await.map_err(|error| Error::Setup(error.to_string()))
     }
 
-    /// Reads one of them, with at most 15 requests, those for the rights of people aside, and two for each failed job whose
-    /// log is read. `recorded` are the attempts of its state ref, oldest first.
+    /// Reads one of them, with at most 15 requests, those for the rights of people aside, and two for each failed job
+    /// whose log is read. `recorded` are the attempts of its state ref, oldest first.
     ///
     /// # Errors
     /// Those of the API; what may not be read is among the snapshot's problems.

@@ -152,9 +152,9 @@ pub(super) struct Changes {
     pub nodes: BTreeMap<Sha, String>,
 }
 
-/// What exactly this head changes against the tip of what it is compared with: read once, since two commits determine it. The commit
-/// that GitHub names as the pull request's base lags behind the branch, and what the head merged of the branch since
-/// would look like its own work.
+/// What exactly this head changes against the tip of what it is compared with: read once, since two commits determine
+/// it. The commit that GitHub names as the pull request's base lags behind the branch, and what the head merged of the
+/// branch since would look like its own work.
 ///
 /// A comparison by commit ids answers for most pull requests. One that is too large for it (or that GitHub does not
 /// make, between some forks) is read from the lists of the pull request, which are bound to no commit.
@@ -167,7 +167,8 @@ pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, (tip, is_stack_base): (
         }
         None => {
             let (files, commits) = futures::join!(listed_files(repo, pull), listed_commits(repo, pull));
-            // A diff that GitHub cannot show is one that must be taken to touch everything, and the list is the target's.
+            // A diff that GitHub cannot show is one that must be taken to touch everything, and the list is the
+            // target's.
             let files = match files {
                 Ok(files) if is_stack_base => {
                     let reason = "the difference from the stack's base is too large to read".to_owned();
@@ -225,8 +226,8 @@ pub(super) async fn comparison(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Opt
     repo.once::<Option<ComparedCommits>>(&path, |_| true, compare).await
 }
 
-/// What was pushed on top of `from` up to `to`: the files, and the subjects of the commits. None where `to` does not hold
-/// `from` (it was rewritten), or GitHub does not show all of it.
+/// What was pushed on top of `from` up to `to`: the files, and the subjects of the commits. None where `to` does not
+/// hold `from` (it was rewritten), or GitHub does not show all of it.
 pub async fn pushed_between(repo: Repo<'_>, from: Sha, to: Sha) -> Result<Option<(Vec<ChangedFile>, Vec<String>)>> {
     let whole = comparison(repo, from, to)
         .await?
@@ -262,8 +263,8 @@ async fn listed_files(repo: Repo<'_>, pull: &Pull) -> Result<ChangedFiles> {
     })
 }
 
-/// A list of the pull request, kept for this head. A list that is of another head is an outage: the pull request is read
-/// again a moment later.
+/// A list of the pull request, kept for this head. A list that is of another head is an outage: the pull request is
+/// read again a moment later.
 async fn listed<T: Serialize + DeserializeOwned>(
     repo: Repo<'_>,
     pull: &Pull,

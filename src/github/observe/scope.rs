@@ -58,8 +58,8 @@ pub(super) async fn of_base(
     Ok((plain.0, Some(pattern.as_str().to_owned())))
 }
 
-/// The pull request that is judged for all with this head and base: the oldest opened by somebody who may push, else the
-/// oldest. An outsider's copy of a commit changes nothing then. None where that is this one.
+/// The pull request that is judged for all with this head and base: the oldest opened by somebody who may push, else
+/// the oldest. An outsider's copy of a commit changes nothing then. None where that is this one.
 pub(super) async fn judge(
     repo: Repo<'_>,
     pull: &Pull,

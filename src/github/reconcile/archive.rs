@@ -182,9 +182,9 @@ impl Turn<'_> {
         Ok(Some(store.load().await?))
     }
 
-    /// Writes the line of a run whose pull request was closed then, unless it is there. Each look at an ended pull request
-    /// does so: a process may die between its save and this. A repository that lets no ref be written keeps no lines. What was
-    /// written now comes back.
+    /// Writes the line of a run whose pull request was closed then, unless it is there. Each look at an ended pull
+    /// request does so: a process may die between its save and this. A repository that lets no ref be written keeps no
+    /// lines. What was written now comes back.
     pub async fn keep_line(&self, store: &RunStore<'_>, closed_at: Timestamp) -> Result<Option<RunLine>, Failed> {
         let objects = self.target().repo.objects();
         let lines = RunLines { objects: &objects, name: RefName::metrics() };

@@ -83,8 +83,8 @@ impl ReconcileRequest {
 /// How a turn ended well.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct ReconcileOutcome {
-    /// The next moment at which time alone changes something: an evidence timeout, a gate reminder. It survives a restart
-    /// of the server, and the newest answer replaces the ones before it.
+    /// The next moment at which time alone changes something: an evidence timeout, a gate reminder. It survives a
+    /// restart of the server, and the newest answer replaces the ones before it.
     pub revisit_at: Option<Timestamp>,
     pub result: ReconcileResult,
     pub seen: ObservedPull,
@@ -375,8 +375,8 @@ impl Turn<'_> {
         Ok(facts.map(|facts| (facts, loaded)))
     }
 
-    /// The rest of the observation, while a head that has no verdict of ours is given a check run for it: the first thing
-    /// people see of us.
+    /// The rest of the observation, while a head that has no verdict of ours is given a check run for it: the first
+    /// thing people see of us.
     async fn observe(&self, facts: PullRequestFacts, loaded: &LoadedRun) -> Result<Observation> {
         let target = self.target();
         let pull_request = &facts.pull.pull_request;

@@ -1,5 +1,5 @@
-//! What is done beside a turn's own surface: one commit may be the head of several pull requests, whose check runs must not
-//! speak for one another; a base may have no configuration any more; and work may be given up.
+//! What is done beside a turn's own surface: one commit may be the head of several pull requests, whose check runs must
+//! not speak for one another; a base may have no configuration any more; and work may be given up.
 
 use super::{Failed, Observation, Preview, Reconcile, ReconcileRequest, Result, Turn};
 use crate::{
@@ -23,7 +23,8 @@ use loopgate_core::{
 const MOST_OTHERS: usize = 10;
 
 impl Turn<'_> {
-    /// Where pull requests of different branches share the names of their checks, each shows the worst of all pull requests that have this commit.
+    /// Where pull requests of different branches share the names of their checks, each shows the worst of all pull
+    /// requests that have this commit.
     pub async fn share(&self, observation: &Observation, surface: &mut Surface, texts: &mut Rendered) -> Result<()> {
         let base = &observation.snapshot.pull_request.base;
         let mut others = Vec::new();

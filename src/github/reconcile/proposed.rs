@@ -1,8 +1,8 @@
 //! What the last pull requests would have come to under the configuration that a pull request proposes.
 //!
-//! Reading them takes up to [`MOST`] × 15 requests, those for the rights of people aside. So it is done beside the reconciles,
-//! in the last class of work, once for each version of the file, and only by a process that stays; elsewhere people ask
-//! with `loopgate what-if`.
+//! Reading them takes up to [`MOST`] × 15 requests, those for the rights of people aside. So it is done beside the
+//! reconciles, in the last class of work, once for each version of the file, and only by a process that stays;
+//! elsewhere people ask with `loopgate what-if`.
 
 use std::{collections::HashMap, sync::Arc};
 
@@ -48,8 +48,8 @@ enum Comparison {
 pub(super) struct Proposals(Arc<Mutex<HashMap<ProposedVersion, Comparison>>>);
 
 impl Turn<'_> {
-    /// Puts the comparison for the file that this pull request proposes into its state. Where there is none, it begins one,
-    /// unless this process ends after its turn. Returns when to ask again.
+    /// Puts the comparison for the file that this pull request proposes into its state. Where there is none, it begins
+    /// one, unless this process ends after its turn. Returns when to ask again.
     pub(super) fn compare(&self, observation: &Observation, decision: &mut Decision) -> Option<Timestamp> {
         let now = self.now;
         let snapshot = &observation.snapshot;

@@ -1,10 +1,10 @@
 //! What this process remembers of a pull request from one turn to the next: what events stated, what GitHub did not
 //! answer or refused, and which state was saved here.
 //!
-//! One rule for stale reads: what GitHub's API answers may be older than the event that led to the turn. So each fact that
-//! an event states must show in what is read; else the pull request is looked at again ([`next_look`]), and what cannot be
-//! undone is not posted. The same holds while somebody's rights cannot be read. Refusals and absences are the client's:
-//! `Client::doubts`.
+//! One rule for stale reads: what GitHub's API answers may be older than the event that led to the turn. So each fact
+//! that an event states must show in what is read; else the pull request is looked at again ([`next_look`]), and what
+//! cannot be undone is not posted. The same holds while somebody's rights cannot be read. Refusals and absences are the
+//! client's: `Client::doubts`.
 //!
 //! All of it is in memory: what a process forgets by ending, the next event or the next resync brings.
 
@@ -81,8 +81,8 @@ impl RecentMemory {
         answer
     }
 
-    /// What events stated, now or before an earlier turn. What is older than the last look is no longer among it: from then
-    /// on what is read is believed.
+    /// What events stated, now or before an earlier turn. What is older than the last look is no longer among it: from
+    /// then on what is read is believed.
     pub fn facts(&self, job: &ReconcileRequest, now: Timestamp) -> Vec<Fact> {
         self.change(job, |recent| {
             for (at, hint) in job.hints.iter().enumerate() {
@@ -106,8 +106,8 @@ impl RecentMemory {
         })
     }
 
-    /// When another process saved the state that was loaded, if it did so a moment ago and is about to show what follows
-    /// from it. Clocks of two processes may differ: a time in the future is taken for now.
+    /// When another process saved the state that was loaded, if it did so a moment ago and is about to show what
+    /// follows from it. Clocks of two processes may differ: a time in the future is taken for now.
     pub fn concurrent_save(&self, job: &ReconcileRequest, loaded: &LoadedRun, now: Timestamp) -> Option<Timestamp> {
         let saved_at = loaded.intact()?.updated_at.min(now);
         let is_recent = saved_at > self.since && now < saved_at + CONCURRENT_WRITER_TIME;
@@ -116,8 +116,8 @@ impl RecentMemory {
 }
 
 impl Fact {
-    /// When a pull request that reads as open is to be looked at again, because it was closed. Its base may have what was
-    /// merged already, and against that it would change nothing.
+    /// When a pull request that reads as open is to be looked at again, because it was closed. Its base may have what
+    /// was merged already, and against that it would change nothing.
     pub fn awaits_end(&self, now: Timestamp) -> Option<Timestamp> {
         next_look(self.since, now).filter(|_| self.hint == Hint::Closed)
     }

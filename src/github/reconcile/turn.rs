@@ -104,8 +104,8 @@ impl Turn<'_> {
         }))
     }
 
-    /// Once it has left its merge queue, adds the results of groups that its companions keep: pull requests that were in a
-    /// group with it.
+    /// Once it has left its merge queue, adds the results of groups that its companions keep: pull requests that were
+    /// in a group with it.
     async fn add_companions(&self, storage: &Storage, observation: &mut Observation, loaded: &LoadedRun) -> Result<()> {
         let has_left = observation.snapshot.queue.as_ref().is_some_and(|queue| !queue.is_queued);
         let Some(state) = loaded.intact().filter(|_| has_left) else { return Ok(()) };
@@ -266,8 +266,8 @@ impl Turn<'_> {
     }
 
     /// Makes the pull request look as decided. What cannot be taken back waits while the observation may be stale, or
-    /// while another process shows it. Returns what was done, whether the observation shows the facts of all recent events,
-    /// and when to look again.
+    /// while another process shows it. Returns what was done, whether the observation shows the facts of all recent
+    /// events, and when to look again.
     async fn show(
         &self,
         observation: &mut Observation,

@@ -12,8 +12,8 @@ use loopgate_core::Login;
 /// GitHub takes no longer names of Apps.
 const LONGEST_NAME: usize = 34;
 
-/// Where webhooks go that are read from the log of deliveries. Nothing is ever there (RFC 6761), and the hook is active,
-/// since only then is anything logged.
+/// Where webhooks go that are read from the log of deliveries. Nothing is ever there (RFC 6761), and the hook is
+/// active, since only then is anything logged.
 const NOWHERE: &str = "https://loopgate.invalid/webhook";
 
 /// Who will own the App. A private App can be installed on its owner's account only.

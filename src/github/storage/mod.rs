@@ -4,10 +4,10 @@
 //! A run follows its repository's configuration: where the configured place holds nothing and another one does, the run
 //! moves, with all its documents. The places differ in what they promise to two writers at once; see each.
 //!
-//! In the comment: GitHub edits comments without any condition. The comment is read again right before it is written, so
-//! what another writer saved before that is seen, and decided on again; what two of them write within one request's time of
-//! each other is not, and the later one stands. What is lost then is what the other remembered of one look: attempts
-//! are counted by head commit and posts are found by their markers, so neither is made twice.
+//! In the comment: GitHub edits comments without any condition. The comment is read again right before it is written,
+//! so what another writer saved before that is seen, and decided on again; what two of them write within one request's
+//! time of each other is not, and the later one stands. What is lost then is what the other remembered of one look:
+//! attempts are counted by head commit and posts are found by their markers, so neither is made twice.
 //!
 //! Who has write access can edit the comment, as they can move a ref: the state in it is believed under the App's seal
 //! only ([`Seal`](crate::refs::Seal)), and a workflow without one does not resist people with push access anyway.

@@ -160,8 +160,8 @@ fn head_moved(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let mut hints = vec![Hint::HeadSeen { sha, at }];
     let base = base.as_ref().and_then(|base| base.branch.clone());
     match event.action.as_str() {
-        // What is there since GitHub's time of it: words between the opening and an event that comes late are about this
-        // head.
+        // What is there since GitHub's time of it: words between the opening and an event that comes late are about
+        // this head.
         "opened" => hints.extend(base.zip(*updated_at).map(|(base, at)| Hint::Opened { sha, base, at })),
         "reopened" => hints.push(Hint::Reopened),
         // The sender of the event that announces a push has pushed.

@@ -220,7 +220,7 @@ fn saved_gate((name, gate): (&GateName, &GateState)) -> GateCard {
         url: gate.evidence_url.as_deref().and_then(address),
         word: "approve".to_owned(),
         outcome: "counted",
-        said: text(&format!("{by} approved it.")),
+        sentence: text(&format!("{by} approved it.")),
     });
     let objected = gate.objections.iter().map(|objection| GateWord {
         by: objection.by.to_string(),
@@ -228,7 +228,7 @@ fn saved_gate((name, gate): (&GateName, &GateState)) -> GateCard {
         url: address(&objection.url),
         word: "reject".to_owned(),
         outcome: "counted",
-        said: text(&objection.words),
+        sentence: text(&objection.words),
     });
     GateCard {
         name: name.to_string(),

@@ -35,8 +35,8 @@ pub const LIVE_SCRIPT: &str = include_str!("../../../config/templates/dashboard/
 #[derive(Clone, Debug, Default, Serialize)]
 #[serde(tag = "reader", rename_all = "snake_case")]
 pub enum Frame {
-    /// Anyone who reaches the admin's listener. The doctor found so many faults; `None` without a doctor. Forms prove by
-    /// the token that they are of a page of this process.
+    /// Anyone who reaches the admin's listener. The doctor found so many faults; `None` without a doctor. Forms prove
+    /// by the token that they are of a page of this process.
     Operator { faults: Option<usize>, token: String },
     /// Somebody who signed in; forms prove by the token that they are of this page.
     Visitor { login: String, token: String },
@@ -64,8 +64,8 @@ pub trait Page: Serialize + JsonSchema {
 
 impl<T: Serialize + JsonSchema> Page for T {}
 
-/// A page of HTML by its template. The tests render every page, so an error is a defect; the text says so instead of the
-/// server falling over.
+/// A page of HTML by its template. The tests render every page, so an error is a defect; the text shows that instead of
+/// the server falling over.
 pub(super) fn page(template: &str, model: Value) -> String {
     let written = PAGES.get_template(template).and_then(|template| template.render(model));
     written

@@ -95,7 +95,7 @@ impl Overview {
         overview
     }
 
-    /// Says where each list goes on.
+    /// Links where each list goes on.
     fn link(&mut self) {
         let query = self.filter.query();
         for group in &mut self.groups {
@@ -161,7 +161,7 @@ pub fn age(since: Timestamp, now: Timestamp) -> String {
     }
 }
 
-/// Characters shown of a title, and of the line that says how it stands.
+/// Characters shown of a title, and of the line on how it stands.
 const MOST_CHARACTERS: usize = 140;
 /// People and teams kept by name.
 const MOST_NAMES: usize = 40;

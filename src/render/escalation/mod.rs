@@ -16,7 +16,7 @@ use super::{
     sanitize::text,
     short_text,
     steps::resume_steps,
-    summary, templates, word, words,
+    summary, templates, texts, word, words,
 };
 use loopgate_core::{
     Sha,
@@ -39,16 +39,17 @@ pub(super) fn card(escalation: &EscalationView) -> Value {
     context! { question => card_question(escalation), options => options(escalation) }
 }
 
-/// What is asked of a person, after what was recognised where nothing else says it.
+/// What is asked of a person, after what was recognised where nothing else shows it.
 pub(super) fn card_question(escalation: &EscalationView) -> Markdown {
-    let apart = said_apart(escalation).map(|said| format!("{} ", words::sentence(&said, 500))).unwrap_or_default();
+    let apart =
+        recognised_apart(escalation).map(|cause| format!("{} ", words::sentence(&cause, 500))).unwrap_or_default();
     Markdown::ours(format!("{apart}{}", asked(escalation)))
 }
 
-/// What was recognised, where the failures, the tampering and the name of the cause do not say it.
-fn said_apart(escalation: &EscalationView) -> Option<String> {
-    let said = escalation.cause.as_ref().filter(|cause| causes::says_more(cause))?;
-    Some(short_text(&reason("cause", said), 500).into_string())
+/// What was recognised, where the failures, the tampering and the name of the cause do not show it.
+fn recognised_apart(escalation: &EscalationView) -> Option<String> {
+    let cause = escalation.cause.as_ref().filter(|cause| causes::adds_to_trigger(cause))?;
+    Some(short_text(&reason("cause", cause), 500).into_string())
 }
 
 /// What is asked of a person: the question, or, of a run as a whole, what its cause calls for.
@@ -68,7 +69,7 @@ fn options(escalation: &EscalationView) -> Vec<Markdown> {
 }
 
 /// The whole report for one cause. `own` is the repository's template, if it has one: should it not parse, name
-/// something unknown, run away or grow too long, the built-in one is used and says why.
+/// something unknown, run away or grow too long, the built-in one is used, with the reason.
 pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &Post, own: Option<&str>) -> String {
     let marker = super::marker(post);
     let budget = LIMIT - marker.len() - 1;
@@ -82,7 +83,7 @@ pub(super) fn report(subject: &Subject<'_>, escalation: &EscalationView, post: &
         None => String::new(),
     };
     let model = |brevity| variables(subject, escalation, brevity);
-    let report = templates::fitted("escalation.md", budget.saturating_sub(note.len()), model);
+    let report = texts::fitted("escalation.md", budget.saturating_sub(note.len()), model);
     format!("{marker}\n{report}{note}")
 }
 
@@ -197,8 +198,8 @@ fn places<'a>(subject: &Subject<'a>) -> impl Iterator<Item = &'a str> {
 }
 
 fn failure_summary(subject: &Subject<'_>, causes: &[Cause<'_>], shown: usize, links: &Links) -> Markdown {
-    let told = causes.iter().take(shown).map(|cause| failure_line(cause, links).into_string());
-    let mut lines: Vec<String> = told.collect();
+    let lines = causes.iter().take(shown).map(|cause| failure_line(cause, links).into_string());
+    let mut lines: Vec<String> = lines.collect();
     let left = causes.len() - shown;
     if left > 0 {
         lines.push(format!("- … and {left} more"));
@@ -231,12 +232,12 @@ fn failure_line(cause: &Cause<'_>, links: &Links) -> Markdown {
 fn root_causes(causes: &[Cause<'_>]) -> Markdown {
     let line = |cause: &Cause<'_>| {
         let view = cause.first;
-        let told = [explained(view).unwrap_or_default(), view.told.action.as_str()];
-        let told = told.into_iter().filter(|words| !words.is_empty());
-        let told: Vec<String> = told.map(|told| words::sentence(told, 300).into_string()).collect();
-        let told = if told.is_empty() { "The cause is not certain.".to_owned() } else { told.join(" ") };
+        let advice = [explained(view).unwrap_or_default(), view.told.action.as_str()];
+        let advice = advice.into_iter().filter(|words| !words.is_empty());
+        let advice: Vec<String> = advice.map(|text| words::sentence(text, 300).into_string()).collect();
+        let advice = if advice.is_empty() { "The cause is not certain.".to_owned() } else { advice.join(" ") };
         let (id, category) = (code(&view.cause.to_string()), word("category", view.analysis.category.as_str()));
-        format!("- {id} ({category}): {told}")
+        format!("- {id} ({category}): {advice}")
     };
     Markdown::ours(causes.iter().map(line).collect::<Vec<_>>().join("\n"))
 }
@@ -254,9 +255,9 @@ fn fixes(subject: &Subject<'_>, escalation: &EscalationView) -> Vec<String> {
             |head: &AttemptDigest| !head.fingerprints.is_empty() && head.fingerprints == attempt.fingerprints;
         head.is_some_and(|head| head.number == attempt.number || same_errors(head))
     };
-    let is_told = !subject.decision.view.failures.is_empty();
+    let are_listed = !subject.decision.view.failures.is_empty();
     let ended = |attempt: &AttemptDigest| match attempt.result {
-        VerificationResult::Fail if is_told && fails_alike(attempt) => "the failures above".to_owned(),
+        VerificationResult::Fail if are_listed && fails_alike(attempt) => "the failures above".to_owned(),
         VerificationResult::Fail => short_text(&attempt.summary, 200).into_string(),
         VerificationResult::Pass if attempt.weakened => format!("⚠️ {}", short_text(&attempt.summary, 200)),
         VerificationResult::Pass => "passed".to_owned(),
@@ -303,7 +304,7 @@ fn numbered(items: &[String]) -> Markdown {
 fn blocked_because(escalation: &EscalationView) -> Markdown {
     let also = words::and(escalation.also.iter().map(|trigger| words::trigger(*trigger)));
     let also = if also.is_empty() { also } else { format!(" (also: {also})") };
-    let apart = said_apart(escalation).map(|said| format!(": {said}")).unwrap_or_default();
+    let apart = recognised_apart(escalation).map(|cause| format!(": {cause}")).unwrap_or_default();
     Markdown::ours(format!("{}{apart}{also}", words::trigger(escalation.trigger)))
 }
 
@@ -369,7 +370,7 @@ fn context_lines(subject: &Subject<'_>, links: &Links) -> Markdown {
         commit => links.commit(pull.head.sha),
         last,
         run => run.map(|url| links.to("failing check", &url)),
-        state => summary::state_place(subject).in_markdown(),
+        state => summary::state_place_in_markdown(subject),
     };
     markdown("escalation", &"context", model)
 }

@@ -1,8 +1,8 @@
-//! What a repository's own template may say: names, `if`, and `for` over what it is given.
+//! What a repository's own template may hold: names, `if`, and `for` over what it is given.
 //!
-//! An engine's instructions and output can be limited, what its values take in memory cannot: each `{% set a = a ~ a %}`
-//! doubles a text, and a few dozen of them end the process, with everybody's work in it. So nothing that makes a value
-//! larger than those it is given is let through to the engine.
+//! An engine's instructions and output can be limited, what its values take in memory cannot: each `{% set a = a ~ a
+//! %}` doubles a text, and a few dozen of them end the process, with everybody's work in it. So nothing that makes a
+//! value larger than those it is given is let through to the engine.
 
 /// The first words of statements.
 const STATEMENTS: [&str; 7] = ["if", "elif", "else", "endif", "for", "endfor", "break"];

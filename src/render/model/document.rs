@@ -1,5 +1,5 @@
-//! The view model: `loopgate.feedback/v1`, as it is written and as it is read again. What a reader may find missing in a
-//! document of another version has a default; a document without `schema`, `head_sha` and `decision` is none.
+//! The view model: `loopgate.feedback/v1`, as it is written and as it is read again. What a reader may find missing in
+//! a document of another version has a default; a document without `schema`, `head_sha` and `decision` is none.
 
 use std::collections::BTreeMap;
 
@@ -7,11 +7,10 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::Ended;
+use crate::render::excerpts::QuotedOutput;
 use loopgate_core::{
-    CheckName, Login, PrNumber, RepoName, Score, Sha, Timestamp,
+    Login, PrNumber, RepoName, Score, Sha, Timestamp,
     deciding::DecisionWord,
-    evidence::LogExcerpt,
     failure::{Excerpt, FeedbackLine},
     stage::Stage,
     state::{CapabilityProgress, GateStatus, RunStatus, VerificationResult},
@@ -82,6 +81,15 @@ pub struct Feedback {
     /// Fields of a newer version.
     #[serde(flatten)]
     pub others: Map<String, Value>,
+}
+
+loopgate_core::words! {
+    /// How a pull request that is not open any more ended.
+    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+    pub enum Ended {
+        Merged = "merged",
+        Closed = "closed",
+    }
 }
 
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -157,21 +165,6 @@ pub struct Failure {
     #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(skip)]
     pub trace: Option<Excerpt>,
-}
-
-/// Lines that the code under test wrote: data, and no instructions.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct QuotedOutput {
-    #[serde(default)]
-    pub id: String,
-    /// Always true.
-    #[serde(default)]
-    pub untrusted: bool,
-    #[serde(flatten)]
-    pub excerpt: LogExcerpt,
-    /// The checks that it is of: jobs that print the same are shown once.
-    #[serde(skip)]
-    pub checks: Vec<CheckName>,
 }
 
 /// A change between two attempts of which the earlier had this failure.

@@ -1,5 +1,5 @@
-//! The one view model: what a decision, its snapshot and policy come to, as `loopgate.feedback/v1`. It is the JSON inside
-//! the status comment's last section, what a fixer is given, here or elsewhere, and what readers find again.
+//! The one view model: what a decision, its snapshot and policy come to, as `loopgate.feedback/v1`. It is the JSON
+//! inside the status comment's last section, what a fixer is given, here or elsewhere, and what readers find again.
 
 mod document;
 mod reading;
@@ -11,12 +11,13 @@ use serde_json::{Map, Value, json};
 
 use self::document::{Actor, Attempt, Gate, Links, Place, Tried};
 pub use self::{
-    document::{Failure, Feedback, QuotedOutput},
-    reading::{Currency, Ended, ReadFrom, Reading, Traces, Until, feedback_text, waiting_text},
+    document::{Ended, Failure, Feedback},
+    reading::{Currency, ReadFrom, Reading, Traces, Until, feedback_text, waiting_text},
 };
 
 use super::{
-    Markdown, Shown, Subject, address, approve_by, clip, excerpts,
+    Markdown, Shown, Subject, address, clip,
+    excerpts::{self, QuotedOutput},
     failure_card::{Cause, causes, explained},
     memory,
     summary::{self, StatePlace},
@@ -89,7 +90,7 @@ impl Feedback {
             gates: first(40, "gates", &mut omitted, &view.gates, |report| gate(report, subject)),
             capabilities: bounded(&view.capabilities, 200, 20),
             failures: first(10, "failures", &mut omitted, &causes, |cause| failure(cause, subject, &excerpts)),
-            more_failures: 0,
+            more_failures: omitted.get("failures").map_or(0, |omitted| *omitted as u64),
             excerpts: first(MOST_EXCERPTS, "excerpts", &mut omitted, &excerpts, |one| QuotedOutput {
                 checks: Vec::new(),
                 ..one.clone()
@@ -111,13 +112,12 @@ impl Feedback {
             ended: None,
             others: Map::new(),
         };
-        document.count_failures();
         while document.fenced().as_str().len() > PACKET - FOR_READERS && document.shorten() {}
         document
     }
 
-    /// The document as the fixer of a local loop gets it on its standard input: the failures with their traces, as long as
-    /// they fit, beside the task, the critique, and the command that shows the whole record.
+    /// The document as the fixer of a local loop gets it on its standard input: the failures with their traces, as long
+    /// as they fit, beside the task, the critique, and the command that shows the whole record.
     pub fn for_fixer(subject: &Subject<'_>, task: &Task, critique: &[String], report: String) -> String {
         let mut document = Self::of(subject);
         document.links.report = Some(report);
@@ -152,12 +152,8 @@ impl Feedback {
             || halve("checks", omitted, &mut self.checks)
             || halve("gates", omitted, &mut self.gates)
             || halve("excerpts", omitted, &mut self.excerpts);
-        self.count_failures();
+        self.more_failures = omitted.get("failures").map_or(0, |omitted| *omitted as u64);
         is_shorter
-    }
-
-    fn count_failures(&mut self) {
-        self.more_failures = self.omitted.get("failures").map_or(0, |omitted| *omitted as u64);
     }
 
     /// The document as a fenced block. Backticks, angle brackets and invisible characters are written as JSON
@@ -273,7 +269,7 @@ fn page(view: &CheckView) -> Option<String> {
 }
 
 fn gate(report: &GateReport, subject: &Subject<'_>) -> Gate {
-    let (by, eligible) = (approve_by(subject.policy, &report.name), &report.eligible);
+    let (by, eligible) = (subject.approve_by(&report.name), &report.eligible);
     let people = eligible.people.iter().take(20).map(ToString::to_string);
     let teams = eligible.teams.keys().take(20).map(ToString::to_string);
     let permission = eligible.permission.map(|level| words::permission(level).to_owned());
@@ -323,6 +319,7 @@ fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[QuotedOutput]) 
     let (failure, told) = (&view.failure, &view.told);
     let test = failure.test_name.as_deref();
     let [expected, actual] = failure.shown_sides();
+    let shown = |text: &str| (!text.is_empty() && !view.repeats_sides).then(|| short(&without_secrets(text), 500));
     let is_known = known.is_some_and(|compare| test.is_some_and(|test| compare.still.contains(test)));
     Failure {
         id: view.cause.to_string(),
@@ -339,8 +336,8 @@ fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[QuotedOutput]) 
         category: Some(view.analysis.category.as_str().to_owned()),
         confidence: Some(view.analysis.confidence.as_f64()),
         blame: Some(view.blame.as_str().to_owned()),
-        r#do: said(&told.action).filter(|_| !view.repeats_sides),
-        why: said(&told.reason).filter(|_| !view.repeats_sides),
+        r#do: shown(&told.action),
+        why: shown(&told.reason),
         reproduce: told.reproduce.as_deref().map(|command| short(command, 500)),
         excerpt: excerpts.iter().find(|one| one.checks.contains(&view.check)).map(|one| one.id.clone()),
         tried: tried(view.cause, &subject.decision.next),
@@ -353,15 +350,11 @@ fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[QuotedOutput]) 
     }
 }
 
-fn said(text: &str) -> Option<String> {
-    (!text.is_empty()).then(|| short(&without_secrets(text), 500))
-}
-
 /// The changes that followed an attempt with this failure, the newest five.
 fn tried(failure: FailureId, state: &LoopState) -> Vec<Tried> {
     let has = |attempt: &AttemptDigest| attempt.fingerprints.iter().any(|known| FailureId::from(*known) == failure);
     let fixes = state.reflex.iter().flat_map(|reflex| &reflex.fixes);
-    let said = |attempt: &AttemptDigest| {
+    let change = |attempt: &AttemptDigest| {
         let fix = fixes.clone().find(|fix| fix.head_sha == attempt.head_sha)?;
         Some(short(&format!("{} ({})", fix.description, fix.diff_summary), 300))
     };
@@ -369,7 +362,7 @@ fn tried(failure: FailureId, state: &LoopState) -> Vec<Tried> {
         [before, after] if has(before) => Some(Tried {
             attempt: after.number,
             head_sha: Some(after.head_sha),
-            change: said(after),
+            change: change(after),
             outcome: if has(after) { "same" } else { "came_back" }.to_owned(),
         }),
         _ => None,

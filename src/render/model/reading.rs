@@ -1,6 +1,6 @@
-//! The document as it is read again: out of a check run, a comment, a state or a file; for a terminal, by `feedback.txt`;
-//! and what it tells of a run whose record is gone. Whoever wrote it there may have written what they liked, so its size is
-//! bounded, fields that are not known are left as they are, and whatever is shown is made plain first.
+//! The document as it is read again: out of a check run, a comment, a state or a file; for a terminal, by
+//! `feedback.txt`; and what it shows of a run whose record is gone. Its writer may have written anything, so its size
+//! is bounded, fields that are not known are left as they are, and whatever is shown is made plain first.
 
 use std::collections::BTreeSet;
 
@@ -8,7 +8,7 @@ use minijinja::{context, value::Serde};
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use super::{FEEDBACK_SCHEMA, FOR_READERS, Feedback, PACKET, RULES, escape_invisible};
+use super::{Ended, FEEDBACK_SCHEMA, FOR_READERS, Feedback, PACKET, RULES, escape_invisible};
 use crate::render::{excerpts::HEADING, messages, word};
 use loopgate_core::{
     PrNumber, RepoName, Sha, Timestamp,
@@ -22,15 +22,6 @@ use loopgate_core::{
 const READ_LIMIT: usize = 4 * PACKET;
 
 loopgate_core::words! {
-    /// How a pull request that is not open any more ended.
-    #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-    pub enum Ended {
-        Merged = "merged",
-        Closed = "closed",
-    }
-}
-
-loopgate_core::words! {
     /// Where a document was read.
     #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
     pub enum ReadFrom {
@@ -39,7 +30,7 @@ loopgate_core::words! {
         StateRef = "state_ref",
         /// The files of the last `loopgate verify` here.
         Verification = "verification",
-        /// Loopgate has said nothing yet.
+        /// Loopgate has written nothing yet.
         Nowhere = "nowhere",
     }
 }
@@ -86,15 +77,15 @@ impl Feedback {
         serde_json::from_str(text).ok().filter(|document: &Self| document.schema == FEEDBACK_SCHEMA)
     }
 
-    /// The document in the last fenced block of a text of ours. An edit of the comment on GitHub's page changes its line
-    /// ends.
+    /// The document in the last fenced block of a text of ours. An edit of the comment on GitHub's page changes its
+    /// line ends.
     pub fn within(markdown: &str) -> Option<Self> {
         let markdown = markdown.replace("\r\n", "\n");
         let (_, rest) = markdown.rsplit_once("```json\n")?;
         Self::parse(rest.split_once("\n```")?.0)
     }
 
-    /// That Loopgate has said nothing of this head yet.
+    /// That Loopgate has written nothing of this head yet.
     pub fn nothing(repository: &RepoName, number: PrNumber, head: Sha) -> Self {
         Self::ours(json!({
             "schema": FEEDBACK_SCHEMA, "repository": repository, "pull_request": number, "head_sha": head,
@@ -102,7 +93,7 @@ impl Feedback {
         }))
     }
 
-    /// What a state and the record of its last attempt (`attempts/NNN.json`) tell, where nothing else can be read: less
+    /// What a state and the record of its last attempt (`attempts/NNN.json`) hold, where nothing else can be read: less
     /// than the document that Loopgate writes.
     pub fn of_state(state: &LoopState, attempt: Option<&Value>) -> Self {
         let verified = state.attempts.last().filter(|attempt| attempt.head_sha == state.head_sha);
@@ -239,10 +230,13 @@ pub fn feedback_text(reading: &Reading) -> String {
     if let Some(ended) = document.ended {
         return format!("{}: {}, there is nothing to do.", subject(document), ended.as_str());
     }
+    let has_ended = document.r#final || reading.from == ReadFrom::Nowhere;
+    let is_last = has_ended && reading.currency == Currency::Current;
     let model = context! {
         subject => subject(document),
         read_from => word("read_from", reading.from.as_str()),
-        outdated => outdated(reading),
+        // Why it is not the last word.
+        outdated => (!is_last).then(|| messages::plain("outdated", &reading.currency, context! {})),
         heading => HEADING,
         most_excerpts => MOST_EXCERPTS,
         document => Serde(document),
@@ -266,16 +260,9 @@ fn subject(page: &Feedback) -> String {
     format!("{repository}{number} at {}", page.head_sha.short())
 }
 
-/// Why it is not the last word.
-fn outdated(reading: &Reading) -> Option<String> {
-    let has_ended = reading.feedback.r#final || reading.from == ReadFrom::Nowhere;
-    let is_last = has_ended && reading.currency == Currency::Current;
-    (!is_last).then(|| messages::plain("outdated", &reading.currency, context! {}))
-}
-
-/// Our own traces on a pull request that has no record. An account that may push can delete the hidden ref, and an account
-/// that may write can delete or edit our comments. So every trace that is left is read, and what none of them holds is not
-/// made up.
+/// Our own traces on a pull request that has no record. An account that may push can delete the hidden ref, and an
+/// account that may write can delete or edit our comments. So every trace that is left is read, and what none of them
+/// holds is not made up.
 #[derive(Clone, Copy, Debug)]
 pub struct Traces<'a> {
     /// The body of our status comment.
@@ -303,11 +290,11 @@ impl Traces<'_> {
             None => return None,
         };
         let document = self.status_comment.and_then(Feedback::within);
-        let told = document.map_or(0, |document| document.attempts_before(self.head));
+        let shown = document.map_or(0, |document| document.attempts_before(self.head));
         // The last attempt that a post names is this head's, where this head was judged.
         let posted = self.posts.iter().filter_map(|key| Post::attempt_failed(key)).max().unwrap_or(0);
         let posted = if verified { posted.saturating_sub(1) } else { posted };
-        Some(LostRecord { attempts: told.max(posted).min(MOST_LOST), trace })
+        Some(LostRecord { attempts: shown.max(posted).min(MOST_LOST), trace })
     }
 }
 

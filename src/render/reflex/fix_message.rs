@@ -11,7 +11,7 @@ const COLUMNS: usize = 71;
 /// Characters of a paragraph.
 const PARAGRAPH: usize = 600;
 
-/// The message of a fix's commit: `fix(<scope>): …`, then Error, Cause, Fix and Attempt. The fixer may have said in one
+/// The message of a fix's commit: `fix(<scope>): …`, then Error, Cause, Fix and Attempt. The fixer may report in one
 /// line what it did, and what was the cause; `change` is as `+5/-2 in src/a.rs`.
 pub fn loop_fix_message(
     view: &View,

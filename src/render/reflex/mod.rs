@@ -1,5 +1,5 @@
-//! Local loops for a terminal: the summary of an iteration, what it plans and what is wrong, and the call for a person; the
-//! columns of `status` and `list`, the history, and the whole report.
+//! Local loops for a terminal: the summary of an iteration, what it plans and what is wrong, and the call for a person;
+//! the columns of `status` and `list`, the history, and the whole report.
 
 mod fix_message;
 #[cfg(test)]
@@ -13,7 +13,7 @@ use super::{
     Iteration, causes, memory_lines,
     messages::{self, reason},
     place,
-    summary::failed,
+    summary::{failed, state_ref},
     word, words,
 };
 use loopgate_core::{
@@ -21,7 +21,7 @@ use loopgate_core::{
     escalation::Question,
     policy::Trigger,
     reflex::{Ask, CritiqueItem, FixRecord, LoopCall},
-    state::{Dispute, LoopState, RunStatus, history::HistoryLine},
+    state::{Dispute, LoopState, RunStatus},
     text::one_line,
     verdict::{Evaluation, FailureView},
 };
@@ -46,15 +46,7 @@ fn last_fix(state: &LoopState) -> Option<&FixRecord> {
     state.reflex.as_ref()?.fixes.last().filter(|fix| fix.iteration + 1 == state.iteration)
 }
 
-/// The ref that holds a run.
-pub(super) fn state_ref(state: &LoopState) -> String {
-    match state.pull_request {
-        Some(number) => format!("refs/loopgate/pr/{number}"),
-        None => format!("refs/loopgate/task/{}", state.task_alias),
-    }
-}
-
-/// How a loop stands, in one line, as far as its state alone says.
+/// How a loop stands, in one line, as far as its state alone shows.
 pub fn loop_verdict(state: &LoopState) -> String {
     let section = if state.pull_request.is_some() { "pull_request_verdict" } else { "loop_verdict" };
     let beside = context! { cause => cause(state), state => Serde(state) };
@@ -89,7 +81,8 @@ pub fn loop_plan(state: &LoopState) -> Vec<String> {
 /// Failures named for one rule; the feedback has them all.
 const PER_RULE: usize = 3;
 
-/// CRITIQUE: what is wrong after a failed evaluation and what to do about it, an item for each failed rule at least: its failed rules, the severe first, each with the failures of its check.
+/// CRITIQUE: what is wrong after a failed evaluation and what to do about it, an item for each failed rule at least:
+/// its failed rules, the severe first, each with the failures of its check.
 pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
     let bounded = |text: &str| one_line(text, 300);
     let mut items = Vec::new();
@@ -132,17 +125,17 @@ pub fn loop_call_of(decision: &Decision) -> Option<LoopCall> {
     Some(LoopCall { notes, ask: Ask { question, options: causes::options(&escalation.question) } })
 }
 
-/// A call by somebody who says that a failure is not theirs to fix.
+/// A call by somebody who disputes that a failure is theirs to fix.
 pub fn loop_dispute(dispute: &Dispute, failures: &[FailureView]) -> LoopCall {
     let question = Question::disputed(dispute.clone(), failures);
     let options = causes::options_by(&question, "loopgate loop resume --settle");
     LoopCall { notes: Vec::new(), ask: Ask { question: reason("question", &question), options } }
 }
 
-/// A call by something else than an evaluation: refused edits, no edits, nothing to spend. `notes` tell what it is.
+/// A call by something else than an evaluation: refused edits, no edits, nothing to spend. `notes` have what it is.
 pub fn loop_call(cause: Trigger, notes: Vec<String>) -> LoopCall {
-    let said = |part: &str| messages::plain("call_of_local_loop", &part, context! { about => cause.as_str() });
-    let ask = Ask { question: said("question"), options: causes::lines(&said("answers")) };
+    let text = |part: &str| messages::plain("call_of_local_loop", &part, context! { about => cause.as_str() });
+    let ask = Ask { question: text("question"), options: causes::lines(&text("answers")) };
     LoopCall { notes, ask }
 }
 
@@ -156,11 +149,6 @@ pub fn loop_list(states: &[LoopState], active: Option<&str>) -> String {
     let going = states.iter().filter(|state| matches!(state.status, RunStatus::InProgress | RunStatus::Escalated));
     let active = active.filter(|_| going.count() > 1);
     messages::text("loop_list.txt", context! { whole => false, states => Serde(states), active })
-}
-
-/// `history`: one line for each event.
-pub fn loop_history(lines: &[HistoryLine]) -> String {
-    messages::text("loop_history.txt", context! { lines => Serde(lines) })
 }
 
 /// The whole report: every iteration, what is left, and what only a person can decide.

@@ -17,7 +17,8 @@ use chrono::TimeDelta;
 use indexmap::IndexMap;
 
 pub use projects::{Project, projects};
-pub use workflows::{CiJob, submodules, texts as workflow_texts};
+pub use site::workflow_texts;
+pub use workflows::{CiJob, submodules};
 
 use loopgate_core::{
     CheckName,
@@ -25,7 +26,7 @@ use loopgate_core::{
     policy::{CheckPolicy, CheckSource, CommandCheck, Pattern},
 };
 use site::Site;
-use table::{EcosystemRow, TABLE, chosen};
+use table::{CheckRow, EcosystemRow, TABLE};
 
 loopgate_core::words! {
     /// What a project is made with.
@@ -70,17 +71,18 @@ const TIMEOUT: TimeDelta = TimeDelta::seconds(600);
 impl Ecosystem {
     /// The step of a workflow that brings the tools of a repository; none where GitHub's runners have them.
     pub fn setup(self, root: &Path) -> Option<&'static str> {
-        chosen(&self.row().setup, &Site::new(root, root, Purpose::WriteDown))
+        Site::new(root, root, Purpose::WriteDown).chosen(&self.row().setup)
     }
 
     /// The command that installs what a project needs, where no lock file names it.
     pub fn install(self, root: &Path, directory: &Path) -> Option<&'static str> {
-        chosen(&self.row().install, &Site::new(directory, root, Purpose::WriteDown))
+        Site::new(directory, root, Purpose::WriteDown).chosen(&self.row().install)
     }
 
-    /// What the table says of it.
+    /// Its row of the table.
     pub fn row(self) -> &'static EcosystemRow {
-        TABLE.ecosystem(self)
+        let row = TABLE.ecosystems.iter().find(|row| row.name == self);
+        row.expect("the table is part of the program, and a test looks for each ecosystem")
     }
 }
 
@@ -91,7 +93,7 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
         let directory = root.join(&project.directory);
         let site = Site::new(&directory, root, purpose);
         let alone = all.iter().filter(|other| other.directory == project.directory).count() == 1;
-        let found = TABLE.checks(project.ecosystem, &site);
+        let found = checks(project.ecosystem, &site);
         // A directory in which nothing can be checked is none worth naming.
         if !found.is_empty() {
             detected.projects.push(project.clone());
@@ -109,10 +111,10 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
             command.needs = needs.filter_map(|need| named(project, alone, need)).collect();
             command.reports.clone_from(&row.reports);
             // A test's own configuration may have pytest-cov or Jest write a report of the coverage.
-            let says = |files: &str, word: &str| files.split(' ').any(|file| site.text(file).contains(word));
+            let has = |files: &str, setting: &str| files.split(' ').any(|file| site.text(file).contains(setting));
             detected.measures_coverage |= row.kind == CheckKind::Test
-                && (run.contains("pytest") && says("pyproject.toml pytest.ini setup.cfg tox.ini", "--cov-report=xml")
-                    || run.contains("jest") && says("package.json", "collectCoverage\": true"));
+                && (run.contains("pytest") && has("pyproject.toml pytest.ini setup.cfg tox.ini", "--cov-report=xml")
+                    || run.contains("jest") && has("package.json", "collectCoverage\": true"));
             command.report_pattern =
                 row.pattern.as_ref().and_then(|name| Pattern::parse(TABLE.patterns.get(name)?).ok());
             command.working_directory = (!project.directory.is_empty()).then(|| project.directory.clone());
@@ -126,6 +128,38 @@ pub fn detect(root: &Path, purpose: Purpose) -> Detected {
         detected.test_as_ci_does();
     }
     detected
+}
+
+/// The checks that a project has, and their commands.
+fn checks(ecosystem: Ecosystem, site: &Site<'_>) -> Vec<(&'static CheckRow, String)> {
+    let mut found: Vec<(&'static CheckRow, String)> = Vec::new();
+    for row in TABLE.checks.iter().filter(|row| row.of == ecosystem) {
+        let is_new = found.iter().all(|(other, _)| other.name != row.name);
+        if is_new && site.meets_any(&row.when) && site.meets_any(&row.also) {
+            found.extend(filled_in(&row.run, row, site).map(|command| (row, command)));
+        }
+    }
+    found
+}
+
+/// A command, or a piece of one, with what its braces name put in. None where the project has no such thing.
+fn filled_in(command: &str, row: &CheckRow, site: &Site<'_>) -> Option<String> {
+    let mut pieces = command.split('{');
+    let mut filled = pieces.next().unwrap_or_default().to_owned();
+    for (name, rest) in pieces.filter_map(|piece| piece.split_once('}')) {
+        let (name, argument) = name.split_once(':').unwrap_or((name, ""));
+        match name {
+            "report" => filled.push_str(&site.report(argument)),
+            "script" => filled.push_str(&filled_in(&node::call(row, site)?, row, site)?),
+            "python" => filled.push_str(&python::interpreter(site)),
+            "code" => filled.push_str(&python::own_code(site.directory)?),
+            "tox" => filled.push_str(&python::tox(site)?),
+            "linted" => filled.push_str(&python::own_paths(site, argument)),
+            part => filled.push_str(TABLE.parts.get(part).and_then(|part| site.chosen(part)).unwrap_or_default()),
+        }
+        filled.push_str(rest);
+    }
+    Some(filled)
 }
 
 impl Detected {
@@ -155,7 +189,7 @@ fn named(project: &Project, alone: bool, check: &str) -> Option<CheckName> {
     let plain =
         |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '/') { c.to_ascii_lowercase() } else { '-' };
     let directory: String = project.directory.chars().map(plain).collect();
-    // The innermost directories tell most, should the whole path be too long for a name.
+    // The innermost directories distinguish most, should the whole path be too long for a name.
     let mut shown = directory.as_str();
     loop {
         let name = format!("{}/{check}", shown.trim_start_matches(['-', '_']));

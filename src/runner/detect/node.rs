@@ -9,10 +9,10 @@ use super::{
     table::{CheckRow, TABLE},
 };
 
-/// The command for the script that is a check. None where the package has no such script.
+/// The command for the script that is a check, with the table's braces. None where the package has no such script.
 pub(super) fn call(row: &CheckRow, site: &Site<'_>) -> Option<String> {
     let manifest = site.manifest("package.json");
-    // `npm init` writes a script that says so where there are no tests.
+    // `npm init` writes a script that prints this where there are no tests.
     let is_real = |script: &&str| !script.contains("no test specified") && !hands_over(script);
     let script = |name: &String| Some((name.clone(), manifest["scripts"][name].as_str().filter(is_real)?));
     let (name, text) = row.scripts.iter().find_map(script)?;
@@ -20,10 +20,10 @@ pub(super) fn call(row: &CheckRow, site: &Site<'_>) -> Option<String> {
     let mut options = TABLE.script_options.iter();
     let options = options.find(|(kind, expression, _)| *kind == row.kind && expression.matches(&last));
     let manager = manager(site);
-    let Some((.., options)) = options else { return Some(format!("{manager} run {name}")) };
     // npm keeps what stands before `--` for itself; the others hand everything on, `--` too.
     let between = if manager == "npm" { "-- " } else { "" };
-    Some(format!("{manager} run {name} {between}{}", TABLE.filled_in(options, row, site)?))
+    let options = options.map(|(.., options)| format!(" {between}{options}")).unwrap_or_default();
+    Some(format!("{manager} run {name}{options}"))
 }
 
 /// By the nearest lock file, else by the field `packageManager`.
@@ -40,8 +40,8 @@ fn manager(site: &Site<'_>) -> String {
     "npm".to_owned()
 }
 
-/// Whether a script of a workspace only has each package run its own script of the same name. The packages are checks of
-/// their own then, which know where they ran and what their tests did.
+/// Whether a script of a workspace only has each package run its own script of the same name. The packages are checks
+/// of their own then, which know where they ran and what their tests did.
 pub(super) fn hands_over(script: &str) -> bool {
     const EACH: [&str; 5] = ["-ws", "--workspaces", "-r", "--recursive", "foreach"];
     let words = last_command(script);

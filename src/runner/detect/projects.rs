@@ -28,7 +28,7 @@ pub struct Project {
 /// The projects of a repository, its top first, then by directory.
 ///
 /// What a workspace's own commands take in is no project of its own; of a workspace of packages with scripts
-/// ([`Ecosystem::Node`]) it is, since only its own manifest says which scripts there are.
+/// ([`Ecosystem::Node`]) it is, since only its own manifest lists its scripts.
 pub fn projects(root: &Path) -> Vec<Project> {
     let mut found: Vec<Project> = Vec::new();
     for directory in directories(root) {
@@ -62,7 +62,7 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
     let (top, inner) = (root.join(&owner.directory), root.join(directory));
     let [of_top, of_inner] = [&top, &inner].map(|directory| Site::new(directory, root, Purpose::RunHere));
     let row = owner.ecosystem.row();
-    if !row.takes_in.iter().any(|one| one.holds(&of_top)) || row.apart.iter().any(|one| one.holds(&of_inner)) {
+    if !row.takes_in.iter().any(|one| of_top.meets(one)) || row.apart.iter().any(|one| of_inner.meets(one)) {
         return false;
     }
     let relative = directory.strip_prefix(&owner.directory).unwrap_or(directory).trim_start_matches('/');
@@ -72,12 +72,12 @@ fn takes_in(root: &Path, owner: &Project, directory: &str) -> bool {
         Ecosystem::Node => {
             // A package is described by its own scripts, unless those of the workspace take it in.
             let manifest = of_top.manifest("package.json");
-            let speaks_for_them = manifest["scripts"]["test"].as_str().is_some_and(|script| !node::hands_over(script));
+            let has_own_test = manifest["scripts"]["test"].as_str().is_some_and(|script| !node::hands_over(script));
             // By package.json or pnpm-workspace.yaml.
             let workspaces = &manifest["workspaces"];
             let of_pnpm = &of_top.manifest("pnpm-workspace.yaml")["packages"];
             let members = [workspaces, &workspaces["packages"], of_pnpm].map(texts).concat();
-            globs(&members).is_match(relative) && speaks_for_them
+            globs(&members).is_match(relative) && has_own_test
         }
         _ => true,
     }

@@ -1,19 +1,11 @@
 //! Python: pytest or unittest, Django's own commands, ruff or flake8, mypy where it is configured.
 
-use std::{
-    collections::VecDeque,
-    path::{Path, PathBuf},
-};
+use std::path::Path;
 
 use super::{
     Ecosystem, Purpose,
-    site::{Site, entries, is_installed, text},
-    table::Tests,
+    site::{Site, entries, is_installed},
 };
-
-/// Folders that are searched for tests, and tests that are read.
-const MOST_FOLDERS: usize = 200;
-const MOST_TESTS: usize = 50;
 
 /// The project's tests as tox runs them, with what they need and on the Python that is there. Its environments for
 /// other versions are left out.
@@ -55,71 +47,6 @@ pub(super) fn own_paths(site: &Site<'_>, call: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "._-/".contains(c);
     let words = called.split_whitespace().filter(|word| !word.starts_with('-') && word.chars().all(plain));
     words.filter(|word| site.directory.join(word).exists()).map(|word| format!(" {word}")).collect()
-}
-
-/// What the project's files say of its tools.
-pub(super) struct Described {
-    /// Every file in which tools are named.
-    pub all: String,
-    /// What its test files are written for; none where there are none.
-    pub tests: Option<Tests>,
-}
-
-impl Described {
-    pub fn of(directory: &Path) -> Self {
-        const NAMING: [&str; 8] = [
-            "pyproject.toml",
-            "setup.cfg",
-            "setup.py",
-            "tox.ini",
-            "Pipfile",
-            "pytest.ini",
-            "conftest.py",
-            "noxfile.py",
-        ];
-        let is_text = |name: &str| name.ends_with(".txt");
-        let mut files = NAMING.map(|file| directory.join(file)).to_vec();
-        files.extend(entries(directory, |name| name.starts_with("requirements") && is_text(name)));
-        files.extend(entries(&directory.join("requirements"), is_text));
-        let mut all: String = files.iter().map(|file| text(file)).collect();
-        // The file's name is the word.
-        if ["pytest.ini", "conftest.py", "tests/conftest.py"].iter().any(|file| directory.join(file).is_file()) {
-            all.push_str("\npytest\n");
-        }
-        let tests: Vec<String> = test_files(directory).iter().map(|file| text(file)).collect();
-        let imports = |word: &str| tests.iter().any(|text| text.contains(word));
-        let written_for = match imports("import unittest") && !imports("import pytest") {
-            true => Tests::Unittest,
-            false => Tests::Pytest,
-        };
-        Self { all, tests: (!tests.is_empty()).then_some(written_for) }
-    }
-}
-
-/// Files by whose names test runners find tests, in the folders nearest to the top. Folders of other people's code are left
-/// out.
-fn test_files(directory: &Path) -> Vec<PathBuf> {
-    let is_test = |name: &str| {
-        let is_named =
-            name.starts_with("test_") || name.ends_with("_test.py") || matches!(name, "test.py" | "tests.py");
-        name.ends_with(".py") && is_named
-    };
-    let is_own = |folder: &Path| {
-        let name = folder.file_name().unwrap_or_default().to_string_lossy();
-        !name.starts_with('.') && name != "node_modules" && !folder.join("pyvenv.cfg").is_file()
-    };
-    let (mut files, mut folders) = (Vec::new(), VecDeque::from([directory.to_owned()]));
-    for _ in 0..MOST_FOLDERS {
-        let Some(folder) = folders.pop_front().filter(|_| files.len() < MOST_TESTS) else { break };
-        files.extend(entries(&folder, is_test));
-        let inner = folder.read_dir().into_iter().flatten().flatten();
-        let inner = inner.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir())).map(|entry| entry.path());
-        let mut inner: Vec<PathBuf> = inner.take(MOST_FOLDERS).filter(|folder| is_own(folder)).collect();
-        inner.sort();
-        folders.extend(inner);
-    }
-    files.truncate(MOST_TESTS);
-    files
 }
 
 /// The interpreter that has the project's packages: of the tool whose lock file there is, of a virtual environment in

@@ -4,19 +4,15 @@
 //! job's name after a slash
 //! (<https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-syntax#jobsjob_idname>).
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use serde_json::Value;
 
 use super::{
-    site::{entries, manifest, text},
+    site::{WORKFLOWS, manifest, workflow_files, workflow_texts},
     table::TABLE,
 };
 use loopgate_core::evidence::CheckKind::{self, Build, Custom, Lint, Test};
-
-const FOLDER: &str = ".github/workflows";
-/// More workflows than this are not read.
-const MOST_FILES: usize = 100;
 
 /// A job that runs on pull requests.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -38,17 +34,11 @@ pub struct CiJob {
 
 /// The jobs of all workflows, by file and place in it.
 pub fn ci_jobs(root: &Path) -> Vec<CiJob> {
-    let name = |file: &Path| file.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    let jobs = |file: &PathBuf| jobs_of(&format!("{FOLDER}/{}", name(file)), &manifest(file));
-    files(root).iter().flat_map(jobs).collect()
-}
-
-/// The workflow files. Loopgate's own are no CI to follow, though the relay names no Action of it.
-fn files(root: &Path) -> Vec<PathBuf> {
-    let is_one = |name: &str| (name.ends_with(".yml") || name.ends_with(".yaml")) && !name.starts_with("loopgate");
-    let mut files = entries(&root.join(FOLDER), is_one);
-    files.truncate(MOST_FILES);
-    files
+    let jobs = workflow_files(root).into_iter().flat_map(|file| {
+        let name = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        jobs_of(&format!("{WORKFLOWS}/{name}"), &manifest(&file))
+    });
+    jobs.collect()
 }
 
 fn jobs_of(workflow: &str, file: &Value) -> Vec<CiJob> {
@@ -140,21 +130,16 @@ fn plain(name: &str) -> String {
     lines.join("*").chars().map(|c| if "?[]{}!\\".contains(c) { '?' } else { c }).collect()
 }
 
-/// What the workflow files say.
-pub fn texts(root: &Path) -> impl Iterator<Item = String> {
-    files(root).into_iter().map(|file| text(&file))
-}
-
 /// How a checkout brings the repository's submodules: as in the workflows that are there. Where there are none, without
 /// those that submodules have themselves.
 pub fn submodules(root: &Path) -> Option<&'static str> {
     if !root.join(".gitmodules").is_file() {
         return None;
     }
-    let texts: Vec<String> = texts(root).collect();
+    let texts: Vec<String> = workflow_texts(root).collect();
     let asks = |how: &str| {
-        let says = |line: &str| line.trim().strip_prefix("submodules:").is_some_and(|said| said.contains(how));
-        texts.iter().any(|text| text.lines().any(says))
+        let is_set = |line: &str| line.trim().strip_prefix("submodules:").is_some_and(|value| value.contains(how));
+        texts.iter().any(|text| text.lines().any(is_set))
     };
     ["recursive", "true"].into_iter().find(|how| asks(how)).or(texts.is_empty().then_some("true"))
 }
@@ -178,8 +163,8 @@ fn kind(title: &str, id: &str, job: &Value) -> CheckKind {
     // The name that people read comes before the id that they do not.
     let by_name = [job["name"].as_str(), Some(id)].into_iter().flatten().find_map(named);
     let steps = job["steps"].as_array().into_iter().flatten();
-    let said = |step: &Value| ["run", "uses"].iter().find_map(|key| step[*key].as_str().map(str::to_owned));
-    let commands = steps.filter_map(said).collect::<Vec<_>>().join("\n");
+    let command = |step: &Value| ["run", "uses"].iter().find_map(|key| step[*key].as_str().map(str::to_owned));
+    let commands = steps.filter_map(command).collect::<Vec<_>>().join("\n");
     let by_command = kind_of_commands(&commands, |_| true);
     match by_name {
         // A job that builds or lints, and tests, fails with the tests.

@@ -48,9 +48,9 @@ struct Rerun {
 }
 
 impl Rerun {
-    /// By the tool of the first check that takes such a choice, else by the one that the file is known by: a script of a
-    /// package hides what it calls. `None` if no tool is known that runs it alone. `root` is the top of the tree that has
-    /// the file.
+    /// By the tool of the first check that takes such a choice, else by the one that the file is known by: a script of
+    /// a package hides what it calls. `None` if no tool is known that runs it alone. `root` is the top of the tree that
+    /// has the file.
     fn of(trial: &TestTrial<'_>, root: &Path, test: impl Fn(&str) -> Failure) -> Option<Self> {
         let own = trial
             .checks
@@ -71,8 +71,8 @@ impl Rerun {
         Self::of(trial, root, |_| Failure { test_file: Some(file.to_owned()), ..Failure::default() })
     }
 
-    /// Runs it once in the tree below `top`: how it ended, and the names of the tests that failed. It is broken without a
-    /// word on any test: where it could not be built, is not there, or was cut off.
+    /// Runs it once in the tree below `top`: how it ended, and the names of the tests that failed. It is broken without
+    /// a word on any test: where it could not be built, is not there, or was cut off.
     async fn run(&self, top: &Path, timeout: Duration, interrupt: Interrupt) -> (ProofEnd, Vec<String>) {
         let mut line = CommandLine { directory: top.to_owned(), timeout, ..self.line.clone() };
         if top != self.line.directory {
@@ -136,7 +136,7 @@ const MOST_TESTS: usize = 200;
 /// The share of the check's time limit that all runs together may take: one in so many.
 const SHARE: u32 = 4;
 
-/// Runs each test that the change adds up to `times` more. Never fails: what did not run says why.
+/// Runs each test that the change adds up to `times` more. Never fails: what did not run has its reason.
 pub async fn burn_in(trial: &TestTrial<'_>, times: u32, interrupt: Interrupt) -> Vec<RepeatedTest> {
     let limit = trial.checks.iter().filter_map(|(_, check)| check.timeout.to_std().ok()).max().unwrap_or_default();
     let deadline = Instant::now() + limit / SHARE;

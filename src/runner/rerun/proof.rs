@@ -34,12 +34,20 @@ const MOST_NAMED: usize = 20;
 /// How long one run of one file may take: it may have to be built first.
 const TIMEOUT: Duration = Duration::from_secs(600);
 
-/// Runs the trial. Never fails: what could not be run is a verdict that says why.
+/// Runs the trial. Never fails: what could not be run is a verdict with its reason.
 pub async fn prove(trial: &TestTrial<'_>, interrupt: Interrupt) -> RegressionTrial {
     let adds = |file: &&ChangedFile| file.status != FileStatus::Removed && file.additions > 0 && is_test(&file.path);
     let tests: Vec<&ChangedFile> = trial.files.known().iter().filter(adds).collect();
     if tests.is_empty() {
-        return no_test_file(trial.files);
+        let added = trial.files.known().iter().flat_map(|file| file.added_lines().unwrap_or_default());
+        let is_too_large = matches!(trial.files, ChangedFiles::TooLarge { .. });
+        if is_too_large || added.into_iter().any(|(_, text)| text.contains("#[test]")) {
+            return unknown(
+                "the tests stand in the files they test, and cannot be laid over the base alone".to_owned(),
+            );
+        }
+        let reason = "no test file was added or changed.".to_owned();
+        return RegressionTrial { verdict: ProofVerdict::NotProved, tests: Vec::new(), reason };
     }
     let rerun = |file: &&ChangedFile| Rerun::of_file(trial, trial.root, &file.path);
     let named: Vec<(&ChangedFile, Rerun)> =
@@ -68,8 +76,8 @@ pub async fn prove(trial: &TestTrial<'_>, interrupt: Interrupt) -> RegressionTri
     judge(runs)
 }
 
-/// Runs the test files that the change edits or removes as they were before it, against `head`, the commit that is checked
-/// out: each alone where a tool can do that, the others by the checks of the plan.
+/// Runs the test files that the change edits or removes as they were before it, against `head`, the commit that is
+/// checked out: each alone where a tool can do that, the others by the checks of the plan.
 pub async fn base_tests(
     trial: &TestTrial<'_>,
     plan: &Plan,
@@ -135,18 +143,9 @@ fn unknown(reason: String) -> RegressionTrial {
     RegressionTrial { verdict: ProofVerdict::Unknown, tests: Vec::new(), reason }
 }
 
-fn no_test_file(files: &ChangedFiles) -> RegressionTrial {
-    let added = files.known().iter().flat_map(|file| file.added_lines().unwrap_or_default());
-    if matches!(files, ChangedFiles::TooLarge { .. }) || added.into_iter().any(|(_, text)| text.contains("#[test]")) {
-        return unknown("the tests stand in the files they test, and cannot be laid over the base alone".to_owned());
-    }
-    let reason = "no test file was added or changed.".to_owned();
-    RegressionTrial { verdict: ProofVerdict::NotProved, tests: Vec::new(), reason }
-}
-
-/// Runs the plan on the commit `head` with files as they are in the tree `before`, in a worktree of its own: each of the
-/// files where all checks pass so, or one with the tests that fail so. Empty where nothing can be known, since the checks do
-/// not run in a worktree.
+/// Runs the plan on the commit `head` with files as they are in the tree `before`, in a worktree of its own: each of
+/// the files where all checks pass so, or one with the tests that fail so. Empty where nothing can be known, since the
+/// checks do not run in a worktree.
 pub async fn with_files_put_back(
     plan: &Plan,
     head: Sha,
@@ -190,8 +189,8 @@ async fn run_in(plan: &Plan, tree: &BaseTree, interrupt: Interrupt, observer: Ob
     run(&there, interrupt, observer).await.checks
 }
 
-/// How the checks end together, with the names of the tests that fail. What fails and names no test may be a build that the
-/// edits broke: it counts where it is a failure `to_mend`.
+/// How the checks end together, with the names of the tests that fail. What fails and names no test may be a build that
+/// the edits broke: it counts where it is a failure `to_mend`.
 fn ending(checks: &[CheckEvidence], to_mend: &BTreeSet<Fingerprint>) -> (ProofEnd, Vec<String>) {
     let passes = |check: &CheckEvidence| check.outcome == Outcome::Passed && executed(check.results) != Some(0);
     if !checks.is_empty() && checks.iter().all(passes) {
@@ -283,7 +282,7 @@ impl BaseTree {
         for place in places.into_iter().chain(others) {
             let (installed, wanted) = (root.join(&place), self.path.join(&place));
             if installed.is_dir() && !wanted.exists() && wanted.parent().is_some_and(Path::is_dir) {
-                // Without it the run is broken, and says so.
+                // Without it the run is broken.
                 #[cfg(unix)]
                 let _ = std::os::unix::fs::symlink(installed, wanted);
                 #[cfg(windows)]

@@ -19,7 +19,8 @@ pub(super) struct Edit {
 /// Edits of a program, as they would be committed.
 #[derive(Clone, Debug)]
 pub struct Edits {
-    head: Head,
+    /// The commit that was edited.
+    pub head: Head,
     before: Sha,
     /// Everything that differs, files the checks leave lying about included.
     all: Vec<Edit>,
@@ -31,11 +32,6 @@ pub struct Edits {
 impl Edits {
     pub fn is_empty(&self) -> bool {
         self.tree == self.head.tree
-    }
-
-    /// The tree that was edited.
-    pub fn before(&self) -> Sha {
-        self.head.tree
     }
 }
 
@@ -76,7 +72,7 @@ impl Worktree {
         self.settle_index()
     }
 
-    /// Makes the index what HEAD says; the working tree stays.
+    /// Makes the index that of HEAD; the working tree stays.
     pub fn settle_index(&self) -> Result<(), WorktreeError> {
         self.run(&["reset", "--quiet"], None, None).map(drop)
     }
@@ -169,10 +165,12 @@ impl Worktree {
     /// # Errors
     /// When the repository is gone or cannot be written.
     pub fn hold(&self, anchor: &Anchor) -> Result<Moved, WorktreeError> {
+        let point =
+            |name: &str, at: Sha| self.run(&["update-ref", "-m", "loopgate: back", name, &at.to_string()], None, None);
         let mut moved = Moved::default();
         for (name, before) in &anchor.held {
             if self.resolve(name) != Some(*before) {
-                self.point(name, *before)?;
+                point(name, *before)?;
                 moved.refs.push(name.clone());
             }
         }
@@ -186,7 +184,7 @@ impl Worktree {
         }
         match &anchor.branch {
             Some(name) => {
-                self.point(name, anchor.commit)?;
+                point(name, anchor.commit)?;
                 self.run(&["symbolic-ref", "-m", "loopgate: back", "HEAD", name], None, None)?;
             }
             None => {
@@ -200,9 +198,5 @@ impl Worktree {
 
     fn branch(&self) -> Option<String> {
         self.line(&["symbolic-ref", "--quiet", "HEAD"]).ok()
-    }
-
-    fn point(&self, name: &str, at: Sha) -> Result<(), WorktreeError> {
-        self.run(&["update-ref", "-m", "loopgate: back", name, &at.to_string()], None, None).map(drop)
     }
 }

@@ -42,11 +42,11 @@ pub enum Extent {
 /// A git working tree.
 #[derive(Clone, Debug)]
 pub struct Worktree {
-    root: PathBuf,
-    /// `.git`, or of a linked working tree its own folder in there.
-    git_dir: PathBuf,
-    /// What linked working trees share.
-    common_dir: PathBuf,
+    pub root: PathBuf,
+    /// A folder of ours that belongs to this working tree, outside what is tracked.
+    pub private_dir: PathBuf,
+    /// A folder of ours that all working trees of the repository share.
+    pub shared_dir: PathBuf,
 }
 
 /// The commit that is checked out.
@@ -62,24 +62,10 @@ impl Worktree {
     /// # Errors
     /// When it is none.
     pub fn at(root: &Path) -> Result<Self, WorktreeError> {
-        let new = Self { root: root.to_owned(), git_dir: PathBuf::new(), common_dir: PathBuf::new() };
+        let new = Self { root: root.to_owned(), private_dir: PathBuf::new(), shared_dir: PathBuf::new() };
         // Absolute, or relative to the top.
-        let folder = |which| new.line(&["rev-parse", which]).map(|path| root.join(path));
-        Ok(Self { git_dir: folder("--absolute-git-dir")?, common_dir: folder("--git-common-dir")?, ..new })
-    }
-
-    pub fn root(&self) -> &Path {
-        &self.root
-    }
-
-    /// A folder of ours that belongs to this working tree, outside what is tracked.
-    pub fn private_dir(&self) -> PathBuf {
-        self.git_dir.join("loopgate")
-    }
-
-    /// A folder of ours that all working trees of the repository share.
-    pub fn shared_dir(&self) -> PathBuf {
-        self.common_dir.join("loopgate")
+        let folder = |which| new.line(&["rev-parse", which]).map(|path| root.join(path).join("loopgate"));
+        Ok(Self { private_dir: folder("--absolute-git-dir")?, shared_dir: folder("--git-common-dir")?, ..new })
     }
 
     pub fn head(&self) -> Result<Head, WorktreeError> {
@@ -203,9 +189,9 @@ pub enum WorktreeError {
 impl Worktree {
     /// A folder for an index of our own; it goes with the value.
     pub(super) fn scratch_index(&self) -> Result<TempDir, WorktreeError> {
-        let path = self.private_dir();
-        let folder = fs::create_dir_all(&path).and_then(|()| tempfile::tempdir_in(&path));
-        folder.map_err(|source| WorktreeError::File { path, source })
+        let path = &self.private_dir;
+        let folder = fs::create_dir_all(path).and_then(|()| tempfile::tempdir_in(path));
+        folder.map_err(|source| WorktreeError::File { path: path.clone(), source })
     }
 
     pub(super) fn line(&self, arguments: &[&str]) -> Result<String, WorktreeError> {

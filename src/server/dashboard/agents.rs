@@ -146,8 +146,8 @@ impl AgentTools {
         let number = number.unwrap_or(PrNumber::new(0));
         match call {
             Call::Verify(_) => Ok(None),
-            // The feedback once the verdict on another head than `since` is final, or at the end of the time. What is known
-            // now is what is known after no time.
+            // The feedback once the verdict on another head than `since` is final, or at the end of the time. What is
+            // known now is what is known after no time.
             Call::Feedback(_) | Call::Wait(_) => {
                 let (since, time) = match call {
                     Call::Wait(input) => (input.since, input.time()?.min(LONGEST_WAIT)),

@@ -2,8 +2,8 @@
 //!
 //! A listener learns only *that* something changed, of the repositories it may see: it reads the index of open loops,
 //! with the rights it came with, whenever this process has written, and where several processes share a database every
-//! two seconds, too. It is sent away after four minutes and comes again, so that rights are looked at again; more than so
-//! many at once, of all and of one visitor, are refused, and their pages ask for themselves.
+//! two seconds, too. It is sent away after four minutes and comes again, so that rights are looked at again; more than
+//! so many at once, of all and of one visitor, are refused, and their pages ask for themselves.
 
 use std::{collections::HashMap, convert::Infallible, sync::Arc, time::Duration};
 

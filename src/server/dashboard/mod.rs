@@ -267,7 +267,8 @@ async fn as_a_visitor<T>(read: impl Future<Output = T>) -> T {
     Box::pin(serving(WorkClass::Author, read)).await
 }
 
-/// The repository of that name, if it may be shown. The answer is the same where there is none, before anything is asked.
+/// The repository of that name, if it may be shown. The answer is the same where there is none, before anything is
+/// asked.
 fn seen(reader: &Reader, name: &str) -> Result<RepoName, PageError> {
     let named = name.parse().ok().filter(|repository| reader.visible.has(repository));
     named.ok_or(PageError::Absent("repository of that name"))

@@ -4,8 +4,8 @@
 //! session is known by a random text in a cookie, of which only the digest is kept, beside the person's token, in the
 //! memory of this process: a restart signs everybody out, and of several processes a visitor needs the same.
 //!
-//! What is under way between our page and GitHub's is in the visitor's own cookie; the state that comes back must be its
-//! HMAC, so that no other browser can bring an answer, and counts once. A sign-in always leads to the first page.
+//! What is under way between our page and GitHub's is in the visitor's own cookie; the state that comes back must be
+//! its HMAC, so that no other browser can bring an answer, and counts once. A sign-in always leads to the first page.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -66,14 +66,15 @@ pub(super) struct LaneEntry {
 pub(super) enum State {
     /// At this place in the line of its class.
     Queued(u64),
-    /// In a place of the class that it started with. What is more urgent and arrives meanwhile raises that of its requests.
+    /// In a place of the class that it started with. What is more urgent and arrives meanwhile raises that of its
+    /// requests.
     Running(WorkClass, Served),
     Waiting(Timestamp),
 }
 
 impl LaneEntry {
-    /// Something of this class arrived of it. Returns the class and the place that it was queued in, if it is queued and is
-    /// more urgent now.
+    /// Something of this class arrived of it. Returns the class and the place that it was queued in, if it is queued
+    /// and is more urgent now.
     pub fn raise(&mut self, class: WorkClass) -> Option<(WorkClass, u64)> {
         if let State::Running(_, served) = &self.state {
             served.raise(class);
@@ -185,8 +186,8 @@ impl Lane {
         if let Some(target) = of_class.queue.remove(&place) {
             self.entries.remove(&target);
             of_class.held -= 1;
-            // Its row may be of any class: of a better one that arrived since, or, where the entry is of a page that was read
-            // before its row was done, of a worse one.
+            // Its row may be of any class: of a better one that arrived since, or, where the entry is of a page that
+            // was read before its row was done, of a worse one.
             self.misses(&WorkClass::ALL);
         }
         true

@@ -31,8 +31,8 @@ const OVERLAP: TimeDelta = TimeDelta::minutes(15);
 /// Deliveries asked for again in one pass: fewer than the platform takes creating requests in a minute.
 const REDELIVERIES: usize = 60;
 
-/// Goes through the log once. Failed deliveries are read from it by the receiver, if one is given; else GitHub is asked to
-/// send them again. The next pass goes on where this one ended early.
+/// Goes through the log once. Failed deliveries are read from it by the receiver, if one is given; else GitHub is asked
+/// to send them again. The next pass goes on where this one ended early.
 pub(super) async fn pass(
     github: &Github,
     Services { store, inbox, metrics, .. }: &Services,

@@ -4,8 +4,8 @@
 //! delivery log ─► deliveries that failed are asked for again ─► receive
 //! resync ───────► pull requests that changed in a list become work ─► inbox
 //! ```
-//! One task does both, in turns. All that it knows is on disk, so that it may end at any instant. Of several processes on
-//! one database the one that has lived longest does it, and any that a person asks.
+//! One task does both, in turns. All that it knows is on disk, so that it may end at any instant. Of several processes
+//! on one database the one that has lived longest does it, and any that a person asks.
 
 mod delivery_log;
 mod resync;
@@ -30,8 +30,8 @@ pub(super) enum RecoveryRequest {
     Resync,
 }
 
-/// Works until the last sender of requests is gone. Both parts begin at once; pull requests are compared `every` so often,
-/// or when a person asks. Deliveries are read from the log by the receiver, where none is meant to arrive.
+/// Works until the last sender of requests is gone. Both parts begin at once; pull requests are compared `every` so
+/// often, or when a person asks. Deliveries are read from the log by the receiver, where none is meant to arrive.
 pub(super) async fn recover(
     github: Github,
     services: Services,

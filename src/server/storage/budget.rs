@@ -1,5 +1,5 @@
-//! What the processes of this App take of the limits that GitHub sets each installation, one row each time, and the turns of
-//! those who wait to create something.
+//! What the processes of this App take of the limits that GitHub sets each installation, one row each time, and the
+//! turns of those who wait to create something.
 //!
 //! Races: of several processes one reads and writes at a time, by a lock that all of them take before any row.
 

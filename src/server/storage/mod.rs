@@ -2,9 +2,9 @@
 //! about a pull request, which is in its repository. If all of it were lost, it would be rebuilt from GitHub, only
 //! later.
 //!
-//! All writes are [`Change`]s, applied in batches by one [`Writer`]. Everybody else reads through [`Store`]. What either
-//! does is written once, in SQL that both databases understand: an embedded SQLite file for one process, or a PostgreSQL
-//! server for any number of them.
+//! All writes are [`Change`]s, applied in batches by one [`Writer`]. Everybody else reads through [`Store`]. What
+//! either does is written once, in SQL that both databases understand: an embedded SQLite file for one process, or a
+//! PostgreSQL server for any number of them.
 
 mod access_tokens;
 mod budget;

@@ -3,14 +3,15 @@
 //! Who works on a target is a claim in its row: the process that holds it and a number, its fence, that no other claim
 //! has. A process renews its lease every [`BEAT`]; one that has not done so for 20 seconds holds nothing, and others
 //! claim what it had. Before a request that changes something at GitHub the database is asked whether the claim still
-//! stands ([`Store::fence`](super::Store::fence)), so a process that was stopped and wakes posts nothing. All of these times are the database's.
+//! stands ([`Store::fence`](super::Store::fence)), so a process that was stopped and wakes posts nothing. All of these
+//! times are the database's.
 //!
-//! Races: a process that is stopped between that answer and sending the request still sends it. The answer promises five
-//! more seconds, so it takes a stop within some microseconds, longer than that.
+//! Races: a process that is stopped between that answer and sending the request still sends it. The answer promises
+//! five more seconds, so it takes a stop within some microseconds, longer than that.
 //!
-//! Wake-ups: a process that stored new work notifies the others, at most every 50 milliseconds and never in the transaction
-//! that stored it, since a notification holds a lock over the whole server until its transaction ends. A notification may
-//! be lost: every process polls for work every [`POLL`].
+//! Wake-ups: a process that stored new work notifies the others, at most every 50 milliseconds and never in the
+//! transaction that stored it, since a notification holds a lock over the whole server until its transaction ends. A
+//! notification may be lost: every process polls for work every [`POLL`].
 //!
 //! Healing: a writer that failed connects anew, and so do readers. A session that sits in a transaction is ended by the
 //! server, so a stopped process holds up no other for longer than that.

@@ -175,8 +175,8 @@ impl Fence for WorkFence {
     }
 }
 
-/// How the work on a target is read: newest, delivery, event, received_at, hints, failures, failing_since, begun, fence,
-/// waiting_since.
+/// How the work on a target is read: newest, delivery, event, received_at, hints, failures, failing_since, begun,
+/// fence, waiting_since.
 pub(super) type WorkColumns = (i64, String, String, i64, String, i64, Option<i64>, i64, i64, Option<i64>);
 
 pub(super) fn target_work(columns: WorkColumns) -> TargetWork {

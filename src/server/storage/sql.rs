@@ -1,7 +1,7 @@
 //! Statements in the SQL that SQLite and PostgreSQL share, and the connections that take them.
 //!
-//! Parameters are `$1`, `$2` …, columns of the row in conflict are written with their table, and a word in braces stands
-//! for what the two write differently ([`WORDS`]).
+//! Parameters are `$1`, `$2` …, columns of the row in conflict are written with their table, and a word in braces
+//! stands for what the two write differently ([`WORDS`]).
 
 use std::borrow::Cow;
 

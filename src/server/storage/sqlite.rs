@@ -5,8 +5,8 @@
 //! file `lock` beside the database, which the operating system drops with the process.
 //!
 //! Healing: a writer that failed opens another connection for its next batch, so that it works again as soon as the
-//! disk does. A file that was removed while it is open, or whose log was, is written anew from the open one. A file that is
-//! damaged is moved aside, and an empty one takes its place: what it held is found again by a resync.
+//! disk does. A file that was removed while it is open, or whose log was, is written anew from the open one. A file
+//! that is damaged is moved aside, and an empty one takes its place: what it held is found again by a resync.
 //!
 //! Cost: what a transaction pays for, beside its sync, is the number of pages it touches. So ids are indexed in the
 //! order of the time within them, which makes a batch touch the end of the index only; and a target has one row, which
@@ -29,8 +29,8 @@ use sqlx::{
 
 use super::{On, Query, Result, StoreError, check_steps, migrator};
 
-/// The steps to the tables of today, oldest first. The database keeps the digest of each that it took, so a released one
-/// stays as it is.
+/// The steps to the tables of today, oldest first. The database keeps the digest of each that it took, so a released
+/// one stays as it is.
 const MIGRATIONS: &[(&str, &str)] = &[
     ("inbox", include_str!("../../../migrations/sqlite/0001_inbox.sql")),
     ("healing", include_str!("../../../migrations/sqlite/0002_healing.sql")),
@@ -128,7 +128,8 @@ impl SqliteFile {
         Ok(())
     }
 
-    /// Whether the files that are open are those in the data directory. The log may appear after the database was opened.
+    /// Whether the files that are open are those in the data directory. The log may appear after the database was
+    /// opened.
     pub fn is_in_place(&self) -> bool {
         let mut open = self.files.lock();
         open.iter_mut().zip(PARTS).all(|(open, part)| {
@@ -138,8 +139,8 @@ impl SqliteFile {
         })
     }
 
-    /// Writes what an open connection still sees to where the file was: beside it first, since half a file would be taken
-    /// for somebody else's.
+    /// Writes what an open connection still sees to where the file was: beside it first, since half a file would be
+    /// taken for somebody else's.
     pub async fn restore(&self, connection: On<'_>) -> Result<()> {
         self.lock_again()?;
         let there = file_id(fs::metadata(self.path("")));
@@ -177,8 +178,8 @@ fn options(directory: &Path) -> SqliteConnectOptions {
         .create_if_missing(true)
         .journal_mode(SqliteJournalMode::Wal)
         .synchronous(SqliteSynchronous::Full)
-        // Only a person with a database tool can hold the lock; deliveries are refused if it takes longer, before GitHub
-        // gives up waiting for their answers.
+        // Only a person with a database tool can hold the lock; deliveries are refused if it takes longer, before
+        // GitHub gives up waiting for their answers.
         .busy_timeout(Duration::from_secs(8))
         .pragma("temp_store", "memory")
         .statement_cache_capacity(256)

@@ -1,7 +1,7 @@
 //! Writing.
 //!
-//! Several processes write. A row's number must rise whichever process raises it. All take rows in one order, so that they
-//! do not deadlock: the deliveries of a batch first, then its other changes, each in the order of their targets.
+//! Several processes write. A row's number must rise whichever process raises it. All take rows in one order, so that
+//! they do not deadlock: the deliveries of a batch first, then its other changes, each in the order of their targets.
 
 use std::{collections::HashSet, time::Duration};
 
@@ -160,8 +160,8 @@ impl Writer {
         Ok(applied)
     }
 
-    /// Heals a file that somebody removed or replaced, also between batches. What we hold open still has everything, and is
-    /// held until then.
+    /// Heals a file that somebody removed or replaced, also between batches. What we hold open still has everything,
+    /// and is held until then.
     pub async fn tend(&mut self) -> Result<()> {
         let database = self.store.database.clone();
         let Database::Sqlite(file) = &*database else { return Ok(()) };
@@ -302,8 +302,8 @@ impl Batch<'_> {
         Ok(applied)
     }
 
-    /// Notes the ids, in one order for all processes. Returns for each whether it is new; of copies in one batch, the first
-    /// is.
+    /// Notes the ids, in one order for all processes. Returns for each whether it is new; of copies in one batch, the
+    /// first is.
     async fn remember(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>> {
         let ids: Vec<Vec<u8>> = deliveries.iter().map(|(_, delivery)| ordered(&delivery.id)).collect();
         let mut known = HashSet::new();

@@ -78,8 +78,8 @@ async fn hand_on(
     statuses.next().unwrap_or(StatusCode::SERVICE_UNAVAILABLE)
 }
 
-/// The real server: App id, key, webhook secret, API address, client secret and public address, as an operator would set
-/// them.
+/// The real server: App id, key, webhook secret, API address, client secret and public address, as an operator would
+/// set them.
 ///
 /// It recovers what no webhook told if `resync` says how often, and examines itself where people sign in.
 pub async fn serve(

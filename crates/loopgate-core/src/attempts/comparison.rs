@@ -51,8 +51,8 @@ fn is_green(test_outcomes: &TestOutcomes, id: TestId) -> bool {
 ///
 /// The first attempt is compared with the base, and nothing in it is called a regression, since no fix came before it.
 /// From the second attempt on, a failing test counts as regressed if it did not fail in the attempt before. A test that
-/// `tampering` lists as removed or marked is not fixed. Returns beside it the tests that fail now and passed before: in the
-/// attempt before, or, where that did not run them, on the base.
+/// `tampering` lists as removed or marked is not fixed. Returns beside it the tests that fail now and passed before: in
+/// the attempt before, or, where that did not run them, on the base.
 pub fn compare(
     previous: Option<&AttemptDigest>,
     digest: &AttemptDigest,

@@ -129,8 +129,8 @@ pub fn asks(look: Look<'_>, state: &LoopState) -> BTreeSet<RerunRequest> {
     current.filter(shown).map(request).collect()
 }
 
-/// When waiting for a check's evidence began: when the head was first seen, when its workflows were let run, or when the
-/// check was last asked for again.
+/// When waiting for a check's evidence began: when the head was first seen, when its workflows were let run, or when
+/// the check was last asked for again.
 pub fn waiting_since(look: Look<'_>, state: &LoopState, check: &CheckName) -> Timestamp {
     let head = look.snapshot.pull_request.head.sha;
     let seen = state.first_seen_heads.iter().find(|seen| seen.sha == head).map_or(look.now, |seen| seen.at);

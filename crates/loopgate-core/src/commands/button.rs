@@ -2,8 +2,8 @@
 
 use crate::{commands::Verb, ids::CheckName};
 
-/// What a button stands for, by its identifier, as it comes back in the `requested_action` event: `retry`, `explain`, or
-/// `skip:<check>`, which says how to give the reason that skipping takes. None for an identifier we never gave out.
+/// What a button stands for, by its identifier, as it comes back in the `requested_action` event: `retry`, `explain`,
+/// or `skip:<check>`, which says how to give the reason that skipping takes. None for an identifier we never gave out.
 pub fn pressed(identifier: &str) -> Option<(Verb, Option<CheckName>)> {
     match identifier.split_once(':') {
         None => {

@@ -17,8 +17,8 @@ const LONGEST_TEXT: usize = 500;
 /// A command as understood.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Command {
-    /// Asks that something be shown, and changes nothing: what commands there are, where the run stands, what happened so
-    /// far, why it stands there, whether the configuration is valid.
+    /// Asks that something be shown, and changes nothing: what commands there are, where the run stands, what happened
+    /// so far, why it stands there, whether the configuration is valid.
     Ask(Verb),
     /// Reconciles now. `next` and `run` ask again for missing evidence, `retry` also for what fails.
     Rerun(Verb),

@@ -98,9 +98,9 @@ pub struct AttemptRecord {
     pub fix_applied: Option<AppliedFix>,
 }
 
-/// The origin of an attempt in `attempts/NNN.json`, with the keys of `evidence.json`. Where the evidence comes from several
-/// jobs, the first names the workflow and the environment, and the times span all of them. Checks that were read from
-/// GitHub alone have neither.
+/// The origin of an attempt in `attempts/NNN.json`, with the keys of `evidence.json`. Where the evidence comes from
+/// several jobs, the first names the workflow and the environment, and the times span all of them. Checks that were
+/// read from GitHub alone have neither.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct AttemptOrigin {
     pub repository: RepoName,

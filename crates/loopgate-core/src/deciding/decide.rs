@@ -2,8 +2,8 @@
 //!
 //! No I/O, no clock, no randomness: the same snapshot gives the same decision, in whatever order and however often
 //! events led to it. Each stage takes what the stages before it returned, and changes the part of the state that is its
-//! own; what is shown, recorded and remembered is assembled once, at the end. The first stage continues the state with the
-//! pull request as it is now.
+//! own; what is shown, recorded and remembered is assembled once, at the end. The first stage continues the state with
+//! the pull request as it is now.
 
 use super::{
     command_execution, history_lines,

@@ -18,7 +18,8 @@ use crate::{
     },
 };
 
-/// The lines of one decision, in the order of its stages. Each has the iteration and the phase that the decision leads to.
+/// The lines of one decision, in the order of its stages. Each has the iteration and the phase that the decision leads
+/// to.
 pub(super) fn lines(stages: &Stages<'_>, commands: Vec<Event>, gates: &[Event]) -> Vec<HistoryLine> {
     let Stages { inputs, next, .. } = *stages;
     let evaluation = &stages.verification.evaluation;
@@ -60,8 +61,8 @@ pub(super) fn lines(stages: &Stages<'_>, commands: Vec<Event>, gates: &[Event]) 
     events.into_iter().map(line).collect()
 }
 
-/// A run that begins, and heads that are seen for the first time. A head that another one replaces before its verification
-/// ended is noted as `stale_head` and never judged.
+/// A run that begins, and heads that are seen for the first time. A head that another one replaces before its
+/// verification ended is noted as `stale_head` and never judged.
 fn opened(inputs: &Inputs<'_>, next: &LoopState, events: &mut Vec<Event>) {
     let before = inputs.before;
     if before.first_seen_heads.is_empty() {

@@ -1,8 +1,8 @@
 //! Iteration control as a contract of its own: one check in, one decision out (`loopgate decide`).
 //!
 //! It is for programs that keep their own state: tests and review decide between proceed, retry, escalate and wait. The
-//! iterations become attempts, and [`retry::judge`] judges them as it judges those of a pull request. The sentences of the
-//! answer are written by who prints it.
+//! iterations become attempts, and [`retry::judge`] judges them as it judges those of a pull request. The sentences of
+//! the answer are written by who prints it.
 
 use std::ops::RangeInclusive;
 

@@ -1,5 +1,5 @@
-//! The state of a run that has just begun, and what it says of its pull request: language, tests touched, linked issues,
-//! the agent behind it.
+//! The state of a run that has just begun, and what it says of its pull request: language, tests touched, linked
+//! issues, the agent behind it.
 
 use serde_json::{Value, json};
 use uuid::Uuid;

@@ -1,5 +1,5 @@
-//! What a decision comes to: whether a person is called, what is repeated by itself, what comes next and who acts, and what
-//! that makes of the state.
+//! What a decision comes to: whether a person is called, what is repeated by itself, what comes next and who acts, and
+//! what that makes of the state.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -304,8 +304,8 @@ fn settle_stages(inputs: &Inputs<'_>, next: &mut LoopState, reached: Stage, evid
     next.stage_evidence = [(reached, asked)].into();
 }
 
-/// Merged: what was merged over is named, once. Said is only what is known to have stood in the way: the last look's word
-/// of the merged head, or where there is none, what was derived with nothing unread.
+/// Merged: names once the gates that were closed. Only those count that are known to have been closed: by the last look
+/// at the merged head, or without one, by this look if nothing was unread.
 fn complete(inputs: &Inputs<'_>, next: &mut LoopState, evaluation: &Evaluation) {
     if inputs.before.status == RunStatus::Completed {
         return;

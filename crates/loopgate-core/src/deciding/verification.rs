@@ -80,8 +80,8 @@ fn flaky(next: &LoopState, evidence: &HeadEvidence) -> BTreeSet<String> {
     }
 }
 
-/// The files that a decision about the snapshot lacks. What they say may ask for further files. `state` is that of the last
-/// reconcile, if any.
+/// The files that a decision about the snapshot lacks. What they say may ask for further files. `state` is that of the
+/// last reconcile, if any.
 pub fn files_to_read(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Policy, now: Timestamp) -> FilesToRead {
     let mut wanted = FilesToRead::default();
     wanted.texts.extend(gate::trigger::files_to_read(snapshot, policy));

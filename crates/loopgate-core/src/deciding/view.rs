@@ -1,4 +1,5 @@
-//! Everything that is shown of a decision, before it becomes text; the record of its attempt, and when it is looked at again.
+//! Everything that is shown of a decision, before it becomes text; the record of its attempt, and when it is looked at
+//! again.
 
 use std::collections::BTreeMap;
 
@@ -87,8 +88,8 @@ pub enum Warning {
     NoCheckOfKind(CheckKind),
     /// A test check that is not in the configuration passed without running a test.
     NoTests(CheckName),
-    /// The jobs that a followed check takes come from several Apps, of which its configuration names none: a job of each App,
-    /// at most 5. A commit status has no App.
+    /// The jobs that a followed check takes come from several Apps, of which its configuration names none: a job of
+    /// each App, at most 5. A commit status has no App.
     SeveralApps { check: CheckName, jobs: Vec<(String, Option<String>)> },
     /// A test that the change adds passed and failed on the same code.
     FlakyNewTest(RepeatedTest),
@@ -247,8 +248,8 @@ impl Stages<'_> {
         warnings
     }
 
-    /// When time alone changes the decision next: evidence becomes overdue, an outside failure escalates, something is due to be repeated or a fixer to be asked, an open gate is read again (hiding a
-    /// comment sends no event).
+    /// When time alone changes the decision next: evidence becomes overdue, an outside failure escalates, a retry or a
+    /// fixer's turn is due, an open gate is read again (GitHub sends no event when a comment is hidden).
     pub(super) fn revisit_at(&self, view: &View) -> Option<Timestamp> {
         let Self { inputs, next, .. } = *self;
         if !inputs.is_open() {

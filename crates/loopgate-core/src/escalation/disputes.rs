@@ -152,8 +152,8 @@ fn is_called(snapshot: &Snapshot, person: &Account, dispute: &Dispute) -> bool {
     })
 }
 
-/// Who is called about a dispute before anybody else: who committed last to the test's file on the base, if they may write
-/// and have no part in it; else the owners of that file.
+/// Who is called about a dispute before anybody else: who committed last to the test's file on the base, if they may
+/// write and have no part in it; else the owners of that file.
 pub fn called(snapshot: &Snapshot, dispute: &Dispute) -> Vec<Recipient> {
     let Some(file) = &dispute.file else { return Vec::new() };
     let may_write = |person: &&Account| snapshot.authority.has(person.id, Permission::Write) == Some(true);
@@ -211,9 +211,9 @@ pub fn settled(state: &LoopState) -> impl Iterator<Item = SettledDispute> {
     })
 }
 
-/// Ends a dispute as a person says. Where the code is right, what the change does to the test's file is meant as it stands:
-/// `weakened` is how the change weakens what checks it. What else was accepted before is kept; the answer has all of it
-/// where the word accepts some.
+/// Ends a dispute as a person says. Where the code is right, what the change does to the test's file is meant as it
+/// stands: `weakened` is how the change weakens what checks it. What else was accepted before is kept; the answer has
+/// all of it where the word accepts some.
 pub fn settle(
     state: &mut LoopState,
     mut dispute: Dispute,
@@ -251,8 +251,8 @@ fn test_file(failure: &Failure) -> Option<&str> {
     files.iter().flatten().copied().find(|file| is_test(file)).or_else(|| files.into_iter().flatten().next())
 }
 
-/// Digest of what the pull request does to a test's file, and to all tests where that may not be the only one. Empty where
-/// it leaves them alone.
+/// Digest of what the pull request does to a test's file, and to all tests where that may not be the only one. Empty
+/// where it leaves them alone.
 fn test_diff(snapshot: &Snapshot, file: Option<&str>) -> String {
     let is_it = |changed: &&ChangedFile| match file {
         Some(file) if is_test(file) => changed.path == file,

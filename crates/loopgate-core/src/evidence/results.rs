@@ -1,5 +1,5 @@
-//! What the reports of a check contain: formats, counts, failures and findings, which `reports` reads; and why code fails,
-//! in one of thirteen words.
+//! What the reports of a check contain: formats, counts, failures and findings, which `reports` reads; and why code
+//! fails, in one of thirteen words.
 
 use std::borrow::Cow;
 
@@ -145,8 +145,8 @@ pub struct Failure {
     pub actual: Option<String>,
     /// The place in the repository's own code the failure points at.
     pub source: Option<SourceLocation>,
-    /// The directory, from the top of the repository, in which the test's tool ran it, where that is another one than the
-    /// check's: a package of a workspace, a module.
+    /// The directory, from the top of the repository, in which the test's tool ran it, where that is another one than
+    /// the check's: a package of a workspace, a module.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub directory: Option<String>,
     /// The matrix job that brought it, known where evidence is gathered.
@@ -177,8 +177,8 @@ impl Failure {
         Self { error_type, error_message: error_message.into(), ..Self::default() }
     }
 
-    /// What the tool reports, as it may be shown ([`harmless`]): its own name for the failure (`F841`, `TypeError`), where
-    /// that shows something that its message does not, and the message.
+    /// What the tool reports, as it may be shown ([`harmless`]): its own name for the failure (`F841`, `TypeError`),
+    /// where that shows something that its message does not, and the message.
     pub fn reported(&self) -> Cow<'_, str> {
         let says_more = |class: &&str| {
             self.error_type != ErrorType::AssertionError

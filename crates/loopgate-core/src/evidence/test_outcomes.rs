@@ -119,7 +119,8 @@ impl TestOutcomes {
         Self::folded(entries, extent, TestState::rerun)
     }
 
-    /// Sorts the entries, and makes one of several with one identity: `of_two` gives the state of two, the lesser first.
+    /// Sorts the entries, and makes one of several with one identity: `of_two` gives the state of two, the lesser
+    /// first.
     fn folded(mut entries: Vec<TestOutcome>, extent: OutcomesExtent, of_two: TwoStates) -> Self {
         entries.sort_unstable();
         entries.dedup_by(|again, first| {
@@ -232,8 +233,8 @@ pub enum Against {
 }
 
 /// Whether a report names the test that is declared by this name: alone, or behind its file, class or suite, with or
-/// without its parameters. Only words count: `TEST(Cart, Adds)` is reported as `Cart.Adds`. Of a title with values in it,
-/// `parses %s` or `parses ${text}`, the words before them do.
+/// without its parameters. Only words count: `TEST(Cart, Adds)` is reported as `Cart.Adds`. Of a title with values in
+/// it, `parses %s` or `parses ${text}`, the words before them do.
 pub fn is_declared(reported: &str, declared: &str) -> bool {
     let declared = declared.split(['%', '$']).next().map(str::trim).filter(|fixed| fixed.len() > 3).unwrap_or(declared);
     let (reported_words, declared_words): (Vec<_>, Vec<_>) = (words(reported).collect(), words(declared).collect());

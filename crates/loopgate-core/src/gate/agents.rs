@@ -11,8 +11,8 @@ use crate::{
 /// Trailers that name who made a commit. GitHub itself takes them from any line.
 const TRAILERS: [&str; 4] = ["agent", "assisted-by", "generated-by", "co-authored-by"];
 
-/// The agent that wrote, committed, co-authored, pushed, opened or was assigned a part of the pull request; `None` if no
-/// source names one. `agents` are the accounts that count.
+/// The agent that wrote, committed, co-authored, pushed, opened or was assigned a part of the pull request; `None` if
+/// no source names one. `agents` are the accounts that count.
 pub(super) fn agent_in(snapshot: &Snapshot, agents: &BTreeSet<Login>) -> Option<String> {
     let by_account = |account: &Account| agents.contains(&account.login).then(|| account.login.to_string());
     let pushers = snapshot.makers.pushes.iter().map(|push| &push.by);

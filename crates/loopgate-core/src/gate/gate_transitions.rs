@@ -153,8 +153,8 @@ fn is_requested(snapshot: &Snapshot, who: &Reviewer) -> bool {
 /// More individuals than this are not requested one by one: none of them would feel responsible.
 const MOST_INDIVIDUALS: usize = 10;
 
-/// The users and teams that can be requested as reviewers for this gate, in any of its states. The author is left out, since
-/// GitHub refuses that request. Empty if only a permission makes an approver.
+/// The users and teams that can be requested as reviewers for this gate, in any of its states. The author is left out,
+/// since GitHub refuses that request. Empty if only a permission makes an approver.
 fn eligible_reviewers(report: &GateReport, snapshot: &Snapshot) -> BTreeSet<Reviewer> {
     let pull_request = &snapshot.pull_request;
     let people: BTreeSet<_> =

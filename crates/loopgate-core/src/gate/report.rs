@@ -88,8 +88,8 @@ impl GateReport {
 /// without approvers.
 pub fn is_advisory(policy: &GatePolicy, mode: Mode, repository: &RepoName, authority: &Authority) -> bool {
     let always = || policy.preset.as_ref().is_some_and(|preset| preset.holds_without_team);
-    // A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is to
-    // us one that is not there.
+    // A team that could not be looked up for now may well be there, and its gate holds; one that we may never read is
+    // to us one that is not there.
     let has_team = || {
         let standing = policy.preset_team(repository).and_then(|team| authority.teams.get(&team));
         matches!(standing, Some(Ok(_) | Err(Unusable::Unknown(_))))

@@ -56,8 +56,8 @@ pub struct Card {
 }
 
 impl Card {
-    /// The card of a failure of the line at `at` that is gone in the line right after it. `None` where the change shows no
-    /// place to look at: nothing could be verified later.
+    /// The card of a failure of the line at `at` that is gone in the line right after it. `None` where the change shows
+    /// no place to look at: nothing could be verified later.
     fn of(failure: &Failure, run: &[&MemoryLine], at: usize) -> Option<Self> {
         let passed = run.get(at + 1)?;
         let fingerprint = fingerprint_of(failure);
@@ -158,8 +158,8 @@ impl Card {
     }
 
     /// The line, from 1, at which the change would stand now; `None` if a place that it cites is gone. A place is there
-    /// while the lines around the change are found, as they were before it or after it. `file` gives a path's text at the
-    /// head.
+    /// while the lines around the change are found, as they were before it or after it. `file` gives a path's text at
+    /// the head.
     pub fn find<'a>(&self, file: impl Fn(&str) -> Option<&'a str>) -> Option<u32> {
         let lines = self.fix.hunks.iter().map(|hunk| {
             let text = file(&hunk.path)?;
@@ -230,9 +230,9 @@ impl Memory {
         memory
     }
 
-    /// Takes in a run: all its lines, of which `is_new` were not taken in before. A failure of a failing attempt that the
-    /// attempt right after it is seen to fix is a card. Cards are the same however often a
-    /// run is taken in; what is counted is counted for new lines.
+    /// Takes in a run: all its lines, of which `is_new` were not taken in before. A failure of a failing attempt that
+    /// the attempt right after it is seen to fix is a card. Cards are the same however often a run is taken in; what is
+    /// counted is counted for new lines.
     pub fn take_in(&mut self, run: &[MemoryLine], is_new: impl Fn(&MemoryLine) -> bool) {
         let mut run: Vec<&MemoryLine> = run.iter().collect();
         run.sort_by_key(|line| line.attempt);

@@ -1,5 +1,5 @@
-//! What a look-up found, as lines and states keep it: the cards that were shown, whether their fixes were followed, whether
-//! the errors were gone after them, and how people settled disputes.
+//! What a look-up found, as lines and states keep it: the cards that were shown, whether their fixes were followed,
+//! whether the errors were gone after them, and how people settled disputes.
 
 use serde::{Deserialize, Serialize};
 

@@ -57,8 +57,8 @@ pub struct MemoryLine {
     /// It weakens what checks it, whether or not a person accepted that: it teaches nothing.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub weakened: bool,
-    /// Tests that failed in the attempt before and were seen to pass in this one. What is not known to have run again is
-    /// not among them.
+    /// Tests that failed in the attempt before and were seen to pass in this one. What is not known to have run again
+    /// is not among them.
     #[serde(default, skip_serializing_if = "BTreeSet::is_empty")]
     pub fixed: BTreeSet<String>,
     /// Tests that failed and passed on this very head.
@@ -153,8 +153,8 @@ impl AppliedFix {
 
 impl Hunk {
     /// The line of a text, from 1, at which the change stands or would stand: where at least two thirds of the lines of
-    /// one side (`-` before the change, `+` after it) stand as in the hunk, nearest to where it stood. Lines without words
-    /// do not count.
+    /// one side (`-` before the change, `+` after it) stand as in the hunk, nearest to where it stood. Lines without
+    /// words do not count.
     pub(super) fn find(&self, side: char, text: &str) -> Option<u32> {
         let change = self.text.lines().position(|line| line.starts_with(['+', '-'])).unwrap_or_default();
         let numbered = self.text.lines().enumerate().filter(|(_, line)| line.starts_with([' ', side]));
@@ -171,7 +171,8 @@ impl Hunk {
         place.or(behind).filter(|_| !wanted.is_empty() && 3 * found(&best) >= 2 * wanted.len())
     }
 
-    /// Whether it does more than silence a check: some line of code goes or comes that is no comment and no suppression.
+    /// Whether it does more than silence a check: some line of code goes or comes that is no comment and no
+    /// suppression.
     fn changes_code(&self) -> bool {
         let silences = pattern!(r"(?i)^\s*(?:#!?\[\s*(?:allow|expect)\s*\(|@(?:file:)?suppress)");
         let code = |side: char| -> Vec<String> {

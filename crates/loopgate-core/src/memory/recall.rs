@@ -32,7 +32,8 @@ impl Memory {
     pub fn look_up<'a>(&'a self, run_id: &str, failure: &Failure, policy: &MemoryPolicy) -> RecalledCards<'a> {
         let (fingerprint, template) = (fingerprint_of(failure), template(failure));
         let checks = |source| policy.patterns_to_check.contains(&source);
-        // What the code of tests raises may come from a helper that many tests call: of another test it is another error.
+        // What the code of tests raises may come from a helper that many tests call: of another test it is another
+        // error.
         let in_product = failure.location().is_some_and(|(file, _)| !is_test(file));
         let without_case = |name: &Option<String>| Some(name.as_deref()?.split('[').next()?.to_owned());
         let is_same = |card: &Card| in_product || without_case(&card.test) == without_case(&failure.test_name);
@@ -78,8 +79,8 @@ impl Memory {
         })
     }
 
-    /// Errors whose name holds all these words and of which no card knows a fix, neither of the error nor of its test; and
-    /// flaky tests.
+    /// Errors whose name holds all these words and of which no card knows a fix, neither of the error nor of its test;
+    /// and flaky tests.
     pub fn unmended(&self, words: &str) -> Vec<&Recurring> {
         let has_words = holds(words);
         let mended: BTreeSet<&str> = self.cards.values().filter_map(|card| card.test.as_deref()).collect();
@@ -156,8 +157,8 @@ impl ShownFix {
     }
 }
 
-/// Whether a change was made where a card shows: within 20 lines of its place, or by adding its hunk. None where a patch
-/// of that file is not known.
+/// Whether a change was made where a card shows: within 20 lines of its place, or by adding its hunk. None where a
+/// patch of that file is not known.
 pub fn followed(fix: &ShownFix, files: &[ChangedFile]) -> Option<bool> {
     let line = fix.line?;
     let last = line.saturating_add(u32::try_from(added(&fix.hunk).count()).unwrap_or(u32::MAX)).saturating_sub(1);

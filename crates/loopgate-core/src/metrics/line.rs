@@ -1,5 +1,5 @@
-//! The line of one run, and the times that it takes from the run's history: who was waited for, how long gates waited, when
-//! attempts passed.
+//! The line of one run, and the times that it takes from the run's history: who was waited for, how long gates waited,
+//! when attempts passed.
 
 use std::collections::BTreeMap;
 
@@ -211,8 +211,8 @@ impl RunLine {
     }
 }
 
-/// The line that counts of each run: the newest, and of equally new ones the last. A run that was opened again has a line for each of its ends, and an
-/// open one none that counts yet but its own.
+/// One line of each run: the one of its last end. A run that was opened again has a line for each of its ends; the line
+/// of an open run counts as newer than any of them.
 pub fn newest(lines: impl IntoIterator<Item = RunLine>) -> Vec<RunLine> {
     let mut runs: BTreeMap<String, RunLine> = BTreeMap::new();
     for line in lines {

@@ -1,6 +1,6 @@
-//! What the lines of a window come to: the five metrics against their targets, and what stands beside them. Agents stand
-//! beside people, and beside each other: each figure with the interval in which it lies at 95 %, and only where there are
-//! enough runs to say so.
+//! What the lines of a window come to: the five metrics against their targets, and what stands beside them. Agents
+//! stand beside people, and beside each other: each figure with the interval in which it lies at 95 %, and only where
+//! there are enough runs to say so.
 
 use std::collections::BTreeMap;
 

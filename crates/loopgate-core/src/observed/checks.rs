@@ -1,4 +1,5 @@
-//! Check runs, workflow runs and the evidence of a head; the two check runs that are ours, and the branches they speak for.
+//! Check runs, workflow runs and the evidence of a head; the two check runs that are ours, and the branches they speak
+//! for.
 //!
 //! Check runs belong to a commit, and GitHub merges every pull request with that head on them. So the names of ours say
 //! which base the commit was judged against: the plain names are the default branch's alone.
@@ -117,8 +118,8 @@ pub struct ForgedCheck {
 pub enum ReceivedEvidence {
     /// It is about the head, and comes from where evidence may come.
     Accepted(Box<Evidence>),
-    /// Refused, with the reason that is shown: wrong head, unknown workflow, too large, not the schema. `run` uploaded it,
-    /// where it is about one.
+    /// Refused, with the reason that is shown: wrong head, unknown workflow, too large, not the schema. `run` uploaded
+    /// it, where it is about one.
     Refused { artifact: String, workflow: Option<String>, run: Option<WorkflowRunId>, reason: String },
 }
 

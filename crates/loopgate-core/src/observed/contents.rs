@@ -1,5 +1,5 @@
-//! Files at commits, as far as they were read: patches alone do not say what is code and what is a comment, nor whether an
-//! approved file is still the same one.
+//! Files at commits, as far as they were read: patches alone do not say what is code and what is a comment, nor whether
+//! an approved file is still the same one.
 
 use std::{
     collections::{BTreeMap, BTreeSet},

@@ -3,8 +3,8 @@
 //! An event says *look at PR 12*, never *what to do*; the truth is read from the API. A few facts cannot be read
 //! there any more once the event has passed: who edited a comment, which button was pressed, when a head commit was
 //! first seen. Those travel beside the event as hints. A hint that is lost or repeated may cost a person a second
-//! try, never a wrong decision: nothing may be *granted* on the word of a hint alone. Other hints name what the API must
-//! show by now: an answer without it is older than the event.
+//! try, never a wrong decision: nothing may be *granted* on the word of a hint alone. Other hints name what the API
+//! must show by now: an answer without it is older than the event.
 
 use serde::{Deserialize, Serialize};
 
@@ -37,7 +37,8 @@ pub enum Hint {
     HeadSeen { sha: Sha, at: Timestamp },
     /// Somebody pushed to the head branch.
     Pushed(AnnouncedPush),
-    /// The pull request was opened with this head, into this branch: by GitHub's own clock, however late the event came.
+    /// The pull request was opened with this head, into this branch: by GitHub's own clock, however late the event
+    /// came.
     Opened { sha: Sha, base: String, at: Timestamp },
     /// Somebody wrote a comment. What is read shows it, or is older than the event; the same holds for the hints that
     /// follow.
@@ -75,8 +76,8 @@ pub enum Hint {
         #[serde(default)]
         head_ref: Option<String>,
     },
-    /// A merge queue's group was answered, or was thrown away. Loopgate adds it itself, for the pull requests of the group
-    /// and those that were in a group with one of them. Up to 1,600 bytes.
+    /// A merge queue's group was answered, or was thrown away. Loopgate adds it itself, for the pull requests of the
+    /// group and those that were in a group with one of them. Up to 1,600 bytes.
     QueueGroup(Box<QueueGroup>),
     /// The pull request left its merge queue, by GitHub's clock at the earliest then.
     Dequeued { at: Timestamp },

@@ -1,5 +1,5 @@
-//! What people may do in the repository, what they wrote, and who made what the head holds, beside what its commits say of
-//! themselves: a commit's author is what its maker writes.
+//! What people may do in the repository, what they wrote, and who made what the head holds, beside what its commits say
+//! of themselves: a commit's author is what its maker writes.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -22,7 +22,8 @@ pub struct Authority {
     pub logins: BTreeMap<Login, Result<Account, Unusable>>,
     /// Teams named in the policy that exist and can read the repository, with their members.
     pub teams: BTreeMap<TeamSlug, Result<Members, Unusable>>,
-    /// The accounts with write access to the repository. `None` if they were not asked for, or GitHub does not list them.
+    /// The accounts with write access to the repository. `None` if they were not asked for, or GitHub does not list
+    /// them.
     pub writers: Option<BTreeSet<UserId>>,
 }
 

@@ -26,8 +26,8 @@ pub struct Snapshot {
     pub app: AppIdentity,
     pub pull_request: PullRequest,
     pub files: ChangedFiles,
-    /// The newest common ancestor of the head and the tip of what it is compared with: the old side of `files`. `None` if
-    /// GitHub does not compare them.
+    /// The newest common ancestor of the head and the tip of what it is compared with: the old side of `files`. `None`
+    /// if GitHub does not compare them.
     pub merge_base: Option<Sha>,
     /// Files that a decision reads whole, at the base, the head or an approved head.
     pub contents: Contents,
@@ -249,7 +249,8 @@ pub struct Base {
     pub sha: Sha,
     /// What the names of our check runs say about it.
     pub scope: CheckScope,
-    /// A pattern of `branches:` that it matches, whose name its checks do not bear because people can make such branches.
+    /// A pattern of `branches:` that it matches, whose name its checks do not bear because people can make such
+    /// branches.
     pub open_pattern: Option<String>,
 }
 

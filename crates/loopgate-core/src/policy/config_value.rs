@@ -40,8 +40,8 @@ pub fn config_value<'de, T: ConfigValue, D: Deserializer<'de>>(deserializer: D) 
     T::read(found).ok_or_else(|| de::Error::invalid_value(found, &&*T::form().0))
 }
 
-/// Implements serde's `Deserialize` and schemars' `JsonSchema` for types that are [`ConfigValue`]. A type with `= inner` gets a
-/// function that reads the inner value, for fields that hold it: `#[serde(with = "…")]`.
+/// Implements serde's `Deserialize` and schemars' `JsonSchema` for types that are [`ConfigValue`]. A type with `=
+/// inner` gets a function that reads the inner value, for fields that hold it: `#[serde(with = "…")]`.
 #[macro_export]
 macro_rules! config_value {
     ($([$($bound:tt)*] $name:ty = $inner:ty),+ $(,)?) => {$(
@@ -56,7 +56,8 @@ macro_rules! config_value {
                 <Self as serde::Deserialize>::deserialize(deserializer).map(|written| written.0)
             }
 
-            /// Writes nothing: schemars asks for it where a key has a default, and the schema has its defaults from the example.
+            /// Writes nothing: schemars asks for it where a key has a default, and the schema has its defaults from the
+            /// example.
             ///
             /// # Errors
             /// Those of the serializer.

@@ -18,8 +18,8 @@ pub struct CoveragePolicy {
     /// How tests of a required sort are recognised by their names; a sort that is not listed stays unknown, which
     /// never fails.
     pub test_names: BTreeMap<RequiredTest, Vec<Pattern>>,
-    /// `coverage.prove_regression`: a bug fix must show a test that fails on the base and passes on the head, so the tests
-    /// the pull request adds or changes are run on both.
+    /// `coverage.prove_regression`: a bug fix must show a test that fails on the base and passes on the head, so the
+    /// tests the pull request adds or changes are run on both.
     pub prove_regression: bool,
     /// What it is to stay below a minimum.
     pub below_minimum: Severity,

@@ -122,8 +122,8 @@ pub enum ReportSection {
 }
 
 words! {
-    /// The causes of an escalation, the most urgent first: when several hold, the first of this order is *the* cause and
-    /// the others are listed with it.
+    /// The causes of an escalation, the most urgent first: when several hold, the first of this order is *the* cause
+    /// and the others are listed with it.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize, JsonSchema)]
     pub enum Trigger {
         SecurityIssueFound = "security_issue_found",

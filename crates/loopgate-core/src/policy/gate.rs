@@ -76,7 +76,8 @@ pub enum GateTrigger {
     BaseBranch(Vec<NameGlob>),
     /// One of these people opened it.
     Author(Vec<Login>),
-    /// A coding agent had a hand in it: one of these accounts, or what `data/coding_agents.txt` says of agents' commits.
+    /// A coding agent had a hand in it: one of these accounts, or what `data/coding_agents.txt` says of agents'
+    /// commits.
     Agent(BTreeSet<Login>),
     /// More than so many changed lines or files.
     Size { lines: Option<u64>, files: Option<u64> },

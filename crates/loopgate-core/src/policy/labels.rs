@@ -8,8 +8,8 @@ use serde::{Deserialize, de::Unexpected};
 use super::ConfigValue;
 use crate::config_value;
 
-// They are off unless asked for: each change is a line in the timeline and a request that creates content, and the status
-// comment says the same. Where they are off, those left over are removed.
+// They are off unless asked for: each change is a line in the timeline and a request that creates content, and the
+// status comment says the same. Where they are off, those left over are removed.
 /// The labels of the loop's state. Labels of gates belong to their gates.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]

@@ -1,8 +1,8 @@
 //! Globs and regular expressions of the configuration, compared by their source text.
 //!
-//! The gates have hundreds of globs and a pull request thousands of files, so lists of them are asked in one pass first:
-//! most paths match none. Compiling is most of the work of reading a configuration, so it waits until they are asked, and
-//! clones share it.
+//! The gates have hundreds of globs and a pull request thousands of files, so lists of them are asked in one pass
+//! first: most paths match none. Compiling is most of the work of reading a configuration, so it waits until they are
+//! asked, and clones share it.
 
 use std::sync::{Arc, OnceLock};
 

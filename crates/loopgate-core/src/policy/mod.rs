@@ -37,8 +37,8 @@ pub struct Policy {
     pub origin: PolicyOrigin,
     /// What the repository's file says although the organisation has locked it; it has no effect.
     pub overruled: Vec<ConfigError>,
-    /// Whether Loopgate writes anything on the repository: it does where the repository has a file, or the organisation's
-    /// says `enabled: true`.
+    /// Whether Loopgate writes anything on the repository: it does where the repository has a file, or the
+    /// organisation's says `enabled: true`.
     pub is_active: bool,
     pub mode: Mode,
     pub verify: VerifyPolicy,
@@ -55,8 +55,8 @@ pub struct Policy {
     pub state: StateBackend,
     /// `on_complete.delete_branch`: the head branch goes once the pull request is merged.
     pub delete_branch: bool,
-    /// `approve_runs`: an approval of the security gate of the very commit lets the workflows run that GitHub holds back on
-    /// a fork's pull request; else somebody with write does, on GitHub's page.
+    /// `approve_runs`: an approval of the security gate of the very commit lets the workflows run that GitHub holds
+    /// back on a fork's pull request; else somebody with write does, on GitHub's page.
     pub approve_runs: bool,
     /// `branches`: patterns whose branches share one name of each check.
     pub branches: Vec<NameGlob>,

@@ -129,8 +129,8 @@ impl<'a> PutBack<'a> {
     }
 }
 
-/// What runs elsewhere than in the checks, or says who decides: no commit of a fixer may hold it, even if a later one takes
-/// it away.
+/// What runs elsewhere than in the checks, or says who decides: no commit of a fixer may hold it, even if a later one
+/// takes it away.
 pub fn intrusions(files: &ChangedFiles, configuration: &str) -> Vec<EditRefusal> {
     let mut refusals = Vec::new();
     for file in files.known() {
@@ -160,8 +160,8 @@ fn is_protected(path: &str, configuration: &str) -> bool {
         || parts.any(is_hook)
 }
 
-/// Scripts of a package manager that a file gains and that run by themselves: where packages are installed, or before or after
-/// another script.
+/// Scripts of a package manager that a file gains and that run by themselves: where packages are installed, or before
+/// or after another script.
 fn runs_by_itself(file: &ChangedFile) -> Vec<String> {
     let by_itself = pattern!(
         r#""(?:(?:pre|post)-?(?:install|prepare|publish|pack|update|autoload|test|check|lint|build|start)[\w:-]*|install|prepare)"\s*:"#

@@ -37,8 +37,8 @@ pub fn govern(policy: &Policy, settings: &Settings, max_iterations: u32) -> Poli
         policy.verify.checks = settings.checks.iter().map(check).collect();
     }
     policy.verify.checks.retain(|_, check| matches!(check.source, CheckSource::Command(_)));
-    // Rules that must pass by the settings, whatever their severity was: mandatory checks, and those that were given with
-    // the task, which has nothing else to be measured by.
+    // Rules that must pass by the settings, whatever their severity was: mandatory checks, and those that were given
+    // with the task, which has nothing else to be measured by.
     let given = settings.checks.iter().map(|(name, _)| name);
     let mandatory: BTreeSet<&str> = settings.mandatory.iter().chain(given).map(CheckName::as_str).collect();
     let raised: Vec<Rule> = evaluate::rules(&policy, settings.task_type)

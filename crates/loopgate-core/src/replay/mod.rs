@@ -1,7 +1,7 @@
 //! Pull requests that ended, or are open, put through [`decide`](crate::deciding::decide) once more.
 //!
-//! A [`PastPullRequest`] is what GitHub and the state ref still show of one. `loopgate try` decides it as if Loopgate had been
-//! there, [`WhatIf`] under two configurations.
+//! A [`PastPullRequest`] is what GitHub and the state ref still show of one. `loopgate try` decides it as if Loopgate
+//! had been there, [`WhatIf`] under two configurations.
 
 #[cfg(test)]
 mod tests;
@@ -161,8 +161,8 @@ impl PastPullRequest {
         seen
     }
 
-    /// The evidence of a recorded attempt. Coverage of a head whose files were others is left out: the last head's files
-    /// cannot hold it.
+    /// The evidence of a recorded attempt. Coverage of a head whose files were others is left out: the last head's
+    /// files cannot hold it.
     fn evidence(&self, recorded: &RecordedAttempt) -> ReceivedEvidence {
         let fits = |claim: &ChangedCoverage| coverage::believe(claim, &self.last.files).is_ok();
         ReceivedEvidence::Accepted(Box::new(Evidence {

@@ -28,8 +28,8 @@ impl Syntax {
         row.and_then(|row| LANGUAGES.syntax.get(&row.syntax)).unwrap_or_default()
     }
 
-    /// Whether white space at the beginning of a line may mean something: by it the end of a text or of a comment may be
-    /// one no more.
+    /// Whether white space at the beginning of a line may mean something: by it the end of a text or of a comment may
+    /// be one no more.
     pub fn minds_space(&self) -> bool {
         self.space || self.at_start || !self.heredocs.is_empty()
     }
@@ -66,8 +66,8 @@ impl Syntax {
             || LANGUAGES.directives.iter().any(|word| lower.contains(word.as_str()))
     }
 
-    /// Whether a run of changed lines reaches over lines beside it: it begins or ends a comment, a string or a condition
-    /// of the build that it does not end or begin.
+    /// Whether a run of changed lines reaches over lines beside it: it begins or ends a comment, a string or a
+    /// condition of the build that it does not end or begin.
     pub fn reaches_out(&self, run: &[DiffLine<'_>]) -> bool {
         let left_open = |change| {
             let mut lexer = Lexer::new(self);
@@ -82,8 +82,8 @@ impl Syntax {
         added.is_none() || added != removed
     }
 
-    /// The lines without their comments, and without texts of several lines; and how many of them stand in or end a comment
-    /// that began above them, as far as its end is among them. A comment that nothing ends is none.
+    /// The lines without their comments, and without texts of several lines; and how many of them stand in or end a
+    /// comment that began above them, as far as its end is among them. A comment that nothing ends is none.
     pub fn without_comments<'l>(&self, lines: impl Iterator<Item = &'l str>) -> (Vec<String>, usize) {
         let mut lexer = Lexer::new(self);
         let (mut kept, mut inside, mut ended_above): (Vec<String>, Vec<String>, _) = (Vec::new(), Vec::new(), None);
@@ -106,9 +106,9 @@ impl Syntax {
         self.items.iter().any(|mark| spaceless(line.trim_start()).starts_with(mark.as_str()))
     }
 
-    /// Which lines of a whole text are code, from the first: `None` of a line that holds nothing but blanks, comments and
-    /// parts of strings of several lines, else a digest of the conditions under which it is part of the program. `None` if
-    /// a mark is not understood: then no line is certain.
+    /// Which lines of a whole text are code, from the first: `None` of a line that holds nothing but blanks, comments
+    /// and parts of strings of several lines, else a digest of the conditions under which it is part of the program.
+    /// `None` if a mark is not understood: then no line is certain.
     pub fn lex(&self, text: &str) -> Option<Vec<Option<u64>>> {
         let mut lexer = Lexer::new(self);
         let lines: Vec<&str> = text.lines().collect();
@@ -166,8 +166,8 @@ impl<'s> Lexer<'s> {
         Self { syntax, ..Self::default() }
     }
 
-    /// Which of the next lines are certain to be comments: of one line, or of several if the comment begins and ends among
-    /// them and no line of it may run. In a text of several lines the marks of a comment are text.
+    /// Which of the next lines are certain to be comments: of one line, or of several if the comment begins and ends
+    /// among them and no line of it may run. In a text of several lines the marks of a comment are text.
     pub fn comments_within(&mut self, lines: &[&str]) -> Vec<bool> {
         // A tool's order, or code in a string.
         let runs = |line: &str| pattern!("`|\"\"\"|\'\'\'|/\\*[!+]|\\{-#|<!--").is_match(line);
@@ -288,7 +288,8 @@ impl<'s> Lexer<'s> {
         word.starts_with(|c: char| c.is_alphabetic() || c == '_').then_some((rest.len(), word))
     }
 
-    /// The length of what begins here and is neither comment nor mark: a string of one line, an expression, a character.
+    /// The length of what begins here and is neither comment nor mark: a string of one line, an expression, a
+    /// character.
     fn token(&mut self, rest: &str, first: char, last: Option<char>) -> usize {
         let one = first.len_utf8();
         let is_quote = self.syntax.quotes.contains(first);

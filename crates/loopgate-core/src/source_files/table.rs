@@ -45,7 +45,8 @@ pub(crate) struct Foreign {
     pub jvm_libraries: Vec<String>,
 }
 
-/// A form of line in which a tool names a place: the groups `file`, `line`, `col`, `fun` and `class` are what it captures.
+/// A form of line in which a tool names a place: the groups `file`, `line`, `col`, `fun` and `class` are what it
+/// captures.
 #[derive(Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct FrameForm {
@@ -170,8 +171,8 @@ pub struct Syntax {
     pub(super) space: bool,
 }
 
-/// A row `test_syntax` of `data/languages.toml`, which shows what its keys mean. Patterns are tried on one line without its
-/// comments.
+/// A row `test_syntax` of `data/languages.toml`, which shows what its keys mean. Patterns are tried on one line without
+/// its comments.
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct TestSyntax {

@@ -1,7 +1,7 @@
 //! The stages of a run: which one the evidence and the gates let it reach, and what holds it there.
 //!
-//! The stage walk says how far along the stages the evidence on the head commit carries a pull request. It is computed afresh
-//! at every reconcile, twice: heeding gates, and ignoring them.
+//! The stage walk says how far along the stages the evidence on the head commit carries a pull request. It is computed
+//! afresh at every reconcile, twice: heeding gates, and ignoring them.
 
 pub mod capability;
 

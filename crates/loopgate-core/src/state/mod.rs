@@ -1,9 +1,9 @@
 //! `loop-state.json`: the only truth about where a loop stands, carried from one reconcile to the next.
 //!
-//! It is written in camelCase. Top-level fields that this version does not know survive ([`LoopState::extra`]), so an older
-//! writer never drops them. Everything derivable is derived again at each reconcile. The state keeps what only the past
-//! knows: attempts, first sightings of heads, skips, blocks, what was answered. What nothing reads but the readers of the
-//! document is plain JSON.
+//! It is written in camelCase. Top-level fields that this version does not know survive ([`LoopState::extra`]), so an
+//! older writer never drops them. Everything derivable is derived again at each reconcile. The state keeps what only
+//! the past knows: attempts, first sightings of heads, skips, blocks, what was answered. What nothing reads but the
+//! readers of the document is plain JSON.
 
 pub mod history;
 mod local_loop;

@@ -1,5 +1,5 @@
-//! What people wrote to a run, and its effect: gates, skips, blocks, resumes, answers, and failures of which somebody said
-//! that they are not theirs to mend.
+//! What people wrote to a run, and its effect: gates, skips, blocks, resumes, answers, and failures of which somebody
+//! said that they are not theirs to mend.
 
 use std::collections::{BTreeMap, BTreeSet};
 

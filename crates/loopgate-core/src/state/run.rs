@@ -1,5 +1,5 @@
-//! What a run is about (the change, who made it, how it is tested), how far it has come, how it stands and why it stopped;
-//! its attempts and their failures.
+//! What a run is about (the change, who made it, how it is tested), how far it has come, how it stands and why it
+//! stopped; its attempts and their failures.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 /// An invisible character; behind the first character of a word it makes another word of it.
 const JOINER: char = '\u{2060}';
 
-/// The line without commands: what begins a line of Prow (`/`), of chat bots (`!`) or a mention (`@`), and names and words
-/// that bots obey anywhere in a line, are broken after their first character.
+/// The line without commands: what begins a line of Prow (`/`), of chat bots (`!`) or a mention (`@`), and names and
+/// words that bots obey anywhere in a line, are broken after their first character.
 pub fn without_commands(line: &str) -> Cow<'_, str> {
     let obeyed = pattern!(r"(?i)(?:^|[^\w./-])(?:/(?:lgtm|approve|merge|loop)\b|@\w|bors\b)");
     let start = line.find(|c: char| !c.is_whitespace()).filter(|at| line[*at..].starts_with(['/', '@', '!']));

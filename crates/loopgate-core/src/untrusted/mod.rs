@@ -1,7 +1,7 @@
 //! Text that the code under test wrote, made fit to be quoted where people and agents read it.
 //!
-//! [`quote`] takes out what hides, what is secret and what commands other programs. It is idempotent, so a text that came
-//! back from an artifact is quoted once more and stays as it is.
+//! [`quote`] takes out what hides, what is secret and what commands other programs. It is idempotent, so a text that
+//! came back from an artifact is quoted once more and stays as it is.
 
 mod commands;
 mod hidden;
@@ -23,9 +23,9 @@ pub const LONGEST_LINE: usize = 400;
 /// From so many lines `NAME=value` in a row on, none of them is quoted.
 const ENVIRONMENT: usize = 5;
 
-/// The text as it may be quoted: at most [`MOST_LINES`] lines of [`LONGEST_LINE`] characters and [`MOST_BYTES`] bytes in
-/// all, without terminal sequences, invisible characters, HTML comments and secrets, and without words that another bot
-/// obeys.
+/// The text as it may be quoted: at most [`MOST_LINES`] lines of [`LONGEST_LINE`] characters and [`MOST_BYTES`] bytes
+/// in all, without terminal sequences, invisible characters, HTML comments and secrets, and without words that another
+/// bot obeys.
 ///
 /// ```
 /// use loopgate_core::untrusted::quote;

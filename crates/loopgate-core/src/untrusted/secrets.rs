@@ -4,8 +4,8 @@ use std::{borrow::Cow, sync::LazyLock};
 
 use regex::bytes::{Regex, RegexBuilder};
 
-/// Forms that secrets have, and what stands in their place. The tests have an example of each. Order matters: a key's block
-/// holds lines that look like other secrets.
+/// Forms that secrets have, and what stands in their place. The tests have an example of each. Order matters: a key's
+/// block holds lines that look like other secrets.
 const FORMS: [(&str, &str); 14] = [
     (r"-----BEGIN [A-Z0-9 ]+-----(?s:.*?)(?:-----END [A-Z0-9 ]+-----|\z)", "[secret]"),
     (r"(?m)^[A-Za-z0-9+/]{60,}={0,2}$", "[secret]"),
@@ -30,8 +30,8 @@ const FORMS: [(&str, &str); 14] = [
     (r"\*{3,}[^\s*]\S*", "***"),
 ];
 
-/// The forms, compiled. They are ASCII: without the tables of Unicode they take a twentieth of the memory; each class that
-/// matches the bytes of other characters repeats, so that no character is cut.
+/// The forms, compiled. They are ASCII: without the tables of Unicode they take a twentieth of the memory; each class
+/// that matches the bytes of other characters repeats, so that no character is cut.
 static TABLE: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
     let compiled = |pattern| RegexBuilder::new(pattern).unicode(false).build().expect("a constant");
     FORMS.iter().map(|(pattern, instead)| (compiled(pattern), *instead)).collect()

@@ -38,8 +38,8 @@ pub fn standing(
             Some(Conclusion::Failure) => (Outcome::Failed, None),
             Some(Conclusion::TimedOut) => (Outcome::TimedOut, Some(RetryClass::Logic)),
             Some(Conclusion::Cancelled) => (Outcome::Cancelled, Some(RetryClass::External)),
-            // GitHub could not start it: an invalid workflow file, permissions, billing, no runner, an incident. No code
-            // ran, and its API does not say which of these it was.
+            // GitHub could not start it: an invalid workflow file, permissions, billing, no runner, an incident. No
+            // code ran, and its API does not say which of these it was.
             Some(Conclusion::StartupFailure) => {
                 not_started = Some(check.url.clone());
                 continue;
@@ -164,8 +164,8 @@ const fn has_to_run(kind: CheckKind) -> bool {
     matches!(kind, CheckKind::Build | CheckKind::Test)
 }
 
-/// Where a followed check stands on the head, and what a skipped job of it means. `is_released` is whether a person took
-/// responsibility for its skipped jobs on this head.
+/// Where a followed check stands on the head, and what a skipped job of it means. `is_released` is whether a person
+/// took responsibility for its skipped jobs on this head.
 pub(super) fn on_head(
     look: Look<'_>,
     name: &CheckName,
@@ -209,8 +209,8 @@ fn workflow_run(job: &ExternalCheck) -> Option<&str> {
     rest.split('/').next()
 }
 
-/// Whether code, manifests, CI or configuration change, and no check of this kind ran, although one usually does: on the
-/// base, or on an earlier head of this run. Where nothing is known of that, one does.
+/// Whether code, manifests, CI or configuration change, and no check of this kind ran, although one usually does: on
+/// the base, or on an earlier head of this run. Where nothing is known of that, one does.
 fn nothing_ran(Look { snapshot, policy, .. }: Look<'_>, name: &CheckName) -> bool {
     let Some(own) = policy.verify.checks.get(name) else { return false };
     let matters = |path: &str| {

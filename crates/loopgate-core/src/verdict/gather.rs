@@ -138,8 +138,9 @@ impl HeadEvidence {
 
 /// Looks up every check of the policy in what was observed.
 ///
-/// `released` names checks whose skipped jobs a person released on this head. `since` is when a check began to be waited for: one that has not ended
-/// [`evidence_timeout`](crate::policy::LoopPolicy::evidence_timeout) later counts as failed.
+/// `released` names checks whose skipped jobs a person released on this head. `since` is when a check began to be
+/// waited for: one that has not ended [`evidence_timeout`](crate::policy::LoopPolicy::evidence_timeout) later counts as
+/// failed.
 pub fn gather(
     look: Look<'_>,
     skips: &[Skip],

@@ -184,8 +184,8 @@ impl<'a> Legs<'a> {
         vec![LostLeg { name, end, url: newest.url.clone() }]
     }
 
-    /// Whether the job was cancelled, or ran out of time, that uploaded this: its steps with `if: always()` still ran, and
-    /// the evidence does not know of it. What fails is believed all the same.
+    /// Whether the job was cancelled, or ran out of time, that uploaded this: its steps with `if: always()` still ran,
+    /// and the evidence does not know of it. What fails is believed all the same.
     fn is_cut_off(&self, document: &Evidence, documents: &[&Evidence], check: &CheckName) -> bool {
         let Some(origin) = document.workflow.as_ref().filter(|_| document.extent == EvidenceExtent::Whole) else {
             return false;
@@ -320,7 +320,8 @@ fn run_succeeded(run: &WorkflowRun) -> bool {
     matches!(run.progress.conclusion(), Some(Conclusion::Success | Conclusion::Neutral))
 }
 
-/// Whether the documents leave open which legs of a workflow's newest run reported, so that its jobs have to be asked for.
+/// Whether the documents leave open which legs of a workflow's newest run reported, so that its jobs have to be asked
+/// for.
 pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
     if newest.progress.conclusion().is_none() {
         return false;

@@ -26,8 +26,8 @@ pub fn with_results(evidence: &HeadEvidence, policy: &Policy) -> BTreeMap<CheckN
 }
 
 /// Lets each check fail that passed without results by test, although it had them on the base, or in an earlier attempt
-/// under the same command and reports; or that names no test that passed, although it named them there. `accepted` names
-/// those for which a person took responsibility.
+/// under the same command and reports; or that names no test that passed, although it named them there. `accepted`
+/// names those for which a person took responsibility.
 pub fn fail(evidence: &mut HeadEvidence, look: Look<'_>, attempts: &[AttemptDigest], accepted: &BTreeSet<CheckName>) {
     for (name, check) in &mut evidence.checks {
         let Some(digest) = digest(look.policy, name).filter(|_| check.kind.is_of_tests() && !accepted.contains(name))

@@ -63,7 +63,8 @@ pub enum CheckStanding {
     AwaitsRelease { job: String, cause: SkipCause, url: Option<String> },
     /// Its job was skipped by its own condition: nothing is expected of it, and nothing passed.
     NotApplicable { job: String, url: Option<String> },
-    /// An AI reviewer that wrote nothing on the head within its time-out: nothing is expected of it, and nothing passed.
+    /// An AI reviewer that wrote nothing on the head within its time-out: nothing is expected of it, and nothing
+    /// passed.
     Absent { minutes: u64 },
     /// Skipped by a person, with a reason.
     Skipped { by: Login, reason: String },

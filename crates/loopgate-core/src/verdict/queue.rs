@@ -73,8 +73,8 @@ impl LeftQueue {
         origins.reduce(Self::join)
     }
 
-    /// The explanation of two failures: one of both where they have one kind of explanation, else the one that says more about
-    /// this pull request.
+    /// The explanation of two failures: one of both where they have one kind of explanation, else the one that says
+    /// more about this pull request.
     fn join(mut self, mut other: Self) -> Self {
         if self.exit() != other.exit() {
             return if self.exit() < other.exit() { self } else { other };

@@ -1,6 +1,6 @@
 //! The review a loop asks for before it ships: as many approvals on the head as the base branch's rules (or the
-//! configuration) want, by people with write, and no request for changes by a person with write. And who turns a head down
-//! whatever its checks say: there, and at gates that hold.
+//! configuration) want, by people with write, and no request for changes by a person with write. And who turns a head
+//! down whatever its checks say: there, and at gates that hold.
 
 use std::collections::BTreeMap;
 
@@ -55,8 +55,8 @@ pub fn standing(snapshot: &Snapshot, policy: &LoopPolicy) -> ReviewStanding {
     if have >= need { ReviewStanding::Approved } else { ReviewStanding::Pending { have, need } }
 }
 
-/// Everybody who turns the head down now whatever its checks say, with their words: at gates that hold, and in a required
-/// review.
+/// Everybody who turns the head down now whatever its checks say, with their words: at gates that hold, and in a
+/// required review.
 pub fn rejections<'a>(
     gates: &'a [GateReport],
     review: &'a ReviewStanding,

@@ -1,7 +1,7 @@
 //! AI reviewers: the threads that they began on a pull request's lines are the evidence of a check.
 //!
-//! What is read in their text is how bad it says its finding is, what the finding is, and whether there is one. The text is
-//! quoted and compared, and never followed. `data/reviewers.toml` has the words.
+//! What is read in their text is how bad it says its finding is, what the finding is, and whether there is one. The
+//! text is quoted and compared, and never followed. `data/reviewers.toml` has the words.
 
 use std::{
     borrow::Cow,
@@ -72,8 +72,8 @@ fn finding(thread: &ReviewThread, source: &ReviewerSource) -> Option<ReviewFindi
     finding.severity.is_none_or(|severity| severity >= source.at_least).then_some(finding)
 }
 
-/// The finding as a failure: its place and its words make it the same in the next round. What is found again in a new thread
-/// was answered in the thread before.
+/// The finding as a failure: its place and its words make it the same in the next round. What is found again in a new
+/// thread was answered in the thread before.
 fn of((thread, finding): &(&ReviewThread, ReviewFinding), own: &[(&ReviewThread, ReviewFinding)]) -> Failure {
     let same = own.iter().filter(|(other, found)| other.path == thread.path && found.message == finding.message);
     let earlier = same.filter_map(|(other, _)| other.answer.as_ref()).next_back();
@@ -194,8 +194,8 @@ impl ReviewFinding {
     }
 }
 
-/// What the labels in front of a finding say, and the text behind them. Labels are what stands between marks in few words;
-/// the first words of prose end them.
+/// What the labels in front of a finding say, and the text behind them. Labels are what stands between marks in few
+/// words; the first words of prose end them.
 fn labels(text: &str) -> (Option<FindingSeverity>, &str) {
     // What stands among labels and says nothing: the key of a severity, and the address of a badge.
     let no_label = pattern!(r"(?i)\A(?:(?:severity|priority)\b[*_ ]*:|https?://[^\s)]+)");

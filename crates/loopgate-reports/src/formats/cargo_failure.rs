@@ -1,5 +1,5 @@
-//! What Rust prints of a failure: of a failing test, in whatever format it was printed, a panic, an `Error:` or a doctest
-//! that does not compile; of code, the errors of its compiler.
+//! What Rust prints of a failure: of a failing test, in whatever format it was printed, a panic, an `Error:` or a
+//! doctest that does not compile; of code, the errors of its compiler.
 
 use loopgate_core::evidence::{ErrorType, Failure, SourceLocation};
 

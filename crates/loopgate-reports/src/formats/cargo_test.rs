@@ -1,5 +1,5 @@
-//! What `cargo test` prints: several test binaries and doctests one after the other, compile errors in between, and lines
-//! of JSON in any mixture (`cargo test --message-format=json` prints its messages as JSON and the tests as text).
+//! What `cargo test` prints: several test binaries and doctests one after the other, compile errors in between, and
+//! lines of JSON in any mixture (`cargo test --message-format=json` prints its messages as JSON and the tests as text).
 //!
 //! Cargo's own `Running …` lines separate the binaries; where only standard output was captured these are
 //! missing and each `running N tests` begins a binary. What a test printed stands in the `failures:` block, apart from
@@ -252,8 +252,8 @@ impl Suite {
     }
 
     fn test_line(&mut self, line: &str, out: &mut Collector) {
-        // Tests run beside each other, so a panic is identified by the name of its thread, and ends at the next line of the
-        // harness.
+        // Tests run beside each other, so a panic is identified by the name of its thread, and ends at the next line of
+        // the harness.
         let thread = line.strip_prefix("thread '").and_then(|rest| rest.split_once('\''));
         if let Some((name, _)) = thread.filter(|(_, rest)| rest.contains("panicked at ")) {
             self.panicking = Some(name.to_owned());

@@ -29,8 +29,8 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
     Ok(())
 }
 
-/// Reports a finding; one with the message of an assertion, which has several lines, as the failure of the test that its
-/// title names.
+/// Reports a finding; one with the message of an assertion, which has several lines, as the failure of the test that
+/// its title names.
 pub(super) fn report(finding: Finding, out: &mut Collector) {
     if finding.severity != FindingSeverity::High {
         return out.diagnostic(finding, None, None);

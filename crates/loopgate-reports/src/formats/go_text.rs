@@ -29,7 +29,8 @@ pub(super) fn failure(output: &str, package: &str) -> Failure {
     let begins_logged = lines.first().is_some_and(|line| log_line(line).is_some());
     let start = if begins_logged { lines.iter().position(is_verdict) } else { None };
     let lines = &lines[start.unwrap_or(0)..];
-    // The first message that a test logged, with the lines that belong to it, and its place; none where the test panics.
+    // The first message that a test logged, with the lines that belong to it, and its place; none where the test
+    // panics.
     let logged = || {
         let at = lines.iter().position(|line| log_line(line).is_some())?;
         let panics = lines.iter().any(|line| line.starts_with("panic: "));

@@ -1,4 +1,5 @@
-//! What `cargo nextest run` prints: a line for each test as it ends, and below it, indented, what a failing one printed.
+//! What `cargo nextest run` prints: a line for each test as it ends, and below it, indented, what a failing one
+//! printed.
 
 use indexmap::IndexMap;
 use loopgate_core::evidence::{TestFramework, TestState};

@@ -1,8 +1,8 @@
 //! SARIF 2.1.0, what scanners write.
 //!
 //! A result's level is its own, else what its run set for its rule, else the rule's default, else `warning`; suppressed
-//! results are none. What a result refers to may stand behind it, so results wait until their run is over; those for which
-//! there is no room take what is known by then.
+//! results are none. What a result refers to may stand behind it, so results wait until their run is over; those for
+//! which there is no room take what is known by then.
 
 use std::{borrow::Cow, collections::HashMap};
 
@@ -256,8 +256,8 @@ fn kind(result: &Json) -> Option<String> {
     result.text("kind").map(|kind| kind.to_lowercase())
 }
 
-/// Whether a result is one of something that may be wrong. SARIF 2.1.0, 3.27.23: it is suppressed unless one of its suppressions
-/// is not (yet) accepted.
+/// Whether a result is one of something that may be wrong. SARIF 2.1.0, 3.27.23: it is suppressed unless one of its
+/// suppressions is not (yet) accepted.
 fn may_be_wrong(result: &Json) -> bool {
     let is_finding = matches!(kind(result).as_deref(), None | Some("fail" | "open" | "review"));
     let suppressions = result.at("suppressions").list();

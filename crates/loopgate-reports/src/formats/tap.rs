@@ -285,8 +285,8 @@ impl Tap {
         self.levels.windows(2).take(level).map(name).collect::<Vec<_>>().join(" > ")
     }
 
-    /// Closes the deepest level: what ran otherwise than it was planned has failed. A subtest without a plan is judged by
-    /// the point behind it.
+    /// Closes the deepest level: what ran otherwise than it was planned has failed. A subtest without a plan is judged
+    /// by the point behind it.
     fn end_level(&mut self, out: &mut Collector) -> Level {
         let deepest = self.levels.len() - 1;
         self.count_opening(deepest, out);
@@ -393,8 +393,8 @@ pub(super) fn explained<T: AsRef<str>>(failure: Failure, file: &str, mut crashes
     Failure { line_number: read.line_number.or(line_number), ..read }
 }
 
-/// Splits off `# SKIP …` and `# TODO …`, which a blank stands in front of; a `\#` is part of the description. Words that
-/// begin with `skip` do as well (<https://testanything.org/tap-version-13-specification.html>, "Skipping tests").
+/// Splits off `# SKIP …` and `# TODO …`, which a blank stands in front of; a `\#` is part of the description. Words
+/// that begin with `skip` do as well (<https://testanything.org/tap-version-13-specification.html>, "Skipping tests").
 fn directive_of(text: &str, ok: bool) -> (&str, TestState) {
     for (at, _) in text.match_indices('#').filter(|(at, _)| *at == 0 || text[..*at].ends_with([' ', '\t'])) {
         let rest = text[at + 1..].trim_start();

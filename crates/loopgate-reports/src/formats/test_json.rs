@@ -1,5 +1,5 @@
-//! The JSON of Playwright, mocha, RSpec and CTRF; that of `jest --json`, which Vitest's `json` reporter writes too; and the
-//! lines of JSON that Dart's and Flutter's runner writes.
+//! The JSON of Playwright, mocha, RSpec and CTRF; that of `jest --json`, which Vitest's `json` reporter writes too; and
+//! the lines of JSON that Dart's and Flutter's runner writes.
 
 use std::{borrow::Cow, collections::HashMap};
 

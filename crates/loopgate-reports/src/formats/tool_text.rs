@@ -1,5 +1,5 @@
-//! What tools print for people: one check may run several of them (`make test`). Cargo has its own reader, all others share
-//! one. The other reader takes over at a line of its own tools, if the one before has nothing open.
+//! What tools print for people: one check may run several of them (`make test`). Cargo has its own reader, all others
+//! share one. The other reader takes over at a line of its own tools, if the one before has nothing open.
 
 use super::{
     cargo_test::{self, CargoTest},

@@ -14,8 +14,8 @@ const KEPT: usize = 8_000_000;
 /// Bytes of a line that are kept.
 const LONGEST_LINE: usize = 8 * 1024;
 
-/// Collects a log as it arrives: of each line its head without what hides, of all lines the last [`KEPT`] bytes; with the
-/// bounds of a step only the lines stamped inside it.
+/// Collects a log as it arrives: of each line its head without what hides, of all lines the last [`KEPT`] bytes; with
+/// the bounds of a step only the lines stamped inside it.
 #[derive(Debug, Default)]
 pub struct LogTail {
     /// Whole lines.

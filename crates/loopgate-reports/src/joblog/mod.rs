@@ -1,9 +1,9 @@
 //! The log of a failed job: which step failed, what its tools show, and the lines that are shown of it.
 //!
-//! A log is read to its end in bounded memory ([`LogTail`]), the failing step is cut out of it ([`StepLines`]), times and
-//! labels in front of its lines are taken off, and what is left goes to the readers of tools as any output does. The output
-//! of a command goes the same way. Everything in it is hostile: the code under test wrote it, and what looks like the
-//! runner's own words may be the program's.
+//! A log is read to its end in bounded memory ([`LogTail`]), the failing step is cut out of it ([`StepLines`]), times
+//! and labels in front of its lines are taken off, and what is left goes to the readers of tools as any output does.
+//! The output of a command goes the same way. Everything in it is hostile: the code under test wrote it, and what looks
+//! like the runner's own words may be the program's.
 
 mod excerpt;
 mod kept;
@@ -32,7 +32,8 @@ use steps::{StepLines, cut};
 
 /// Lines shown of the step that ran when a job was cancelled or ran out of time.
 const LAST_LINES: usize = 40;
-/// Bytes at the end of a step, or from its best line on, in which the error is looked for if no tool's block reports it.
+/// Bytes at the end of a step, or from its best line on, in which the error is looked for if no tool's block reports
+/// it.
 const READ_END: usize = 16 * 1024;
 
 /// Lines of a message that begins with the line that shows most.
@@ -126,8 +127,8 @@ impl StepLines<'_> {
         lines.map(move |line| labels.strip(line))
     }
 
-    /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the output;
-    /// where that does not show why, the `best` line and those below it.
+    /// The failure in the step's own lines: where an action reports an error, that error; otherwise the end of the
+    /// output; where that does not show why, the `best` line and those below it.
     fn failure(&self, lines: &[&str], best: Option<usize>) -> Option<Failure> {
         if self.is_of_action() {
             let errors: Vec<&str> = lines.iter().filter_map(|line| line.strip_prefix("##[error]")).collect();

@@ -105,8 +105,8 @@ pub fn scores(lines: &[&str], kinds: &[u32], green: Option<&GreenLog>) -> Vec<f3
     lines.iter().zip(kinds).enumerate().map(score).collect()
 }
 
-/// Of each line the length of the mark by which its tool labels every line of a report (`npm error`, `[ERROR]`): the first
-/// line of a report shows with it that something is wrong, the others repeat it.
+/// Of each line the length of the mark by which its tool labels every line of a report (`npm error`, `[ERROR]`): the
+/// first line of a report shows with it that something is wrong, the others repeat it.
 fn repeated_marks(lines: &[&str]) -> Vec<u8> {
     // The end of the first word, or of the first two, that shows that something is wrong; 0 if none does.
     let mark = |line: &&str| {

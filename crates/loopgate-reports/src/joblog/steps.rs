@@ -105,7 +105,8 @@ pub struct StepLines<'t> {
     pub header: Option<&'t str>,
     /// The job's name, if the log shows it.
     pub job: Option<&'t str>,
-    /// What the step ran, then what it printed, up to the runner's last word about it, without the time in front of a line.
+    /// What the step ran, then what it printed, up to the runner's last word about it, without the time in front of a
+    /// line.
     pub lines: Vec<&'t str>,
     /// Where in the lines the step's own output begins: behind the group that shows what is run.
     pub output: usize,

@@ -10,8 +10,8 @@ use sha2::{Digest as _, Sha256};
 
 use crate::Shared;
 
-/// Gives an answer its ETag, or turns it into 304 if the caller has it already. A tag holds for one token: GitHub's answers
-/// vary by `Authorization`.
+/// Gives an answer its ETag, or turns it into 304 if the caller has it already. A tag holds for one token: GitHub's
+/// answers vary by `Authorization`.
 pub async fn answer(
     shared: &Shared,
     key: (String, String),

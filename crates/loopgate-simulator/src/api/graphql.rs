@@ -43,8 +43,8 @@ enum Variables {
     Edits {
         ids: Vec<String>,
     },
-    /// Of a pull request: its review threads, of which `before` is a page's cursor, its merge queue, or what it was merged
-    /// as.
+    /// Of a pull request: its review threads, of which `before` is a page's cursor, its merge queue, or what it was
+    /// merged as.
     OfPull {
         owner: String,
         name: String,

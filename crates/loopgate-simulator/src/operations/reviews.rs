@@ -355,7 +355,8 @@ impl World {
         Ok(id)
     }
 
-    /// Resolves the thread that a comment begins, or opens it again. The pull request's author may, and whoever may push.
+    /// Resolves the thread that a comment begins, or opens it again. The pull request's author may, and whoever may
+    /// push.
     pub fn resolve_thread(
         &mut self,
         actor: Actor,

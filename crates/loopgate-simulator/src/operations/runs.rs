@@ -149,7 +149,8 @@ impl World {
         Ok(executions.filter(|check| check.progress.conclusion().is_none()))
     }
 
-    /// Ends a run that goes on, and the jobs that still do, in the same way: its artifacts are there before anybody hears of its end.
+    /// Ends a run that goes on, and the jobs that still do, in the same way: its artifacts are there before anybody
+    /// hears of its end.
     pub fn finish_run(
         &mut self,
         repo: RepoId,

@@ -93,7 +93,8 @@ pub(super) fn happened(world: &World, repo: &Repo, happening: &Happening) -> Opt
     Some(Happened { who, what, to, at: at(happening.at) })
 }
 
-/// What happened on a pull request after the first `seen` happenings: of one thing that changed several times, the last.
+/// What happened on a pull request after the first `seen` happenings: of one thing that changed several times, the
+/// last.
 pub(super) fn since(world: &World, repo: &Repo, number: PrNumber, seen: usize) -> Vec<Happened> {
     let heads: BTreeSet<Sha> = world
         .repo(repo.id)

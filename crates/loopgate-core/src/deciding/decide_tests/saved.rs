@@ -10,7 +10,8 @@ use crate::{
     state::LoopState,
 };
 
-/// `loop-state.json` after two failing attempts, a skip that was refused, a dispute that was settled and a gate request.
+/// `loop-state.json` after two failing attempts, a skip that was refused, a dispute that was settled and a gate
+/// request.
 const STATE: &str = include_str!("../../fixtures/saved/pull_request.json");
 /// The line of its second attempt in the debug memory.
 const MEMORY: &str = include_str!("../../fixtures/saved/memory.jsonl");

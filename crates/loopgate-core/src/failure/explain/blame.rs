@@ -98,8 +98,8 @@ impl<'a> ExaminedCheck<'a> {
     /// The blame for each failure, in their order.
     pub fn blame_failures(&self, circumstances: &Circumstances<'_>) -> Vec<BlameVerdict> {
         let Circumstances { base, flaky } = circumstances;
-        // What a test that failed is recognised by in another run: the id that a report gives it, otherwise its name. None
-        // of a failure that is no test's: a compile error, a lint finding.
+        // What a test that failed is recognised by in another run: the id that a report gives it, otherwise its name.
+        // None of a failure that is no test's: a compile error, a lint finding.
         let test_key =
             |failure: &Failure| failure.test_id.map(|id| format!("#{id}")).or_else(|| failure.test_name.clone());
         let (mut fingerprints, mut tests) = (BTreeSet::new(), BTreeSet::new());
@@ -157,8 +157,8 @@ impl<'a> ExaminedCheck<'a> {
     }
 }
 
-/// Whether a failure shows which test or line it is of. A check's summary, or the annotation that GitHub Actions puts on
-/// `.github` (“Process completed with exit code 1.”), can be the same for two errors.
+/// Whether a failure shows which test or line it is of. A check's summary, or the annotation that GitHub Actions puts
+/// on `.github` (“Process completed with exit code 1.”), can be the same for two errors.
 fn names_its_place(failure: &Failure) -> bool {
     let in_code = |file: &str| file != ".github" && !file.is_empty();
     failure.test_name.is_some() || failure.source.as_ref().is_some_and(|source| in_code(&source.file))

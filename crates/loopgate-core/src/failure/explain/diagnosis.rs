@@ -1,6 +1,6 @@
 //! From what a failure shows to what is wrong, where, and what mends it: the one conclusion that analysis and feedback
-//! both give. Where no known message explains it, the kind of its error gives a category and how it may be retried, and the
-//! two sides of a failed assertion show what they show of the code that it tests.
+//! both give. Where no known message explains it, the kind of its error gives a category and how it may be retried, and
+//! the two sides of a failed assertion show what they show of the code that it tests.
 
 use crate::{
     evidence::{

@@ -44,8 +44,8 @@ impl ExaminedFailure {
     pub(in crate::failure) fn of_reading(failure: &Failure, mut reading: Reading, changes: &Changes) -> Self {
         let fingerprint = fingerprint::of_reading(failure, &reading);
         let conclusion = conclude(failure, &reading, known::explain(&reading));
-        // The failure is about what the job sets up before it runs code: an action of the workflow, a program that is not
-        // installed. Trying again can help, unless the push changes what is set up.
+        // The failure is about what the job sets up before it runs code: an action of the workflow, a program that is
+        // not installed. Trying again can help, unless the push changes what is set up.
         let is_of_setup = conclusion.missing_program
             || conclusion.category == RootCauseCategory::ConfigurationError && conclusion.retry == RetryClass::External;
         let retry = if is_of_setup && changes.touch_setup() { RetryClass::Code } else { conclusion.retry };

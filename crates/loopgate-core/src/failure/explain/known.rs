@@ -47,8 +47,8 @@ struct Known {
     #[serde(default)]
     about: Kind,
     confidence: Confidence,
-    /// A whole sentence, as `action` and `reason` are; `{x}` stands for the pattern's group `x`, shown as code. All three
-    /// are empty where only the category is certain.
+    /// A whole sentence, as `action` and `reason` are; `{x}` stands for the pattern's group `x`, shown as code. All
+    /// three are empty where only the category is certain.
     #[serde(default)]
     cause: String,
     #[serde(default)]

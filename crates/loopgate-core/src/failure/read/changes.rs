@@ -27,8 +27,8 @@ impl Changes {
         changes
     }
 
-    /// The changes of an observed pull request, without the files it removes. Of a file without a patch (binary, or very
-    /// large) no line is known.
+    /// The changes of an observed pull request, without the files it removes. Of a file without a patch (binary, or
+    /// very large) no line is known.
     pub fn of(files: &ChangedFiles) -> Self {
         let added = |file: &ChangedFile| {
             let lines = file.added_lines().unwrap_or_default().into_iter().map(|(line, _)| line);

@@ -103,9 +103,9 @@ fn label(line: &str) -> Option<(LabelSide, &str, &str)> {
     (is_heading || label.split(' ').count() <= 4).then_some((side, label, rest.trim()))
 }
 
-/// The value behind a label, and how many lines label and value take: the rest of its line up to the bracket that closes
-/// it, or the lines below that are indented deeper. Lines below that are not belong to it too where the other label ends
-/// them (`got:` and `want:` of Go's examples), or ended those of the other value.
+/// The value behind a label, and how many lines label and value take: the rest of its line up to the bracket that
+/// closes it, or the lines below that are indented deeper. Lines that are not indented deeper belong to it where the
+/// other label ends them (`got:` and `want:` of Go's examples), or where this label ended those of the other value.
 fn value(lines: &[&str], at: usize, rest: &str, in_margin: bool) -> (String, usize) {
     let is_block = matches!(rest, "" | "|" | "|-" | "|+" | ">" | ">-");
     // GoogleTest: `has 2 elements where`, and what each of them is.

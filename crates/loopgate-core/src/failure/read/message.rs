@@ -37,8 +37,8 @@ pub(in crate::failure) fn deepest_cause(cleaned: &str, made: &Headline) -> Optio
     (first(&cause) != first(made)).then_some(Headline { message, ..cause })
 }
 
-/// Reads the headline of a message that [`text::clean`] has bounded, or of all that a tool printed, which may begin with
-/// lines that show nothing of a failure.
+/// Reads the headline of a message that [`text::clean`] has bounded, or of all that a tool printed, which may begin
+/// with lines that show nothing of a failure.
 pub(in crate::failure) fn headline(cleaned: &str, is_output: bool) -> Headline {
     let lines = &*cleaned.lines().collect::<Vec<_>>();
     // A Python traceback ends with its error; the last of a chain is the one that was raised.
@@ -149,8 +149,8 @@ fn without_form(lines: &[&str], is_output: bool) -> Headline {
         !trimmed.is_empty() && !is_title && !stack::is_trace_line(line) && !is_source_excerpt(trimmed)
     };
     let first = |counts: fn(&str) -> bool| lines.iter().position(|line| is_output && has_message(line) && counts(line));
-    // Marked as an error: `CMake Error at …`, `❌ Error: …`, `ERROR 404: …`. A line that names its place shows what is wrong
-    // there, in whatever words.
+    // Marked as an error: `CMake Error at …`, `❌ Error: …`, `ERROR 404: …`. A line that names its place shows what is
+    // wrong there, in whatever words.
     let is_marked = |line: &str| {
         pattern!(r"^\W*(?:\w+ )?(?:[Ee]rror|ERROR|[Ff]atal|FATAL)(?:\W|$)").is_match(text::prefix(line, 80))
     };

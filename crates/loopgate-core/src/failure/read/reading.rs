@@ -169,8 +169,8 @@ fn from_line_of<'t>(message: &str, text: &'t str) -> (&'t str, &'t str) {
     (&text[start.saturating_sub(above)..], &text[start..])
 }
 
-/// The places of a message: in the traceback that it ends, else in its paragraph and below it, else in the few lines above.
-/// One further above is that of something else.
+/// The places of a message: in the traceback that it ends, else in its paragraph and below it, else in the few lines
+/// above. One further above is that of something else.
 fn places(message: &str, trace: &str) -> Vec<Frame> {
     const ABOVE: usize = 10;
     let at = trace.find(message.lines().next().unwrap_or_default()).unwrap_or_default();

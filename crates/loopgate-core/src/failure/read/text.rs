@@ -115,7 +115,8 @@ fn plain(line: &str) -> Cow<'_, str> {
     if line.bytes().all(|byte| matches!(byte, b' '..=b'~') && byte != b'[') {
         return Cow::Borrowed(line);
     }
-    // XML cannot hold the escape character; reports keep the rest of the colour sequence. `[5ms]` and `[3m]` are durations.
+    // XML cannot hold the escape character; reports keep the rest of the colour sequence. `[5ms]` and `[3m]` are
+    // durations.
     let rest_of_sequence = pattern!(concat!(
         r"(?P<duration>\[[0-9]+m(?:\]|s[\] ,]))",
         r"|\[(?:[0-9]|[349][0-9]|2[1-9])(?:;(?:[0-9]|[349][0-9]|2[1-9]))*m",

@@ -13,8 +13,8 @@ use crate::{
     untrusted::without_secrets,
 };
 
-/// One failure from a report or a log as it is understood, as a document: its frames, innermost first, the message as the
-/// fingerprint sees it, and the feedback with its place in parts.
+/// One failure from a report or a log as it is understood, as a document: its frames, innermost first, the message as
+/// the fingerprint sees it, and the feedback with its place in parts.
 ///
 /// No text of it shows a secret. The fingerprint is that of the texts as they came, which runs have.
 pub fn inspect_failure(mut failure: Failure) -> Value {

@@ -37,8 +37,8 @@ impl OneGate<'_> {
         }
     }
 
-    /// Binds an approval: a review to the commit it was given on, a line that names a commit to that, any other comment to
-    /// the head seen before it was written.
+    /// Binds an approval: a review to the commit it was given on, a line that names a commit to that, any other comment
+    /// to the head seen before it was written.
     pub(super) fn bind(&self, vote: &Vote) -> Result<Sha, Refusal> {
         let entry = |commit: &Sha| sighting::entry(self.record, *commit, vote.at);
         match (&vote.what, vote.source) {

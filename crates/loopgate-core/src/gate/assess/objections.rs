@@ -78,12 +78,13 @@ impl Weighing<'_> {
         self.objections.extend(standing);
     }
 
-    /// Whether somebody ended it since. Dismissing a review takes no more than write, so that ends it only by the hand of
-    /// somebody who may dismiss it here too.
+    /// Whether somebody ended it since. Dismissing a review takes no more than write, so that ends it only by the hand
+    /// of somebody who may dismiss it here too.
     pub(super) fn is_ended(&self, objection: &Objection) -> bool {
         let by_writer =
             |vote: &Vote| vote.by.id == objection.by_id && (lifts(vote) || matches!(vote.what, What::Reject { .. }));
-        // GitHub's times have a granularity of seconds: of two comments in one second the one with the higher id is later.
+        // GitHub's times have a granularity of seconds: of two comments in one second the one with the higher id is
+        // later.
         let ends = |vote: &Vote| {
             (vote.at, vote.source) > (objection.at, objection.source)
                 && vote.void.is_none()

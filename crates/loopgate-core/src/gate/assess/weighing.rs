@@ -135,8 +135,8 @@ impl<'a> Weighing<'a> {
         self.remember_objections();
     }
 
-    /// A person whose later vote counts needs no answer to an earlier one that did not. A person whose later approval is
-    /// void only because the code changed needs none to a near miss.
+    /// A person whose later vote counts needs no answer to an earlier one that did not. A person whose later approval
+    /// is void only because the code changed needs none to a near miss.
     fn forget_mended(&mut self) {
         let (mut mended, mut void) = (BTreeSet::new(), BTreeSet::new());
         for vote in self.votes.iter_mut().rev() {

@@ -87,8 +87,8 @@ impl Contributors {
         found
     }
 
-    /// Of a coding agent's pull request, who had a hand in the commits that a bot wrote: whom the agent names there asked
-    /// for it.
+    /// Of a coding agent's pull request, who had a hand in the commits that a bot wrote: whom the agent names there
+    /// asked for it.
     pub(in crate::gate) fn named_by_agent(snapshot: &Snapshot) -> Self {
         if snapshot.assignments == Assignments::NotAnAgents {
             return Self::default();

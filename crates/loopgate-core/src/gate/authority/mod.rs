@@ -43,7 +43,8 @@ pub(super) struct ResolvedApprovers<'a> {
     named_by_agent: Contributors,
     users: BTreeMap<UserId, Login>,
     teams: BTreeMap<TeamSlug, &'a Members>,
-    /// What is known whoever approves: the permission, names that stand for no approver, and what of the commits is unknown.
+    /// What is known whoever approves: the permission, names that stand for no approver, and what of the commits is
+    /// unknown.
     pub(super) known: EligibleApprovers,
     /// Owned paths of the gate's own diff and the accounts that own each; empty unless code owners may approve.
     owned: BTreeMap<String, BTreeSet<UserId>>,
@@ -90,8 +91,8 @@ impl<'a> ResolvedApprovers<'a> {
         authority
     }
 
-    /// No one is named: a preset's team if it is usable here, else people with permission maintain stand in for it, and the
-    /// request says so.
+    /// No one is named: a preset's team if it is usable here, else people with permission maintain stand in for it, and
+    /// the request says so.
     fn resolve_default(&mut self) {
         let Some(slug) = self.policy.preset_team(&self.snapshot.repository) else {
             self.known.permission = Some(Permission::Maintain);

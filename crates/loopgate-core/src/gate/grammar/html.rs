@@ -12,11 +12,11 @@ pub(super) struct OpenElements {
     /// The name of each, the depth it was opened at, and why what stands in it does not count; `None` for
     /// `<details open>`.
     open: Vec<(String, usize, Option<Inside>)>,
-    /// How many Markdown containers are open: quotes, list items, table cells, headings. A closing tag in one closes nothing
-    /// outside: a browser might, or ignore it. Elements that were opened inside and not closed outlast it.
+    /// How many Markdown containers are open: quotes, list items, table cells, headings. A closing tag in one closes
+    /// nothing outside: a browser might, or ignore it. Elements that were opened inside and not closed outlast it.
     pub(super) depth: usize,
-    /// What a piece of raw HTML began and did not end: a comment, or a tag that is not written as it should be, after which
-    /// nothing can be trusted to be text. A browser reads on through the paragraphs that follow.
+    /// What a piece of raw HTML began and did not end: a comment, or a tag that is not written as it should be, after
+    /// which nothing can be trusted to be text. A browser reads on through the paragraphs that follow.
     unfinished: Option<Inside>,
 }
 

@@ -21,9 +21,9 @@ pub(super) fn mark(lines: &mut [VisibleLine]) {
 
 /// The number of lines that introduce a quoted mail here, if any do and no Markdown quote follows them.
 ///
-/// "On Mon, 16 Nov 2026 at 10:00, Alice <…> wrote:" in the languages mail programs most often speak, with a mail address or
-/// a date; German may put the name after the verb. "-----Original Message-----" and its like. "From: …" with another
-/// header below it.
+/// "On Mon, 16 Nov 2026 at 10:00, Alice <…> wrote:" in the languages mail programs most often speak, with a mail
+/// address or a date; German may put the name after the verb. "-----Original Message-----" and its like. "From: …" with
+/// another header below it.
 fn introduced(lines: &[VisibleLine]) -> Option<usize> {
     let form = pattern!(
         r"(?isx) \A\s* (?:

@@ -20,7 +20,8 @@ use crate::{
 /// Reasons are kept in the state and shown: at most so many characters of them.
 const LONGEST_REASON: usize = 2_000;
 
-/// A command, and how many words of its line must be plain: the free text behind them may hold code or links. None: all.
+/// A command, and how many words of its line must be plain: the free text behind them may hold code or links. None:
+/// all.
 type GateCommand = (Vec<Intent>, Option<usize>);
 
 /// Reads a line that begins with a slash.
@@ -65,8 +66,8 @@ fn approve(text: &str, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, Phrase
     Ok(gates.into_iter().map(|gate| Intent::Approve { gate, commit }).collect())
 }
 
-/// A command that speaks against an approval or ends somebody's objection. One that nearly names a gate is answered with
-/// its form.
+/// A command that speaks against an approval or ends somebody's objection. One that nearly names a gate is answered
+/// with its form.
 fn against_approval(name: &str, text: &str, vocabulary: Vocabulary<'_>) -> Result<GateCommand, PhraseProblem> {
     let form = match name {
         "/reject" => "/reject <gate> <reason>",

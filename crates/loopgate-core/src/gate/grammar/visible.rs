@@ -92,8 +92,8 @@ impl Reader<'_> {
             Event::InlineHtml(html) => self.inline_html(&html, at),
             Event::Html(html) => self.raw.push_str(&html),
             Event::FootnoteReference(_) => self.append("", at, Some(Inside::Footnote)),
-            // What hides words goes on behind a line break: a link may begin on one line and end on the next, before the
-            // words that seem to stand alone there.
+            // What hides words goes on behind a line break: a link may begin on one line and end on the next, before
+            // the words that seem to stand alone there.
             Event::SoftBreak | Event::HardBreak => {
                 self.flush();
                 if let Some(inside) = self.hides() {

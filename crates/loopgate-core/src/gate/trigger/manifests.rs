@@ -130,8 +130,8 @@ pub(super) fn added_hooks<'a>(reading: &FileReading<'a>) -> Vec<(ChangedLine<'a>
     reading.lines.iter().filter(|line| line.is_added).filter_map(|line| Some((*line, hook(line)?))).collect()
 }
 
-/// Whether a workflow changes in nothing but the references of the actions that it uses, each at its place: by an update
-/// bot, or from one version to another. A commit that somebody else writes there may be one of a fork
+/// Whether a workflow changes in nothing but the references of the actions that it uses, each at its place: by an
+/// update bot, or from one version to another. A commit that somebody else writes there may be one of a fork
 /// (docs.github.com, "Secure use reference", on pinning actions).
 pub(super) fn changes_only_references(reading: &FileReading<'_>, pull: &PullRequest) -> bool {
     let Some(patch) = reading.patch.as_ref().filter(|_| !reading.is_unreadable) else { return false };
@@ -177,8 +177,8 @@ struct DependencyForm {
     folds: bool,
 }
 
-/// The dependencies that a file adds, with their lines at the head, in order: none where it is no manifest. `None` if its
-/// changes cannot be read. `patch` are they, if they could be read.
+/// The dependencies that a file adds, with their lines at the head, in order: none where it is no manifest. `None` if
+/// its changes cannot be read. `patch` are they, if they could be read.
 pub(super) fn added_dependencies(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Option<Vec<(u32, String)>> {
     let is_in_form = |form: &DependencyForm, path: &str| is_named(path, &form.files);
     let forms: Vec<&DependencyForm> = TABLE.dependencies.iter().filter(|form| is_in_form(form, &file.path)).collect();
@@ -219,8 +219,8 @@ impl DependencyForm {
     fn added(&self, patch: &Patch<'_>) -> Vec<(u32, String)> {
         let (mut added, mut removed) = (Vec::new(), BTreeSet::new());
         for hunk in &patch.hunks {
-            // The header names the section that the hunk begins in, where git knows it. Lines that stay move both sides on
-            // to the section they stand in.
+            // The header names the section that the hunk begins in, where git knows it. Lines that stay move both sides
+            // on to the section they stand in.
             let (mut new, mut old) = (ManifestSection::Unseen, ManifestSection::Unseen);
             self.names(hunk.heading, &mut new);
             self.names(hunk.heading, &mut old);

@@ -100,11 +100,11 @@ impl Scope {
         }
     }
 
-    /// Digests of a gate's own diff, `FILES/BLOBS` in hex: one of the names of the files and of what happened to each, and
-    /// one of their blobs at the head.
+    /// Digests of a gate's own diff, `FILES/BLOBS` in hex: one of the names of the files and of what happened to each,
+    /// and one of their blobs at the head.
     ///
-    /// Between two heads with the same merge base, equal digests are equal diffs. After a rebase, or a merge of the base,
-    /// only the files can be compared so; `gate::assess` compares what stands in them.
+    /// Between two heads with the same merge base, equal digests are equal diffs. After a rebase, or a merge of the
+    /// base, only the files can be compared so; `gate::assess` compares what stands in them.
     pub(super) fn fingerprint(&self, snapshot: &Snapshot) -> String {
         let mut changed = self.files(snapshot.files.known());
         changed.sort_by(|a, b| a.path.cmp(&b.path));
@@ -167,8 +167,8 @@ impl<'a> ReadDiff<'a> {
     }
 }
 
-/// The files whose whole texts the gates need, at [`Snapshot::merge_base`] and at the head, before they can be assessed: where a patch is
-/// missing, or does not show which lines are code. At most 20 files of a pull request.
+/// The files whose whole texts the gates need, at [`Snapshot::merge_base`] and at the head, before they can be
+/// assessed: where a patch is missing, or does not show which lines are code. At most 20 files of a pull request.
 pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<FileAt> {
     let conditions: Vec<_> = policy.gates.values().flat_map(|gate| gate.trigger.conditions()).collect();
     let is_looked_at = |file: &&ChangedFile| {

@@ -218,8 +218,8 @@ fn joined<'h, 'a: 'h>(
     all.into_iter().filter(|(_, length, _)| *length > 1).filter_map(|(first, _, text)| Some((first?, text))).collect()
 }
 
-/// Which lines of a hunk stay while another passes them: that leaves on one side of them and arrives on the other. Order
-/// counts, and what is passed has left its place. A line of one word (`else`, `return`) passes nothing.
+/// Which lines of a hunk stay while another passes them: that leaves on one side of them and arrives on the other.
+/// Order counts, and what is passed has left its place. A line of one word (`else`, `return`) passes nothing.
 fn passed_over(hunk: &DiffHunk<'_>) -> Vec<bool> {
     let mut places: HashMap<&str, [Option<usize>; 2]> = HashMap::new();
     let mut passing = vec![0_i32; hunk.lines.len()];

@@ -21,8 +21,8 @@ use crate::{
     verdict::Evaluation,
 };
 
-/// How the output of a step broke its contract. The step is executed once more with the same inputs; the second time ends
-/// the loop with `phase_error`.
+/// How the output of a step broke its contract. The step is executed once more with the same inputs; the second time
+/// ends the loop with `phase_error`.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Breach {

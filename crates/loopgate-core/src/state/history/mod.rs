@@ -2,8 +2,8 @@
 //!
 //! A line is `ts`, `run_id`, `iteration`, `phase`, `step`, `status`, `event` and `payload`. The name in
 //! `event`, and `kind` in `payload` where an event is of several, say what `payload` holds: each [`Event`] is read and
-//! written with its data. Pull requests and local loops share the names of events; an event that has other data in each has
-//! a variant for each. The order of fields is the order in which they are written. A state that is damaged is
+//! written with its data. Pull requests and local loops share the names of events; an event that has other data in each
+//! has a variant for each. The order of fields is the order in which they are written. A state that is damaged is
 //! rebuilt from these lines, so what a person decided must be found again in what any version of ours wrote. Lines are
 //! only appended: the file keeps what newer writers wrote, and an event of theirs is read as [`Event::Other`].
 

@@ -1,5 +1,5 @@
-//! Sorts of tests that a type of change must come with: there, missing, or not known. And the names of the tests a diff adds, as the
-//! languages declare them.
+//! Sorts of tests that a type of change must come with: there, missing, or not known. And the names of the tests a diff
+//! adds, as the languages declare them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -29,8 +29,8 @@ pub type TestsStanding = Result<(), MissingTests>;
 /// Broken tests that are named at most.
 const MOST_NAMED: usize = 3;
 
-/// Judges the sorts of tests of which something is known: there, or what is missing. The others are unknown, which never
-/// fails.
+/// Judges the sorts of tests of which something is known: there, or what is missing. The others are unknown, which
+/// never fails.
 ///
 /// - `regression_test` and `original_bug_reproduction` by the proof, where one was tried;
 /// - `existing_tests_pass` by comparison with the base: none of its tests fails now, none is gone;

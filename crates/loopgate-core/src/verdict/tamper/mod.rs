@@ -1,5 +1,5 @@
-//! Tampering: a change that makes checks pass by weakening them. It is judged by four comparisons of what is tested before
-//! and after: what ran, what is written in test files, what decides what runs, and the base's tests on the head.
+//! Tampering: a change that makes checks pass by weakening them. It is judged by four comparisons of what is tested
+//! before and after: what ran, what is written in test files, what decides what runs, and the base's tests on the head.
 
 mod runs;
 mod selection;
@@ -124,7 +124,8 @@ pub struct Change<'a> {
 }
 
 impl<'a> Change<'a> {
-    /// A fixer's edits, before anything has run. `failed` are the tests that it is to mend; `state` is that of the loop that it works for.
+    /// A fixer's edits, before anything has run. `failed` are the tests that it is to mend; `state` is that of the loop
+    /// that it works for.
     pub fn of_fixer(
         files: &'a ChangedFiles,
         contents: &'a Contents,
@@ -177,8 +178,8 @@ pub fn holds_tests(files: &ChangedFiles) -> bool {
     written::with_tests(files).next().is_some()
 }
 
-/// Everything in a change that weakens what checks it: what is written, what decides what runs, what ran, and the base's
-/// tests.
+/// Everything in a change that weakens what checks it: what is written, what decides what runs, what ran, and the
+/// base's tests.
 pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
     let mut found = written::compare(change);
     found.extend(selection::compare(change));
@@ -189,9 +190,9 @@ pub fn findings(change: &Change<'_>) -> Vec<Tampering> {
     found
 }
 
-/// Tests that ran before and do not run now, more than the tests that the change is seen to remove. It is a proof where one
-/// of them failed, a file that selects tests is changed, or only a fixer changed anything since they ran; else the reason may
-/// lie outside of the change.
+/// Tests that ran before and do not run now, more than the tests that the change is seen to remove. It is a proof where
+/// one of them failed, a file that selects tests is changed, or only a fixer changed anything since they ran; else the
+/// reason may lie outside of the change.
 fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
     let (before, now) = change.runs.ran?;
     // As many may have another name now. What a fixer takes away is refused, so that then none has.
@@ -202,8 +203,8 @@ fn fewer_ran(change: &Change<'_>, found: &[Tampering]) -> Option<Tampering> {
     (before > now.saturating_add(gone)).then(|| change.finding(Comparison::Ran, holds, deed))
 }
 
-/// A changed test that passes as changed and fails as it was, unless each that fails so was settled to be wrong, or is shown to
-/// go with the code that it calls.
+/// A changed test that passes as changed and fails as it was, unless each that fails so was settled to be wrong, or is
+/// shown to go with the code that it calls.
 fn base_test(change: &Change<'_>, run: &BaseTestRun, found: &[Tampering]) -> Option<Tampering> {
     let is_shown = |one: &&Tampering| one.weight == Weight::Ground && one.path.as_ref() == Some(&run.file);
     let gone = found.iter().filter(is_shown).filter_map(|one| one.gone.as_deref());

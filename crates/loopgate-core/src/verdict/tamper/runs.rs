@@ -24,16 +24,16 @@ pub struct Runs<'a> {
     pub is_read: bool,
     /// A check of tests failed before without a name, and that it passes now is known by its exit status alone.
     pub is_blind: bool,
-    /// Where the checks of tests pass: the identities of the tests that failed on the old side and in earlier attempts; `None`
-    /// for a failure of which no report names the test.
+    /// Where the checks of tests pass: the identities of the tests that failed on the old side and in earlier attempts;
+    /// `None` for a failure of which no report names the test.
     pub failures: Vec<Option<TestId>>,
     pub base_tests: Vec<&'a BaseTestRun>,
     /// Files that a fixer edited and that are no reason why the checks pass: those passed with the files as they were.
     pub proven: BTreeSet<&'a str>,
     /// Tests that a person settled to be wrong: a change of them is what was asked for.
     pub wrong: BTreeSet<&'a str>,
-    /// All checks of tests pass now, and nothing but a fixer's edit lies between the attempt before and this one; false once
-    /// a person has accepted that tests are weakened.
+    /// All checks of tests pass now, and nothing but a fixer's edit lies between the attempt before and this one; false
+    /// once a person has accepted that tests are weakened.
     pub follow_fix: bool,
 }
 
@@ -74,7 +74,8 @@ impl<'a> Runs<'a> {
         let before = CheckEvidence::all_tests(old.iter().copied()).into_iter().chain(of_last);
         let before = before.max_by_key(TestOutcomes::len).as_ref().and_then(ran);
         let now = CheckEvidence::all_tests(new.iter().copied()).filter(|_| has_ended);
-        // Lists that are not whole are compared by the totals of their checks, those of the old side without its errors.
+        // Lists that are not whole are compared by the totals of their checks, those of the old side without its
+        // errors.
         let total = CheckEvidence::sum(old.iter().copied(), |results| results.total.saturating_sub(results.errors));
         let total_now = CheckEvidence::sum(new.iter().copied(), |results| results.total).filter(|_| has_ended);
         Self {

@@ -36,8 +36,8 @@ struct Words {
 
 static WORDS: LazyLock<Words> = LazyLock::new(|| data!("test_runs.toml"));
 
-/// Whether a file is there to say which tests run and what their failures do, or a tool takes it for that: by its settings
-/// and commands, by a name that begins with a dot, or because it is loaded in the place of the tool.
+/// Whether a file is there to say which tests run and what their failures do, or a tool takes it for that: by its
+/// settings and commands, by a name that begins with a dot, or because it is loaded in the place of the tool.
 pub fn decides_what_runs(path: &str) -> bool {
     let is_hidden = path.split('/').any(|part| part.starts_with('.'));
     let is_runner = |name: &str| WORDS.runners.find(name).is_some_and(|found| found.len() == name.len());
@@ -120,8 +120,8 @@ impl Edit<'_> {
         found
     }
 
-    /// Commands that ran tests and go or change; and those of a script or a target that is named as a check and stays: such
-    /// a program may have any name. Where the tests are counted, the count shows whether they still run.
+    /// Commands that ran tests and go or change; and those of a script or a target that is named as a check and stays:
+    /// such a program may have any name. Where the tests are counted, the count shows whether they still run.
     fn commands(&self) -> Vec<Tampering> {
         let [olds, news] = self.sides.each_ref().map(|lines| commands_of(&self.file.path, lines));
         let is_lost = |old: &&TestCommand<'_>| {
@@ -141,9 +141,9 @@ impl Edit<'_> {
         olds.iter().filter(is_lost).map(finding).collect()
     }
 
-    /// An edit that may be why what failed passes: of what decides which tests run, by a fixer or where a test that failed is
-    /// not seen to end; of recorded output and data of tests, after one failed; of any test file where an exit status alone
-    /// says that it passes. Test files that pass as they were are no reason.
+    /// An edit that may be why what failed passes: of what decides which tests run, by a fixer or where a test that
+    /// failed is not seen to end; of recorded output and data of tests, after one failed; of any test file where an
+    /// exit status alone says that it passes. Test files that pass as they were are no reason.
     fn unseen(&self) -> Option<Tampering> {
         let (path, runs, is_of_fixer) = (&self.file.path, &self.change.runs, self.change.is_of_fixer);
         // Of data with commands among it the other values decide nothing.
@@ -202,7 +202,8 @@ fn selecting(command: &str) -> Vec<&str> {
     plain.filter(|word| !WORDS.harmless.is_match(word)).collect()
 }
 
-/// The commands among lines of a file: values of data, else all lines. In a make file each belongs to the target above it.
+/// The commands among lines of a file: values of data, else all lines. In a make file each belongs to the target above
+/// it.
 fn commands_of<'l>(path: &str, lines: impl IntoIterator<Item = &'l CodeLine>) -> Vec<TestCommand<'l>> {
     let pair = pattern!(r#"^\s*["']?([\w:.-]+)["']?\s*(?::|=)\s*["'\[](.*?)["'\]]?\s*,?\s*$"#);
     let version =

@@ -1,5 +1,5 @@
-//! The code of a changed file on both sides, without its comments, and the parts of a test file: its tests, its helpers, and
-//! what stands outside; what each asserts, of which values, and whether it runs.
+//! The code of a changed file on both sides, without its comments, and the parts of a test file: its tests, its
+//! helpers, and what stands outside; what each asserts, of which values, and whether it runs.
 
 use std::collections::BTreeMap;
 
@@ -31,8 +31,8 @@ impl CodeLine {
     }
 }
 
-/// The lines of code before a change and after it: of the whole file where both sides were read, else what the patch shows.
-/// `None` if nothing is known of a side.
+/// The lines of code before a change and after it: of the whole file where both sides were read, else what the patch
+/// shows. `None` if nothing is known of a side.
 pub(super) fn sides(change: &Change<'_>, file: &ChangedFile) -> Option<[Vec<CodeLine>; 2]> {
     let old = change.before.and_then(|commit| change.contents.text(commit, file.old_path()));
     let new = change.contents.text(change.head, &file.path);
@@ -153,8 +153,9 @@ impl Part<'_> {
         self.syntax.assertions(&line.text) > 0 && !always.is_match(&line.text)
     }
 
-    /// The lines of a test or a helper that are reached: none below one that leaves it for good, none of a function that it
-    /// declares and never names again, none under a condition that asks the environment, and none of a loop over nothing.
+    /// The lines of a test or a helper that are reached: none below one that leaves it for good, none of a function
+    /// that it declares and never names again, none under a condition that asks the environment, and none of a loop
+    /// over nothing.
     pub(super) fn reached(&self) -> Vec<&CodeLine> {
         let exits = pattern!(
             r"^(?:return\b(?:[^(\[{]*;?|\s*\(\s*\)\s*;?)$|(?:sys\.|os\.|process\.|System\.|Environment\.|Kernel\.)?_?[eE]xit!?\s*\(?\s*0?\s*\)?;?$|raise\s+SystemExit|t\.Skip)"
@@ -217,7 +218,7 @@ impl Part<'_> {
     }
 }
 
-/// Whether an assertion compares by an order, by a part, or by what is not.
+/// Whether an assertion is weaker than equality: it compares an order, a part, or an inequality.
 pub(super) fn is_loose(line: &CodeLine) -> bool {
     let loose = pattern!(
         r"[<>]=|!=|\s[<>]\s|\bin\b|_(?:GE|GT|LE|LT|NE)\(|_ne!|(?i)greater|less|not_?(?:equal|null|none|nil)|contain"

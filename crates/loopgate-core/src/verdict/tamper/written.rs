@@ -64,7 +64,8 @@ pub(super) fn compare(change: &Change<'_>) -> Vec<Tampering> {
     found
 }
 
-/// The parts of a test file before and after. Of a file of the program only its tests matter, and marks outside of them.
+/// The parts of a test file before and after. Of a file of the program only its tests matter, and marks outside of
+/// them.
 fn parts_of<'a>(file: &'a ChangedFile, syntax: &'static TestSyntax, sides: [Vec<CodeLine>; 2]) -> [Vec<Part<'a>>; 2] {
     let [old, new] = sides;
     let of_side = |path: &str, lines| -> Vec<Part<'a>> {
@@ -102,8 +103,8 @@ fn pairs<'a>(olds: &'a [Part<'a>], news: &'a [Part<'a>]) -> Vec<Pair<'a>> {
 
 /// What the rest of a change says of one of its parts.
 struct Rest<'a> {
-    /// Lines that come, and the values that they state, each of which may take the place of one that goes: in tests that
-    /// run, and in helpers that such a test names.
+    /// Lines that come, and the values that they state, each of which may take the place of one that goes: in tests
+    /// that run, and in helpers that such a test names.
     brought: Bag,
     /// Names of the program's code that goes.
     gone: BTreeSet<String>,
@@ -174,8 +175,8 @@ fn take_line(bag: &mut Bag, syntax: &TestSyntax, line: &CodeLine) -> bool {
     take(bag, &[line.words()]) || !values.is_empty() && (take(bag, &values) || !is_exact && take(bag, &loose))
 }
 
-/// A test that stands in its file no more, unless its assertions all stand in new tests. Nothing clears one that failed:
-/// what else it does may be why it passes.
+/// A test that stands in its file no more, unless its assertions all stand in new tests. Nothing clears one that
+/// failed: what else it does may be why it passes.
 fn removed(change: &Change<'_>, old: &Part<'_>, rest: &mut Rest<'_>) -> Option<Tampering> {
     let failed = names(&change.runs.failed, &old.name);
     let mut lines: Vec<&CodeLine> = old.asserting().collect();
@@ -221,8 +222,8 @@ fn changed(change: &Change<'_>, old: &Part<'_>, new: &Part<'_>, rest: &mut Rest<
     deeds.map(|deed| change.finding(Comparison::Written, failed, deed).at(path, &taken, &brought)).collect()
 }
 
-/// Whether a part failed before, or a test that did uses it: a helper by its name, and what stands outside of the tests of its
-/// file. Imports that come replace nothing.
+/// Whether a part failed before, or a test that did uses it: a helper by its name, and what stands outside of the tests
+/// of its file. Imports that come replace nothing.
 fn failed(change: &Change<'_>, new: &Part<'_>, [taken, brought]: [&[&CodeLine]; 2], rest: &Rest<'_>) -> bool {
     let import = pattern!(r"^\s*(?:import|from|use|using|include|require|#\s*include)\b|=\s*require\(");
     let replaces = || !taken.is_empty() || brought.iter().any(|line| !import.is_match(&line.text));

@@ -106,8 +106,8 @@ impl Block {
             true => (self.rule, text::first_line(&trace).to_owned()),
             false => {
                 let message = wrapped(&self.message, &trace);
-                // The rule stands behind the message, if not in front of it: `[arg-type]` of mypy, `(reportReturnType)` of
-                // pyright.
+                // The rule stands behind the message, if not in front of it: `[arg-type]` of mypy, `(reportReturnType)`
+                // of pyright.
                 let last = trace.lines().last().and_then(|line| line.strip_suffix(')')?.rsplit_once(" (report"));
                 match message.strip_suffix(']').and_then(|whole| whole.rsplit_once(" [")) {
                     _ if !self.rule.is_empty() => (self.rule, message),

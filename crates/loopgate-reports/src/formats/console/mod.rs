@@ -1,9 +1,9 @@
 //! What tools print for people, read block by block: every failing test and every finding is one failure, and all of
 //! its fields come from its own block.
 //!
-//! One table shows which lines matter and what a tool's block holds ([`tools`]), and one reader follows them. Memory is one
-//! block; a line is matched once. Lists and sums at the end show how many failures there are, so that the notes can name
-//! what was announced and not found.
+//! One table shows which lines matter and what a tool's block holds ([`tools`]), and one reader follows them. Memory is
+//! one block; a line is matched once. Lists and sums at the end show how many failures there are, so that the notes can
+//! name what was announced and not found.
 
 mod block;
 mod counts;
@@ -140,8 +140,8 @@ impl Console {
         }
         let Some(found) = tools::first(line, |row| self.counts_here(row, line)) else { return self.plain(line, out) };
         let row = found.row;
-        // The row names a test of the open block, instead of beginning another: its name stands below its place, or one text
-        // belongs to several tests.
+        // The row names a test of the open block, instead of beginning another: its name stands below its place, or one
+        // text belongs to several tests.
         let is_name = |open: &&mut Block| match row.means {
             _ if open.tool != row.tool => false,
             Means::Name => open.lines == 0 && open.names.is_empty(),

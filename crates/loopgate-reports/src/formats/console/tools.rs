@@ -14,7 +14,8 @@ macro_rules! files {
     };
 }
 
-/// Earlier files win, and in a file earlier rows: Playwright numbers its blocks as mocha does, and linters write as anyone.
+/// Earlier files win, and in a file earlier rows: Playwright numbers its blocks as mocha does, and linters write as
+/// anyone.
 const FILES: [(&str, &str); 32] = files! {
     "jest" "starters" "pytest" "unittest" "playwright" "vitest" "mocha" "node_test" "rspec" "phpunit" "junit_console"
     "gradle" "surefire" "ctest" "gtest" "catch2" "minitest" "exunit" "cucumber" "jasmine" "deno" "bun" "dotnet" "prove" "robot"
@@ -50,9 +51,9 @@ pub(super) struct Tool {
     pub margin: Option<Pattern>,
     /// What is no part of a message.
     pub without: Option<Pattern>,
-    /// Matched against the name of a block, a line end, and its text. Groups: `name`, `test_file` and `test_line` of the
-    /// test; `file` and `line` where it failed; `message`; `expected` and `actual`, where the tool prints both without labels;
-    /// `text`, if only a part of the block counts.
+    /// Matched against the name of a block, a line end, and its text. Groups: `name`, `test_file` and `test_line` of
+    /// the test; `file` and `line` where it failed; `message`; `expected` and `actual`, where the tool prints both
+    /// without labels; `text`, if only a part of the block counts.
     pub block: Option<Pattern>,
     row: Vec<RowFields>,
     /// Texts for the test below.

@@ -1,7 +1,7 @@
 //! Stack frames and source positions out of the text of a dozen languages' tools.
 //!
-//! The forms of lines are rows of `data/languages.toml`; this file tries every row on every line and puts the frames in one
-//! order: innermost first, a cause before what it caused.
+//! The forms of lines are rows of `data/languages.toml`; this file tries every row on every line and puts the frames in
+//! one order: innermost first, a cause before what it caused.
 
 use std::sync::LazyLock;
 
@@ -99,7 +99,7 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Frame> {
         }
         places.append(&mut section.places);
     }
-    // What only a library's frames surround stands in the words of the message.
+    // If all frames are a library's, the place is looked for in the message.
     let is_foreign = |place: &Frame| {
         let path = paths::tidy(&place.file);
         paths::foreign(&path).is_some() || paths::is_system(&path)
@@ -112,8 +112,8 @@ pub(in crate::failure) fn printed(trace: &str) -> Vec<Frame> {
     of_message.into_iter().chain(places).collect()
 }
 
-/// A place that only a tool's own sentence names: the line of a makefile whose command failed, the file that imports what
-/// is not there, the first file of a cycle.
+/// A place that only a tool's own sentence names: the line of a makefile whose command failed, the file that imports
+/// what is not there, the first file of a cycle.
 static IN_SENTENCES: LazyLock<Patterns> = LazyLock::new(|| {
     Patterns::new([
         r"^make(?:\[[0-9]+\])?: \*\*\* \[(?P<file>[^\]]+):(?P<line>[0-9]+): ",
@@ -223,7 +223,8 @@ impl Section {
                 let path = file.split('?').next().unwrap_or(&file);
                 let is_script = matches!(language_of(path), Some("javascript" | "typescript"));
                 let function = function.filter(|_| !(is_script && is_test(path)));
-                // The path of a class's file below some source directory; for foreign classes one that `paths` knows as such.
+                // The path of a class's file below some source directory; for foreign classes one that `paths` knows as
+                // such.
                 let file = match group(&captures, "class") {
                     None => file,
                     Some(class) => {

@@ -64,7 +64,8 @@ pub fn without_binary(name: &str) -> &str {
     name.split_once(' ').filter(|(binary, _)| binary.contains("::")).map_or(name, |(_, test)| test)
 }
 
-/// The name without the package that reports put in front: `TestTotal/empty` of `github.com/acme/shop/cart.TestTotal/empty`.
+/// The name without the package that reports put in front: `TestTotal/empty` of
+/// `github.com/acme/shop/cart.TestTotal/empty`.
 pub fn of_go(name: &str) -> Option<&str> {
     let begins = ["Test", "Example", "Fuzz", "Benchmark"].iter().filter_map(|prefix| name.find(prefix)).min()?;
     Some(&name[begins..])

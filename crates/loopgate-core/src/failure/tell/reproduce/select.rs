@@ -11,7 +11,8 @@ use crate::{
     source_files::{Runner, is_test},
 };
 
-/// The command that runs the test alone, otherwise all tests of its file: a failure may stop it before any test has a name.
+/// The command that runs the test alone, otherwise all tests of its file: a failure may stop it before any test has a
+/// name.
 pub fn command(runner: &Runner, failure: &Failure, start: &Start) -> Option<String> {
     let name = failure.test_name.as_deref().map(str::trim);
     let name = name.filter(|name| !name.is_empty() && Some(*name) != failure.test_file.as_deref());
@@ -144,8 +145,8 @@ impl Values<'_> {
     }
 }
 
-/// `^((cart )?adds )?two$`: Node 20 matches a test's own name, later ones put its suites in front, and a report does not
-/// show where those end.
+/// `^((cart )?adds )?two$`: Node 20 matches a test's own name, later ones put its suites in front, and a report does
+/// not show where those end.
 pub fn node_pattern(name: &str) -> Option<String> {
     let name = name.replace(" > ", " ");
     let (before, last) = name.rsplit_once(' ').unwrap_or(("", &name));

@@ -31,7 +31,8 @@ pub fn runner(failure: &Failure, command: &str) -> Option<&'static Runner> {
     let by_traces = || {
         let language = language_of(printed_file(failure)?)?;
         let of_language = || all().filter(|row| row.languages.iter().any(|known| known == language));
-        // Playwright's names have line and column: `tests/cart.spec.ts:6:3 › cart › adds`, maybe with a project in front.
+        // Playwright's names have line and column: `tests/cart.spec.ts:6:3 › cart › adds`, maybe with a project in
+        // front.
         let name = failure.test_name.as_deref().unwrap_or_default();
         let is_placed = name.split(" › ").take(2).any(|part| pattern!(r":\d+:\d+$").is_match(part));
         of_language()

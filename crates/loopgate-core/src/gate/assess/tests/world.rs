@@ -137,8 +137,8 @@ impl World {
         self.snapshot.hints.push(Hint::HeadSeen { sha: sha(digit), at });
     }
 
-    /// A minute later, `digit` is the head, on a base that moved on. Of the gate's file the texts are: at the base and the
-    /// head before, at the base and the head now.
+    /// A minute later, `digit` is the head, on a base that moved on. Of the gate's file the texts are: at the base and
+    /// the head before, at the base and the head now.
     pub(in crate::gate) fn rebase(&mut self, digit: u8, texts: [&str; 4]) {
         let (before, base) = (self.snapshot.pull_request.head.sha, self.snapshot.merge_base.unwrap());
         self.push(digit, texts[3]);

@@ -394,8 +394,8 @@ fn a_base_test_that_passes_on_the_head_clears_an_edit() {
     }
 }
 
-/// The checks passed with the test file and the settings as they were: neither is why they pass. What makes failures count
-/// for nothing holds all the same.
+/// The checks passed with the test file and the settings as they were: neither is why they pass. What makes failures
+/// count for nothing holds all the same.
 #[test]
 fn edits_without_which_the_checks_pass_hold_nothing() {
     let command = |run: &str| format!("test:\n\t{run}\n");

@@ -1,5 +1,5 @@
-//! Changes by their files before and after, whole, and by the tests that failed before. A cheat is held by one finding that
-//! names it; an honest change is held by nothing, although something may be shown of it.
+//! Changes by their files before and after, whole, and by the tests that failed before. A cheat is held by one finding
+//! that names it; an honest change is held by nothing, although something may be shown of it.
 
 mod cheats;
 mod comparisons;
