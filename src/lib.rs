@@ -28,7 +28,7 @@
 //!   request and making it look as it should; webhook payloads; evidence artifacts.
 //! - [`runner`] runs the checks of a policy as commands, each bounded in time and memory, several at once. It executes
 //!   what the working tree holds, so it never runs where a write token is.
-//! - [`mcp`] is the table of tools for programs that speak the Model Context Protocol, whoever answers them.
+//! - [`mcp`] is the table of tools for programs that speak the Model Context Protocol; the command line and the server answer them.
 //! - [`server`] is `loopgate serve`: it acknowledges a webhook once it is on disk, and sees to it that every pull
 //!   request it concerns is looked at, once at a time, however often the process dies.
 //! - [`cli`] is the command line, one file per subcommand, and the demo.

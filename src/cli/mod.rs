@@ -119,7 +119,7 @@ enum Command {
     Explain(explain::ExplainArguments),
     /// What runs come to: attempts, escalations, coverage, time, against the targets
     Metrics(metrics::MetricsArguments),
-    /// Tell what Loopgate would have done on a repository's last pull requests; nothing is written there
+    /// Show what Loopgate would have done on a repository's last pull requests; nothing is written there
     Try(try_history::TryArguments),
     /// What would have differed under another configuration?
     WhatIf(what_if::WhatIfArguments),

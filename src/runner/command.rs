@@ -275,7 +275,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[tokio::test]
-    async fn whoever_reads_slowly_loses_nothing() {
+    async fn a_slow_reader_loses_nothing() {
         let interrupt = Interrupt::new();
         let slowly = |mut output: OutputReader| {
             // Longer than what is waited for where nothing comes.

@@ -70,7 +70,7 @@ fn a_preset_keeps_what_is_not_written_about_it() {
 }
 
 #[test]
-fn whoever_is_named_replaces_the_presets_team() {
+fn named_people_replace_the_presets_team() {
     let team = |text: &str| policy("", Some(text)).gates[&gate("security")].approvers.preset_team.clone();
     assert_eq!(team("gates: { security: { approvers: { count: 2 } } }\n").as_deref(), Some("security"));
     for approvers in ["users: [alice]", "teams: [acme/sec]", "permission: admin", "codeowners: true"] {

@@ -189,7 +189,7 @@ fn too_large_to_read() {
     talk.snapshot.files = ChangedFiles::TooLarge { known: vec![file("README.md", "@@ -1 +1 @@\n+x")], reason };
     talk.look();
     talk.is(Closed, "");
-    assert!(talk.status().contains("too large to read"), "{}", talk.status());
+    assert!(talk.status().contains("not all of it can be read"), "{}", talk.status());
 }
 
 #[test]

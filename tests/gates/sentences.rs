@@ -112,7 +112,7 @@ fn what_nearly_approves_is_answered_to_an_approver() {
     ] {
         reads(body, &format!("😕 alice’s comment does not count: {told}"));
     }
-    // Whoever may not approve merely talks, and where the gate does not wait nothing is left to be said.
+    // Agreement of a person who may not approve is no vote, and a gate that does not wait needs no answer.
     for body in ["LGTM", "security ok", "security ✅"] {
         let mut talk = Talk::opened();
         talk.says("outsider", body);
@@ -144,7 +144,7 @@ fn an_agreement_of_somebody_with_permission() {
     );
 }
 
-/// Whoever speaks against a gate is told how to do that, and never how to approve.
+/// The answer to an objection shows how to object, and never how to approve.
 #[test]
 fn what_nearly_closes_is_never_answered_with_how_to_approve() {
     let rejected = "`security rejected`";

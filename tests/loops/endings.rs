@@ -577,7 +577,7 @@ fn a_fixer_that_disputes_pauses_the_loop_until_a_person_settles_it() {
 }
 
 #[test]
-fn whoever_sits_at_the_terminal_may_dispute_and_settle() {
+fn the_person_at_the_terminal_may_dispute_and_settle() {
     let project = Project::with("", "");
     let dispute = |id: &str| project.loopgate(&["dispute", id, "--reason", "7 is right"]);
     let no_loop = Ran::of(dispute("3fa9c01b").output().unwrap()).ended_with(0);

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::kit::{Project, REPAIRS, Ran, exists, until};
 
-/// A `git` that kills whoever called it: the first time its arguments contain `$WHEN`, before or after doing the work.
+/// A `git` that kills its caller: the first time its arguments contain `$WHEN`, before or after doing the work.
 const MURDEROUS_GIT: &str = r#"
 case "$*" in
     *"$WHEN"*)

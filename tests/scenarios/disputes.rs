@@ -86,7 +86,7 @@ pub async fn a_mended_failure_ends_it(world: World) {
 
 /// A test that bob wrote is wrong. The agent that works for alice says so from its command line, bob is called, alice
 /// cannot settle it, one word of bob's lets the loop go on, and the next pull request that fails so is told.
-pub async fn whoever_wrote_the_test_settles_what_an_agent_disputes(world: World) {
+pub async fn the_author_of_the_test_settles_what_an_agent_disputes(world: World) {
     let repo = watched(&world, "owned", "", "");
     let wrong = TESTS.replace("add(1, 2), 3", "add(1, 2), 4");
     world.person("bob").pushes_to(&repo, "main", &[("tests/sums.rs", &wrong)]).await;

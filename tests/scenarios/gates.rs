@@ -79,7 +79,7 @@ pub async fn reviews_approve_and_reject(world: World) {
     assert_eq!(status(&world, &pr, "security"), "rejected");
     assert!(look.status().contains("The password is logged."), "{}", look.status());
 
-    // Whoever else approves, a rejection stands until its writer takes it back.
+    // Whatever others approve, a rejection stands until its writer takes it back.
     let carols = world.person("carol").reviews(&pr, ReviewEvent::Approve, "").await;
     assert_eq!(status(&world, &pr, "security"), "rejected");
     world.person("bob").reviews(&pr, ReviewEvent::Approve, "Mended.").await;
@@ -184,7 +184,7 @@ pub async fn words_that_close_outlast_their_comments(world: World) {
     assert_eq!(world.reactions(&pr, idle), ["confused"]);
     assert!(world.look(&pr).status().contains("write `security rejected`"), "{}", world.look(&pr).status());
 
-    // Whoever deletes a revocation brings no approval back.
+    // Deleting a revocation brings no approval back.
     let revoked = world.person("carol").says(&pr, "security approval revoked").await;
     assert_eq!(status(&world, &pr, "security"), "requested");
     world.person("alice").deletes(&pr, revoked).await;
@@ -221,7 +221,7 @@ pub async fn a_rejection_may_be_typed_wrong_at_first(world: World) {
     assert_eq!(status(&world, &pr, "security"), "approved");
     world.person("carol").edits(&pr, typo, "security rejected").await;
     assert_eq!(status(&world, &pr, "security"), "rejected");
-    // Whoever else edits it speaks for nobody.
+    // An edit by another person is no vote.
     world.person("olga").edits(&pr, typo, "security approved").await;
     assert_eq!(status(&world, &pr, "security"), "rejected");
     world.person("carol").says(&pr, "security approved").await;

@@ -96,7 +96,7 @@ mod played {
         disputes:
         one_word_settles_it,
         a_mended_failure_ends_it,
-        whoever_wrote_the_test_settles_what_an_agent_disputes,
+        the_author_of_the_test_settles_what_an_agent_disputes,
         the_third_dispute_calls_a_person,
         what_is_said_is_read_within_a_poll,
         of_weakened_tests_is_shown_what_they_asked_for,
@@ -138,7 +138,7 @@ mod played {
     }
     on_both_worlds! {
         people:
-        whoever_had_a_hand_in_it_does_not_approve_it,
+        a_contributor_does_not_approve,
         only_people_approve,
         a_team_and_a_login_change_hands,
         write_access_is_enough_where_the_gate_says_so,

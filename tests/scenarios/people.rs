@@ -27,7 +27,7 @@ pub fn is_accepted(world: &World, pr: &Pr, comment: u64) {
     assert_eq!(world.reactions(pr, comment), ["+1"]);
 }
 
-pub async fn whoever_had_a_hand_in_it_does_not_approve_it(world: World) {
+pub async fn a_contributor_does_not_approve(world: World) {
     let gate = "  security: { approvers: { users: [alice, bob, carol, dave] } }\n";
     let repo = guarded_as(&world, "widgets", gate).await;
     let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;

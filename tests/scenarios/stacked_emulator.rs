@@ -237,7 +237,7 @@ async fn passed_on(State(proxy): State<Proxy>, mut head: Parts, body: Bytes) -> 
     tagged(shown.to_string().into(), head.headers, seen.as_ref())
 }
 
-/// An answer with the tag of what is in it, or without it for whoever has seen that.
+/// An answer with the tag of what is in it, or without it where the client has seen that tag.
 fn tagged(body: Bytes, mut headers: HeaderMap, seen: Option<&HeaderValue>) -> Response {
     let tag: HeaderValue = format!("\"{}\"", hex::encode(Sha256::digest(&body))).parse().expect("digits");
     let is_seen = seen == Some(&tag);

@@ -318,7 +318,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_mends_it_reads_what_to_do() {
+    fn the_fixer_reads_what_to_do() {
         let told = written(&fixtures::first_failure());
         let head = told.head_sha;
         insta::assert_snapshot!("told_first_failure", render::feedback_text(&reading(told, head)));

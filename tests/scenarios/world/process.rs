@@ -1,4 +1,4 @@
-//! The command line, as whoever repairs uses it beside the conversation.
+//! The command line, as a fixer uses it beside the conversation.
 
 use std::{
     io::{BufRead as _, BufReader, Write as _},

@@ -16,8 +16,10 @@ pub struct ReflexState {
     /// The commit the loop began on: where there is no base branch, its change is measured from here.
     pub began_at: Sha,
     /// A step whose output broke its contract: it is executed once more, and the second time ends the loop.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub broken: Option<Broken>,
     /// The task command or fixer that is at work, or was when the process died.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub calling: Option<Calling>,
     /// What was changed between iterations, oldest first.
     #[serde(default)]
@@ -30,10 +32,13 @@ pub struct ReflexState {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
     /// The beginning of the diff that was refused.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub refused_diff: Option<String>,
     /// The one decision a person is asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ask: Option<Ask>,
     /// How far the last evaluation is from passing, where the loop stopped short of it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub distance_to_success: Option<DistanceToSuccess>,
 }
 
@@ -62,14 +67,19 @@ pub struct Settings {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub checks: Vec<(CheckName, String)>,
     /// The task command, one shell line.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub produce: Option<String>,
     /// The one document the task produces, relative to the top of the repository.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub document: Option<String>,
     /// A fixer given on the command line instead of the configured one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub fix_command: Option<String>,
     /// A configuration other than the repository's.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub config: Option<String>,
     /// The branch the change is measured against.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub base: Option<String>,
 }
 
@@ -141,6 +151,7 @@ pub struct FixRecord {
     /// Files that are no reason why it passes: the checks passed with each of them as it was before.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub proven: Vec<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
     pub cost_usd: Option<f64>,
 }
 

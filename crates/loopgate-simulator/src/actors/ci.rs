@@ -137,7 +137,7 @@ impl Simulator {
         })
     }
 
-    /// What a job printed, for whoever asks for its log.
+    /// What a job printed; its log is served with it.
     pub fn print(&self, repo: &RepoName, check: CheckRunId, log: JobLog) -> Result<(), Refused> {
         self.operation(Webhooks::Sent, |world| {
             let repo = world.repo_named(repo)?;

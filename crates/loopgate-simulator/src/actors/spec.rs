@@ -74,7 +74,7 @@ impl CommitSpec {
         self
     }
 
-    /// In the web editor, conflicts included: GitHub commits for whoever wrote it.
+    /// In the web editor, conflicts included: GitHub commits for its writer.
     #[must_use]
     pub const fn on_the_site(mut self) -> Self {
         self.on_the_site = true;

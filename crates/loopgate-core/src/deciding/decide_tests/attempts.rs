@@ -39,7 +39,7 @@ fn a_failing_head_is_retried_and_the_same_error_escalates_at_the_third_attempt()
 }
 
 #[test]
-fn what_two_sides_say_is_asked_about_whoever_tells_them() {
+fn a_contradiction_between_two_sources_is_asked_about() {
     let asked = |message: &str| {
         let mut story = Story::opened();
         for head in 1..=3 {

@@ -122,7 +122,7 @@ fn a_push_ends_it_only_if_the_failure_is_gone_and_the_test_is_as_it_was() {
 }
 
 #[test]
-fn whoever_committed_to_the_test_last_is_called_and_settles() {
+fn the_last_committer_of_the_test_is_called_and_settles() {
     let (mut story, id) = failing();
     let rights = |story: &mut Story, of: u64, permission| {
         let standing = Standing::Known { permission, teams: [].into() };

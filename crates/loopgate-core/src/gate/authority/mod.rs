@@ -43,7 +43,7 @@ pub(super) struct ResolvedApprovers<'a> {
     named_by_agent: Contributors,
     users: BTreeMap<UserId, Login>,
     teams: BTreeMap<TeamSlug, &'a Members>,
-    /// What is known whoever approves: the permission, names that stand for no approver, and what of the commits is
+    /// What depends on no single approver: the permission, names that stand for no approver, and what of the commits is
     /// unknown.
     pub(super) known: EligibleApprovers,
     /// Owned paths of the gate's own diff and the accounts that own each; empty unless code owners may approve.

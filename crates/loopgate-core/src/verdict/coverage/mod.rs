@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Measuring needs the reports, so it happens in `verify`; what it found travels in `evidence.json`, which the pull
-//! request's own code may have written. Whoever decides checks the figures against themselves and against the diff.
+//! request's own code may have written. The verdict checks the figures against themselves and against the diff.
 
 mod change_type;
 mod claims;

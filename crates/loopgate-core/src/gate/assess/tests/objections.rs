@@ -9,7 +9,7 @@ use crate::{
 };
 
 #[test]
-fn any_approvers_rejection_blocks_whoever_else_approves() {
+fn any_approvers_rejection_blocks_other_approvals() {
     let mut world = World::new();
     world.comment("bob", "security changes requested\n\nThe token is logged.");
     world.comment("alice", "security approved");

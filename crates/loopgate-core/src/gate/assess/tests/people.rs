@@ -73,7 +73,7 @@ fn a_committer_does_not_approve() {
 }
 
 #[test]
-fn whoever_asked_a_coding_agent_for_it_does_not_approve() {
+fn the_person_who_asked_a_coding_agent_does_not_approve() {
     let assigned = |by, at| Assignment { whom: account("alice"), by, at: minute(at) };
     // Assigned by the agent whenever, by anybody at the opening, by themselves later; not by somebody else later.
     let table = [
@@ -141,7 +141,7 @@ fn a_co_author_by_any_address_of_theirs_does_not_approve() {
 }
 
 #[test]
-fn whoever_pushed_does_not_approve_unless_it_was_a_merge_or_a_rebase() {
+fn the_pusher_does_not_approve_unless_it_was_a_merge_or_a_rebase() {
     let pushed = |content| vec![Push { by: account("alice"), content }];
     let mut world = World::new();
     world.comment("alice", "security approved");
@@ -411,7 +411,7 @@ fn owners_of_the_triggering_files_approve_their_files() {
 }
 
 #[test]
-fn whoever_merely_merged_the_base_may_approve() {
+fn a_person_who_only_merged_the_base_may_approve() {
     for (update_merge, setting, may) in [(true, false, true), (true, true, false), (false, false, false)] {
         let mut world = World::new();
         world.gate().exclusions.count_update_merges = setting;

@@ -192,7 +192,7 @@ impl World {
         self.report().status == GateStatus::Rejected
     }
 
-    /// What came of the newest word about the security gate.
+    /// The outcome of the newest vote about the security gate.
     pub(in crate::gate) fn outcome(&self) -> WordOutcome {
         self.report().considered.last().expect("something was said").outcome.clone()
     }
