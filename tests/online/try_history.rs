@@ -202,6 +202,26 @@ async fn what_only_a_token_shows_is_not_known_without_one() {
     assert_eq!(of_security(&with)[0], json!([false, []]), "{with}");
 }
 
+/// Of a long pull request the last four commits are read, and both the text and the page show that others are not.
+#[tokio::test(flavor = "multi_thread")]
+async fn commits_that_are_not_read_are_counted() {
+    let github = github().await;
+    let repo = github.create_repo("acme/widgets", &[("README.md", "# Widgets\n")]).unwrap();
+    let pr = opened(&github, &repo, "feat: more", "src/more.rs");
+    for nth in 0..5 {
+        let check = CheckSpec::concluded("test", Conclusion::Success);
+        github.ci("other-ci").check_run(&repo, github.head(&pr).unwrap(), check).unwrap();
+        github.user("alice").push(&pr, &[("src/more.rs", &format!("// {nth}\n"))], "Go on").unwrap();
+    }
+    github.user("olga").merge(&pr).unwrap();
+    let here = tempfile::tempdir().unwrap();
+    let page = here.path().join("widgets.html");
+    let tried = run(&github, &As::App, here.path(), &["try", "acme/widgets", "--html", page.to_str().unwrap()]);
+    assert!(tried.out.contains("2 earlier commits not read"), "{}{}", tried.out, tried.err);
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains("(2 earlier commits not read)"), "{page}");
+}
+
 /// A red check is a failure whatever it is called, and beside a green one of a like name.
 #[tokio::test(flavor = "multi_thread")]
 async fn a_red_check_is_a_failure_whatever_its_name() {
