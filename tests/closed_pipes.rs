@@ -1,4 +1,4 @@
-//! Whoever reads the output of a command may stop at once, as `head` does: the command ends quietly, with the exit code
+//! The reader of a command's output may stop at once, as `head` does: the command ends quietly, with the exit code
 //! it has when everything is read.
 #![cfg(unix)]
 

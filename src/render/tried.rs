@@ -96,7 +96,7 @@ pub fn tried(past: &PastPullRequest, judged: &[JudgedHead]) -> Tried {
     let has_checks = |sha| past.heads.iter().any(|head| head.sha == sha && !head.checks.is_empty());
     let attempts = judged.last().map(|last| last.decision.next.attempts.as_slice()).unwrap_or_default();
     let attempts: Vec<&AttemptDigest> = attempts.iter().filter(|attempt| has_checks(attempt.head_sha)).collect();
-    // Two failures that nobody knows more of may be two errors.
+    // Two failures without an explanation may be two errors.
     let is_explained = |attempt: &AttemptDigest| attempt.lacking != Some(Lacking::Explanation);
     let same = |(before, after): &(&&AttemptDigest, &&AttemptDigest)| {
         is_explained(before) && is_explained(after) && !before.fingerprints.is_disjoint(&after.fingerprints)

@@ -172,7 +172,8 @@ async fn a_pull_request_that_is_refused_is_left_out_by_name() {
     );
 }
 
-/// Without a token nobody knows who may approve: nothing is stated of what depends on it. A later token is asked again.
+/// Without a token it is not known who may approve: nothing is stated of what depends on it. A later token is asked
+/// again.
 #[tokio::test(flavor = "multi_thread")]
 async fn what_only_a_token_shows_is_not_known_without_one() {
     let (github, repo) = world().await;

@@ -31,8 +31,8 @@ fn tested(world: &World, name: &str) -> RepoName {
     world.repository(name, &[("src/lib.rs", "// 0\n"), (".github/loopgate.yml", &configuration)])
 }
 
-/// A coding agent's pull request is its author's and of whoever asked for it. Taking an assignment back changes
-/// nothing.
+/// A coding agent's pull request belongs to its author and to the person who asked for it. Taking an assignment back
+/// changes nothing.
 #[tokio::test(flavor = "multi_thread")]
 async fn who_asks_an_agent_does_not_approve_what_it_made() {
     let world = World::simulated().await;

@@ -211,8 +211,8 @@ pub async fn a_flaky_new_test_is_named_before_it_is_merged(world: World) {
     assert_eq!(world.state(&pr)["blocked"], Value::Null, "{status}");
 }
 
-/// Whoever waits for the verdict has it with the poll after it, and can tell from the exit code what was decided, with
-/// a token of their own and without; of however many failures it is one page.
+/// A client that waits for the verdict has it with the poll after it, and can tell from the exit code what was decided,
+/// with a token of their own and without; of however many failures it is one page.
 pub async fn what_is_said_is_read_within_a_poll(world: World) {
     let repo = tested(&world, "waited-for", &[]);
     let pr = opened(&world, &repo).await;

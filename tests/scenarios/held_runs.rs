@@ -65,7 +65,7 @@ async fn they_are_waited_for() {
     assert_eq!(look.concluded("loopgate / verify"), Some("success"), "{look:?}");
 }
 
-/// Where the repository wishes it, whoever approves the security gate of a commit lets its workflows run too. An
+/// Where the repository wishes it, an approval of a commit's security gate lets its workflows run too. An
 /// approval that a push leaves alone lets nothing run that nobody has seen.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_approval_of_the_security_gate_lets_those_of_its_commit_run() {

@@ -355,7 +355,7 @@ impl World {
         Ok(id)
     }
 
-    /// Resolves the thread that a comment begins, or opens it again. The pull request's author may, and whoever may
+    /// Resolves the thread that a comment begins, or opens it again. The pull request's author may, and people who may
     /// push.
     pub fn resolve_thread(
         &mut self,

@@ -1,6 +1,6 @@
 //! Pages that a visitor can play on: what GitHub's pages would show of the world, and forms that act in it as one of
-//! its people. An operation of a visitor is the same as one of a test: its webhooks go out signed, and whoever answers
-//! them does so over HTTP.
+//! its people. An operation of a visitor is the same as one of a test: its webhooks go out signed, and everything that
+//! answers them does so over HTTP.
 //!
 //! The pages are on loopback, where any page that is open in the visitor's browser could reach them. So they answer to
 //! their own address only, and take a form only from themselves. They run no script and load one style sheet.
