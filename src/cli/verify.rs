@@ -174,7 +174,7 @@ pub(super) async fn verify(
     let summary = render::job_summary(&decision, &snapshot, &policy);
     output::append_to_file_of("GITHUB_STEP_SUMMARY", "the job summary", &summary);
     output::write(&path.with_file_name(REPORT), &summary)?;
-    let mut feedback = Feedback::of(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy });
+    let mut feedback = Feedback::of(&Subject::new(&decision, &snapshot, &policy));
     if !actions::is_here() {
         feedback.working_tree = working_tree::tree(&checkout.root, &arguments.evidence);
     }

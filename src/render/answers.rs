@@ -160,7 +160,7 @@ mod tests {
         let source = Asked::InWords(WordSource::Comment(CommentId::new(7)));
         decision.next.answered = vec![Answered { source, answers: vec![answer; 2] }];
         let policy = fixtures::policy();
-        let subject = Subject { decision, snapshot, policy: &policy };
+        let subject = Subject::new(decision, snapshot, &policy);
         let answers: Vec<Value> = answers(&subject).collect();
         assert_eq!(answers.len(), 1, "asked twice, answered once");
         answers[0].get_attr("body").unwrap().to_string().replace("https://github.com/acme/widgets", "…")

@@ -45,7 +45,7 @@ fn calls(story: &Story) -> String {
 
 fn rules(story: &Story) -> String {
     let (decision, snapshot, policy) = (story.last.as_ref().unwrap(), &story.snapshot, &story.policy);
-    let page = explain(&Subject { decision, snapshot, policy });
+    let page = explain(&Subject::new(decision, snapshot, policy));
     page.lines().filter(|line| line.contains("❌") && line.contains("weight")).collect::<Vec<_>>().join("\n")
 }
 

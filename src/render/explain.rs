@@ -198,7 +198,7 @@ mod tests {
     fn a_closed_gate_is_explained_on_a_page() {
         let (decision, snapshot) = (fixtures::open_security_gate_with_an_outsider(), fixtures::snapshot());
         let policy = fixtures::policy();
-        let subject = Subject { decision: &decision, snapshot: &snapshot, policy: &policy };
+        let subject = Subject::new(&decision, &snapshot, &policy);
         insta::assert_snapshot!("explain_page", page(&subject));
         insta::assert_snapshot!("explain_page_on_a_terminal", plain(&page(&subject)));
         let mut document = document(&subject);
@@ -213,7 +213,7 @@ mod tests {
         decision.view.gates[1].considered = vec![word; 200];
         decision.view.gates = (0..60).map(|_| decision.view.gates[1].clone()).collect();
         let policy = fixtures::policy();
-        let text = gates_text(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy }).unwrap();
+        let text = gates_text(&Subject::new(&decision, &snapshot, &policy)).unwrap();
         assert!(text.len() <= LIMIT && text.contains("older words"), "{}", text.len());
     }
 }

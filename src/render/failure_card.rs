@@ -26,6 +26,9 @@ const NAMED: usize = 3;
 /// Bytes of a title that every surface shows whole.
 const TITLE: usize = 160;
 
+/// Cards of one text at most.
+const MOST_CARDS: usize = 20;
+
 /// A failure and those that share its cause.
 pub(super) struct Cause<'a> {
     pub first: &'a FailureView,
@@ -157,21 +160,25 @@ pub(super) fn explained(view: &FailureView) -> Option<&str> {
 /// Causes of a head's failures and other feedback, the most telling first, as `parts/failures.md` shows them.
 pub(super) fn cards(subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Value {
     let view = &subject.decision.view;
+    let cards = subject.cards.get_or_init(|| {
+        let mut shown = ShownTexts::new();
+        Shown::first(MOST_CARDS, &causes(&view.failures), |cause| card(cause, links, &mut shown))
+    });
     // Traces go first: a reader who needs one finds it in the log.
-    let (has_traces, most) = if brevity.0 < 2 { (true, 20) } else { (false, brevity.of(10, 8)) };
+    let (has_traces, most) = if brevity.0 < 2 { (true, MOST_CARDS) } else { (false, brevity.of(10, 8)) };
     // What was put off stands with what stays behind after the merge.
     let is_open = subject.decision.action != NextAction::Complete;
     let todos = view.feedback.iter().filter(|_| is_open).filter_map(|fact| todo(fact, view));
-    let mut shown = ShownTexts::new();
     context! {
-        cards => Shown::first(most, &causes(&view.failures), |cause| card(cause, links, &mut shown, has_traces)),
+        cards => cards.clone().keep(most),
+        has_traces,
         todos => Shown::first(brevity.of(20, 2), todos, |todo| todo),
         // Failures the tools reported without keeping their texts.
         not_kept => view.checks.iter().filter_map(words::evidence).map(|evidence| evidence.failures_not_kept).sum::<u64>(),
     }
 }
 
-fn card<'a>(cause: &Cause<'a>, links: &Links, shown: &mut ShownTexts<'a>, has_traces: bool) -> Value {
+fn card<'a>(cause: &Cause<'a>, links: &Links, shown: &mut ShownTexts<'a>) -> Value {
     let view = cause.first;
     let failure = &view.failure;
     let advice = advice(view, shown).into_iter().map(|(label, words)| match label {
@@ -192,7 +199,7 @@ fn card<'a>(cause: &Cause<'a>, links: &Links, shown: &mut ShownTexts<'a>, has_tr
         message => Some(message(view)).filter(|text| !text.is_empty()).map(|text| fence("text", &clip_lines(&text, 15))),
         sides => sides(view).map(|sides| sides.map(|side| code(&side))),
         told => advice.chain(remembered).collect::<Vec<_>>(),
-        trace => trace(failure).filter(|_| has_traces),
+        trace => trace(failure),
     }
 }
 

@@ -124,7 +124,7 @@ pub struct Rendered {
 /// Renders everything, with a repository's own report for a call for a human if it has one: the text of
 /// `.github/loopgate/escalation.md` on the base branch.
 pub fn pull_request(decision: &Decision, snapshot: &Snapshot, policy: &Policy, own: Option<&str>) -> Rendered {
-    let subject = verdict::Subject { decision, snapshot, policy };
+    let subject = verdict::Subject::new(decision, snapshot, policy);
     let posts = decision.surface.posts.iter().map(|post| (post.clone(), posts::text_of(&subject, post, own))).collect();
     Rendered {
         verify: check_run::verify(&subject),

@@ -249,8 +249,7 @@ mod tests {
     fn one_look_tells_what_to_decide() {
         let (decision, snapshot) = fixtures::regression_escalated();
         let policy = fixtures::policy();
-        let Announcement { subject, text } =
-            announcement(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy }).unwrap();
+        let Announcement { subject, text } = announcement(&Subject::new(&decision, &snapshot, &policy)).unwrap();
         insta::assert_snapshot!(format!("{subject}\n---\n{text}"));
     }
 }
@@ -273,7 +272,7 @@ mod fixer_tests {
         if let Some(FeedbackFact::Failure(first)) = decision.view.feedback.first_mut() {
             first.problem = "cc @everybody <!-- x -->".to_owned();
         }
-        let subject = Subject { decision: &decision, snapshot: &snapshot, policy: &policy };
+        let subject = Subject::new(&decision, &snapshot, &policy);
         let text = fix_request(&subject, Whom::Fixer, 1, &Post::FixRequest { whom: Whom::Fixer, attempt: 1 });
         assert!(text.starts_with("<!-- loopgate:fix:1 -->\n@copilot attempt 1 of 3 failed."), "{text}");
         assert!(!text.contains("@everybody") && text.matches("<!--").count() == 1, "{text}");

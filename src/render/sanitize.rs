@@ -335,7 +335,11 @@ pub fn cell(raw: &str) -> String {
 }
 
 fn longest_run(text: &str, wanted: char) -> usize {
-    text.split(|c| c != wanted).map(|run| run.chars().count()).max().unwrap_or(0)
+    let runs = text.chars().scan(0, |run, c| {
+        *run = if c == wanted { *run + 1 } else { 0 };
+        Some(*run)
+    });
+    runs.max().unwrap_or(0)
 }
 
 #[cfg(test)]

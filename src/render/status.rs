@@ -42,7 +42,7 @@ pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not
 /// The summary of a workflow job, with the tables of the status comment: Markdown for `GITHUB_STEP_SUMMARY`, at most
 /// [`LIMIT`] bytes, as the platform takes 1 MiB for all steps of a job together.
 pub fn job_summary(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
-    let subject = Subject { decision, snapshot, policy };
+    let subject = Subject::new(decision, snapshot, policy);
     fitted("job_summary.md", LIMIT, |brevity| model(&subject, brevity))
 }
 

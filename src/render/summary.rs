@@ -183,7 +183,7 @@ mod tests {
 
     fn summary(decision: &loopgate_core::deciding::Decision, snapshot: &loopgate_core::observed::Snapshot) -> String {
         let policy = fixtures::policy();
-        Iteration::of(&Subject { decision, snapshot, policy: &policy }).unwrap().lines().join("\n")
+        Iteration::of(&Subject::new(decision, snapshot, &policy)).unwrap().lines().join("\n")
     }
 
     #[test]
@@ -232,6 +232,6 @@ mod tests {
     #[test]
     fn nothing_is_summed_up_before_the_evidence_is_whole() {
         let (decision, snapshot, policy) = (fixtures::waiting_for_evidence(), fixtures::snapshot(), fixtures::policy());
-        assert_eq!(Iteration::of(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy }), None);
+        assert_eq!(Iteration::of(&Subject::new(&decision, &snapshot, &policy)), None);
     }
 }

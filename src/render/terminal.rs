@@ -23,7 +23,7 @@ const OPEN: usize = 3;
 /// The report printed after an evaluation; a whole one has the iteration summary, too. Whether to colour is known to
 /// the caller, by the terminal and `NO_COLOR`.
 pub fn report(decision: &Decision, snapshot: &Snapshot, policy: &Policy, is_whole: bool, colour: bool) -> String {
-    let subject = Subject { decision, snapshot, policy };
+    let subject = Subject::new(decision, snapshot, policy);
     let view = &decision.view;
     let (causes, mut shown) = (failure_card::causes(&view.failures), ShownTexts::new());
     let mut iteration = Iteration::of(&subject);

@@ -145,7 +145,7 @@ fn unread_files(snapshot: &Snapshot) -> Option<&str> {
 }
 
 fn gates(last: &JudgedHead) -> Vec<TriedGate> {
-    let subject = Subject { decision: &last.decision, snapshot: &last.snapshot, policy: &last.policy };
+    let subject = Subject::new(&last.decision, &last.snapshot, &last.policy);
     let links = Links::of(&last.snapshot);
     let is_unread = unread_files(&last.snapshot).is_some();
     let opened = |report: &&GateReport| {

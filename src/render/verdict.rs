@@ -1,8 +1,10 @@
 //! The one line on how it stands and who acts.
 
+use std::cell::OnceCell;
+
 use minijinja::{Value, context, value::Serde};
 
-use super::{causes, messages, short_line, words};
+use super::{Shown, causes, messages, short_line, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction, View},
@@ -18,11 +20,18 @@ use loopgate_core::{
 };
 
 /// What the texts of one reconcile are made from.
-#[derive(Clone, Copy)]
 pub struct Subject<'a> {
     pub decision: &'a Decision,
     pub snapshot: &'a Snapshot,
     pub policy: &'a Policy,
+    /// A card for each cause of failures: several texts show them, each at several lengths.
+    pub(super) cards: OnceCell<Shown<Value>>,
+}
+
+impl<'a> Subject<'a> {
+    pub const fn new(decision: &'a Decision, snapshot: &'a Snapshot, policy: &'a Policy) -> Self {
+        Self { decision, snapshot, policy, cards: OnceCell::new() }
+    }
 }
 
 impl Subject<'_> {
@@ -314,7 +323,7 @@ mod tests {
     }
 
     fn said_under(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
-        let subject = Subject { decision, snapshot, policy };
+        let subject = Subject::new(decision, snapshot, policy);
         let (icon, words) = verdict(&subject);
         let steps: Vec<String> =
             super::super::steps::next_steps(&subject).into_iter().map(|step| format!("\n   {step}")).collect();

@@ -14,7 +14,7 @@ const PROOF: &str = "every expression is part of the program, and a test compile
 const WORD: &str = r"[0-9A-Za-z_\u{C0}-\u{1FFF}\u{2C00}-\u{FFFF}]";
 
 /// Bytes of the automaton that a set builds as it reads; it begins anew beyond.
-const AUTOMATON: usize = 1 << 20;
+const AUTOMATON: usize = 4 << 20;
 
 /// An expression in which `\w` is [`WORD`] and `\d` is a digit of ASCII.
 fn lean(pattern: &str) -> String {

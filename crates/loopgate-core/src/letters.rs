@@ -53,7 +53,10 @@ impl LineWords {
                 all.words.push(Word { start, end: start, follows });
                 follows = true;
             }
-            all.text.extend(letter.to_lowercase());
+            match letter.is_ascii() {
+                true => all.text.push(letter.to_ascii_lowercase()),
+                false => all.text.extend(letter.to_lowercase()),
+            }
             if let Some(word) = all.words.last_mut() {
                 word.end = all.text.len();
             }

@@ -166,7 +166,7 @@ impl Session<'_> {
         let (task, critique) = (self.state.task.clone(), self.state.critique.clone().unwrap_or_default());
         let report = format!("git show refs/loopgate/task/{}:attempts/{:03}.json", self.alias, self.state.iteration);
         let judged = self.judged().await?;
-        let subject = render::Subject { decision: &judged.decision, snapshot: &judged.snapshot, policy };
+        let subject = render::Subject::new(&judged.decision, &judged.snapshot, policy);
         Ok(render::Feedback::for_fixer(&subject, &task, &critique, report))
     }
 

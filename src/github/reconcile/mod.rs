@@ -166,7 +166,7 @@ pub struct Preview {
 impl Preview {
     /// What its texts are made from.
     pub const fn subject(&self) -> Subject<'_> {
-        Subject { decision: &self.decision, snapshot: &self.snapshot, policy: &self.policy }
+        Subject::new(&self.decision, &self.snapshot, &self.policy)
     }
 }
 

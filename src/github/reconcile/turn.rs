@@ -93,7 +93,7 @@ impl Turn<'_> {
             entry: match is_open {
                 true => {
                     let Observation { snapshot, policy, pull, .. } = &observation;
-                    let subject = Subject { decision: &decided.decision, snapshot, policy };
+                    let subject = Subject::new(&decided.decision, snapshot, policy);
                     LoopEntry::Open(Box::new(OpenLoop { private: pull.is_private, ..OpenLoop::of(&subject) }))
                 }
                 false => LoopEntry::Over,

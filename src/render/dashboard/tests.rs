@@ -29,7 +29,7 @@ fn situations() -> Vec<(Decision, Snapshot)> {
 
 fn listed(title: &str) -> ListedLoop {
     let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
-    let mut open = OpenLoop::of(&Subject { decision: &decision, snapshot: &snapshot, policy: &policy });
+    let mut open = OpenLoop::of(&Subject::new(&decision, &snapshot, &policy));
     open.title = title.to_owned();
     ListedLoop::new(&"acme/widgets".parse().unwrap(), PrNumber::new(12), open, now())
 }
@@ -39,7 +39,7 @@ fn who_acts_is_said_of_every_situation() {
     let said: Vec<String> = situations()
         .iter()
         .map(|(decision, snapshot)| {
-            let open = OpenLoop::of(&Subject { decision, snapshot, policy: &fixtures::policy() });
+            let open = OpenLoop::of(&Subject::new(decision, snapshot, &fixtures::policy()));
             format!("{}: {} ({}) {}", open.part.as_str(), open.action, open.who.join(", "), open.verdict)
         })
         .collect();
@@ -71,11 +71,7 @@ fn every_page_is_written_and_escapes_what_it_prints() {
             report: format!("# {HOSTILE}\n\nok\n"),
             saved: vec![SavedState { sha: fixtures::sha(1), at: now(), subject: HOSTILE.to_owned() }],
         };
-        let page = LoopPage::now(
-            &Subject { decision: &decision, snapshot: &snapshot, policy: &fixtures::policy() },
-            Some(&recorded),
-            now(),
-        );
+        let page = LoopPage::now(&Subject::new(&decision, &snapshot, &fixtures::policy()), Some(&recorded), now());
         let then = LoopPage::then(&recorded, PrNumber::new(page.number), &snapshot.repository);
         assert!(then.at.as_ref().is_some_and(|at| at.subject == HOSTILE));
         pages.extend([page.html(&OPERATOR), then.html(&OPERATOR)]);

@@ -398,7 +398,7 @@ mod tests {
 
     fn status(decision: &loopgate_core::deciding::Decision) -> Feedback {
         let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
-        Feedback::of(&Subject { decision, snapshot: &snapshot, policy: &policy })
+        Feedback::of(&Subject::new(decision, &snapshot, &policy))
     }
 
     #[test]
@@ -419,7 +419,7 @@ mod tests {
         let mut decision = fixtures::first_failure();
         let told = |decision: &loopgate_core::deciding::Decision| {
             let (snapshot, policy) = (fixtures::snapshot(), fixtures::policy());
-            let subject = Subject { decision, snapshot: &snapshot, policy: &policy };
+            let subject = Subject::new(decision, &snapshot, &policy);
             let task = Task { prompt: "round".into(), ideal_result: None };
             let text = Feedback::for_fixer(&subject, &task, &[], "git show".into());
             assert!(text.len() <= PACKET, "{}", text.len());

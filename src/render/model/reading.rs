@@ -310,7 +310,7 @@ mod tests {
     };
 
     fn written(decision: &Decision) -> Feedback {
-        Feedback::of(&render::Subject { decision, snapshot: &fixtures::snapshot(), policy: &fixtures::policy() })
+        Feedback::of(&render::Subject::new(decision, &fixtures::snapshot(), &fixtures::policy()))
     }
 
     fn reading(told: Feedback, head: Sha) -> Reading {

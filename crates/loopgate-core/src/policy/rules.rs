@@ -111,8 +111,9 @@ pub struct RuleBook {
     /// The globs of all rules, and whose each of them is.
     globs: PathGlobs,
     owners: Vec<usize>,
-    /// The expressions, and whose each of them is.
+    /// The expressions, and whose each of them is; and one that matches where any of them does: most lines match none.
     patterns: Vec<(Pattern, usize, RulePlace)>,
+    any: Pattern,
 }
 
 impl RuleBook {
@@ -120,14 +121,17 @@ impl RuleBook {
     /// When a glob of a rule is none.
     pub fn new(rules: Vec<GateRule>) -> Result<Self, globset::Error> {
         let (mut words, mut patterns) = (HashMap::<_, Vec<_>>::new(), Vec::new());
-        let (mut globs, mut owners) = (Vec::new(), Vec::new());
+        let (mut globs, mut owners, mut sources) = (Vec::new(), Vec::new(), Vec::new());
         for (index, rule) in rules.iter().enumerate() {
             let of_path = rule.path.iter().map(|terms| (RulePlace::Path, terms));
             for (place, terms) in of_path.chain(rule.of_lines()) {
                 let phrases = match terms {
                     RuleTerms::Words(phrases) => phrases.iter(),
                     RuleTerms::Expression { r#match } => {
-                        patterns.push((Pattern::constant(r#match), index, place));
+                        // Boundaries of ASCII words: those of Unicode make a search slow.
+                        let source = r#match.replace(r"\b", r"(?-u:\b)");
+                        patterns.push((Pattern::constant(&source), index, place));
+                        sources.push(format!("(?:{source})"));
                         continue;
                     }
                 };
@@ -142,7 +146,8 @@ impl RuleBook {
                 }
             }
         }
-        Ok(Self { rules, words, globs: PathGlobs::new(globs), owners, patterns })
+        let any = Pattern::constant(&sources.join("|"));
+        Ok(Self { rules, words, globs: PathGlobs::new(globs), owners, patterns, any })
     }
 
     /// The rules, by their index, that name a path: by a glob, or by a word of one of its folders or its name.
@@ -161,7 +166,8 @@ impl RuleBook {
             RulePlace::Removed => !is_added,
             RulePlace::Changed => true,
         };
-        let matching = self.patterns.iter().filter(|(pattern, _, place)| counts(*place) && pattern.matches(text));
+        let patterns = if self.any.matches(text) { &*self.patterns } else { &[] };
+        let matching = patterns.iter().filter(|(pattern, _, place)| counts(*place) && pattern.matches(text));
         let mut named: BTreeSet<usize> = matching.map(|(_, rule, _)| *rule).collect();
         if !is_joined {
             named.extend(self.with_word_in(text, counts));

@@ -175,7 +175,7 @@ impl PathNames {
 
 /// Whether a word is the one that the table has: in whatever case, unless that has a capital.
 fn reads(word: &str, known: &str) -> bool {
-    word == known || !known.contains(char::is_uppercase) && word.eq_ignore_ascii_case(known)
+    word.eq_ignore_ascii_case(known) && (word == known || !known.contains(char::is_uppercase))
 }
 
 fn has(known: &[String], word: &str) -> bool {

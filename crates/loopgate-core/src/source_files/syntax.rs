@@ -103,7 +103,8 @@ impl Syntax {
     }
 
     fn begins_item(&self, line: &str) -> bool {
-        self.items.iter().any(|mark| spaceless(line.trim_start()).starts_with(mark.as_str()))
+        let line = spaceless(line.trim_start());
+        self.items.iter().any(|mark| line.starts_with(mark.as_str()))
     }
 
     /// Which lines of a whole text are code, from the first: `None` of a line that holds nothing but blanks, comments
@@ -130,7 +131,10 @@ impl Syntax {
 
 /// A line that begins with `#` without the blanks behind that: `# if 0`, `#[ cfg(any())]`.
 fn spaceless(line: &str) -> Cow<'_, str> {
-    pattern!(r"^(#\[?)[ \t]\s*").replace(line, "$1")
+    match line.starts_with('#') {
+        true => pattern!(r"^(#\[?)[ \t]\s*").replace(line, "$1"),
+        false => Cow::Borrowed(line),
+    }
 }
 
 fn digest(of: &impl Hash) -> u64 {
@@ -143,6 +147,8 @@ fn digest(of: &impl Hash) -> u64 {
 #[derive(Default)]
 pub struct Lexer<'s> {
     syntax: &'s Syntax,
+    /// The characters by which anything begins or ends that is not plain code.
+    marks: Vec<char>,
     /// The mark that ends the comment or string that is open.
     open: Option<String>,
     /// The lines that began the conditions which are open.
@@ -163,7 +169,11 @@ pub struct Lexer<'s> {
 
 impl<'s> Lexer<'s> {
     pub fn new(syntax: &'s Syntax) -> Self {
-        Self { syntax, ..Self::default() }
+        let pairs = syntax.block.iter().chain(&syntax.strings);
+        let words = pairs.flat_map(|(open, close)| [open, close]).chain(&syntax.line).chain(&syntax.heredocs);
+        let mut marks: Vec<char> = words.filter_map(|mark| mark.chars().next()).chain(syntax.quotes.chars()).collect();
+        marks.extend(syntax.regex.then_some('/'));
+        Self { syntax, marks, ..Self::default() }
     }
 
     /// Which of the next lines are certain to be comments: of one line, or of several if the comment begins and ends
@@ -231,6 +241,13 @@ impl<'s> Lexer<'s> {
             !is_attribute && syntax.line.iter().any(is_mark)
         };
         loop {
+            if self.open.is_none() {
+                let (plain, marked) = rest.split_at(rest.find(self.marks.as_slice()).unwrap_or(rest.len()));
+                let is_code = !plain.trim_start().is_empty();
+                has_code |= is_code;
+                self.kept.push_str(plain);
+                (rest, last) = (marked, plain.chars().next_back().filter(|_| is_code || last.is_some()).or(last));
+            }
             if let Some(end) = &self.open {
                 // The word that ends a text stands alone.
                 let is_word = end.starts_with(char::is_alphanumeric) || end.starts_with('_');
@@ -263,10 +280,11 @@ impl<'s> Lexer<'s> {
                 (rest, last) = (&rest[end.len()..], Some(' '));
             } else if let Some(first) = rest.chars().next() {
                 let length = self.token(rest, first, last);
+                let (token, behind) = rest.split_at(length);
                 has_code |= !first.is_whitespace();
-                self.kept.push_str(&rest[..length]);
-                last = if first.is_whitespace() { last.map(|_| first) } else { rest[..length].chars().next_back() };
-                rest = &rest[length..];
+                self.kept.push_str(token);
+                last = if first.is_whitespace() { last.map(|_| first) } else { token.chars().next_back() };
+                rest = behind;
             } else {
                 return has_code;
             }

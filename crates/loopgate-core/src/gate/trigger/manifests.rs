@@ -13,7 +13,7 @@ use super::reading::{ChangedLine, FileReading, has_no_change};
 use crate::{
     expressions::first_group,
     observed::{AccountKind, ChangedFile, DiffHunk, DiffLine, FileStatus, LineChange, Patch, PullRequest},
-    source_files::{FileKind, Pattern, kind},
+    source_files::{FileKind, Pattern},
 };
 
 /// The whole file.
@@ -48,13 +48,12 @@ static TABLE: LazyLock<ManifestTable> = LazyLock::new(|| data!("manifests.toml")
 
 /// Whether a file lists what a tool has resolved from manifests.
 pub(super) fn is_lock_file(path: &str) -> bool {
-    is_named(path, &TABLE.lock.files)
+    is_named(&path.to_lowercase(), &TABLE.lock.files)
 }
 
-/// Whether a path has one of these names, as the table writes them.
+/// Whether a path, in lower case, has one of these names, as the table writes them.
 fn is_named(path: &str, names: &[String]) -> bool {
-    let path = path.to_lowercase();
-    let (folders, name) = path.rsplit_once('/').unwrap_or(("", &path));
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
     let is_requirements = || path.contains("requirements") && [".txt", ".in"].iter().any(|end| name.ends_with(end));
     names.iter().any(|known| match known.split_once('/') {
         Some((folder, end)) => folders.rsplit('/').next() == Some(folder) && name.ends_with(end),
@@ -65,8 +64,9 @@ fn is_named(path: &str, names: &[String]) -> bool {
 
 /// The rows for a path.
 fn rows(path: &str) -> Vec<&'static ManifestForm> {
-    let rows = if is_lock_file(path) { std::slice::from_ref(&TABLE.lock) } else { &TABLE.manifest };
-    rows.iter().filter(|row| is_named(path, &row.files)).collect()
+    let path = path.to_lowercase();
+    let lock = is_named(&path, &TABLE.lock.files).then(|| std::slice::from_ref(&TABLE.lock));
+    lock.unwrap_or(&TABLE.manifest).iter().filter(|row| is_named(&path, &row.files)).collect()
 }
 
 /// Lines that change where packages come from, with the source: one that the other side does not name. Of a lock file,
@@ -135,7 +135,7 @@ pub(super) fn added_hooks<'a>(reading: &FileReading<'a>) -> Vec<(ChangedLine<'a>
 /// (docs.github.com, "Secure use reference", on pinning actions).
 pub(super) fn changes_only_references(reading: &FileReading<'_>, pull: &PullRequest) -> bool {
     let Some(patch) = reading.patch.as_ref().filter(|_| !reading.is_unreadable) else { return false };
-    if kind(&reading.file.path) != FileKind::Ci || reading.file.previous_path.is_some() {
+    if reading.kinds[0] != FileKind::Ci || reading.file.previous_path.is_some() {
         return false;
     }
     let login = pull.author.login.as_str().to_lowercase();
@@ -180,13 +180,13 @@ struct DependencyForm {
 /// The dependencies that a file adds, with their lines at the head, in order: none where it is no manifest. `None` if
 /// its changes cannot be read. `patch` are they, if they could be read.
 pub(super) fn added_dependencies(file: &ChangedFile, patch: Option<&Patch<'_>>) -> Option<Vec<(u32, String)>> {
-    let is_in_form = |form: &DependencyForm, path: &str| is_named(path, &form.files);
-    let forms: Vec<&DependencyForm> = TABLE.dependencies.iter().filter(|form| is_in_form(form, &file.path)).collect();
+    let path = file.path.to_lowercase();
+    let forms: Vec<&DependencyForm> = TABLE.dependencies.iter().filter(|form| is_named(&path, &form.files)).collect();
     if forms.is_empty() {
         return Some(Vec::new());
     }
     // What becomes a manifest by being renamed brings dependencies that no patch shows.
-    let was_other = |old: &String| !forms.iter().all(|form| is_in_form(form, old));
+    let was_other = |old: &String| !forms.iter().all(|form| is_named(&old.to_lowercase(), &form.files));
     if file.status == FileStatus::Renamed && file.previous_path.as_ref().is_some_and(was_other) {
         return None;
     }

@@ -17,6 +17,7 @@ use crate::{
     evidence::Finding,
     observed::{ChangedFile, ChangedFiles, FileAt, FileStatus, Snapshot},
     policy::{GatePolicy, GateTrigger, Policy},
+    source_files::FileKind,
     untrusted::without_secrets,
 };
 
@@ -171,18 +172,20 @@ impl<'a> ReadDiff<'a> {
 /// assessed: where a patch is missing, or does not show which lines are code. At most 20 files of a pull request.
 pub(crate) fn files_to_read(snapshot: &Snapshot, policy: &Policy) -> BTreeSet<FileAt> {
     let conditions: Vec<_> = policy.gates.values().flat_map(|gate| gate.trigger.conditions()).collect();
-    let is_looked_at = |file: &&ChangedFile| {
-        let kinds = reading::kinds(file);
+    let reads_lines_of = |file: &ChangedFile, kinds: &[FileKind; 2]| {
         conditions.iter().any(|condition| match condition {
-            GateTrigger::Rules(rules) => rules.reads_lines_of(&file.path, &kinds),
+            GateTrigger::Rules(rules) => rules.reads_lines_of(&file.path, kinds),
             GateTrigger::AddedLines(_) | GateTrigger::RemovedLines(_) => true,
             _ => false,
         })
     };
     // Both texts of a lock file show which of its sources are new.
     let is_compared = |file: &ChangedFile| manifests::is_lock_file(&file.path) && !reading::has_no_change(file);
-    let files = snapshot.files.known().iter().filter(is_looked_at);
-    let files = files.filter(|file| reading::needs_texts(file) || is_compared(file)).take(MOST_FILES_READ);
+    let is_read = |file: &&ChangedFile| {
+        let kinds = reading::kinds(file);
+        reads_lines_of(file, &kinds) && (reading::needs_texts(file, kinds) || is_compared(file))
+    };
+    let files = snapshot.files.known().iter().filter(is_read).take(MOST_FILES_READ);
     files.flat_map(|file| reading::sides(file, snapshot).into_iter().flatten()).collect()
 }
 

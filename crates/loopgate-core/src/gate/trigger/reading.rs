@@ -83,8 +83,8 @@ pub(super) fn texts<'a>(file: &ChangedFile, snapshot: &'a Snapshot) -> Option<[&
 }
 
 /// Whether some of its changes are not known without both texts.
-pub(super) fn needs_texts(file: &ChangedFile) -> bool {
-    if kinds(file) == [FileKind::Asset; 2] || has_no_change(file) && !becomes_another(file) {
+pub(super) fn needs_texts(file: &ChangedFile, kinds: [FileKind; 2]) -> bool {
+    if kinds == [FileKind::Asset; 2] || has_no_change(file) && !becomes_another(file) {
         return false;
     }
     let Some(patch) = file.read_patch() else { return true };
@@ -123,7 +123,7 @@ impl<'a> FileReading<'a> {
         let kinds = kinds(file);
         let mut reading =
             Self { file, kinds, lines: Vec::new(), joined: Vec::new(), patch: None, is_unreadable: false };
-        let needs_texts = needs_texts(file);
+        let needs_texts = needs_texts(file, kinds);
         if !needs_texts && (file.patch.is_none() || kinds == [FileKind::Asset; 2]) {
             return reading;
         }

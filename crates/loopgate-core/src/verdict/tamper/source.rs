@@ -10,7 +10,7 @@ use crate::{
     source_files::{Syntax, TestSyntax},
 };
 
-/// Characters of a line that are read: a longer one is generated, or hostile.
+/// Bytes of a line that are read: a longer one is generated, or hostile.
 const LONGEST_LINE: usize = 2_000;
 
 /// A line of code: its number in its file, and its text without comments and without blanks at its end.
@@ -61,9 +61,9 @@ pub(super) fn sides_of_patch(file: &ChangedFile, patch: &Patch<'_>) -> [Vec<Code
 
 /// The lines that hold code, without comments.
 fn code_lines<'a>(path: &str, lines: impl Iterator<Item = (u32, &'a str)>) -> Vec<CodeLine> {
-    let (numbers, texts): (Vec<u32>, Vec<String>) =
-        lines.map(|(number, text)| (number, text.chars().take(LONGEST_LINE).collect::<String>())).unzip();
-    let (code, _) = Syntax::of(path).without_comments(texts.iter().map(String::as_str));
+    let (numbers, texts): (Vec<u32>, Vec<&str>) = lines.unzip();
+    let texts = texts.into_iter().map(|text| &text[..text.floor_char_boundary(LONGEST_LINE)]);
+    let (code, _) = Syntax::of(path).without_comments(texts);
     let lines = numbers.into_iter().zip(code).map(|(number, text)| CodeLine { number, text });
     lines.filter(|line| !line.text.trim().is_empty()).collect()
 }
@@ -88,7 +88,7 @@ pub(super) fn missing<'a, 'b>(
 ) -> Vec<&'a CodeLine> {
     let mut had = Bag::default();
     others.into_iter().for_each(|line| *had.entry(line.words()).or_default() += 1);
-    lines.into_iter().filter(|line| !take(&mut had, &[line.words()])).collect()
+    lines.into_iter().filter(|line| had.is_empty() || !take(&mut had, &[line.words()])).collect()
 }
 
 /// A test, a helper, or, without a name, what stands outside of both.

@@ -106,7 +106,7 @@ struct Rest<'a> {
     /// Lines that come, and the values that they state, each of which may take the place of one that goes: in tests
     /// that run, and in helpers that such a test names.
     brought: Bag,
-    /// Names of the program's code that goes.
+    /// Names of the program's code that goes, where a test goes.
     gone: BTreeSet<String>,
     /// The files of tests that failed before, and the words of these and of the helpers that they name.
     failed: BTreeSet<&'a str>,
@@ -126,9 +126,10 @@ impl<'a> Rest<'a> {
             true => old.is_some() || new.skip_more(&[]).is_none(),
             false => named.contains(new.name.as_str()),
         };
+        let is_removed = |(old, new): &Pair<'_>| new.is_none() && old.is_some_and(|old| old.is_test);
         Self {
             brought: brought(&news().filter(counts).collect::<Vec<_>>()),
-            gone: gone(change),
+            gone: if pairs.iter().any(is_removed) { gone(change) } else { BTreeSet::new() },
             used: used_by(&failed, pairs),
             failed: failed.iter().map(|test| test.file.path.as_str()).collect(),
         }
