@@ -67,9 +67,9 @@ pub(super) fn excerpts(decision: &Decision) -> Vec<QuotedOutput> {
     shown
 }
 
-/// The excerpts as `parts/excerpts.md` shows them, `most` of them.
-pub(super) fn cards(decision: &Decision, most: usize) -> Shown<Value> {
-    Shown::first(most, excerpts(decision), |QuotedOutput { excerpt, .. }| {
+/// The excerpts as `parts/excerpts.md` shows them.
+pub(super) fn cards(decision: &Decision) -> Shown<Value> {
+    Shown::first(MOST_EXCERPTS, excerpts(decision), |QuotedOutput { excerpt, .. }| {
         let fenced = fence("text", &quoted(&excerpt.text)).into_string();
         // Cleaning took the breaks out of other bots' commands again.
         let lines: Vec<_> = fenced.lines().map(without_commands).collect();

@@ -137,8 +137,8 @@ mod tests {
 
     fn said(refusal: Refusal) -> String {
         let report = fixtures::gate("security", Stage::Validate, GateStatus::Requested);
-        let (decision, snapshot) = (fixtures::first_failure(), fixtures::snapshot());
-        let subject = Subject::new(&decision, &snapshot, &fixtures::policy());
+        let (decision, snapshot, policy) = (fixtures::first_failure(), fixtures::snapshot(), fixtures::policy());
+        let subject = Subject::new(&decision, &snapshot, &policy);
         let word = fixtures::considered("mallory", Word::Approve, WordOutcome::Refused(refusal.clone()));
         line(&word, &refusal, &report, &subject).into_string().replace("https://github.com/acme/widgets/pull/12#", "")
     }

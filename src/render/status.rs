@@ -6,7 +6,8 @@ use minijinja::{Value, context, value::Serde};
 use super::{
     Brevity, Feedback, GateCard, Iteration, LIMIT, Links, Markdown, Shown, Subject, answers, attempt_row, check_table,
     code, escalation, excerpts, explain, failure_card, fence, messages, refusal, short_text, steps, summary,
-    texts::fitted, verdict, warning, words,
+    texts::{Lists, fitted},
+    verdict, warning, words,
 };
 use loopgate_core::{
     deciding::{CheckView, Decision, NextAction},
@@ -28,14 +29,16 @@ pub(super) fn comment(subject: &Subject<'_>) -> String {
 
 /// A text with the document for programs. `not_annotated` places have no annotation.
 pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not_annotated: usize) -> String {
-    // Both take time to make, and are the same at every length.
-    let (whole, answers) = (Feedback::of(subject), Vec::from_iter(answers::answers(subject)));
+    let mut text = Text::of(subject);
+    text.lists.add("answers", (10, 2), answers::answers(subject));
+    let mut document = Feedback::of(subject);
+    let whole = document.fenced();
+    // It repeats what people read, so it is the first to be shortened.
+    while document.shorten() {}
+    let short = document.fenced();
     fitted(name, limit, |brevity| {
-        let mut document = whole.clone();
-        // It repeats what people read, so it is the first to be shortened.
-        while brevity.0 > 0 && document.shorten() {}
-        let answers = Shown::first(brevity.of(10, 2), &answers, Value::clone);
-        context! { machine => document.fenced(), not_annotated, answers, ..model(subject, brevity) }
+        let machine = if brevity.0 > 0 { &short } else { &whole };
+        context! { machine => Serde(machine), not_annotated, ..text.at(brevity) }
     })
 }
 
@@ -43,7 +46,8 @@ pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not
 /// [`LIMIT`] bytes, as the platform takes 1 MiB for all steps of a job together.
 pub fn job_summary(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
     let subject = Subject::new(decision, snapshot, policy);
-    fitted("job_summary.md", LIMIT, |brevity| model(&subject, brevity))
+    let text = Text::of(&subject);
+    fitted("job_summary.md", LIMIT, |brevity| text.at(brevity))
 }
 
 /// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file.
@@ -53,82 +57,99 @@ const RULES: usize = 60;
 
 /// `artifact.md` of the state ref: the report of the last evaluation, every rule included.
 pub(super) fn artifact(subject: &Subject<'_>) -> String {
-    let rules = &subject.decision.view.evaluation.rules;
-    let model = |brevity: Brevity| {
-        context! {
-            title => short_text(&subject.snapshot.pull_request.title, 200),
-            rules => rules.iter().take(brevity.of(RULES, 8)).map(|rule| explain::rule_line(rule, 200)).collect::<Vec<_>>(),
-            ..model(subject, brevity)
-        }
-    };
-    fitted("artifact.md", ARTIFACT_LIMIT, model)
+    let (mut text, rules) = (Text::of(subject), &subject.decision.view.evaluation.rules);
+    text.lists.add("rules", (RULES, 8), rules.iter().map(|rule| explain::rule_line(rule, 200)));
+    let title = short_text(&subject.snapshot.pull_request.title, 200);
+    fitted("artifact.md", ARTIFACT_LIMIT, |brevity| context! { title => Serde(&title), ..text.at(brevity) })
 }
 
-/// What all of these texts show. Open gates and checks are shortened last, since people wait for them.
-fn model(subject: &Subject<'_>, brevity: Brevity) -> Value {
-    let Subject { decision, snapshot, .. } = *subject;
-    let (view, next, links) = (&decision.view, &decision.next, Links::of(snapshot));
-    let (some, most) = (|most| brevity.of(most, 2), |most| brevity.of(most, 8));
-    let (icon, verdict) = verdict::verdict(subject);
-    let stage = if subject.is_single() { view.evidence_stage } else { view.stage };
-    let is_over = decision.action == NextAction::Complete;
-    // Of a retry, what is to be done stands with the failures, and the steps have what follows.
-    let steps = steps::next_steps(subject);
-    let is_retry = matches!(decision.action, NextAction::Retry { .. });
-    let (due, later) = if is_retry { (Vec::new(), steps) } else { (steps, Vec::new()) };
-    let (base_tests_head, base_tests) = check_table::base_tests(snapshot).unzip();
-    let (passed, checks): (Vec<_>, Vec<_>) = view.checks.iter().partition(|check| check_table::passes(check));
-    let cards = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
-    let cards = cards.map(|gate| GateCard::new(gate, subject, &links));
-    // Where it waits for capabilities, the verdict and the next step name them.
-    let names_capabilities = matches!(decision.action, NextAction::WaitForPush { .. });
-    let capabilities = Some(&view.capabilities).filter(|progress| progress.total > 0 && !names_capabilities);
-    // Skips that no check's line shows.
-    let shows = |check: &CheckView, skip: &Skip| {
-        check.name == skip.check && matches!(check.standing, CheckStanding::Skipped { .. })
-    };
-    let is_apart = |skip: &&Skip| !view.checks.iter().any(|check| shows(check, skip));
-    let flags = view.flags.iter().map(|(trigger, cause)| (words::trigger(*trigger), messages::reason("cause", cause)));
-    // Until something failed: then each failure has what is known of it.
-    let known_here = next.known_here.iter().flatten().filter(|_| next.attempts.iter().all(AttemptDigest::passes));
-    let author = &snapshot.pull_request.author.login;
-    let accepted = next.accepted_by();
-    let accepted = accepted.map(|(by, what)| context! { by => by.as_str(), is_author => by == author, what });
-    context! {
-        icon,
-        verdict,
-        stage_line => Markdown::ours(verdict::stage_line(stage)),
-        configuration => warning::configuration_note(&view.origin),
-        next => due,
-        later,
-        escalation => view.escalation.as_ref().map(escalation::card),
-        // Causes that stop nothing, each with what was recognised.
-        flags => flags.collect::<Vec<_>>(),
-        tampering => Shown::first(some(20), &view.tampering, |one| check_table::weakened(one, snapshot)),
-        accepted => accepted.take(20).collect::<Vec<_>>(),
-        base_tests_head,
-        base_tests => base_tests.unwrap_or_default().keep(some(10)),
-        // What fixed errors in the edited files before.
-        known_here => Shown::first(3, known_here, |fix| messages::markdown("memory", &"known_here", context! { told => Serde(fix) })),
-        // What earlier runs would have come to under the configuration that it proposes.
-        proposed => next.proposed.as_ref().filter(|tried| tried.runs > 0).map(|it| messages::markdown("proposed", &"line", Serde(it).into())),
-        passed => Shown::first(most(100), passed, |check| check_table::row(check, &links)),
-        checks => Shown::first(most(100), checks, |check| check_table::row(check, &links)),
-        coverage => check_table::coverage_line(view, &links),
-        compare => view.compare.as_ref().and_then(check_table::compare_line),
-        skips => Shown::first(some(30), view.skips.iter().filter(is_apart), |skip| skip),
-        failures => failure_card::cards(subject, &links, brevity),
-        excerpts => excerpts::cards(decision, some(MOST_EXCERPTS)),
-        gates => Shown::first(most(40), cards, |card| card),
-        distance => Serde(&view.distance),
-        handoff => is_over.then(|| handoff(subject, &links, brevity)),
-        capabilities => Serde(capabilities),
-        replies => Shown::first(some(20), next.replies().rev(), answers::line),
-        unmatched => unmatched(subject).keep(some(60)),
-        warnings => Shown::first(some(30), &view.warnings, |warning| warning::sentence(warning, &links)),
-        iteration => Iteration::of(subject).map(|iteration| fence("text", &iteration.head.join("\n"))),
-        state_place => summary::state_place_in_markdown(subject),
-        head => links.commit(snapshot.pull_request.head.sha),
+/// What all of these texts show: what is never shortened, and the lists. Open gates and checks are shortened last, since
+/// people wait for them.
+struct Text<'a> {
+    subject: &'a Subject<'a>,
+    links: Links,
+    whole: Value,
+    lists: Lists,
+}
+
+impl<'a> Text<'a> {
+    fn of(subject: &'a Subject<'a>) -> Self {
+        let Subject { decision, snapshot, .. } = *subject;
+        let (view, next, links) = (&decision.view, &decision.next, Links::of(snapshot));
+        let (icon, verdict) = verdict::verdict(subject);
+        let stage = if subject.is_single() { view.evidence_stage } else { view.stage };
+        // Of a retry, what is to be done stands with the failures, and the steps have what follows.
+        let steps = steps::next_steps(subject);
+        let is_retry = matches!(decision.action, NextAction::Retry { .. });
+        let (due, later) = if is_retry { (Vec::new(), steps) } else { (steps, Vec::new()) };
+        let (base_tests_head, base_tests) = check_table::base_tests(snapshot).unzip();
+        // Where it waits for capabilities, the verdict and the next step name them.
+        let names_capabilities = matches!(decision.action, NextAction::WaitForPush { .. });
+        let capabilities = Some(&view.capabilities).filter(|progress| progress.total > 0 && !names_capabilities);
+        let flags =
+            view.flags.iter().map(|(trigger, cause)| (words::trigger(*trigger), messages::reason("cause", cause)));
+        // Until something failed: then each failure has what is known of it.
+        let known_here = next.known_here.iter().flatten().filter(|_| next.attempts.iter().all(AttemptDigest::passes));
+        let known_here =
+            known_here.map(|fix| messages::markdown("memory", &"known_here", context! { told => Serde(fix) }));
+        let author = &snapshot.pull_request.author.login;
+        let accepted = next.accepted_by();
+        let accepted = accepted.map(|(by, what)| context! { by => by.as_str(), is_author => by == author, what });
+        let whole = context! {
+            icon,
+            verdict,
+            stage_line => Markdown::ours(verdict::stage_line(stage)),
+            configuration => warning::configuration_note(&view.origin),
+            next => due,
+            later,
+            escalation => view.escalation.as_ref().map(escalation::card),
+            // Causes that stop nothing, each with what was recognised.
+            flags => flags.collect::<Vec<_>>(),
+            accepted => accepted.take(20).collect::<Vec<_>>(),
+            base_tests_head,
+            // What fixed errors in the edited files before.
+            known_here => Shown::first(3, known_here, |line| line),
+            // What earlier runs would have come to under the configuration that it proposes.
+            proposed => next.proposed.as_ref().filter(|tried| tried.runs > 0).map(|it| messages::markdown("proposed", &"line", Serde(it).into())),
+            coverage => check_table::coverage_line(view, &links),
+            compare => view.compare.as_ref().and_then(check_table::compare_line),
+            distance => Serde(&view.distance),
+            capabilities => Serde(capabilities),
+            iteration => Iteration::of(subject).map(|iteration| fence("text", &iteration.head.join("\n"))),
+            state_place => summary::state_place_in_markdown(subject),
+            head => links.commit(snapshot.pull_request.head.sha),
+        };
+        let mut lists = Lists::default();
+        let (passed, checks): (Vec<_>, Vec<_>) = view.checks.iter().partition(|check| check_table::passes(check));
+        let gates = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
+        // Skips that no check's line shows.
+        let shows = |check: &CheckView, skip: &Skip| {
+            check.name == skip.check && matches!(check.standing, CheckStanding::Skipped { .. })
+        };
+        let is_apart = |skip: &&Skip| !view.checks.iter().any(|check| shows(check, skip));
+        lists.add("tampering", (20, 2), view.tampering.iter().map(|one| check_table::weakened(one, snapshot)));
+        lists.add_shown("base_tests", (10, 2), base_tests.unwrap_or_default());
+        lists.add("passed", (100, 8), passed.into_iter().map(|check| check_table::row(check, &links)));
+        lists.add("checks", (100, 8), checks.into_iter().map(|check| check_table::row(check, &links)));
+        lists.add("skips", (30, 2), view.skips.iter().filter(is_apart));
+        lists.add_shown("excerpts", (MOST_EXCERPTS, 2), excerpts::cards(decision));
+        lists.add("gates", (40, 8), gates.map(|gate| GateCard::new(gate, subject, &links)));
+        lists.add("replies", (20, 2), next.replies().rev().map(answers::line));
+        lists.add_shown("unmatched", (60, 2), unmatched(subject));
+        lists.add("warnings", (30, 2), view.warnings.iter().map(|warning| warning::sentence(warning, &links)));
+        Self { subject, links, whole, lists }
+    }
+
+    /// As much of it as a text of this brevity shows.
+    fn at(&self, brevity: Brevity) -> Value {
+        let Self { subject, links, whole, lists } = self;
+        let is_over = subject.decision.action == NextAction::Complete;
+        let rest = context! { ..lists.at(brevity), ..whole.clone() };
+        context! {
+            failures => failure_card::cards(subject, links, brevity),
+            handoff => is_over.then(|| handoff(subject, links, brevity)),
+            ..rest
+        }
     }
 }
 

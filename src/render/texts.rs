@@ -1,6 +1,8 @@
 //! Texts by the embedded templates, within GitHub's limit: one that is longer is made again with less, by whole items,
 //! the least important first. Nothing is ever cut inside a fence, a tag or a table.
 
+use std::collections::BTreeMap;
+
 use minijinja::{
     context,
     value::{Serde, Value, serializing_for_value},
@@ -70,6 +72,30 @@ impl<T> Shown<T> {
         self.omitted += self.items.len().saturating_sub(most);
         self.items.truncate(most);
         self
+    }
+}
+
+/// The lists of a text: each with its name, how many of its items are shown at most, and how many steps of brevity spare
+/// it. Their items are made once.
+#[derive(Default)]
+pub(super) struct Lists(Vec<(&'static str, (usize, usize), Shown<Value>)>);
+
+impl Lists {
+    pub fn add<T: Serialize>(&mut self, name: &'static str, most: (usize, usize), raw: impl IntoIterator<Item = T>) {
+        self.0.push((name, most, Shown::first(most.0, raw, |item| Serde(item).into())));
+    }
+
+    /// A list that leaves out some items already.
+    pub fn add_shown<T: Serialize>(&mut self, name: &'static str, most: (usize, usize), shown: Shown<T>) {
+        let items = shown.items.into_iter().map(|item| Serde(item).into()).collect();
+        self.0.push((name, most, Shown { items, omitted: shown.omitted }));
+    }
+
+    /// What a template reads of them.
+    pub fn at(&self, brevity: Brevity) -> Value {
+        let lists = self.0.iter();
+        let cut = lists.map(|(name, (most, spared), shown)| (*name, shown.clone().keep(brevity.of(*most, *spared))));
+        cut.collect::<BTreeMap<_, _>>().into()
     }
 }
 
