@@ -28,7 +28,7 @@ use super::{
 use crate::{
     github::webhook::Target,
     render::{Reading, Until, defused},
-    runner::Checkout,
+    runner::{Checkout, Worktree},
 };
 use loopgate_core::{Sha, deciding::DecisionWord, text::one_line};
 
@@ -86,7 +86,7 @@ fn answer(agent: Agent, reason: &str) -> Value {
 /// Why the agent is to go on; none where it may stop.
 async fn held(folder: Option<PathBuf>) -> Option<String> {
     let checkout = Checkout::around(&folder?).ok()?;
-    let marks = checkout.git_folder()?.join("loopgate-agent-stop");
+    let marks = Worktree::at(&checkout.root).ok()?.private_dir.with_file_name("loopgate-agent-stop");
     let reason = if checkout.root.join(CONFIGURATION).is_file() { failing(&checkout).await } else { None };
     let Some(reason) = reason else {
         // The next failure begins a row of its own.

@@ -157,13 +157,15 @@ pub(super) fn explained(view: &FailureView) -> Option<&str> {
     (!repeats).then_some(problem)
 }
 
-/// Causes of a head's failures and other feedback, the most telling first, as `parts/failures.md` shows them.
-pub(super) fn cards(subject: &Subject<'_>, links: &Links, brevity: Brevity) -> Value {
+/// A card for each cause of a head's failures, the most telling first.
+pub(super) fn cards(view: &View, links: &Links) -> Shown<Value> {
+    let mut shown = ShownTexts::new();
+    Shown::first(MOST_CARDS, &causes(&view.failures), |cause| card(cause, links, &mut shown))
+}
+
+/// The cards and other feedback, as `parts/failures.md` shows them.
+pub(super) fn shown(cards: &Shown<Value>, subject: &Subject<'_>, brevity: Brevity) -> Value {
     let view = &subject.decision.view;
-    let cards = subject.cards.get_or_init(|| {
-        let mut shown = ShownTexts::new();
-        Shown::first(MOST_CARDS, &causes(&view.failures), |cause| card(cause, links, &mut shown))
-    });
     // Traces go first: a reader who needs one finds it in the log.
     let (has_traces, most) = if brevity.0 < 2 { (true, MOST_CARDS) } else { (false, brevity.of(10, 8)) };
     // What was put off stands with what stays behind after the merge.

@@ -29,16 +29,16 @@ pub(super) fn comment(subject: &Subject<'_>) -> String {
 
 /// A text with the document for programs. `not_annotated` places have no annotation.
 pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not_annotated: usize) -> String {
-    let mut text = Text::of(subject);
-    text.lists.add("answers", (10, 2), answers::answers(subject));
-    let mut document = Feedback::of(subject);
-    let whole = document.fenced();
-    // It repeats what people read, so it is the first to be shortened.
-    while document.shorten() {}
-    let short = document.fenced();
+    let [whole, short] = subject.documents.get_or_init(|| {
+        let mut document = Feedback::of(subject);
+        let whole = document.fenced();
+        while document.shorten() {}
+        [whole, document.fenced()]
+    });
     fitted(name, limit, |brevity| {
-        let machine = if brevity.0 > 0 { &short } else { &whole };
-        context! { machine => Serde(machine), not_annotated, ..text.at(brevity) }
+        // It repeats what people read, so it is the first to be shortened.
+        let machine = if brevity.0 > 0 { short } else { whole };
+        context! { machine => Serde(machine), not_annotated, ..Text::of(subject, brevity) }
     })
 }
 
@@ -46,8 +46,7 @@ pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not
 /// [`LIMIT`] bytes, as the platform takes 1 MiB for all steps of a job together.
 pub fn job_summary(decision: &Decision, snapshot: &Snapshot, policy: &Policy) -> String {
     let subject = Subject::new(decision, snapshot, policy);
-    let text = Text::of(&subject);
-    fitted("job_summary.md", LIMIT, |brevity| text.at(brevity))
+    fitted("job_summary.md", LIMIT, |brevity| Text::of(&subject, brevity))
 }
 
 /// Bytes: the state ref grows by at most 20 KB for an attempt, of which this is one file.
@@ -57,23 +56,20 @@ const RULES: usize = 60;
 
 /// `artifact.md` of the state ref: the report of the last evaluation, every rule included.
 pub(super) fn artifact(subject: &Subject<'_>) -> String {
-    let (mut text, rules) = (Text::of(subject), &subject.decision.view.evaluation.rules);
-    text.lists.add("rules", (RULES, 8), rules.iter().map(|rule| explain::rule_line(rule, 200)));
-    let title = short_text(&subject.snapshot.pull_request.title, 200);
-    fitted("artifact.md", ARTIFACT_LIMIT, |brevity| context! { title => Serde(&title), ..text.at(brevity) })
+    fitted("artifact.md", ARTIFACT_LIMIT, |brevity| Text::of(subject, brevity))
 }
 
 /// What all of these texts show: what is never shortened, and the lists. Open gates and checks are shortened last, since
 /// people wait for them.
-struct Text<'a> {
-    subject: &'a Subject<'a>,
+pub(super) struct Text {
     links: Links,
     whole: Value,
     lists: Lists,
+    cards: Shown<Value>,
 }
 
-impl<'a> Text<'a> {
-    fn of(subject: &'a Subject<'a>) -> Self {
+impl Text {
+    fn new(subject: &Subject<'_>) -> Self {
         let Subject { decision, snapshot, .. } = *subject;
         let (view, next, links) = (&decision.view, &decision.next, Links::of(snapshot));
         let (icon, verdict) = verdict::verdict(subject);
@@ -96,6 +92,7 @@ impl<'a> Text<'a> {
         let accepted = next.accepted_by();
         let accepted = accepted.map(|(by, what)| context! { by => by.as_str(), is_author => by == author, what });
         let whole = context! {
+            title => short_text(&snapshot.pull_request.title, 200),
             icon,
             verdict,
             stage_line => Markdown::ours(verdict::stage_line(stage)),
@@ -127,6 +124,8 @@ impl<'a> Text<'a> {
             check.name == skip.check && matches!(check.standing, CheckStanding::Skipped { .. })
         };
         let is_apart = |skip: &&Skip| !view.checks.iter().any(|check| shows(check, skip));
+        lists.add("answers", (10, 2), answers::answers(subject));
+        lists.add("rules", (RULES, 8), view.evaluation.rules.iter().map(|rule| explain::rule_line(rule, 200)));
         lists.add("tampering", (20, 2), view.tampering.iter().map(|one| check_table::weakened(one, snapshot)));
         lists.add_shown("base_tests", (10, 2), base_tests.unwrap_or_default());
         lists.add("passed", (100, 8), passed.into_iter().map(|check| check_table::row(check, &links)));
@@ -137,16 +136,17 @@ impl<'a> Text<'a> {
         lists.add("replies", (20, 2), next.replies().rev().map(answers::line));
         lists.add_shown("unmatched", (60, 2), unmatched(subject));
         lists.add("warnings", (30, 2), view.warnings.iter().map(|warning| warning::sentence(warning, &links)));
-        Self { subject, links, whole, lists }
+        let cards = failure_card::cards(view, &links);
+        Self { links, whole, lists, cards }
     }
 
     /// As much of it as a text of this brevity shows.
-    fn at(&self, brevity: Brevity) -> Value {
-        let Self { subject, links, whole, lists } = self;
+    fn of(subject: &Subject<'_>, brevity: Brevity) -> Value {
+        let Self { links, whole, lists, cards } = subject.text.get_or_init(|| Self::new(subject));
         let is_over = subject.decision.action == NextAction::Complete;
         let rest = context! { ..lists.at(brevity), ..whole.clone() };
         context! {
-            failures => failure_card::cards(subject, links, brevity),
+            failures => failure_card::shown(cards, subject, brevity),
             handoff => is_over.then(|| handoff(subject, links, brevity)),
             ..rest
         }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use minijinja::{Value, context, value::Serde};
 
-use super::{Shown, causes, messages, short_line, words};
+use super::{Markdown, causes, messages, short_line, status::Text, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction, View},
@@ -24,13 +24,14 @@ pub struct Subject<'a> {
     pub decision: &'a Decision,
     pub snapshot: &'a Snapshot,
     pub policy: &'a Policy,
-    /// A card for each cause of failures: several texts show them, each at several lengths.
-    pub(super) cards: OnceCell<Shown<Value>>,
+    /// What several texts show, each at several lengths, and the document for programs, whole and short.
+    pub(super) text: OnceCell<Text>,
+    pub(super) documents: OnceCell<[Markdown; 2]>,
 }
 
 impl<'a> Subject<'a> {
     pub const fn new(decision: &'a Decision, snapshot: &'a Snapshot, policy: &'a Policy) -> Self {
-        Self { decision, snapshot, policy, cards: OnceCell::new() }
+        Self { decision, snapshot, policy, text: OnceCell::new(), documents: OnceCell::new() }
     }
 }
 

@@ -51,33 +51,30 @@ impl Checkout {
     /// # Errors
     /// When there is none, it has no commit, or git cannot be run.
     pub fn around(directory: &Path) -> Result<Self, CheckoutError> {
-        let [root, tree, remote, status] = together(
+        let [place, remote, status] = together(
             directory,
             [
-                &["rev-parse", "--show-toplevel"],
-                &["rev-parse", "--verify", "--quiet", "HEAD^{tree}"],
+                &["rev-parse", "--show-toplevel", "HEAD^{tree}"],
                 &["remote", "get-url", "origin"],
                 &["status", "--porcelain=v2", "--branch", "--untracked-files=normal"],
             ],
-        )?;
-        let root = root.map(PathBuf::from).ok_or_else(|| why_not(directory))?;
-        let tree = tree.ok_or(CheckoutError::NoCommit)?;
-        let status = status.unwrap_or_default();
+        );
+        let (place, remote) = (place?, remote?.text().ok());
+        let printed = String::from_utf8_lossy(&place.stdout);
+        let mut lines = printed.lines();
+        let root = lines.next().map(PathBuf::from).ok_or_else(|| why_not(directory))?;
+        let tree = lines.next().filter(|_| place.status.success()).ok_or(CheckoutError::NoCommit)?;
+        let status = status?.text().unwrap_or_default();
         let (head, branch, is_clean) = read_status(&status);
         let id = |what: &'static str, text: &str| text.parse().map_err(|_| CheckoutError::Unreadable(what));
         Ok(Self {
             head: id("status", head)?,
-            tree: id("rev-parse HEAD^{tree}", &tree)?,
+            tree: id("rev-parse HEAD^{tree}", tree)?,
             branch: branch.map(str::to_owned),
             repository: remote.and_then(|url| repository_of(&url)),
             is_clean,
             root,
         })
-    }
-
-    /// The folder of this working tree's own git files.
-    pub fn git_folder(&self) -> Option<PathBuf> {
-        git(&self.root, &["rev-parse", "--absolute-git-dir"]).map(PathBuf::from)
     }
 
     /// Whether a branch of a remote holds the head, as far as is known here.
@@ -113,16 +110,12 @@ fn read_status(printed: &str) -> (&str, Option<&str>, bool) {
     (header("branch.oid ").unwrap_or_default(), branch, is_clean)
 }
 
-/// What git prints for each of some questions, without the line end; none where it fails. They are asked side by
-/// side: each starts a process, and people wait for them before the first check begins.
-fn together<const N: usize>(directory: &Path, questions: [&[&str]; N]) -> Result<[Option<String>; N], CheckoutError> {
-    let mut answers = [const { None }; N];
+/// How git ends with each of some questions. They are asked side by side: each starts a process, and people wait for
+/// them before the first check begins.
+fn together<const N: usize>(directory: &Path, questions: [&[&str]; N]) -> [Result<GitOutput, GitError>; N] {
     thread::scope(|scope| {
         let asked = questions.map(|arguments| scope.spawn(move || GitCommand::new(directory, arguments).run()));
-        for (answer, asked) in answers.iter_mut().zip(asked) {
-            *answer = asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic))?.text().ok();
-        }
-        Ok(answers)
+        asked.map(|asked| asked.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
     })
 }
 

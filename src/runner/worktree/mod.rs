@@ -63,9 +63,11 @@ impl Worktree {
     /// When it is none.
     pub fn at(root: &Path) -> Result<Self, WorktreeError> {
         let new = Self { root: root.to_owned(), private_dir: PathBuf::new(), shared_dir: PathBuf::new() };
+        let printed = new.line(&["rev-parse", "--absolute-git-dir", "--git-common-dir"])?;
+        let (own, shared) = printed.split_once('\n').unwrap_or((&printed, &printed));
         // Absolute, or relative to the top.
-        let folder = |which| new.line(&["rev-parse", which]).map(|path| root.join(path).join("loopgate"));
-        Ok(Self { private_dir: folder("--absolute-git-dir")?, shared_dir: folder("--git-common-dir")?, ..new })
+        let folder = |path: &str| root.join(path).join("loopgate");
+        Ok(Self { private_dir: folder(own), shared_dir: folder(shared), ..new })
     }
 
     pub fn head(&self) -> Result<Head, WorktreeError> {
@@ -75,16 +77,19 @@ impl Worktree {
     /// Writes the working tree as a tree, through an index of our own.
     pub fn tree(&self, extent: Extent) -> Result<Sha, WorktreeError> {
         let index = self.scratch_index()?;
-        let shown = self.root.join(self.line(&["rev-parse", "--git-path", "index"])?);
+        let shown = self.private_dir.with_file_name("index");
         if shown.is_file() {
             let path = index.path().join("index");
             fs::copy(&shown, &path).map_err(|source| WorktreeError::File { path, source })?;
         }
-        let ignored = self.command(&["check-ignore", "--quiet", "--", EVIDENCE], None).run()?.status.success();
+        // Git takes nothing untracked of an ignored folder, and refuses a pathspec that leaves it out.
+        let is_left_out = || -> Result<bool, GitError> {
+            let ignored = self.command(&["check-ignore", "--quiet", "--", EVIDENCE], None);
+            Ok(!self.root.join(EVIDENCE).exists() || ignored.run()?.status.success())
+        };
         let add: &[&str] = match extent {
             Extent::Tracked => &["add", "-u", "--", ":/", NOT_OURS],
-            // Git takes nothing untracked of an ignored folder, and refuses a pathspec that leaves it out.
-            Extent::Everything if ignored => &["add", "-A", "--", ":/"],
+            Extent::Everything if is_left_out()? => &["add", "-A", "--", ":/"],
             Extent::Everything => &["add", "-A", "--", ":/", NOT_OURS],
         };
         self.run(add, Some(&index), None)?;

@@ -27,12 +27,6 @@ pub(in crate::server) struct AccessToken {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(in crate::server) struct TokenDigest(pub String);
 
-impl From<UserId> for Value {
-    fn from(id: UserId) -> Self {
-        id.get().cast_signed().into()
-    }
-}
-
 impl TokenDigest {
     pub fn of(token: &str) -> Self {
         Self(hex::encode(Sha256::digest(token)))

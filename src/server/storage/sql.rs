@@ -13,6 +13,7 @@ use sqlx::{
 use sqlx_core::any::AnyConnectionBackend;
 
 use super::{InstallationId, Key, Timestamp, names};
+use loopgate_core::UserId;
 
 /// A connection to either database, that is used for a moment.
 pub(super) type On<'c> = &'c mut (dyn AnyConnectionBackend + 'static);
@@ -53,53 +54,28 @@ pub(super) enum Value {
     Bytes(Vec<u8>),
 }
 
-impl From<i64> for Value {
-    fn from(number: i64) -> Self {
-        Self::Number(Some(number))
-    }
+/// What a statement takes, and the value that it is stored as.
+macro_rules! values {
+    ($($taken:ty: $it:ident => $value:expr;)*) => {
+        $(impl From<$taken> for Value {
+            fn from($it: $taken) -> Self {
+                $value
+            }
+        })*
+    };
 }
 
-impl From<usize> for Value {
-    fn from(number: usize) -> Self {
-        i64::try_from(number).unwrap_or(i64::MAX).into()
-    }
-}
-
-impl From<InstallationId> for Value {
-    fn from(id: InstallationId) -> Self {
-        id.get().cast_signed().into()
-    }
-}
-
-impl From<Option<Timestamp>> for Value {
-    fn from(time: Option<Timestamp>) -> Self {
-        Self::Number(time.map(|time| time.timestamp_millis()))
-    }
-}
-
-impl From<Timestamp> for Value {
-    fn from(time: Timestamp) -> Self {
-        Self::Number(Some(time.timestamp_millis()))
-    }
-}
-
-impl From<String> for Value {
-    fn from(text: String) -> Self {
-        // PostgreSQL's texts hold any character but this one.
-        Self::Text(if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text })
-    }
-}
-
-impl From<&str> for Value {
-    fn from(text: &str) -> Self {
-        text.to_owned().into()
-    }
-}
-
-impl From<Vec<u8>> for Value {
-    fn from(bytes: Vec<u8>) -> Self {
-        Self::Bytes(bytes)
-    }
+values! {
+    i64: number => Self::Number(Some(number));
+    usize: number => i64::try_from(number).unwrap_or(i64::MAX).into();
+    InstallationId: id => id.get().cast_signed().into();
+    UserId: id => id.get().cast_signed().into();
+    Timestamp: time => Some(time).into();
+    Option<Timestamp>: time => Self::Number(time.map(|time| time.timestamp_millis()));
+    // PostgreSQL's texts hold any character but this one.
+    String: text => Self::Text(if text.contains('\0') { text.replace('\0', "\u{fffd}") } else { text });
+    &str: text => text.to_owned().into();
+    Vec<u8>: bytes => Self::Bytes(bytes);
 }
 
 impl Query {
