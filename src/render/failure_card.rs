@@ -81,20 +81,15 @@ fn name(view: &FailureView) -> String {
     test.or_else(place).unwrap_or_else(|| view.check.to_string())
 }
 
-/// The test, else the first line of what its tool reports.
-pub(super) fn title(view: &FailureView) -> String {
-    let reported = view.failure.reported();
-    let first_line = reported.trim().lines().next().unwrap_or_default();
-    let named = [view.failure.test_name.as_deref().unwrap_or_default(), first_line];
-    named.into_iter().find(|name| !name.trim().is_empty()).unwrap_or(view.check.as_str()).to_owned()
-}
-
-/// What the tool reports, without what the title has.
-pub(super) fn message(view: &FailureView) -> String {
-    let (reported, title) = (view.failure.reported(), title(view));
+/// The title, which is the test, else the first line of what its tool reports; and what the tool reports, without what
+/// the title has.
+pub(super) fn title_and_message(view: &FailureView) -> (String, String) {
+    let (reported, test) = (view.failure.reported(), view.failure.test_name.as_deref());
     let message = reported.trim();
-    let rest = (title.len() <= TITLE).then(|| message.strip_prefix(&title)).flatten();
-    rest.filter(|_| view.failure.test_name.is_none()).unwrap_or(message).trim_matches(['\r', '\n']).to_owned()
+    let named = [test.unwrap_or_default(), message.lines().next().unwrap_or_default()];
+    let title = named.into_iter().find(|name| !name.trim().is_empty()).unwrap_or(view.check.as_str());
+    let rest = message.strip_prefix(title).filter(|_| test.is_none() && title.len() <= TITLE);
+    (title.to_owned(), rest.unwrap_or(message).trim_matches(['\r', '\n']).to_owned())
 }
 
 /// Reasons and commands that a text already has: those of one tool are mostly alike, and are shown once.
@@ -183,6 +178,7 @@ pub(super) fn shown(cards: &Shown<Value>, subject: &Subject<'_>, brevity: Brevit
 fn card<'a>(cause: &Cause<'a>, links: &Links, shown: &mut ShownTexts<'a>) -> Value {
     let view = cause.first;
     let failure = &view.failure;
+    let (title, message) = title_and_message(view);
     let advice = advice(view, shown).into_iter().map(|(label, words)| match label {
         REPRODUCE => (label, code(words)),
         _ => (label, words::sentence(&without_secrets(words), 400)),
@@ -191,14 +187,14 @@ fn card<'a>(cause: &Cause<'a>, links: &Links, shown: &mut ShownTexts<'a>) -> Val
     context! {
         place => failure.location().map(|(file, line)| links.place(file, line)),
         id => view.cause.to_string(),
-        title => title(view),
+        title,
         // The place without a link.
         at => failure.location().map(|(file, line)| place(file, line)),
         check => view.check.to_string(),
         // "flaky", "fails on the base too": why it is not held against the pull request.
         blame => words::blame(view.blame),
         others => cause.others(|name| code(name).into_string()).map(Markdown::ours),
-        message => Some(message(view)).filter(|text| !text.is_empty()).map(|text| fence("text", &clip_lines(&text, 15))),
+        message => Some(message).filter(|text| !text.is_empty()).map(|text| fence("text", &clip_lines(&text, 15))),
         sides => sides(view).map(|sides| sides.map(|side| code(&side))),
         told => advice.chain(remembered).collect::<Vec<_>>(),
         trace => trace(failure),

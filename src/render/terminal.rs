@@ -123,12 +123,13 @@ fn standing(check: &CheckView) -> (&'static str, String) {
 fn failure<'a>(cause: &Cause<'a>, shown: &mut ShownTexts<'a>) -> Value {
     let view = cause.first;
     let place = view.failure.location().map(|(file, number)| line(&place(file, number)));
-    let message = clip_lines(&block(&failure_card::message(view)), 8);
+    let (title, message) = failure_card::title_and_message(view);
+    let message = clip_lines(&block(&message), 8);
     let message = message.lines().filter(|line| !line.trim().is_empty()).map(|line| format!("    {line}"));
     let advice = failure_card::advice_lines(view, shown).map(|line| format!("  {line}"));
     let others = cause.others(str::to_owned).map(|others| format!("  {}", clip(&line(&others), 300)));
     context! {
-        name => clip(&line(&failure_card::title(view)), 160),
+        name => clip(&line(&title), 160),
         place,
         blame => words::blame(view.blame),
         id => view.cause.to_string(),

@@ -11,7 +11,7 @@ use minijinja::{Value, context, value::Serde};
 
 use super::{
     Brevity, LIMIT, Links, Markdown, Shown, Subject, attempt_row, causes, check_table, clip, clip_lines, code,
-    failure_card::{self, Cause, explained, title},
+    failure_card::{self, Cause, explained, title_and_message},
     fence, line, markdown, memory, reason,
     sanitize::text,
     short_text,
@@ -218,7 +218,7 @@ fn failure_summary(subject: &Subject<'_>, causes: &[Cause<'_>], shown: usize, li
 }
 
 fn failure_line(cause: &Cause<'_>, links: &Links) -> Markdown {
-    let (failure, what) = (&cause.first.failure, title(cause.first));
+    let (failure, what) = (&cause.first.failure, title_and_message(cause.first).0);
     let [expected, actual] = failure.shown_sides();
     let model = context! {
         at => failure.location().map(|(file, line)| links.place(file, line)),
@@ -353,7 +353,7 @@ fn diff_excerpt(subject: &Subject<'_>, about: Trigger, lines: usize) -> Markdown
 fn traces(causes: &[Cause<'_>], lines: usize) -> Markdown {
     let blocks = causes.iter().map(|cause| cause.first).filter_map(|view| {
         let trace = view.failure.shown_trace().filter(|trace| !trace.trim().is_empty())?;
-        Some(format!("{}\n\n{}", code(&title(view)), fence("text", &clip_lines(&trace, lines))))
+        Some(format!("{}\n\n{}", code(&title_and_message(view).0), fence("text", &clip_lines(&trace, lines))))
     });
     Markdown::ours(blocks.collect::<Vec<_>>().join("\n\n"))
 }
