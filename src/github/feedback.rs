@@ -257,7 +257,7 @@ async fn until_final<L: Future<Output = Result<(Reading, bool)>>>(
     report: impl Fn(&str),
 ) -> Result<WaitEnd> {
     let deadline = clock.now() + time;
-    let (mut pause, mut last, mut said) = (pacing.first, None, String::new());
+    let (mut pause, mut last, mut reported) = (pacing.first, None, String::new());
     loop {
         let (words, not_before) = match look().await {
             Ok((reading, may_change)) => {
@@ -275,9 +275,9 @@ async fn until_final<L: Future<Output = Result<(Reading, bool)>>>(
             }
             Err(error) => return Err(error),
         };
-        if words != said {
+        if words != reported {
             report(&words);
-            said = words;
+            reported = words;
         }
         let now = clock.now();
         if now >= deadline || not_before.is_some_and(|until| until > deadline) {

@@ -57,9 +57,9 @@ pub fn attempt_document(
         json!({
             "check": view.check,
             "test_name": view.failure.test_name,
-            "root_cause": view.told.problem,
+            "root_cause": view.feedback.problem,
             "category": view.analysis.category,
-            "fix_strategy": view.told.action,
+            "fix_strategy": view.feedback.action,
             "confidence": view.analysis.confidence,
             "rules_matched": view.analysis.rules_matched,
             "patterns_matched": view.memory.iter().filter_map(|found| found.card).collect::<Vec<_>>(),

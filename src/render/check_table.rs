@@ -48,7 +48,7 @@ fn note(check: &CheckView) -> Option<Markdown> {
         CheckStanding::Skipped { by, reason } => {
             Markdown::ours(format!("{}: {}", words::person(by), short_text(reason, 200)))
         }
-        CheckStanding::Absent { minutes } => Markdown::ours(format!("it said nothing for {minutes} min")),
+        CheckStanding::Absent { minutes } => Markdown::ours(format!("it reported nothing for {minutes} min")),
         CheckStanding::AwaitsRelease { job, cause, .. } => short_text(&words::skipped_job(job, cause), 300),
         CheckStanding::Lost { legs } => short_text(&messages::lost_jobs(legs), 300),
         CheckStanding::Refused { reason } => short_text(reason, 300),

@@ -50,7 +50,7 @@ pub(super) fn excerpts(decision: &Decision) -> Vec<QuotedOutput> {
         let mut own = view.failures.iter().filter(|failure| failure.check == check.name).peekable();
         let has_no_failure = own.peek().is_none();
         let is_needed =
-            has_no_failure || own.any(|one| one.told.action.is_empty() || one.failure.error_message.len() > WHOLE);
+            has_no_failure || own.any(|one| one.feedback.action.is_empty() || one.failure.error_message.len() > WHOLE);
         let quoted = evidence.excerpts.iter().map(LogExcerpt::quoted);
         for excerpt in quoted.filter(|excerpt| evidence.outcome.is_failure() && is_needed && !excerpt.text.is_empty()) {
             match shown.iter().position(|other| other.excerpt.text == excerpt.text) {
@@ -117,7 +117,7 @@ mod tests {
                 evidence.excerpts = vec![excerpt.clone(), LogExcerpt { job: "test (mac)".into(), ..excerpt.clone() }];
             }
         }
-        let silence = |failure: &mut FailureView| failure.told.action.clear();
+        let silence = |failure: &mut FailureView| failure.feedback.action.clear();
         decision.view.failures.iter_mut().for_each(silence);
         decision
     }

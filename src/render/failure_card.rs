@@ -97,7 +97,7 @@ pub(super) type ShownTexts<'a> = BTreeSet<&'a str>;
 
 /// Our lines about a failure beside the tool's own message, in the order in which they are read.
 pub(super) fn advice<'a>(view: &'a FailureView, shown: &mut ShownTexts<'a>) -> Vec<(&'static str, &'a str)> {
-    let line = &view.told;
+    let line = &view.feedback;
     // What is fixed elsewhere, or by itself, asks nothing of the reader. Nor does an action that repeats the assertion.
     let asks = !matches!(view.blame, Blame::Base | Blame::Flaky) && !view.repeats_sides;
     let reason = Some(line.reason.as_str()).filter(|reason| asks && shown.insert(reason));
@@ -146,7 +146,7 @@ pub(super) fn explained(view: &FailureView) -> Option<&str> {
     let known = [Some(error_message), test_name.as_ref(), error_class.as_ref(), expected.as_ref(), actual.as_ref()];
     let mut known: String = known.into_iter().flatten().map(|text| format!("{text}\n")).collect();
     known.extend(view.failure.location().map(|(file, line)| place(file, line)));
-    let problem = view.told.problem.as_str();
+    let problem = view.feedback.problem.as_str();
     let mut names = problem.split('`').skip(1).step_by(2).flat_map(|name| name.split(|c: char| !c.is_alphanumeric()));
     let repeats = problem.contains('`') && names.all(|word| known.contains(word));
     (!repeats).then_some(problem)
@@ -196,7 +196,7 @@ fn card<'a>(cause: &Cause<'a>, links: &Links, shown: &mut ShownTexts<'a>) -> Val
         others => cause.others(|name| code(name).into_string()).map(Markdown::ours),
         message => Some(message).filter(|text| !text.is_empty()).map(|text| fence("text", &clip_lines(&text, 15))),
         sides => sides(view).map(|sides| sides.map(|side| code(&side))),
-        told => advice.chain(remembered).collect::<Vec<_>>(),
+        advice => advice.chain(remembered).collect::<Vec<_>>(),
         trace => trace(failure),
     }
 }

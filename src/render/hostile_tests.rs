@@ -117,7 +117,7 @@ fn failure(texts: &mut Texts) -> FailureView {
     view.failure.actual = Some(texts.take());
     view.failure.source = Some(SourceLocation { file: texts.take(), line: Some(3), function: None });
     view.blame = Blame::Flaky;
-    view.told = line(texts);
+    view.feedback = line(texts);
     view.cause = loopgate_core::Fingerprint::from_bytes(texts.next.to_be_bytes()).into();
     view.analysis.rules_matched = vec![texts.take()];
     view.analysis.related = vec![texts.take()];
@@ -130,7 +130,7 @@ fn failure(texts: &mut Texts) -> FailureView {
         last_pull_request: None,
         followed: None,
         went_green: None,
-        told: Some(ShownFix {
+        fix: Some(ShownFix {
             pull_request: None,
             commit: fixtures::sha(1),
             description: texts.take(),

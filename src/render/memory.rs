@@ -40,7 +40,7 @@ pub(super) fn for_fixer(view: &FailureView) -> Vec<Value> {
 
 /// One line for people; none where nothing is known.
 pub(super) fn line(view: &FailureView) -> Option<Markdown> {
-    let found = view.memory.iter().find(|found| found.told.is_some()).or_else(|| view.memory.first())?;
+    let found = view.memory.iter().find(|found| found.fix.is_some()).or_else(|| view.memory.first())?;
     sentence(found)
 }
 
@@ -56,13 +56,13 @@ fn sentence(found: &MemoryMatch) -> Option<Markdown> {
     let last = found.last_pull_request.filter(|_| found.seen > 0);
     let last = last.map(PrNumber::get);
     let seen = part("seen", context! { seen => found.seen, last }).into_string();
-    let fixed_by = found.told.as_ref().map(|fix| {
+    let fixed_by = found.fix.as_ref().map(|fix| {
         let pull = fix.pull_request.map(PrNumber::get);
         part("fixed_by", context! { pull, last, commit => fix.commit.short() })
     });
-    let change = found.told.as_ref().map(|fix| part("change", context! { told => Serde(fix) }));
+    let change = found.fix.as_ref().map(|fix| part("change", context! { fix => Serde(fix) }));
     let same_test = found.tier == Some(Tier::SameTest);
-    let history = match (found.outcome, &found.told) {
+    let history = match (found.outcome, &found.fix) {
         (MatchOutcome::Seen, _) if seen.is_empty() => String::new(),
         (MatchOutcome::Shown, None) => String::new(),
         (outcome, _) => {
@@ -160,7 +160,7 @@ mod tests {
             last_pull_request: (seen > 0).then(|| PrNumber::new(41)),
             followed: None,
             went_green: None,
-            told: (outcome == MatchOutcome::Shown).then_some(told),
+            fix: (outcome == MatchOutcome::Shown).then_some(told),
             settled: None,
         }
     }

@@ -149,7 +149,7 @@ fn facts(decision: &Decision) -> Vec<String> {
     let mut facts = Vec::new();
     for cause in failure_card::causes(&view.failures) {
         let Failure { error_message, .. } = &cause.first.failure;
-        let told = &cause.first.told;
+        let told = &cause.first.feedback;
         facts.extend([told.action.clone(), told.reason.clone()]);
         facts.extend(told.reproduce.clone());
         // Where nothing explains a message, what to do quotes it.

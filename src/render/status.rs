@@ -87,7 +87,7 @@ impl Text {
         // Until something failed: then each failure has what is known of it.
         let known_here = next.known_here.iter().flatten().filter(|_| next.attempts.iter().all(AttemptDigest::passes));
         let known_here =
-            known_here.map(|fix| messages::markdown("memory", &"known_here", context! { told => Serde(fix) }));
+            known_here.map(|fix| messages::markdown("memory", &"known_here", context! { fix => Serde(fix) }));
         let author = &snapshot.pull_request.author.login;
         let accepted = next.accepted_by();
         let accepted = accepted.map(|(by, what)| context! { by => by.as_str(), is_author => by == author, what });

@@ -62,7 +62,7 @@ impl Iteration {
         // check is to pass is no news.
         let issue = |(rule, why): (&RuleView, &RuleFailure)| {
             let first = failures.iter().find(|failure| failure.check.as_str() == rule.id.as_str());
-            let named = first.map(|failure| failure.told.action.clone()).filter(|action| !action.is_empty());
+            let named = first.map(|failure| failure.feedback.action.clone()).filter(|action| !action.is_empty());
             (rule.id.to_string(), named.unwrap_or_else(|| messages::reason("rule", why)))
         };
         let issues = failed(evaluation).into_iter().map(issue).collect();

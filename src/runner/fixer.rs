@@ -95,7 +95,7 @@ pub async fn call(
             let problem = ending.problem("the fixer", timeout);
             let report = problem.map_or_else(|| answer_of(&answer, &output), Err);
             let printed: String = last_line(&output).chars().filter(|c| !c.is_control()).take(200).collect();
-            let broke = |why| if printed.is_empty() { why } else { format!("{why}; it said “{printed}”") };
+            let broke = |why| if printed.is_empty() { why } else { format!("{why}; it printed “{printed}”") };
             report.map_or_else(|why| FixerEnd::Broke(broke(why)), FixerEnd::Done)
         }
     };
@@ -243,10 +243,10 @@ mod tests {
         assert_eq!(called("echo done", None).await.0, FixerEnd::Done(FixerReport::default()));
         for (run, why) in [
             ("exit 3", "the fixer ended with exit code 3"),
-            ("echo oh; exit 3", "the fixer ended with exit code 3; it said “oh”"),
+            ("echo oh; exit 3", "the fixer ended with exit code 3; it printed “oh”"),
             (
                 "echo '{\"cost_usd\": -1}'",
-                "the fixer reports a cost of -1 USD, which cannot be; it said “{\"cost_usd\": -1}”",
+                "the fixer reports a cost of -1 USD, which cannot be; it printed “{\"cost_usd\": -1}”",
             ),
         ] {
             assert_eq!(called(run, None).await.0, FixerEnd::Broke(why.to_owned()), "{run}");

@@ -312,7 +312,11 @@ fn a_fixer_that_does_nothing_calls_a_person() {
     project.begin(&[]);
     let ran = project.run(&["run"]).ended_with(2);
     assert_eq!(project.status()["blocked"], json!({ "trigger": "ambiguous_requirement", "also": ["no_change"] }));
-    assert!(ran.out.contains("The fixer ended without changing a file. It said: “I see nothing wrong”"), "{}", ran.out);
+    assert!(
+        ran.out.contains("The fixer ended without changing a file. Its description: “I see nothing wrong”"),
+        "{}",
+        ran.out
+    );
     assert_eq!(project.git(&["log", "--format=%s", "main"]), "The project");
 }
 
@@ -362,7 +366,7 @@ fn a_fixer_that_fails_twice_ends_the_loop_with_a_phase_error() {
     let ran = project.run(&["run"]).ended_with(1);
     let status = project.status();
     assert_eq!((&status["status"], &status["stop"]["reason"]), (&json!("failed"), &json!("phase_error")));
-    assert!(ran.out.contains("the fixer ended with exit code 7; it said “no key”"), "{}", ran.out);
+    assert!(ran.out.contains("the fixer ended with exit code 7; it printed “no key”"), "{}", ran.out);
     let events = project.history().into_iter().filter(|(_, _, event)| event == "phase_error").count();
     assert_eq!(events, 2, "tried once more with the same inputs");
     let again = project.run(&["resume", "calc"]).ended_with(1);

@@ -95,7 +95,7 @@ pub async fn a_reviewer_that_dies_after_a_placeholder_is_absent(world: World) {
     let is_over = |look: &Look| look.concluded("loopgate / verify") == Some("success");
     let look = world.after(TimeDelta::hours(2), &pr, "the end of the wait", is_over).await;
     assert!(look.status().contains("absent"), "{}", look.status());
-    assert!(look.status().contains("it said nothing for 120 min"), "{}", look.status());
+    assert!(look.status().contains("it reported nothing for 120 min"), "{}", look.status());
 }
 
 pub async fn two_hundred_threads_are_one_page_that_fits(world: World) {

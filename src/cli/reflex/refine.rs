@@ -233,7 +233,8 @@ impl Session<'_> {
         match verdict {
             EditVerdict::Nothing => {
                 self.put_aside(edits, "")?;
-                let description = report.description.as_deref().map(|text| format!(" It said: “{}”", plain(text)));
+                let description =
+                    report.description.as_deref().map(|text| format!(" Its description: “{}”", plain(text)));
                 let notes =
                     vec![format!("The fixer ended without changing a file.{}", description.unwrap_or_default())];
                 let triggers = [Trigger::AmbiguousRequirement, Trigger::NoChange];

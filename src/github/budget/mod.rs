@@ -143,7 +143,7 @@ impl Budget {
     }
 
     /// Reads the hour's quota from an answer. Search and GraphQL have limits of their own.
-    pub fn told(&mut self, headers: &HeaderMap) {
+    pub fn update(&mut self, headers: &HeaderMap) {
         let text = |name: &str| headers.get(name)?.to_str().ok();
         let number = |name: &str| text(name)?.parse::<u32>().ok();
         if text("x-ratelimit-resource").is_some_and(|resource| resource != "core") {

@@ -144,7 +144,7 @@ fn told(budget: &mut Budget, remaining: u32, reset: i64, resource: &str) {
     let header = |(name, value): (&str, &str)| {
         (format!("x-ratelimit-{name}").parse::<http::HeaderName>().unwrap(), value.parse().unwrap())
     };
-    budget.told(&pairs.into_iter().map(header).collect());
+    budget.update(&pairs.into_iter().map(header).collect());
 }
 
 #[test]

@@ -53,7 +53,7 @@ impl Client {
             hub.health.sent(&request.method);
             let outcome = hub.transport.send(&address, request, token.as_ref()).await;
             if let Ok(answer) = &outcome {
-                self.shared.budget.lock().told(&answer.headers);
+                self.shared.budget.lock().update(&answer.headers);
             }
             let failed = match outcome {
                 Ok(answer) if answer.is_redirect() => {

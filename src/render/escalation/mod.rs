@@ -235,7 +235,7 @@ fn failure_line(cause: &Cause<'_>, links: &Links) -> Markdown {
 fn root_causes(causes: &[Cause<'_>]) -> Markdown {
     let line = |cause: &Cause<'_>| {
         let view = cause.first;
-        let advice = [explained(view).unwrap_or_default(), view.told.action.as_str()];
+        let advice = [explained(view).unwrap_or_default(), view.feedback.action.as_str()];
         let advice = advice.into_iter().filter(|words| !words.is_empty());
         let advice: Vec<String> = advice.map(|text| words::sentence(text, 300).into_string()).collect();
         let advice = if advice.is_empty() { "The cause is not certain.".to_owned() } else { advice.join(" ") };

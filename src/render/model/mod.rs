@@ -316,7 +316,7 @@ fn kind_of(account: &Account, policy: &Policy) -> &'static str {
 
 fn failure(cause: &Cause<'_>, subject: &Subject<'_>, excerpts: &[QuotedOutput]) -> Failure {
     let (view, known) = (cause.first, subject.decision.view.compare.as_ref());
-    let (failure, told) = (&view.failure, &view.told);
+    let (failure, told) = (&view.failure, &view.feedback);
     let test = failure.test_name.as_deref();
     let [expected, actual] = failure.shown_sides();
     let shown = |text: &str| (!text.is_empty() && !view.repeats_sides).then(|| short(&without_secrets(text), 500));

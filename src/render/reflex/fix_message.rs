@@ -30,11 +30,11 @@ pub fn loop_fix_message(
             format!("{}: {name}{}", view.check, view.failure.reported().lines().next().unwrap_or_default())
         },
     );
-    let strategy = first.map_or_else(String::new, |view| view.told.action.clone());
+    let strategy = first.map_or_else(String::new, |view| view.feedback.action.clone());
     let what = description.filter(|text| !text.trim().is_empty());
     // Without the fixer's own words: which rule it answers.
-    let answer = first.map_or("answer the critique", |first| first.told.action.as_str());
-    let cause = cause.map(str::to_owned).or_else(|| first.map(|view| view.told.problem.clone()));
+    let answer = first.map_or("answer the critique", |first| first.feedback.action.as_str());
+    let cause = cause.map(str::to_owned).or_else(|| first.map(|view| view.feedback.problem.clone()));
     let subject = format!("fix({}): {}", scope_of(view), begin_low(what.unwrap_or(answer)));
     let fix = match what {
         Some(what) => format!("{} ({})", short_line(what, PARAGRAPH), change),

@@ -93,14 +93,16 @@ pub fn loop_critique(view: &View) -> Vec<CritiqueItem> {
         items.extend(failures.take(PER_RULE).map(|view| {
             let failure = &view.failure;
             let place = failure.location().map(|(file, line)| format!("{}: ", place(file, line))).unwrap_or_default();
-            let cause = view.told.problem.as_str();
+            let cause = view.feedback.problem.as_str();
             // Most causes begin with their test: it stands there once.
             let name = failure.test_name.as_deref().filter(|name| !cause.starts_with(&format!("`{name}`")));
             let name = name.map(|name| format!("{name}: ")).unwrap_or_default();
             CritiqueItem {
                 rule: rule.id.to_string(),
                 issue: bounded(&format!("{place}{name}{cause}")),
-                fix: Some(bounded(&view.told.action)).filter(|fix| !fix.is_empty()).unwrap_or_else(|| usual.clone()),
+                fix: Some(bounded(&view.feedback.action))
+                    .filter(|fix| !fix.is_empty())
+                    .unwrap_or_else(|| usual.clone()),
             }
         }));
         if items.len() == before {

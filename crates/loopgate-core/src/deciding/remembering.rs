@@ -142,7 +142,7 @@ impl Decision {
             let files = answers.change.as_ref().map(|(_, files)| files.as_slice());
             for before in self.next.attempts.iter_mut().filter(|attempt| attempt.number < head.number) {
                 for found in before.memory_matches.iter_mut().flatten() {
-                    let fix = found.told.take();
+                    let fix = found.fix.take();
                     if before.number.checked_add(1) == Some(head.number) {
                         found.followed = fix.zip(files).and_then(|(fix, files)| followed(&fix, files));
                         found.went_green = Some(!head.fingerprints.contains(&found.fingerprint));
@@ -215,7 +215,7 @@ impl Decision {
 
 /// A failure with what explains it.
 fn analysed(view: &FailureView) -> Failure {
-    let (root_cause, fix_strategy) = (view.told.problem.clone(), view.told.action.clone());
+    let (root_cause, fix_strategy) = (view.feedback.problem.clone(), view.feedback.action.clone());
     let analysis = Analysis { root_cause, fix_strategy, related: Vec::new(), ..view.analysis.clone() };
     Failure { analysis: Some(analysis), ..view.failure.clone() }
 }

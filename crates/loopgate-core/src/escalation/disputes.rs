@@ -59,7 +59,7 @@ pub fn begin(
     claim: &Claim<'_>,
 ) -> Result<Dispute, CommandRefusal> {
     let failure = claim.failure;
-    let is_it = |view: &&FailureView| view.cause == failure || view.told.id == Some(failure);
+    let is_it = |view: &&FailureView| view.cause == failure || view.feedback.id == Some(failure);
     let view = failures.iter().find(is_it).ok_or(CommandRefusal::NoSuchFailure { failure })?;
     let file = test_file(&view.failure).map(str::to_owned);
     let dispute = Dispute {
@@ -173,7 +173,7 @@ pub fn called(snapshot: &Snapshot, dispute: &Dispute) -> Vec<Recipient> {
 pub fn end_mended(state: &mut LoopState, snapshot: &Snapshot, failures: &[FailureView]) -> Vec<Dispute> {
     let head_sha = snapshot.pull_request.head.sha;
     let still_fails = |dispute: &Dispute| {
-        failures.iter().any(|view| view.cause == dispute.failure || view.told.id == Some(dispute.failure))
+        failures.iter().any(|view| view.cause == dispute.failure || view.feedback.id == Some(dispute.failure))
     };
     let mut ended = Vec::new();
     for dispute in state.disputes.iter_mut().filter(|dispute| dispute.is_open() && dispute.head_sha != head_sha) {

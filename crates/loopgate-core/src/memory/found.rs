@@ -45,7 +45,8 @@ pub struct MemoryMatch {
     /// Whether the error was gone in the next counted attempt.
     pub went_green: Option<bool>,
     /// What is shown of the card, as long as its attempt is the newest.
-    pub told: Option<ShownFix>,
+    #[serde(rename = "told")]
+    pub fix: Option<ShownFix>,
     /// Who was right when another run disputed it.
     pub settled: Option<SettledDispute>,
 }
@@ -84,7 +85,7 @@ pub struct ShownFix {
 impl MemoryMatch {
     /// The card that is shown, and how like it is.
     pub fn shown(&self) -> Option<(&ShownFix, Tier, FailureId)> {
-        let shown = (self.told.as_ref()?, self.tier?, self.card?);
+        let shown = (self.fix.as_ref()?, self.tier?, self.card?);
         (self.outcome == MatchOutcome::Shown).then_some(shown)
     }
 }

@@ -215,7 +215,7 @@ impl MemoryLine {
         line.failures.truncate(MOST_FAILURES);
         line.failures.iter_mut().for_each(|failure| failure.fingerprint = Some(fingerprint_of(failure)));
         // Statistics need no texts.
-        line.memory_matches.iter_mut().for_each(|found| found.told = None);
+        line.memory_matches.iter_mut().for_each(|found| found.fix = None);
         let mut value = serde_json::to_value(line)?;
         redact_value(&mut value);
         let mut text = String::new();

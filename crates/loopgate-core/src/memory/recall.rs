@@ -122,7 +122,7 @@ impl<'a> RecalledCards<'a> {
             let all = cards.iter().map(|card| {
                 let fix = find(card).and_then(|line| ShownFix::of(card, Some(line)));
                 let outcome = if fix.is_some() { MatchOutcome::Shown } else { MatchOutcome::Stale };
-                MemoryMatch { card: Some(card.id), tier: Some(*tier), outcome, told: fix, ..self.error.clone() }
+                MemoryMatch { card: Some(card.id), tier: Some(*tier), outcome, fix, ..self.error.clone() }
             });
             let (mut shown, gone): (Vec<_>, Vec<_>) = all.partition(|found| found.outcome == MatchOutcome::Shown);
             stale = stale.or(gone.into_iter().next().filter(|_| *tier == Tier::SameError));

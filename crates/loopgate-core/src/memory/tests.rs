@@ -208,7 +208,7 @@ fn a_card_whose_place_is_gone_is_said_to_be_stale_and_decays() {
     let rewritten = "pub struct Totals;\nimpl Totals {\n    pub fn new() -> Self { Totals }\n}\n";
     for text in [Some(rewritten), None] {
         let told = found(&memory, &same, &policy, text);
-        assert_eq!((told.len(), told[0].outcome, &told[0].told), (1, MatchOutcome::Stale, &None));
+        assert_eq!((told.len(), told[0].outcome, &told[0].fix), (1, MatchOutcome::Stale, &None));
     }
     // Moved down and indented otherwise, it is the same place; the fixed lines are the place too.
     let moved = BROKEN.replace("mod cart;", "mod cart;\nmod tax;\nmod more;").replace("    cart", "\tcart");
@@ -218,7 +218,7 @@ fn a_card_whose_place_is_gone_is_said_to_be_stale_and_decays() {
     let twice = format!("{BROKEN}{}{BROKEN}", "use std::fmt;\n".repeat(48));
     for (text, line) in [(BROKEN, 4), (moved.as_str(), 6), (&fixed, 4), (&longer, 52), (&twice, 4)] {
         let told = found(&memory, &same, &policy, Some(text));
-        let place = told[0].told.as_ref().and_then(|told| told.line);
+        let place = told[0].fix.as_ref().and_then(|fix| fix.line);
         assert_eq!((told[0].outcome, place), (MatchOutcome::Shown, Some(line)), "{text}");
     }
     for run in ["pr-2", "pr-3", "pr-4"] {

@@ -65,7 +65,7 @@ fn found(story: &mut Story, attempt: usize, outcome: MatchOutcome, tier: Tier, g
         last_pull_request: None,
         followed: None,
         went_green: Some(gone),
-        told: None,
+        fix: None,
         settled: None,
     }]);
 }

@@ -41,7 +41,7 @@ pub fn failures(
                 blame: of_failure,
                 blame_confidence,
                 repeats_sides: failure.analysis.is_none() && examined.conclusion.repeats_sides,
-                told: tell(&blame.check, &failure, examined, policy),
+                feedback: tell(&blame.check, &failure, examined, policy),
                 cause: examined.fingerprint.into(),
                 regressed: failure.test_name.as_ref().is_some_and(|name| regressed.contains(name)),
                 analysis: failure.analysis.clone().unwrap_or_else(|| examined.analysis(kept)),
@@ -101,7 +101,7 @@ pub fn feedback(failures: &[FailureView], head: &Verification, objections: Vec<F
     let mut seen = BTreeSet::new();
     let own = failures.iter().filter(|view| view.blame == Blame::PrCode);
     let distinct = own.filter(|view| seen.insert(view.cause)).take(FEEDBACK_LIMIT);
-    let mut items: Vec<FeedbackFact> = distinct.map(|view| FeedbackFact::Failure(view.told.clone())).collect();
+    let mut items: Vec<FeedbackFact> = distinct.map(|view| FeedbackFact::Failure(view.feedback.clone())).collect();
     let explained: BTreeSet<&str> =
         failures.iter().map(|view| &view.check).chain(elsewhere).map(CheckName::as_str).collect();
     for rule in head.evaluation.rules.iter().filter(|rule| rule.severity != Severity::Info) {

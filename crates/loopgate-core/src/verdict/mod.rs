@@ -98,7 +98,7 @@ pub struct FailureView {
     /// 0–1; 0.5 where nothing is known of the base.
     pub blame_confidence: f64,
     /// Its feedback, in the same words wherever it is shown.
-    pub told: FeedbackLine,
+    pub feedback: FeedbackLine,
     /// Its cause and action only repeat the two sides of its assertion.
     pub repeats_sides: bool,
     /// The id of the first failure with its cause: its own, where it is the first.

@@ -71,7 +71,7 @@ fn read(output: &str, name: &str) -> Failure {
         failure.error_type = ErrorType::AssertionError;
         failure.error_message = "test did not panic as expected".to_owned();
     } else if failure.error_message.is_empty() {
-        failure.error_message = "the test failed and said nothing that is told apart".to_owned();
+        failure.error_message = "the test failed, and no panic message was found".to_owned();
     }
     if let Some((_, drawn)) = panic.split_once("Diff < left / right > :") {
         (failure.expected, failure.actual) = (side(drawn, '>'), side(drawn, '<'));

@@ -242,7 +242,7 @@ fn failures_in_one_line_keep_their_own_words_and_one_cause_is_told_once() {
         story.decide().clone().view
     };
     let apart = told(&[("a", "TypeError: x is not a function"), ("b", "Error: Cannot find module 'zod'")]);
-    let words = |view: &View| view.failures.iter().map(|failure| failure.told.clone()).collect::<Vec<_>>();
+    let words = |view: &View| view.failures.iter().map(|failure| failure.feedback.clone()).collect::<Vec<_>>();
     let [first, second] = &words(&apart)[..] else { panic!("{:?}", apart.failures) };
     assert_eq!(first.location, second.location);
     assert!(first.id != second.id && first.problem != second.problem, "{first:?} {second:?}");

@@ -72,7 +72,7 @@ fn a_reviewer_that_finds_the_same_three_times_calls_a_person_and_one_that_advise
     assert_eq!(called.action, NextAction::Escalate { cause: Trigger::SameError });
     assert_eq!(called.view.failures[0].failure.error_message, "Handle the error of `open`, which is lost here.");
     assert_eq!(called.view.failures[0].failure.answer.as_deref(), Some("alice: It is handled."), "of the round before");
-    assert_eq!(called.view.failures[0].told.reproduce, None, "no command shows it");
+    assert_eq!(called.view.failures[0].feedback.reproduce, None, "no command shows it");
     assert_eq!(blame(called, BOT), Some(Blame::PrCode));
     let recorded = story.attempts.values().flat_map(|attempt| &attempt.checks);
     assert_eq!(recorded.filter(|check| check.name == name(BOT)).count(), 3, "the rounds that metrics count");
