@@ -234,7 +234,7 @@ fn a_card_whose_place_is_gone_is_said_to_be_stale_and_decays() {
 fn a_change_follows_a_card_near_its_place_or_with_its_lines() {
     let memory = Memory::learn(mended("pr-1", 0));
     let told = found(&memory, &failure("cart::total", "expected 12, got 5"), &MemoryPolicy::default(), Some(BROKEN));
-    let told = told[0].told.as_ref().unwrap();
+    let told = told[0].fix.as_ref().unwrap();
     let of = |path: &str, patch: &str| followed(told, &[changed(path, patch)]);
     assert_eq!(of("src/cart.rs", "@@ -25 +25 @@\n-a\n+b"), Some(true));
     assert_eq!(of("src/cart.rs", "@@ -29,2 +29,3 @@\n x\n+b\n y"), Some(false));
