@@ -6,7 +6,7 @@ use super::{
     Client, Result,
     client::{Page, parse},
 };
-use loopgate_core::observed::{Completeness, Listing};
+use loopgate_core::observed::Listing;
 
 /// The entries of a page, which may stand in an object.
 fn entries<T: DeserializeOwned>(path: &str, body: &[u8]) -> Result<Vec<T>> {
@@ -34,7 +34,7 @@ const PER_PAGE: usize = 100;
 const AT_ONCE: usize = 6;
 
 impl Client {
-    /// Reads a list whole, or its first `most` pages: then it is [`Completeness::Incomplete`].
+    /// Reads a list whole, or its first `most` pages: then it is not complete.
     ///
     /// `path` must not set `per_page` or `page` itself.
     ///
@@ -68,7 +68,7 @@ impl Client {
                 None => return Ok(Listing::complete(items)),
             };
             if read >= most {
-                return Ok(Listing { items, completeness: Completeness::Incomplete });
+                return Ok(Listing { items, is_complete: false });
             }
             let page = self.get_page(&next, entries).await?;
             if page.content.is_empty() {
@@ -80,8 +80,8 @@ impl Client {
         }
     }
 
-    /// Reads a list page after page until an item is `past` what is asked for, or `most` pages are read: then it is
-    /// [`Completeness::Incomplete`]. Nothing of it is kept.
+    /// Reads a list page after page until an item is `past` what is asked for, or `most` pages are read: then it is not
+    /// complete. Nothing of it is kept.
     ///
     /// # Errors
     /// As there.
@@ -105,7 +105,7 @@ impl Client {
                 None => return Ok(Listing::complete(items)),
             }
         }
-        Ok(Listing { items, completeness: Completeness::Incomplete })
+        Ok(Listing { items, is_complete: false })
     }
 
     /// [`list`](Self::list), with what we created there and the list does not show yet, and without what is gone and it

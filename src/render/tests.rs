@@ -134,6 +134,15 @@ fn the_escalation_begins_as_the_contract_says() {
     assert!(report.starts_with("**File**: `src/session.rs`\n**Attempts**: 3 / 3\n"), "{report}");
 }
 
+#[test]
+fn an_attempt_after_a_resume_is_not_the_nth_try() {
+    let (mut decision, snapshot) = fixtures::regression_escalated();
+    (decision.view.attempt, decision.next.failures.count) = (5, 1);
+    let text = only_post(&pull_request(&decision, &snapshot, &fixtures::policy(), None));
+    assert!(text.contains("**Attempt 5 (try 1 of 3) needs a person: "), "{text}");
+    assert!(text.contains("**Attempts**: 1 / 3\n"), "{text}");
+}
+
 fn with_template(own: &str) -> String {
     let (decision, snapshot) = fixtures::regression_escalated();
     let own = Some(own);

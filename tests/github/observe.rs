@@ -1,8 +1,8 @@
 use loopgate::github::{Error, Observer};
 use loopgate_core::{
     observed::{
-        ChangedFiles, CheckProgress, CodeType, Completeness, Conclusion as Concluded, Hint, Lifecycle, Permission,
-        ReceivedEvidence, ReviewVerdict, Standing,
+        ChangedFiles, CheckProgress, CodeType, Conclusion as Concluded, Hint, Lifecycle, Permission, ReceivedEvidence,
+        ReviewVerdict, Standing,
     },
     policy::PolicyOrigin,
 };
@@ -49,7 +49,7 @@ async fn everything_the_decision_needs_is_observed() {
     assert_eq!(files[0].path, "src/auth/token.rs");
     assert_eq!(files[0].added_lines().unwrap(), [(1, "fn check() {}")]);
     assert_eq!(snapshot.commits.items.len(), 1);
-    assert_eq!(snapshot.comments.completeness, Completeness::Complete);
+    assert!(snapshot.comments.is_complete);
     let hidden: Vec<_> = snapshot.comments.items.iter().map(|comment| comment.is_hidden).collect();
     assert_eq!(hidden, [false, true]);
     assert_eq!(snapshot.reviews.items[0].verdict, ReviewVerdict::Approved);

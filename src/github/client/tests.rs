@@ -22,7 +22,7 @@ use crate::{
     },
     refs::Retry,
 };
-use loopgate_core::{AppId, observed::Completeness};
+use loopgate_core::AppId;
 use loopgate_reports::joblog::LogTail;
 
 /// A loopback GitHub, a client of it, and a clock that moves only when a test moves it.
@@ -295,7 +295,7 @@ async fn a_list_is_read_over_all_its_pages_in_order() {
     three_pages(&bench).await;
     let list = bench.client().list::<u32>("/list", 30).await.unwrap();
     assert_eq!(list.items, (0..205).collect::<Vec<_>>());
-    assert_eq!(list.completeness, Completeness::Complete);
+    assert!(list.is_complete);
     assert_eq!(bench.github.counts().usage.total, 3);
 }
 
@@ -304,7 +304,7 @@ async fn a_list_cut_at_its_cap_says_so() {
     let bench = Bench::with_token().await;
     three_pages(&bench).await;
     let list = bench.client().list::<u32>("/list", 2).await.unwrap();
-    assert_eq!((list.items.len(), list.completeness), (200, Completeness::Incomplete));
+    assert_eq!((list.items.len(), list.is_complete), (200, false));
 }
 
 #[tokio::test]

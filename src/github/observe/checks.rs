@@ -17,8 +17,8 @@ use loopgate_core::{
     CheckName, CheckRunId, Sha, Timestamp,
     evidence::{CheckEvidence, CheckKind},
     observed::{
-        Annotation, AnnotationLevel, AppIdentity, ChangedFiles, CheckProgress, Completeness, Conclusion, ExternalCheck,
-        ForgedCheck, JobOutput, Listing, ObservationProblem, OwnCheck,
+        Annotation, AnnotationLevel, AppIdentity, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, ForgedCheck,
+        JobOutput, Listing, ObservationProblem, OwnCheck,
     },
     policy::{CheckSource, ExternalSource, ReadLogs, VerifyPolicy},
     verdict::{CheckStanding, external},
@@ -86,7 +86,7 @@ impl Checks {
     /// A list, or nothing and the reason where it may not be read.
     fn tolerated<T>(&mut self, what: &str, listing: Result<Listing<T>>) -> Result<Vec<T>> {
         let Some(listing) = listing.or_noted(what, &mut self.problems)? else { return Ok(Vec::new()) };
-        if listing.completeness == Completeness::Incomplete {
+        if !listing.is_complete {
             self.problems.push(too_many(what));
         }
         Ok(listing.items)

@@ -80,7 +80,7 @@ async fn read(client: &Client, path: &str, place: fn(CommentId) -> Reacted) -> R
         }
         items.push(comment(wire));
     }
-    Ok(Comments { listing: Listing { items, completeness: listing.completeness }, reactions, nodes })
+    Ok(Comments { listing: Listing { items, is_complete: listing.is_complete }, reactions, nodes })
 }
 
 fn comment(wire: WireComment) -> Comment {
@@ -101,7 +101,7 @@ pub(super) async fn reviews(repo: Repo<'_>, number: PrNumber) -> Result<Listing<
     let path = repo.path(format!("pulls/{number}/reviews"));
     let listing = repo.list::<WireReview>(&path, MOST_PAGES).await?;
     let items = listing.items.into_iter().filter_map(review).collect();
-    Ok(Listing { items, completeness: listing.completeness })
+    Ok(Listing { items, is_complete: listing.is_complete })
 }
 
 /// Our own unsubmitted reviews have no time, and are not shown yet.

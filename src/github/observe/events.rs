@@ -16,9 +16,9 @@ use loopgate_core::{
     CommentId, PrNumber, ReviewId,
     gate::may_speak,
     observed::{
-        Account, AccountKind, Actor, Assigner, Assignment, Assignments, CodeType, Comment, Completeness, Hint,
-        Lifecycle, Listing, MOST_OF_A_FINDING, MOST_OF_AN_ANSWER, Permission, QueueRemoval, QueueStanding,
-        RemovalReason, Resolution, Review, ReviewThread, ReviewVerdict, Standing,
+        Account, AccountKind, Actor, Assigner, Assignment, Assignments, CodeType, Comment, Hint, Lifecycle, Listing,
+        MOST_OF_A_FINDING, MOST_OF_AN_ANSWER, Permission, QueueRemoval, QueueStanding, RemovalReason, Resolution,
+        Review, ReviewThread, ReviewVerdict, Standing,
     },
     policy::GateTrigger,
     state::WordSource,
@@ -206,13 +206,13 @@ impl PullReading<'_> {
         let mut before: Option<String> = None;
         for _ in 0..THREAD_PAGES {
             let pull = repo.graphql_pull(number, THREADS, before.as_deref()).await?.unwrap_or_default();
-            found.completeness = Completeness::Incomplete;
+            found.is_complete = false;
             let threads = &pull["reviewThreads"];
             found.items.splice(0..0, nodes(threads).filter_map(|thread| of_reviewer(thread, &apps)));
             before = threads["pageInfo"]["startCursor"].as_str().map(str::to_owned);
             let Some(has_more) = threads["pageInfo"]["hasPreviousPage"].as_bool() else { break };
             if !has_more {
-                found.completeness = Completeness::Complete;
+                found.is_complete = true;
                 break;
             }
         }
@@ -229,7 +229,7 @@ impl PullReading<'_> {
 pub(super) async fn of_kind(repo: Repo<'_>, number: PrNumber, kind: &str) -> Result<Option<Vec<Value>>> {
     let path = repo.path(format!("issues/{number}/events"));
     let events = repo.list::<Value>(&path, MOST_PAGES).await.or_refused()?;
-    let events = events.filter(|events| events.completeness == Completeness::Complete);
+    let events = events.filter(|events| events.is_complete);
     Ok(events.map(|events| events.items.into_iter().filter(|event| event["event"] == kind).collect()))
 }
 

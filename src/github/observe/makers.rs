@@ -25,8 +25,8 @@ use loopgate_core::{
     Sha,
     gate::co_authors,
     observed::{
-        Account, AccountKind, AnnouncedPush, Commit, Completeness, Hint, Makers, Push, PushContent, Snapshot,
-        merge_lines, merge_whole,
+        Account, AccountKind, AnnouncedPush, Commit, Hint, Makers, Push, PushContent, Snapshot, merge_lines,
+        merge_whole,
     },
     policy::Policy,
     state::LoopState,
@@ -215,7 +215,7 @@ pub(super) async fn mark_update_merges(repo: Repo<'_>, changes: &mut Changes, po
     let Changes { commits, merges, .. } = changes;
     let matters =
         policy.gates.values().any(|gate| !gate.exclusions.allow_contributors && !gate.exclusions.count_update_merges);
-    if !matters || commits.completeness == Completeness::Incomplete {
+    if !matters || !commits.is_complete {
         return Ok(());
     }
     for (merge, parents) in merges.iter().take(MOST_MERGES) {

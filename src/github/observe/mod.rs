@@ -60,9 +60,7 @@ use super::{
 pub(super) use config::{FILE as CONFIGURATION, FILE_LIMIT as CONFIGURATION_LIMIT};
 use loopgate_core::{
     PrNumber, Sha,
-    observed::{
-        AppIdentity, Completeness, Hint, Lifecycle, Listing, ObservationProblem, PullRequest, Review, Snapshot,
-    },
+    observed::{AppIdentity, Hint, Lifecycle, Listing, ObservationProblem, PullRequest, Review, Snapshot},
     policy::Policy,
     state::LoopState,
 };
@@ -171,11 +169,9 @@ impl Observer {
         let (changes, checks, comments, reviews) = (changes?, checks?, comments?, reviews?);
         pull.pull_request.head.tree = changes.head_tree;
         let runs = runs.or_noted("workflow runs", &mut problems)?.unwrap_or_default();
-        for (what, completeness) in [("comments", comments.listing.completeness), ("reviews", reviews.completeness)] {
-            if completeness == Completeness::Incomplete {
-                problems.push(checks::too_many(what));
-            }
-        }
+        let lists = [("comments", comments.listing.is_complete), ("reviews", reviews.is_complete)];
+        problems
+            .extend(lists.into_iter().filter(|(_, is_complete)| !is_complete).map(|(what, _)| checks::too_many(what)));
         Ok(Some(PullRequestFacts { us, pull, policy, base, comments, reviews, changes, checks, runs, problems }))
     }
 

@@ -13,8 +13,7 @@ use crate::github::{
 use loopgate_core::{
     PrNumber, Sha, TeamSlug, Timestamp,
     observed::{
-        Base, ChangedFile, ChangedFiles, CheckScope, Commit, Completeness, FileStatus, Head, Lifecycle, Listing,
-        PullRequest,
+        Base, ChangedFile, ChangedFiles, CheckScope, Commit, FileStatus, Head, Lifecycle, Listing, PullRequest,
     },
 };
 
@@ -180,7 +179,7 @@ pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, (tip, is_stack_base): (
             (files, commits?)
         }
     };
-    let (head, Listing { items: commits, completeness }) = (pull.pull_request.head.sha, listed);
+    let (head, Listing { items: commits, is_complete }) = (pull.pull_request.head.sha, listed);
     let head_tree = match commits.iter().find(|commit| commit.sha == head) {
         Some(commit) => commit.commit.tree.sha,
         None => {
@@ -191,7 +190,7 @@ pub(super) async fn changes(repo: Repo<'_>, pull: &Pull, (tip, is_stack_base): (
     let merges = commits.iter().filter(|commit| commit.parents.len() > 1);
     let merges = merges.map(|commit| (commit.sha, commit.parents.iter().map(|parent| parent.sha).collect())).collect();
     let nodes = commits.iter().filter_map(|commit| Some((commit.sha, commit.node_id.clone()?))).collect();
-    let commits = Listing { items: commits.into_iter().map(commit).collect(), completeness };
+    let commits = Listing { items: commits.into_iter().map(commit).collect(), is_complete };
     Ok(Changes { files, commits, merges, head_tree, merge_base, nodes })
 }
 
@@ -252,10 +251,10 @@ async fn listed_files(repo: Repo<'_>, pull: &Pull) -> Result<ChangedFiles> {
             named.and_then(|(_, sha)| sha.parse::<Sha>().ok()).is_some_and(|named| named != head)
         })
     };
-    let Listing { items, completeness } = listed(repo, pull, ("files", FILE_PAGES), is_moved).await?;
+    let Listing { items, is_complete } = listed(repo, pull, ("files", FILE_PAGES), is_moved).await?;
     let (count, announced) = (items.len(), pull.changed_files);
     let known = items.into_iter().map(changed_file).collect();
-    Ok(if completeness == Completeness::Incomplete || count >= MOST_FILES || count < announced {
+    Ok(if !is_complete || count >= MOST_FILES || count < announced {
         let reason = format!("GitHub lists {count} of {} changed files", announced.max(count));
         ChangedFiles::TooLarge { known, reason }
     } else {
@@ -277,12 +276,11 @@ async fn listed<T: Serialize + DeserializeOwned>(
     let listed = repo.once::<Option<(Vec<T>, bool)>>(&key, Option::is_some, async || {
         let mut listing = repo.list(&path, most).await?;
         let is_moved = is_moved(&mut listing);
-        Ok((!is_moved).then_some((listing.items, listing.completeness == Completeness::Complete)))
+        Ok((!is_moved).then_some((listing.items, listing.is_complete)))
     });
     let message = "the head moved while it was read".to_owned();
-    let (items, whole) = listed.await?.ok_or(Error::Unavailable { path, message, retry_at: None })?;
-    let completeness = if whole { Completeness::Complete } else { Completeness::Incomplete };
-    Ok(Listing { items, completeness })
+    let (items, is_complete) = listed.await?.ok_or(Error::Unavailable { path, message, retry_at: None })?;
+    Ok(Listing { items, is_complete })
 }
 
 fn changed_file(file: WireFile) -> ChangedFile {
@@ -310,11 +308,8 @@ async fn listed_commits(repo: Repo<'_>, pull: &Pull) -> Result<Listing<ListedCom
     let head = pull.pull_request.head.sha;
     let is_moved = |listing: &mut Listing<ListedCommit>| {
         // At most 250 are listed, the newest last: beyond that the head is not among them.
-        if listing.items.len() >= 250 {
-            listing.completeness = Completeness::Incomplete;
-        }
-        let is_whole = listing.completeness == Completeness::Complete;
-        is_whole && listing.items.last().is_some_and(|last| last.sha != head)
+        listing.is_complete &= listing.items.len() < 250;
+        listing.is_complete && listing.items.last().is_some_and(|last| last.sha != head)
     };
     listed(repo, pull, ("commits", COMMIT_PAGES), is_moved).await
 }

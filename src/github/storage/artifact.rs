@@ -30,7 +30,7 @@ use crate::{
     },
     refs::{RefName, RefsError, Retry, Slot, ended_before},
 };
-use loopgate_core::{PrNumber, RepoName, Timestamp, observed::Completeness};
+use loopgate_core::{PrNumber, RepoName, Timestamp};
 
 /// The artifact's name.
 const NAME: &str = "loopgate-state";
@@ -127,13 +127,9 @@ impl StateArtifact {
                 Err(reason) => tracing::warn!(artifact = artifact.id, reason, "a {NAME} that cannot be read"),
             }
         }
-        match listed.completeness {
-            Completeness::Complete => Ok(()),
-            // A flood of artifacts must not make a run look as if it had just begun.
-            Completeness::Incomplete => {
-                Err(RefsError::Refused(format!("too many artifacts of other workflows are named {NAME}")))
-            }
-        }
+        // A flood of artifacts must not make a run look as if it had just begun.
+        let refused = || RefsError::Refused(format!("too many artifacts of other workflows are named {NAME}"));
+        listed.is_complete.then_some(()).ok_or_else(refused)
     }
 
     /// The states in an artifact, or why they cannot be read.

@@ -13,7 +13,7 @@ use crate::{
     github::{Client, DeliveryAttempt, Error, Github, LoggedDelivery},
     server::{Services, metrics::DeliveryResult, receive::Receiver, storage::Change},
 };
-use loopgate_core::{Timestamp, observed::Completeness};
+use loopgate_core::Timestamp;
 
 pub(super) const EVERY: TimeDelta = TimeDelta::minutes(5);
 
@@ -44,7 +44,7 @@ pub(super) async fn pass(
     let since = known_until.max(now - REACH);
     let is_known = |it: &DeliveryAttempt| it.delivered_at < since;
     let log = client.list_until("/app/hook/deliveries", LOG_PAGES, is_known).await?;
-    if log.completeness == Completeness::Incomplete {
+    if !log.is_complete {
         tracing::warn!("the delivery log is longer than what is read of it; the rest is the resync's");
     }
     // By GitHub's clock if the log has an entry.

@@ -18,7 +18,7 @@ use crate::{
         storage::{Change, ChangeOutcome, PullList},
     },
 };
-use loopgate_core::{InstallationId, RepoName, Timestamp, observed::Completeness};
+use loopgate_core::{InstallationId, RepoName, Timestamp};
 
 const ROUND: TimeDelta = TimeDelta::hours(1);
 
@@ -134,7 +134,7 @@ async fn share(
             },
         };
         left = left.saturating_sub(list.items.len() / PER_PAGE);
-        let is_complete = list.completeness == Completeness::Complete;
+        let is_complete = list.is_complete;
         if folds && is_complete {
             let open = list.items.iter().map(|pull| pull.number).collect();
             match fold_ended_runs(client.repo(&repository), &open, left, now).await {

@@ -129,7 +129,8 @@ impl AppIdentity {
 #[derive(Clone, Debug, PartialEq)]
 pub struct Listing<T> {
     pub items: Vec<T>,
-    pub completeness: Completeness,
+    /// Nothing is missing: neither a limit of the platform nor a failed page cut it short.
+    pub is_complete: bool,
 }
 
 impl<T> Default for Listing<T> {
@@ -140,16 +141,8 @@ impl<T> Default for Listing<T> {
 
 impl<T> Listing<T> {
     pub const fn complete(items: Vec<T>) -> Self {
-        Self { items, completeness: Completeness::Complete }
+        Self { items, is_complete: true }
     }
-}
-
-/// Whether all of a list was read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Completeness {
-    Complete,
-    /// A limit of the platform or a failed page cut it short.
-    Incomplete,
 }
 
 /// Something that could not be observed.

@@ -17,9 +17,7 @@ use crate::{
     expressions::compile,
     gate,
     ids::{CheckName, UserId},
-    observed::{
-        Account, AccountKind, Completeness, Conclusion, ExternalCheck, Permission, Resolution, ReviewThread, Snapshot,
-    },
+    observed::{Account, AccountKind, Conclusion, ExternalCheck, Permission, Resolution, ReviewThread, Snapshot},
     policy::ReviewerSource,
     text,
     verdict::CheckStanding,
@@ -43,7 +41,7 @@ pub fn standing(snapshot: &Snapshot, name: &CheckName, source: &ReviewerSource, 
     let own = snapshot.review_threads.items.iter().filter_map(|thread| Some((thread, finding(thread, source)?)));
     let own: Vec<(&ReviewThread, ReviewFinding)> = own.collect();
     let open: Vec<_> = own.iter().filter(|(thread, _)| !is_closed(thread)).collect();
-    match (open.first(), snapshot.review_threads.completeness) {
+    match (open.first(), snapshot.review_threads.is_complete) {
         (Some((first, _)), _) => {
             let mut evidence = CheckEvidence::bare(name.clone(), CheckKind::Custom, Outcome::Failed);
             evidence.url = Some(first.url.clone());
@@ -51,13 +49,9 @@ pub fn standing(snapshot: &Snapshot, name: &CheckName, source: &ReviewerSource, 
             evidence.failures = open.iter().take(MOST_FINDINGS).map(|finding| of(finding, &own)).collect();
             CheckStanding::Done(Box::new(evidence))
         }
-        (None, Completeness::Incomplete) => {
-            CheckStanding::Refused { reason: "not all review threads were read".into() }
-        }
-        (None, Completeness::Complete) if !has_reviewed => {
-            CheckStanding::Absent { minutes: source.timeout.num_minutes().unsigned_abs() }
-        }
-        (None, Completeness::Complete) => {
+        (None, false) => CheckStanding::Refused { reason: "not all review threads were read".into() },
+        (None, true) if !has_reviewed => CheckStanding::Absent { minutes: source.timeout.num_minutes().unsigned_abs() },
+        (None, true) => {
             CheckStanding::Done(Box::new(CheckEvidence::bare(name.clone(), CheckKind::Custom, Outcome::Passed)))
         }
     }

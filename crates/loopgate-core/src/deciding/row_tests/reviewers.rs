@@ -3,7 +3,7 @@
 use super::*;
 use crate::{
     evidence::FindingSeverity as Level,
-    observed::{Account, AccountKind, Completeness, Resolution, Review, ReviewThread},
+    observed::{Account, AccountKind, Resolution, Review, ReviewThread},
     policy::ReviewerSource,
 };
 
@@ -214,7 +214,7 @@ fn a_flood_of_threads_is_counted_and_one_that_was_not_read_to_its_end_holds() {
     let CheckStanding::Done(found) = standing(decision, BOT) else { panic!("it has findings") };
     assert_eq!((found.failures.len(), found.failures_not_kept), (200, 100));
     story.snapshot.review_threads.items.clear();
-    story.snapshot.review_threads.completeness = Completeness::Incomplete;
+    story.snapshot.review_threads.is_complete = false;
     review(&mut story, AccountKind::Bot, "Done.");
     assert!(matches!(standing(story.decide(), BOT), CheckStanding::Refused { .. }));
 }

@@ -15,7 +15,7 @@ use crate::{
         trigger::{self, Opening},
     },
     ids::{GateName, UserId},
-    observed::{Account, Completeness, Lifecycle, Snapshot},
+    observed::{Account, Lifecycle, Snapshot},
     policy::{ApproveBy, GatePolicy, Mode},
     state::{GateState, GateStatus, HeadObservation, Objection, Revocation, Ticks, WordSource},
 };
@@ -263,9 +263,9 @@ impl<'a> Weighing<'a> {
         let grant = self.authority.grant(&vote.by)?;
         // An objection or a contributor may be in the part that was not read.
         let Snapshot { commits, comments, reviews, .. } = self.gate.snapshot;
-        let lists = [commits.completeness, comments.completeness, reviews.completeness];
+        let lists = [commits.is_complete, comments.is_complete, reviews.is_complete];
         let names = ["the commits", "the comments", "the reviews"];
-        if let Some(at) = lists.iter().position(|list| *list == Completeness::Incomplete) {
+        if let Some(at) = lists.iter().position(|is_complete| !is_complete) {
             return Err(Refusal::NotAllRead { what: names[at].to_owned() });
         }
         if !vote.is_verdict && self.gate.policy.approve_by == ApproveBy::Review {

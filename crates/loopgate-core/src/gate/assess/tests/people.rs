@@ -7,8 +7,7 @@ use crate::{
     gate::{Refusal, UnusableApprover, WordOutcome},
     ids::{AppId, UserId},
     observed::{
-        AccountKind, Assigner, Assignment, Assignments, Commit, Completeness, Permission, Push, PushContent, Standing,
-        Unusable,
+        AccountKind, Assigner, Assignment, Assignments, Commit, Permission, Push, PushContent, Standing, Unusable,
     },
 };
 
@@ -190,7 +189,7 @@ fn web_flow_is_ignored() {
 #[test]
 fn commits_that_could_not_all_be_read_close() {
     let mut world = World::new();
-    world.snapshot.commits.completeness = Completeness::Incomplete;
+    world.snapshot.commits.is_complete = false;
     world.comment("alice", "security approved");
     assert_eq!(world.refusal(), Refusal::NotAllRead { what: "the commits".into() });
 }

@@ -3,7 +3,7 @@
 use super::super::world::*;
 use crate::{
     gate::{Inside, PhraseProblem, Refusal, WordOutcome},
-    observed::{Account, Actor, Completeness, Hint, Lifecycle, ReviewVerdict},
+    observed::{Account, Actor, Hint, Lifecycle, ReviewVerdict},
     policy::{ApproveBy, ChecklistMode, GateTrigger},
     state::GateStatus,
 };
@@ -360,8 +360,8 @@ fn comments_that_could_not_all_be_read_close() {
         let mut world = World::new();
         world.comment("alice", "security approved");
         match listing {
-            "comments" => world.snapshot.comments.completeness = Completeness::Incomplete,
-            _ => world.snapshot.reviews.completeness = Completeness::Incomplete,
+            "comments" => world.snapshot.comments.is_complete = false,
+            _ => world.snapshot.reviews.is_complete = false,
         }
         assert_eq!(world.refusal(), Refusal::NotAllRead { what: format!("the {listing}") });
     }
