@@ -1,6 +1,8 @@
 //! The sticky status comment: what a tired reviewer needs first, and the same facts for an agent at the end. The texts
 //! of the check run, the job and the state ref show parts of it.
 
+use std::cell::LazyCell;
+
 use minijinja::{Value, context, value::Serde};
 
 use super::{
@@ -29,15 +31,15 @@ pub(super) fn comment(subject: &Subject<'_>) -> String {
 
 /// A text with the document for programs. `not_annotated` places have no annotation.
 pub(super) fn with_document(subject: &Subject<'_>, name: &str, limit: usize, not_annotated: usize) -> String {
-    let [whole, short] = subject.documents.get_or_init(|| {
-        let mut document = Feedback::of(subject);
-        let whole = document.fenced();
+    let (document, whole) = subject.document.get_or_init(|| Feedback::with_text(subject));
+    // It repeats what people read, so it is the first to be shortened.
+    let short = LazyCell::new(|| {
+        let mut document = document.clone();
         while document.shorten() {}
-        [whole, document.fenced()]
+        document.fenced()
     });
     fitted(name, limit, |brevity| {
-        // It repeats what people read, so it is the first to be shortened.
-        let machine = if brevity.0 > 0 { short } else { whole };
+        let machine = if brevity.0 > 0 { &*short } else { whole };
         context! { machine => Serde(machine), not_annotated, ..Text::of(subject, brevity) }
     })
 }

@@ -4,7 +4,7 @@ use std::cell::OnceCell;
 
 use minijinja::{Value, context, value::Serde};
 
-use super::{Markdown, causes, messages, short_line, status::Text, words};
+use super::{Feedback, Markdown, causes, messages, short_line, status::Text, words};
 use loopgate_core::{
     CheckName, GateName, Login,
     deciding::{CheckView, Decision, NextAction, View},
@@ -24,14 +24,14 @@ pub struct Subject<'a> {
     pub decision: &'a Decision,
     pub snapshot: &'a Snapshot,
     pub policy: &'a Policy,
-    /// What several texts show, each at several lengths, and the document for programs, whole and short.
+    /// What several texts show, each at several lengths, and the document for programs.
     pub(super) text: OnceCell<Text>,
-    pub(super) documents: OnceCell<[Markdown; 2]>,
+    pub(super) document: OnceCell<(Feedback, Markdown)>,
 }
 
 impl<'a> Subject<'a> {
     pub const fn new(decision: &'a Decision, snapshot: &'a Snapshot, policy: &'a Policy) -> Self {
-        Self { decision, snapshot, policy, text: OnceCell::new(), documents: OnceCell::new() }
+        Self { decision, snapshot, policy, text: OnceCell::new(), document: OnceCell::new() }
     }
 }
 

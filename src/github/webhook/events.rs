@@ -131,8 +131,10 @@ fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
             reader.work(event, Target::Repository, None)
         }
         ("team", "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository") => {
-            let team = event.organization["login"].as_str().zip(event.team["slug"].as_str());
-            let team = team.and_then(|(organization, slug)| format!("{organization}/{slug}").parse().ok());
+            let organization = event.organization.as_ref().and_then(|organization| organization.login.as_deref());
+            let team = organization
+                .zip(event.team["slug"].as_str())
+                .and_then(|(organization, slug)| format!("{organization}/{slug}").parse().ok());
             reader.rights(event, Hint::TeamChanged { team: reader.of(team, "team")? })
         }
         ("membership", "added" | "removed") | ("member", "added" | "edited" | "removed") => {

@@ -41,7 +41,7 @@ pub(super) struct Payload {
     pub forced: Option<bool>,
     pub commits: Vec<PushedCommit>,
     pub repositories_added: Vec<PayloadRepository>,
-    pub organization: Value,
+    pub organization: Option<PayloadOrganization>,
     pub team: Value,
     pub member: Option<Actor>,
     pub membership: Value,
@@ -61,6 +61,11 @@ pub(super) struct Issue {
     pub number: PrNumber,
     /// There when the issue is a pull request; only its presence matters.
     pub pull_request: Option<IgnoredAny>,
+}
+
+#[derive(Debug, Deserialize)]
+pub(super) struct PayloadOrganization {
+    pub login: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]

@@ -64,6 +64,11 @@ const NO_EDITS: &str = "do not edit tests to make them pass";
 
 impl Feedback {
     pub fn of(subject: &Subject<'_>) -> Self {
+        Self::with_text(subject).0
+    }
+
+    /// The document, and its fenced block.
+    pub(super) fn with_text(subject: &Subject<'_>) -> (Self, Markdown) {
         let (decision, view) = (subject.decision, &subject.decision.view);
         let feedback = subject.feedback();
         let others = feedback.iter().filter(|line| line.id.is_none());
@@ -112,8 +117,11 @@ impl Feedback {
             ended: None,
             others: Map::new(),
         };
-        while document.fenced().as_str().len() > PACKET - FOR_READERS && document.shorten() {}
-        document
+        let mut text = document.fenced();
+        while text.as_str().len() > PACKET - FOR_READERS && document.shorten() {
+            text = document.fenced();
+        }
+        (document, text)
     }
 
     /// The document as the fixer of a local loop gets it on its standard input: the failures with their traces, as long
