@@ -147,7 +147,6 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
     let rows = Shown::first(40, &view.checks, |check| check_table::row(check, &links));
     let hidden = escalation.history.len().saturating_sub(15);
     let attempts: Vec<_> = escalation.history.iter().skip(hidden).map(|attempt| attempt_row(attempt, &links)).collect();
-    let trigger = words::trigger(escalation.trigger).to_owned();
     let recognised = escalation.cause.as_ref().map(|cause| short_text(&reason("cause", cause), 500));
     let best = escalation.best.as_ref().map(|(attempt, sha, score)| {
         Markdown::ours(format!("attempt {attempt} at {} (score {score})", links.commit(*sha)))
@@ -189,7 +188,7 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
         // "Attempt 3 needs a person: tests that passed before fail now."
         sentence => markdown("escalation", &"sentence", context! {
             attempt => view.attempt, failed => next.failures.count, most => view.max_attempts,
-            trigger => Markdown::ours(trigger),
+            trigger => Markdown::ours(words::trigger(escalation.trigger)),
         }),
     }
 }
