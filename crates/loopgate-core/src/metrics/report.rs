@@ -137,7 +137,7 @@ pub struct Group {
     pub name: String,
     pub runs: usize,
     /// In the order of [`Metric::ALL`].
-    pub values: [Option<f64>; 5],
+    pub values: [Option<f64>; Metric::ALL.len()],
     pub median_seconds_to_green: Option<u64>,
 }
 
@@ -329,7 +329,7 @@ pub struct Compared {
     pub name: String,
     pub runs: usize,
     /// In the order of [`Figure::ALL`].
-    pub estimates: [Estimate; 5],
+    pub estimates: [Estimate; Figure::ALL.len()],
 }
 
 /// People first, then all agents, then each agent by name; none where no agent has a run.
