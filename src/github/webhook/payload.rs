@@ -2,19 +2,25 @@
 //!
 //! Everything else a payload holds is skipped by the parser without being kept, so an event costs one pass over its
 //! bytes whatever its size. GitHub's events name the same things alike, so that one type reads them all; what an event
-//! must have, its own function asks for.
+//! must have, its own function asks for. What a few events alone have is a [`Part`], so that all others pass it over.
 
-use serde::{Deserialize, de::IgnoredAny};
-use serde_json::Value;
+use std::borrow::Cow;
+
+use serde::{
+    Deserialize,
+    de::{DeserializeOwned, IgnoredAny},
+};
+use serde_json::value::RawValue;
 
 use crate::github::wire::App;
 use loopgate_core::{CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, observed::Actor};
 
-#[derive(Debug, Default, Deserialize)]
-#[serde(default)]
-pub(super) struct Payload {
-    pub action: String,
-    pub repository: Option<PayloadRepository>,
+#[derive(Debug, Deserialize)]
+pub(super) struct Payload<'a> {
+    #[serde(default, borrow)]
+    pub action: Cow<'a, str>,
+    #[serde(borrow)]
+    pub repository: Option<PayloadRepository<'a>>,
     pub installation: Option<Id<InstallationId>>,
     pub sender: Option<Actor>,
     pub pull_request: Option<PayloadPull>,
@@ -22,33 +28,53 @@ pub(super) struct Payload {
     pub before: Option<Sha>,
     pub after: Option<Sha>,
     pub issue: Option<Issue>,
-    pub comment: Option<PayloadComment>,
+    #[serde(borrow)]
+    pub comment: Option<PayloadComment<'a>>,
     pub review: Option<Id<ReviewId>>,
     /// What an edit changed, as it was before.
-    pub changes: Value,
-    pub check_run: Option<Run>,
-    pub requested_action: Value,
-    pub check_suite: Option<Run>,
+    #[serde(borrow)]
+    pub changes: Part<'a>,
+    pub check_run: Option<Box<Run>>,
+    #[serde(borrow)]
+    pub requested_action: Part<'a>,
+    pub check_suite: Option<Box<Run>>,
     /// Of a commit status.
     pub sha: Option<Sha>,
     pub context: Option<String>,
-    pub workflow_run: Option<Run>,
+    pub workflow_run: Option<Box<Run>>,
     /// Of a push.
-    #[serde(rename = "ref")]
-    pub git_ref: Option<String>,
+    #[serde(rename = "ref", borrow)]
+    pub git_ref: Option<Cow<'a, str>>,
     pub created: Option<bool>,
     pub deleted: Option<bool>,
     pub forced: Option<bool>,
+    #[serde(default)]
     pub commits: Vec<PushedCommit>,
-    pub repositories_added: Vec<PayloadRepository>,
-    pub organization: Option<PayloadOrganization>,
-    pub team: Value,
-    pub member: Option<Actor>,
-    pub membership: Value,
-    pub merge_group: Option<PayloadGroup>,
-    pub reason: Option<String>,
+    #[serde(default, borrow)]
+    pub repositories_added: Vec<PayloadRepository<'a>>,
+    #[serde(borrow)]
+    pub organization: Part<'a>,
+    #[serde(borrow)]
+    pub team: Part<'a>,
+    #[serde(borrow)]
+    pub member: Part<'a>,
+    #[serde(borrow)]
+    pub membership: Part<'a>,
+    #[serde(borrow)]
+    pub merge_group: Part<'a>,
+    #[serde(borrow)]
+    pub reason: Option<Cow<'a, str>>,
     /// Of `workflow_dispatch`.
-    pub inputs: Value,
+    #[serde(borrow)]
+    pub inputs: Part<'a>,
+}
+
+/// A part of a payload as it stands there, until an event asks for it.
+pub(super) type Part<'a> = Option<&'a RawValue>;
+
+/// What a part holds; none where it is missing or of another shape.
+pub(super) fn read<T: DeserializeOwned>(part: Part<'_>) -> Option<T> {
+    serde_json::from_str(part?.get()).ok()
 }
 
 #[derive(Debug, Deserialize)]
@@ -64,14 +90,10 @@ pub(super) struct Issue {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct PayloadOrganization {
-    pub login: Option<String>,
-}
-
-#[derive(Debug, Deserialize)]
-pub(super) struct PayloadRepository {
+pub(super) struct PayloadRepository<'a> {
     pub full_name: RepoName,
-    pub default_branch: Option<String>,
+    #[serde(borrow)]
+    pub default_branch: Option<Cow<'a, str>>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -91,9 +113,10 @@ pub(super) struct PayloadSide {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct PayloadComment {
+pub(super) struct PayloadComment<'a> {
     pub id: CommentId,
-    pub body: Option<String>,
+    #[serde(borrow)]
+    pub body: Option<Cow<'a, str>>,
     pub updated_at: Option<Timestamp>,
 }
 
@@ -117,7 +140,7 @@ pub(super) struct PushedCommit {
     pub removed: Option<Vec<String>>,
 }
 
-#[derive(Debug, Clone, Deserialize)]
+#[derive(Debug, Deserialize)]
 pub(super) struct PayloadGroup {
     pub head_sha: Sha,
     pub base_sha: Sha,
