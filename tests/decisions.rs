@@ -21,7 +21,7 @@ const SECTIONS: [(&str, &[&str]); 11] = [
             "core/deciding/row_tests/evidence.rs",
             "core/deciding/row_tests/reviewers.rs",
             "core/evidence/contradiction.rs",
-            "core/verdict/legs_tests.rs",
+            "core/verdict/matrix_jobs_tests.rs",
             "core/failure/explain/blame.rs",
             "src/runner/schedule.rs",
         ],

@@ -15,7 +15,7 @@ use super::{CliError, online::set_here, output};
 use crate::render;
 use loopgate_core::{
     CheckRunId, PrNumber, RepoName, Sha, WorkflowRunId,
-    evidence::{Leg, WorkflowOrigin},
+    evidence::{MatrixJob, WorkflowOrigin},
 };
 
 /// Largest event payload read, in bytes; GitHub's own limit is 25 MB.
@@ -91,7 +91,7 @@ impl ActionsRun {
                 job: set_here("GITHUB_JOB")?,
                 // `toJSON(matrix)` is `null` where a job has none.
                 matrix: set_here("LOOPGATE_MATRIX").filter(|matrix| !matches!(matrix.trim(), "null" | "{}")),
-                leg: leg(
+                matrix_job: matrix_job(
                     set_here("LOOPGATE_JOB_INDEX"),
                     set_here("LOOPGATE_JOB_TOTAL"),
                     set_here("LOOPGATE_CHECK_RUN"),
@@ -105,11 +105,11 @@ impl ActionsRun {
     }
 }
 
-/// Which of its job's legs this is, as the Action passes it on.
-fn leg(index: Option<String>, total: Option<String>, check_run: Option<String>) -> Option<Leg> {
+/// Which job of its matrix this is, as the Action passes it on.
+fn matrix_job(index: Option<String>, total: Option<String>, check_run: Option<String>) -> Option<MatrixJob> {
     let (index, total) = (index?.parse().ok()?, total?.parse().ok()?);
     let check_run_id = check_run.and_then(|id| id.parse().ok()).map(CheckRunId::new);
-    (index < total).then_some(Leg { index, total, check_run_id })
+    (index < total).then_some(MatrixJob { index, total, check_run_id })
 }
 
 /// The value of a field of the event, if it is of this kind.
@@ -215,14 +215,15 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_leg_is_a_place_among_all_and_a_check_run_where_github_tells_it() {
+    fn a_matrix_job_is_a_place_among_all_and_a_check_run_where_github_tells_it() {
         let told = |index: &str, total: &str, check_run: &str| {
-            leg(Some(index.into()), Some(total.into()), Some(check_run.into())).map(|leg| (leg.index, leg.check_run_id))
+            matrix_job(Some(index.into()), Some(total.into()), Some(check_run.into()))
+                .map(|matrix_job| (matrix_job.index, matrix_job.check_run_id))
         };
         assert_eq!(told("2", "3", "77"), Some((2, Some(CheckRunId::new(77)))));
         assert_eq!(told("0", "1", "Object"), Some((0, None)));
         assert_eq!((told("3", "3", "77"), told("", "3", "77")), (None, None));
-        assert_eq!(leg(None, None, None), None, "an older Action");
+        assert_eq!(matrix_job(None, None, None), None, "an older Action");
     }
 
     #[test]
@@ -276,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn artifacts_of_two_legs_or_attempts_never_share_a_name() {
+    fn artifacts_of_two_matrix_jobs_or_attempts_never_share_a_name() {
         let run = |job: &str, matrix: Option<&str>, run_attempt| ActionsRun {
             origin: WorkflowOrigin {
                 path: ".github/workflows/ci.yml".into(),
@@ -284,7 +285,7 @@ mod tests {
                 run_attempt,
                 job: job.into(),
                 matrix: matrix.map(str::to_owned),
-                leg: None,
+                matrix_job: None,
             },
             repository: "acme/widgets".parse().unwrap(),
             head: None,

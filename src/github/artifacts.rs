@@ -194,18 +194,18 @@ pub(super) fn normalise(path: &str, repository: &RepoName) -> String {
 /// Of evidence for the same job of a matrix only the newest counts: the later run, then its later attempt. A job that
 /// verifies several times in one attempt brings several documents, and all of them count.
 pub(super) fn newest_of_each(accepted: Vec<Evidence>) -> Vec<Evidence> {
-    type Leg = (String, String, Option<String>);
-    let leg = |evidence: &Evidence| -> Option<Leg> {
+    type MatrixJob = (String, String, Option<String>);
+    let matrix_job = |evidence: &Evidence| -> Option<MatrixJob> {
         let workflow = evidence.workflow.clone();
         workflow.map(|workflow| (workflow.path, workflow.job, workflow.matrix))
     };
     let age = |evidence: &Evidence| evidence.workflow.as_ref().map(|workflow| (workflow.run_id, workflow.run_attempt));
     let mut newest = BTreeMap::new();
     for evidence in &accepted {
-        let known = newest.entry(leg(evidence)).or_insert(age(evidence));
+        let known = newest.entry(matrix_job(evidence)).or_insert(age(evidence));
         *known = (*known).max(age(evidence));
     }
-    let counts = |evidence: &Evidence| newest.get(&leg(evidence)) == Some(&age(evidence));
+    let counts = |evidence: &Evidence| newest.get(&matrix_job(evidence)) == Some(&age(evidence));
     accepted.into_iter().filter(counts).collect()
 }
 

@@ -50,7 +50,7 @@ fn note(check: &CheckView) -> Option<Markdown> {
         }
         CheckStanding::Absent { minutes } => Markdown::ours(format!("it reported nothing for {minutes} min")),
         CheckStanding::AwaitsRelease { job, cause, .. } => short_text(&words::skipped_job(job, cause), 300),
-        CheckStanding::Lost { legs } => short_text(&messages::lost_jobs(legs), 300),
+        CheckStanding::Lost { jobs } => short_text(&messages::lost_jobs(jobs), 300),
         CheckStanding::Refused { reason } => short_text(reason, 300),
         _ => return None,
     })
@@ -94,7 +94,7 @@ fn url(standing: &CheckStanding) -> Option<&str> {
         | CheckStanding::AwaitsRelease { url, .. }
         | CheckStanding::NotApplicable { url, .. }
         | CheckStanding::NotStarted { url, .. } => url.as_deref(),
-        CheckStanding::Lost { legs } => legs.iter().find_map(|leg| leg.url.as_deref()),
+        CheckStanding::Lost { jobs } => jobs.iter().find_map(|job| job.url.as_deref()),
         _ => None,
     }
 }

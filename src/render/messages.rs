@@ -111,7 +111,7 @@ fn with_entries(
     show: fn(&str) -> String,
 ) -> Environment<'static> {
     templates::add_filters(&mut environment, show);
-    environment.add_filter("lost", |legs: Value| lost_jobs(&legs));
+    environment.add_filter("lost", |jobs: Value| lost_jobs(&jobs));
     environment.add_filter("word", |variant: String, section: String| word(&section, &variant));
     environment.add_filter("say", say);
     environment.add_filter("happened", |line: Value| happened(&line));
@@ -130,20 +130,20 @@ fn say(state: &mut State<'_, '_>, what: Value, section: String, of: Option<Value
 }
 
 /// Jobs named at most that ended without evidence.
-const MOST_LEGS: usize = 3;
+const MOST_LOST_JOBS: usize = 3;
 
 /// The jobs that ended without evidence, each with how: "test (windows) was cancelled".
-pub(super) fn lost_jobs(legs: &impl Serialize) -> String {
-    let part = |leg: &Value, field: &str, section: &str| {
-        written(&PLAIN, section, leg.get_attr(field).unwrap_or_default(), context! {})
+pub(super) fn lost_jobs(jobs: &impl Serialize) -> String {
+    let part = |job: &Value, field: &str, section: &str| {
+        written(&PLAIN, section, job.get_attr(field).unwrap_or_default(), context! {})
     };
-    let legs = Value::from(Serde(legs));
-    let ended = legs
+    let jobs = Value::from(Serde(jobs));
+    let ended = jobs
         .try_iter()
         .into_iter()
         .flatten()
-        .map(|leg| format!("{} {}", part(&leg, "name", "leg_name"), part(&leg, "end", "leg_end")));
-    format!("{} without evidence", amounts::few(ended, MOST_LEGS))
+        .map(|job| format!("{} {}", part(&job, "name", "matrix_job_name"), part(&job, "end", "matrix_job_end")));
+    format!("{} without evidence", amounts::few(ended, MOST_LOST_JOBS))
 }
 
 /// The one thing of a line of the history that people look for; empty for an event that a newer version wrote.
@@ -227,8 +227,8 @@ mod tests {
             ("RuleFailure", &["rule"], &[]),
             ("CheckFailure", &["check_failure"], &[]),
             ("MissingTests", &["missing_tests"], &[]),
-            ("LegName", &["leg_name"], &[]),
-            ("LegEnd", &["leg_end"], &[]),
+            ("MatrixJobName", &["matrix_job_name"], &[]),
+            ("MatrixJobEnd", &["matrix_job_end"], &[]),
             ("SkipCause", &["skip_cause"], &[]),
             ("MatchReason", &["match"], &[]),
             ("Unusable", &["unusable"], &[]),

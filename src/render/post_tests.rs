@@ -9,7 +9,7 @@ use loopgate_core::{
     fixtures::{Story, commit_by, evidence, gate_name, paths, person, policy_with, sha},
     observed::{Conclusion, ReceivedEvidence, Snapshot},
     policy::Policy,
-    verdict::{CheckStanding, LegEnd, LegName, LostLeg, gather::OnBase},
+    verdict::{CheckStanding, LostJob, MatrixJobEnd, MatrixJobName, gather::OnBase},
 };
 
 use super::{failure_card, fixtures, pull_request, terminal_report, *};
@@ -60,23 +60,23 @@ fn mass_failure(story: &mut Story) {
     story.decide();
 }
 
-fn lost_leg() -> Told {
+fn lost_job() -> Told {
     let mut decision = fixtures::waiting_for_evidence();
-    let legs = vec![LostLeg {
-        name: LegName::Job("unit (windows-latest)".to_owned()),
-        end: LegEnd::As(Conclusion::Cancelled),
+    let jobs = vec![LostJob {
+        name: MatrixJobName::Job("unit (windows-latest)".to_owned()),
+        end: MatrixJobEnd::As(Conclusion::Cancelled),
         url: Some("https://github.com/acme/widgets/actions/runs/1/job/7".to_owned()),
     }];
     decision.view.checks.truncate(1);
     decision.view.checks.push(CheckView {
         name: fixtures::check("unit"),
         kind: CheckKind::Test,
-        standing: CheckStanding::Lost { legs },
+        standing: CheckStanding::Lost { jobs },
         baseline: OnBase::Counts,
         blame: Some(Blame::Infrastructure),
     });
     decision.action = NextAction::WaitForEvidence { missing: vec![fixtures::check("unit")] };
-    told("lost_leg", (decision, fixtures::snapshot()))
+    told("lost_job", (decision, fixtures::snapshot()))
 }
 
 fn stories() -> Vec<Told> {
@@ -89,7 +89,7 @@ fn stories() -> Vec<Told> {
         told("gate", (fixtures::open_security_gate_with_an_outsider(), fixtures::snapshot())),
         told("broken_configuration", (fixtures::broken_configuration(), fixtures::snapshot())),
         told("merged", fixtures::merged()),
-        lost_leg(),
+        lost_job(),
         told_by("mass_failure", mass_failure),
         told_by("three_attempts", |story| {
             for (head, subject) in (1..).zip(["feat: round numbers", "Round half up", "Round to even"]) {
@@ -217,7 +217,7 @@ fn every_surface_tells_a_failure_in_the_same_words_under_its_id() {
 
 #[test]
 fn posts_of_stories() {
-    let shown = ["mass_failure", "three_attempts", "two_gates", "lost_leg"];
+    let shown = ["mass_failure", "three_attempts", "two_gates", "lost_job"];
     for story in stories().iter().filter(|story| shown.contains(&story.name)) {
         let texts = posts(story).into_iter().filter(|(name, _)| name != "check run" && name != "report");
         let page: Vec<String> = texts.map(|(name, text)| format!("=== {name}\n{}", without_document(&text))).collect();

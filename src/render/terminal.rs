@@ -113,7 +113,7 @@ fn standing(check: &CheckView) -> (&'static str, String) {
         }
         CheckStanding::AwaitsRelease { job, cause, .. } => return ("…", line(&words::skipped_job(job, cause))),
         CheckStanding::Skipped { by, reason } => format!(" by {by}: {}", line(reason)),
-        CheckStanding::Lost { legs } => format!(": {}", line(&messages::lost_jobs(legs))),
+        CheckStanding::Lost { jobs } => format!(": {}", line(&messages::lost_jobs(jobs))),
         CheckStanding::Refused { reason } => format!(": {}", line(reason)),
         _ => String::new(),
     };

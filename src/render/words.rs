@@ -165,28 +165,28 @@ mod tests {
     use super::*;
     use loopgate_core::{
         observed::Conclusion,
-        verdict::{LegEnd, LegName, LostLeg, RuleFailure, coverage::MissingTests},
+        verdict::{LostJob, MatrixJobEnd, MatrixJobName, RuleFailure, coverage::MissingTests},
     };
     use messages::lost_jobs as lost;
 
     #[test]
     fn lost_jobs_are_named_with_how_they_ended() {
         use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
-        let job = |end| LostLeg { name: LegName::Job("test (windows)".into()), end, url: None };
+        let job = |end| LostJob { name: MatrixJobName::Job("test (windows)".into()), end, url: None };
         let ends = [
-            LegEnd::RunnerLost,
-            LegEnd::Interrupted,
-            LegEnd::Unknown,
-            LegEnd::As(Cancelled),
-            LegEnd::As(TimedOut),
-            LegEnd::As(StartupFailure),
-            LegEnd::As(Failure),
+            MatrixJobEnd::RunnerLost,
+            MatrixJobEnd::Interrupted,
+            MatrixJobEnd::Unknown,
+            MatrixJobEnd::As(Cancelled),
+            MatrixJobEnd::As(TimedOut),
+            MatrixJobEnd::As(StartupFailure),
+            MatrixJobEnd::As(Failure),
         ];
         let mut said: Vec<String> = ends.map(|end| lost(&[job(end)])).to_vec();
-        let place = LegName::Place { job: "test".into(), index: 2, total: 3 };
-        let more = [place, LegName::Workflow(".github/workflows/ci.yml".into()), LegName::Job("a".into())];
-        let others = more.map(|name| LostLeg { name, ..job(LegEnd::Unknown) });
-        said.push(lost(&[vec![job(LegEnd::RunnerLost)], others.to_vec()].concat()));
+        let place = MatrixJobName::Place { job: "test".into(), index: 2, total: 3 };
+        let more = [place, MatrixJobName::Workflow(".github/workflows/ci.yml".into()), MatrixJobName::Job("a".into())];
+        let others = more.map(|name| LostJob { name, ..job(MatrixJobEnd::Unknown) });
+        said.push(lost(&[vec![job(MatrixJobEnd::RunnerLost)], others.to_vec()].concat()));
         insta::assert_snapshot!(said.join("\n"), @r"
         the job test (windows) lost its runner without evidence
         the job test (windows) was interrupted without evidence
@@ -195,7 +195,7 @@ mod tests {
         the job test (windows) ran out of time without evidence
         the job test (windows) could not be started without evidence
         the job test (windows) ended without evidence
-        the job test (windows) lost its runner, leg 3 of 3 of the job test ended, a job of .github/workflows/ci.yml ended and 1 more without evidence
+        the job test (windows) lost its runner, matrix job 3 of 3 of test ended, a job of .github/workflows/ci.yml ended and 1 more without evidence
         ");
     }
 

@@ -96,7 +96,7 @@ async fn no_button_is_shown_and_no_team_is_asked() {
 
 /// Two workflows, a matrix, and a second attempt that brings only what had failed in the first.
 #[tokio::test(flavor = "multi_thread")]
-async fn evidence_of_legs_attempts_and_workflows_is_taken_together() {
+async fn evidence_of_matrix_jobs_attempts_and_workflows_is_taken_together() {
     let github = github().await;
     let repo = repository(&github);
     let lint = ".github/workflows/lint.yml";
@@ -116,12 +116,12 @@ async fn evidence_of_legs_attempts_and_workflows_is_taken_together() {
         let name = format!("loopgate-evidence-{}-{attempt}", job.matrix.unwrap_or("none").len());
         (name, archive(&[("evidence.json", document.to_string().as_bytes())]).into())
     };
-    let leg = |matrix, failing: &[&str]| Job { name: "test", matrix: Some(matrix), checks: unit(failing) };
+    let matrix_job = |matrix, failing: &[&str]| Job { name: "test", matrix: Some(matrix), checks: unit(failing) };
     let (linux, windows) = (r#"{"os":"linux"}"#, r#"{"os":"windows"}"#);
 
     let run = github.start_workflow(&repo, RunSpec::new(head, CI)).unwrap();
-    let legs = [leg(linux, &[]), leg(windows, &["opens_paths"])];
-    let artifacts = legs.iter().map(|leg| packed(run.get(), CI, 1, leg)).collect();
+    let matrix_jobs = [matrix_job(linux, &[]), matrix_job(windows, &["opens_paths"])];
+    let artifacts = matrix_jobs.iter().map(|matrix_job| packed(run.get(), CI, 1, matrix_job)).collect();
     github.finish_workflow(&repo, run, Conclusion::Failure, artifacts).unwrap();
     actions.settle().await;
     assert_eq!(verify(), None, "the other workflow has not begun");
@@ -131,17 +131,17 @@ async fn evidence_of_legs_attempts_and_workflows_is_taken_together() {
     let artifacts = vec![packed(other.get(), lint, 1, &job)];
     github.finish_workflow(&repo, other, Conclusion::Success, artifacts).unwrap();
     actions.settle().await;
-    assert_eq!(verify(), Some(Conclusion::Failure), "one leg fails");
+    assert_eq!(verify(), Some(Conclusion::Failure), "one matrix job fails");
 
     github.user("alice").comment(&pr, "/loop retry").unwrap();
     actions.settle().await;
-    let again = packed(run.get(), CI, 2, &leg(windows, &[]));
+    let again = packed(run.get(), CI, 2, &matrix_job(windows, &[]));
     github.finish_workflow(&repo, run, Conclusion::Success, vec![again]).unwrap();
     actions.settle().await;
-    assert_eq!(verify(), Some(Conclusion::Success), "the leg that passed at first still counts");
+    assert_eq!(verify(), Some(Conclusion::Success), "the matrix job that passed at first still counts");
     let status = github.pull_request(&pr).unwrap().comments[0].body.clone();
     assert!(status.contains("- **lint** ✅ passed"), "{status}");
-    assert!(status.contains("24 passed"), "both legs: {status}");
+    assert!(status.contains("24 passed"), "both matrix jobs: {status}");
 }
 
 /// Anybody who can run a workflow can name its job as our check run is named, and it is of the same App.

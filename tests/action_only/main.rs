@@ -5,8 +5,8 @@ mod actions;
 mod alone;
 mod elsewhere;
 mod hostile;
-mod legs;
 mod look;
+mod matrix_jobs;
 #[path = "../fixtures/packed.rs"]
 mod packed;
 mod server;
@@ -110,10 +110,10 @@ pub fn ci(github: &Simulator, pr: &Pr, jobs: &[Job<'_>]) {
     let head = github.head(pr).expect("a head");
     let run = github.start_workflow(&pr.repo, RunSpec::new(head, CI)).expect("a run");
     let failed = jobs.iter().any(|job| job.checks.to_string().contains("\"outcome\":\"failed\""));
-    let artifacts = jobs.iter().enumerate().map(|(leg, job)| {
+    let artifacts = jobs.iter().enumerate().map(|(nth, job)| {
         let document = evidence(head, run.get(), job).to_string();
         let zip = archive(&[("evidence.json", document.as_bytes())]);
-        (format!("loopgate-evidence-{}-0000000{leg}-1", job.name), zip.into())
+        (format!("loopgate-evidence-{}-0000000{nth}-1", job.name), zip.into())
     });
     let end = if failed { Conclusion::Failure } else { Conclusion::Success };
     github.finish_workflow(&pr.repo, run, end, artifacts.collect()).expect("its end");

@@ -83,10 +83,10 @@ pub async fn a_fork_with_several_jobs<K: Keeper>(t: &mut Telling<'_, K>) {
     let change = PullSpec::new("Fix typo").file("docs/guide.md", "Guide\n").from_fork();
     let pr = t.github.user("dave").open_pull_request(t.repo, change).unwrap();
     t.then(&pr, "opened from a fork").await;
-    let leg = |matrix, failing: &[&str]| Job { name: "test", matrix: Some(matrix), checks: unit(failing) };
-    ci(t.github, &pr, &[leg(r#"{"os":"linux"}"#, &[]), leg(r#"{"os":"windows"}"#, &["opens_paths"])]);
-    t.then(&pr, "one leg of the matrix fails").await;
-    ci(t.github, &pr, &[leg(r#"{"os":"linux"}"#, &[]), leg(r#"{"os":"windows"}"#, &[])]);
+    let matrix_job = |matrix, failing: &[&str]| Job { name: "test", matrix: Some(matrix), checks: unit(failing) };
+    ci(t.github, &pr, &[matrix_job(r#"{"os":"linux"}"#, &[]), matrix_job(r#"{"os":"windows"}"#, &["opens_paths"])]);
+    t.then(&pr, "one matrix job of the matrix fails").await;
+    ci(t.github, &pr, &[matrix_job(r#"{"os":"linux"}"#, &[]), matrix_job(r#"{"os":"windows"}"#, &[])]);
     t.then(&pr, "all pass when run again").await;
     t.github.user("dave").close(&pr).unwrap();
     t.then(&pr, "closed").await;

@@ -86,10 +86,10 @@ fn evidence(
         Ok(check)
     };
     let checks = vec![passed("build", CheckKind::Build, 5_210)?, unit(tests)?, passed("lint", CheckKind::Lint, 3_480)?];
-    let job = "test".to_owned();
+    let (path, job) = (WORKFLOW.to_owned(), "test".to_owned());
     Ok(Evidence {
         pull_request: Some(pr.number),
-        workflow: Some(WorkflowOrigin { path: WORKFLOW.to_owned(), run_id, run_attempt, job, matrix: None, leg: None }),
+        workflow: Some(WorkflowOrigin { path, run_id, run_attempt, job, matrix: None, matrix_job: None }),
         environment: Environment {
             os: "linux".to_owned(),
             runtime: Some("rustc 1.95.0".to_owned()),

@@ -156,7 +156,7 @@ fn workflow_paths_are_compared_without_ref_and_owner() {
 }
 
 #[test]
-fn of_each_leg_the_newest_counts() {
+fn of_each_matrix_job_the_newest_counts() {
     let evidence = |run: u64, attempt: u32, job: &str, matrix: Option<&str>| {
         let mut document = document();
         document["workflow"] =

@@ -15,7 +15,7 @@ use loopgate_core::{
     evidence::Evidence,
     observed::{BaseEvidence, CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
     policy::VerifyPolicy,
-    verdict::{gather, legs},
+    verdict::{gather, matrix_jobs},
 };
 
 /// Pages of workflow runs, and of artifacts of one run, read at most.
@@ -152,7 +152,7 @@ pub(super) async fn read(repo: Repo<'_>, head: Sha, runs: &[&HeadRun]) -> Result
     Ok(received)
 }
 
-/// The workflow runs that may have brought evidence, with the jobs of those whose evidence leaves open which legs
+/// The workflow runs that may have brought evidence, with the jobs of those whose evidence leaves open which matrix jobs
 /// spoke: the newest run of a workflow, and the older ones that some evidence is of.
 pub(super) async fn with_jobs(
     repo: Repo<'_>,
@@ -165,7 +165,7 @@ pub(super) async fn with_jobs(
         let mut origins = documents.iter().filter_map(|document| document.workflow.as_ref());
         of_file.max_by_key(|other| other.run.id).is_some_and(|newest| {
             let counts = newest.run.id == run.id || origins.any(|origin| origin.run_id == run.id);
-            legs::is_open(&newest.run, &documents) && counts
+            matrix_jobs::is_open(&newest.run, &documents) && counts
         })
     };
     let read = runs.iter().map(|run| async move {

@@ -269,13 +269,13 @@ mod tests {
     #[test]
     fn a_test_that_fails_on_one_platform_only_is_no_regression_the_next_time() {
         let mut story = Story::opened();
-        let push_two_legs = |story: &mut Story, head: u8| {
+        let push_two_matrix_jobs = |story: &mut Story, head: u8| {
             story.push(head, &["rounds"], &["parses"]);
             story.snapshot.evidence.push(evidence(sha(head), &[], &["rounds", "parses"]));
             story.decide().action.clone()
         };
-        assert_eq!(push_two_legs(&mut story, 1), NextAction::Retry { attempt: 1 });
-        assert_eq!(push_two_legs(&mut story, 2), NextAction::Retry { attempt: 2 });
+        assert_eq!(push_two_matrix_jobs(&mut story, 1), NextAction::Retry { attempt: 1 });
+        assert_eq!(push_two_matrix_jobs(&mut story, 2), NextAction::Retry { attempt: 2 });
         assert!(story.state.attempts[1].regressed.is_empty() && story.state.attempts[1].flaky.is_empty());
     }
 

@@ -286,7 +286,7 @@ fn what_is_being_repeated_says_nothing_meanwhile() {
         run_attempt: 1,
         job: "test".to_owned(),
         matrix: None,
-        leg: None,
+        matrix_job: None,
     });
     assert_eq!(story.decide().action, NextAction::Retry { attempt: 1 });
     workflow(&mut story, 2, CheckProgress::InProgress);

@@ -73,9 +73,9 @@ pub struct WorkflowOrigin {
     pub job: String,
     /// The values of the matrix as JSON, if the job has a matrix.
     pub matrix: Option<String>,
-    /// Which leg of the job it is; none where an older Action wrote it.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub leg: Option<Leg>,
+    /// Which job of its matrix it is; none where an older Action wrote it.
+    #[serde(rename = "leg", default, skip_serializing_if = "Option::is_none")]
+    pub matrix_job: Option<MatrixJob>,
 }
 
 impl WorkflowOrigin {
@@ -85,9 +85,9 @@ impl WorkflowOrigin {
             self.matrix.as_deref().and_then(|matrix| serde_json::from_str(matrix).ok());
         let shown = |value: serde_json::Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
         let values: Vec<String> = values.into_iter().flatten().map(|(_, value)| shown(value)).collect();
-        match (values.is_empty(), self.leg) {
+        match (values.is_empty(), self.matrix_job) {
             (false, _) => format!("{} ({})", self.job, values.join(", ")),
-            (true, Some(leg)) if leg.total > 1 => format!("{} {}/{}", self.job, leg.index + 1, leg.total),
+            (true, Some(place)) if place.total > 1 => format!("{} {}/{}", self.job, place.index + 1, place.total),
             (true, _) => self.job.clone(),
         }
     }
@@ -95,10 +95,10 @@ impl WorkflowOrigin {
 
 /// One execution of a job: of a matrix, one of several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Leg {
+pub struct MatrixJob {
     /// Counts from 0.
     pub index: u32,
-    /// Legs of the job.
+    /// Jobs of the matrix.
     pub total: u32,
     /// The check run that the execution is; none where GitHub does not show its steps (Enterprise Server).
     pub check_run_id: Option<CheckRunId>,

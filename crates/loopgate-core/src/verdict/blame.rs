@@ -92,7 +92,7 @@ fn blame_of(check: &CheckView, examined: Option<&ExaminedCheck<'_>>, circumstanc
     match (&check.standing, examined) {
         (CheckStanding::Refused { .. }, _) => Blame::Inconclusive,
         // The change's own code may cancel a job, or let it run out of time.
-        (CheckStanding::Lost { legs }, _) if !legs.iter().all(|leg| leg.end.is_outside()) => Blame::Inconclusive,
+        (CheckStanding::Lost { jobs }, _) if !jobs.iter().all(|job| job.end.is_outside()) => Blame::Inconclusive,
         // An edited workflow file may be invalid: running the same one again would start as little.
         (CheckStanding::NotStarted { edited_workflows, .. }, _) if !edited_workflows.is_empty() => Blame::Inconclusive,
         // A scanner that exits with 0 fails by its findings, and those are the pull request's own.

@@ -14,7 +14,7 @@ use crate::{
     },
     source_files::{TestSyntax, is_code, is_test},
     state::{EvaluationSummary, StopReason},
-    verdict::{CheckStanding, LostLeg},
+    verdict::{CheckStanding, LostJob},
 };
 
 pub use crate::state::DistanceToSuccess;
@@ -125,7 +125,7 @@ pub enum CheckFailure {
     /// GitHub did not start it.
     NotStarted,
     /// Jobs that execute it ended without evidence.
-    Lost { legs: Vec<LostLeg> },
+    Lost { jobs: Vec<LostJob> },
     /// Its evidence was refused.
     EvidenceRefused { reason: String },
     /// It ran into its timeout.
@@ -326,7 +326,7 @@ fn verdict(passed: bool, why: impl FnOnce() -> RuleFailure) -> RuleOutcome {
 fn end_of(check: &CheckView) -> CheckFailure {
     match &check.standing {
         CheckStanding::NotStarted { .. } => CheckFailure::NotStarted,
-        CheckStanding::Lost { legs } => CheckFailure::Lost { legs: legs.clone() },
+        CheckStanding::Lost { jobs } => CheckFailure::Lost { jobs: jobs.clone() },
         CheckStanding::Refused { reason } => CheckFailure::EvidenceRefused { reason: reason.clone() },
         CheckStanding::Done(evidence) => match evidence.outcome {
             Outcome::TimedOut => CheckFailure::TimedOut,

@@ -7,7 +7,7 @@ use indexmap::IndexMap;
 
 use super::{
     coverage::{self, TestsStanding},
-    external, legs, reviewers,
+    external, matrix_jobs, reviewers,
 };
 use crate::{
     evidence::{
@@ -205,7 +205,7 @@ pub fn gather(
         required_tests: coverage::standings(&policy.coverage, snapshot, ended),
         mends_a_test,
         checks,
-        coverage: believed.as_ref().ok().and_then(|legs| coverage::combine(legs)),
+        coverage: believed.as_ref().ok().and_then(|jobs| coverage::combine(jobs)),
         coverage_refused: believed.err(),
         coverage_on_base: base.and_then(|base| base.coverage.as_ref()).and_then(ChangedCoverage::percent),
     }
@@ -274,7 +274,7 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
     };
     let documents = snapshot.evidence_of_head().filter(|evidence| !evidence.workflow.as_ref().is_some_and(is_replaced));
     let documents: Vec<_> = documents.collect();
-    if let Some(reason) = legs::contradiction(&documents, name) {
+    if let Some(reason) = matrix_jobs::contradiction(&documents, name) {
         return CheckStanding::Refused { reason };
     }
     let of_check = || documents.iter().flat_map(|document| &document.checks).filter(|check| &check.name == name);
@@ -306,18 +306,18 @@ fn from_artifacts(snapshot: &Snapshot, name: &CheckName, kind: CheckKind, may_be
             _ => CheckStanding::Running { url: run.url.clone() },
         };
     }
-    let (reporting, lost) = legs::reporting(runs, received, &documents, name);
+    let (reporting, lost) = matrix_jobs::reporting(runs, received, &documents, name);
     let refusal = |received: &ReceivedEvidence| {
         if let ReceivedEvidence::Refused { reason, .. } = received { Some(reason.clone()) } else { None }
     };
     let refusal = || received.iter().find_map(refusal).map(|reason| CheckStanding::Refused { reason });
     let not_started = || external::without_evidence(runs, &snapshot.files);
-    let refused = legs::refused_since(received, &documents, name, !lost.is_empty());
+    let refused = matrix_jobs::refused_since(received, &documents, name, !lost.is_empty());
     match (merged(&reporting), lost) {
         // A failure is final although other jobs brought no evidence.
         (Some(merged), _) if merged.outcome.is_failure() => CheckStanding::Done(Box::new(merged)),
-        (Some(merged), legs) if legs.is_empty() => refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),
-        (None, legs) if legs.is_empty() => refusal().or_else(not_started).unwrap_or(CheckStanding::Missing),
-        (_, legs) => refused.unwrap_or(CheckStanding::Lost { legs }),
+        (Some(merged), jobs) if jobs.is_empty() => refused.unwrap_or_else(|| CheckStanding::Done(Box::new(merged))),
+        (None, jobs) if jobs.is_empty() => refusal().or_else(not_started).unwrap_or(CheckStanding::Missing),
+        (_, jobs) => refused.unwrap_or(CheckStanding::Lost { jobs }),
     }
 }

@@ -7,8 +7,8 @@ pub mod evaluate;
 pub mod external;
 pub mod feedback;
 pub mod gather;
-pub mod legs;
 pub mod lost_results;
+pub mod matrix_jobs;
 mod queue;
 pub mod review;
 pub mod reviewers;
@@ -17,7 +17,7 @@ pub mod tamper;
 pub use self::{
     evaluate::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
     feedback::FeedbackFact,
-    legs::{LegEnd, LegName, LostLeg},
+    matrix_jobs::{LostJob, MatrixJobEnd, MatrixJobName},
     queue::LeftQueue,
 };
 use std::collections::BTreeSet;
@@ -71,7 +71,7 @@ pub enum CheckStanding {
     /// An artifact was there and refused.
     Refused { reason: String },
     /// Jobs that execute it ended without evidence.
-    Lost { legs: Vec<LostLeg> },
+    Lost { jobs: Vec<LostJob> },
     /// GitHub could not start the workflow: no code was run. An invalid workflow file cannot start, so those that the
     /// change edits are named.
     NotStarted { url: Option<String>, edited_workflows: Vec<String> },

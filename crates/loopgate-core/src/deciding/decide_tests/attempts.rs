@@ -127,7 +127,7 @@ fn evidence_that_never_comes_is_outside_trouble_and_costs_no_attempt() {
 }
 
 #[test]
-fn a_running_workflow_is_waited_for_even_if_one_leg_passed() {
+fn a_running_workflow_is_waited_for_even_if_one_matrix_job_passed() {
     let mut story = Story::opened();
     story.snapshot.evidence = vec![evidence(sha(1), &[], &["rounds"])];
     story.snapshot.workflow_runs = vec![WorkflowRun {

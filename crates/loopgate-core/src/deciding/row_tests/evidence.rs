@@ -23,7 +23,7 @@ fn a_failing_job_counts_while_the_workflow_still_runs_and_is_named() {
     assert!(matches!(standing(story.decide(), "unit"), CheckStanding::Running { .. }));
     story.snapshot.evidence = vec![evidence(sha(1), &["rounds"], &[])];
     let decision = story.decide();
-    assert!(matches!(standing(decision, "unit"), CheckStanding::Done(_)), "more legs only make it worse");
+    assert!(matches!(standing(decision, "unit"), CheckStanding::Done(_)), "more matrix jobs only make it worse");
     assert!(matches!(standing(decision, "build"), CheckStanding::Running { .. }));
     assert_eq!(decision.action, NextAction::WaitForEvidence { missing: vec![name("build")] });
     assert!(story.state.attempts.is_empty(), "an attempt ends when all is there");
@@ -52,7 +52,7 @@ fn a_failing_job_counts_while_the_workflow_still_runs_and_is_named() {
             run_attempt: 1,
             job: "test".to_owned(),
             matrix: (!python.is_empty()).then(|| format!(r#"{{"os":"ubuntu","python":"{python}"}}"#)),
-            leg: Some(crate::evidence::Leg { index, total: 3, check_run_id: None }),
+            matrix_job: Some(crate::evidence::MatrixJob { index, total: 3, check_run_id: None }),
         });
         ReceivedEvidence::Accepted(evidence)
     };

@@ -83,28 +83,28 @@ pub fn believe(claim: &ChangedCoverage, files: &ChangedFiles) -> Result<ChangedC
 /// One coverage from those of several jobs: a line of a file is uncovered only if all that measured the file list it.
 /// Where they find different numbers of lines in it, the largest number stands, with what its job covered. None when
 /// there is none.
-pub fn combine(legs: &[ChangedCoverage]) -> Option<ChangedCoverage> {
-    let (first, others) = legs.split_first()?;
+pub fn combine(jobs: &[ChangedCoverage]) -> Option<ChangedCoverage> {
+    let (first, others) = jobs.split_first()?;
     if others.is_empty() {
         return Some(first.clone());
     }
     // Without a count by file nothing can be put together: the one that measured most of the change stands.
-    if legs.iter().any(|leg| leg.files.is_empty() && leg.changed_total > 0) {
-        return legs.iter().max_by_key(|leg| (leg.changed_total, leg.changed_covered)).cloned();
+    if jobs.iter().any(|job| job.files.is_empty() && job.changed_total > 0) {
+        return jobs.iter().max_by_key(|job| (job.changed_total, job.changed_covered)).cloned();
     }
-    let whole = legs.iter().max_by_key(|leg| (leg.lines_total, leg.lines_covered))?;
+    let whole = jobs.iter().max_by_key(|job| (job.lines_total, job.lines_covered))?;
     let mut all = ChangedCoverage {
         lines_covered: whole.lines_covered,
         lines_total: whole.lines_total,
         ..ChangedCoverage::default()
     };
-    let listed: Vec<_> = legs.iter().map(lines_by_file).collect();
-    let files: BTreeSet<&String> = legs.iter().flat_map(|leg| leg.files.keys()).collect();
+    let listed: Vec<_> = jobs.iter().map(lines_by_file).collect();
+    let files: BTreeSet<&String> = jobs.iter().flat_map(|job| job.files.keys()).collect();
     for path in files {
-        let measuring = || legs.iter().zip(&listed).filter_map(|(leg, lines)| Some((leg, leg.files.get(path)?, lines)));
+        let measuring = || jobs.iter().zip(&listed).filter_map(|(job, lines)| Some((job, job.files.get(path)?, lines)));
         let total = measuring().map(|(_, of_file, _)| of_file.total).max().unwrap_or_default();
         let largest = || measuring().filter(|(_, of_file, _)| of_file.total == total);
-        let whole = largest().filter(|(leg, ..)| leg.uncovered_not_listed == 0);
+        let whole = largest().filter(|(job, ..)| job.uncovered_not_listed == 0);
         let lines_of_each = whole.map(|(.., lines)| lines.get(path.as_str()).cloned().unwrap_or_default());
         let uncovered = lines_of_each.reduce(|one, other| &one & &other);
         let shown = uncovered.as_ref().map(|lines| total.saturating_sub(lines.len() as u64));
@@ -119,17 +119,17 @@ pub fn combine(legs: &[ChangedCoverage]) -> Option<ChangedCoverage> {
     }
     // More changed lines than the largest job has lines in all: the jobs measured different parts.
     all.lines_total = all.lines_total.max(all.changed_total);
-    let unmeasured: BTreeSet<&String> = legs.iter().flat_map(|leg| &leg.unmeasured).collect();
+    let unmeasured: BTreeSet<&String> = jobs.iter().flat_map(|job| &job.unmeasured).collect();
     let unmeasured = unmeasured.into_iter().filter(|path| !all.files.contains_key(*path)).take(MOST_UNMEASURED);
     all.unmeasured = unmeasured.cloned().collect();
     Some(all)
 }
 
 /// The uncovered lines that are listed.
-fn lines_by_file(leg: &ChangedCoverage) -> BTreeMap<&str, BTreeSet<u32>> {
+fn lines_by_file(job: &ChangedCoverage) -> BTreeMap<&str, BTreeSet<u32>> {
     let mut lines: BTreeMap<&str, BTreeSet<u32>> = BTreeMap::new();
-    let mut left = leg.changed_total;
-    for (path, first, last) in leg.uncovered.iter().filter_map(|range| parse_range(range)) {
+    let mut left = job.changed_total;
+    for (path, first, last) in job.uncovered.iter().filter_map(|range| parse_range(range)) {
         // A claim that was checked lists no more than it counts; one that was not must not fill the memory.
         let length = u64::from(last - first) + 1;
         if length > left {

@@ -197,8 +197,8 @@ mod tests {
             if order { reports.reverse() } else { reports.extend(reports.clone()) }
             prop_assert_eq!(&measure(&files, &reports), &coverage);
             // Nor does it matter whether one job measured it all, or several a part each.
-            let legs: Vec<_> = reports.iter().map(|one| measure(&files, std::slice::from_ref(one))).collect();
-            let combined = combine(&legs).unwrap();
+            let jobs: Vec<_> = reports.iter().map(|one| measure(&files, std::slice::from_ref(one))).collect();
+            let combined = combine(&jobs).unwrap();
             prop_assert!(combined.changed_total <= coverage.changed_total);
             prop_assert!(validate(&combined).is_ok());
             prop_assert_eq!(combine(&[coverage.clone(), coverage.clone()]).unwrap(), coverage);

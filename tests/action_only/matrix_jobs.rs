@@ -1,4 +1,4 @@
-//! The legs of a matrix: a check is done when each of them has spoken by its newest execution.
+//! A check of a matrix is done when the newest execution of each of its jobs has reported.
 
 use loopgate_core::WorkflowRunId;
 use loopgate_simulator::{CommitSpec, Conclusion, Pr, PullSpec, RunSpec, Simulator};
@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::{CI, CONFIGURATION, Job, Keeper as _, actions::Actions, archive, evidence, github, repository, unit};
 
-const LEGS: [&str; 3] = ["test (linux)", "test (macos)", "test (windows)"];
+const MATRIX_JOBS: [&str; 3] = ["test (linux)", "test (macos)", "test (windows)"];
 
 /// A pull request whose CI has a matrix of three, and a job beside it that verifies nothing.
 struct Matrix {
@@ -30,18 +30,18 @@ impl Matrix {
         let actions = Actions::new(&github, &repo);
         let change = PullSpec::new("Add one").file("src/a.rs", "1\n");
         let pr = github.user("alice").open_pull_request(&repo, change).unwrap();
-        let jobs = [LEGS[0], LEGS[1], LEGS[2], "notify"];
+        let jobs = [MATRIX_JOBS[0], MATRIX_JOBS[1], MATRIX_JOBS[2], "notify"];
         let run = github.start_workflow(&repo, RunSpec::new(github.head(&pr).unwrap(), CI).jobs(&jobs)).unwrap();
         Self { github, actions, pr, run }
     }
 
-    /// What a leg's newest execution uploads.
-    fn document(&self, leg: usize, attempt: u32, failing: &[&str]) -> Value {
-        let job = Job { name: "test", matrix: Some(LEGS[leg]), checks: unit(failing) };
+    /// What a matrix job's newest execution uploads.
+    fn document(&self, matrix_job: usize, attempt: u32, failing: &[&str]) -> Value {
+        let job = Job { name: "test", matrix: Some(MATRIX_JOBS[matrix_job]), checks: unit(failing) };
         let mut document = evidence(self.github.head(&self.pr).unwrap(), self.run.get(), &job);
-        let check_run = self.github.job(&self.pr.repo, self.run, LEGS[leg]).unwrap();
+        let check_run = self.github.job(&self.pr.repo, self.run, MATRIX_JOBS[matrix_job]).unwrap();
         document["workflow"]["run_attempt"] = attempt.into();
-        document["workflow"]["leg"] = json!({ "index": leg, "total": 3, "check_run_id": check_run });
+        document["workflow"]["leg"] = json!({ "index": matrix_job, "total": 3, "check_run_id": check_run });
         document
     }
 
@@ -82,14 +82,14 @@ impl Matrix {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leg_that_dies_is_named_and_never_green() {
+async fn a_matrix_job_that_dies_is_named_and_never_green() {
     // However it ended: killed or out of time, by its own limit, or before the step.
     for end in [Conclusion::Cancelled, Conclusion::TimedOut, Conclusion::Failure] {
         let matrix = Matrix::new().await;
-        for job in [LEGS[0], LEGS[1], "notify"] {
+        for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
             matrix.end(job, Conclusion::Success);
         }
-        matrix.end(LEGS[2], end);
+        matrix.end(MATRIX_JOBS[2], end);
         let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
         assert_ne!(matrix.ended(end, &documents).await, Some(Conclusion::Success), "{end:?}");
         let status = matrix.status();
@@ -98,17 +98,17 @@ async fn a_leg_that_dies_is_named_and_never_green() {
     }
 }
 
-/// GitHub gives up a job whose runner is gone: the leg is named, it is nobody's code, and that leg alone is repeated.
+/// GitHub gives up a job whose runner is gone: the job is named, it is nobody's code, and it alone is repeated.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leg_whose_runner_is_lost_is_named_and_repeated_alone() {
+async fn a_matrix_job_whose_runner_is_lost_is_named_and_repeated_alone() {
     let matrix = Matrix::under("loop: { external_retry: { workflows: { first_wait: 6h, longest_wait: 6h } } }\n").await;
-    for job in [LEGS[0], LEGS[1], "notify"] {
+    for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
         matrix.end(job, Conclusion::Success);
     }
     let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
     // It dies, and dies once more when it is repeated.
     for brought in [documents.as_slice(), &[]] {
-        matrix.github.lose_runner(&matrix.pr.repo, matrix.run, LEGS[2]).unwrap();
+        matrix.github.lose_runner(&matrix.pr.repo, matrix.run, MATRIX_JOBS[2]).unwrap();
         assert_ne!(matrix.ended(Conclusion::Failure, brought).await, Some(Conclusion::Success));
         let status = matrix.status();
         assert!(status.contains("the job test (windows) lost its runner without evidence"), "{status}");
@@ -121,15 +121,15 @@ async fn a_leg_whose_runner_is_lost_is_named_and_repeated_alone() {
     assert_eq!(matrix.ended(Conclusion::Success, &again).await, Some(Conclusion::Success), "{}", matrix.status());
 }
 
-/// A lost runner is trouble outside the code: after a minute the leg is repeated without anybody asking.
+/// A lost runner is trouble outside the code: after a minute the matrix job is repeated without anybody asking.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leg_whose_runner_is_lost_is_repeated_by_itself() {
+async fn a_matrix_job_whose_runner_is_lost_is_repeated_by_itself() {
     let matrix = Matrix::new().await;
-    for job in [LEGS[0], LEGS[1], "notify"] {
+    for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
         matrix.end(job, Conclusion::Success);
     }
     let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
-    matrix.github.lose_runner(&matrix.pr.repo, matrix.run, LEGS[2]).unwrap();
+    matrix.github.lose_runner(&matrix.pr.repo, matrix.run, MATRIX_JOBS[2]).unwrap();
     assert_ne!(matrix.ended(Conclusion::Failure, &documents).await, Some(Conclusion::Success));
     matrix.actions.schedule().await;
     matrix.actions.settle().await;
@@ -139,9 +139,9 @@ async fn a_leg_whose_runner_is_lost_is_repeated_by_itself() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_lost_leg_that_is_repeated_counts_by_its_newest_execution() {
+async fn a_lost_matrix_job_that_is_repeated_counts_by_its_newest_execution() {
     let matrix = Matrix::new().await;
-    for job in [LEGS[0], LEGS[1], "notify"] {
+    for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
         matrix.end(job, Conclusion::Success);
     }
     let documents = [matrix.document(0, 1, &[]), matrix.document(1, 1, &[])];
@@ -155,12 +155,12 @@ async fn a_lost_leg_that_is_repeated_counts_by_its_newest_execution() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leg_that_failed_and_dies_when_it_is_repeated_is_lost() {
+async fn a_matrix_job_that_failed_and_dies_when_it_is_repeated_is_lost() {
     let matrix = Matrix::new().await;
-    for job in [LEGS[0], LEGS[1], "notify"] {
+    for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
         matrix.end(job, Conclusion::Success);
     }
-    let documents = [0, 1, 2].map(|leg| matrix.document(leg, 1, if leg == 2 { &["opens_paths"] } else { &[] }));
+    let documents = [0, 1, 2].map(|nth| matrix.document(nth, 1, if nth == 2 { &["opens_paths"] } else { &[] }));
     assert_eq!(matrix.ended(Conclusion::Failure, &documents).await, Some(Conclusion::Failure));
     matrix.retry().await;
     assert_ne!(matrix.ended(Conclusion::Failure, &[]).await, Some(Conclusion::Success));
@@ -169,12 +169,12 @@ async fn a_leg_that_failed_and_dies_when_it_is_repeated_is_lost() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn jobs_that_are_no_legs_do_not_matter() {
+async fn jobs_that_are_no_matrix_jobs_do_not_matter() {
     let matrix = Matrix::new().await;
     matrix.end("notify", Conclusion::Failure);
-    let documents = [0, 1, 2].map(|leg| matrix.document(leg, 1, &[]));
-    for leg in LEGS {
-        matrix.end(leg, Conclusion::Success);
+    let documents = [0, 1, 2].map(|nth| matrix.document(nth, 1, &[]));
+    for matrix_job in MATRIX_JOBS {
+        matrix.end(matrix_job, Conclusion::Success);
     }
     assert_eq!(matrix.ended(Conclusion::Failure, &documents).await, Some(Conclusion::Success), "{}", matrix.status());
 }
@@ -182,14 +182,14 @@ async fn jobs_that_are_no_legs_do_not_matter() {
 #[tokio::test(flavor = "multi_thread")]
 async fn evidence_that_contradicts_other_evidence_is_refused() {
     let matrix = Matrix::new().await;
-    let mut documents = [0, 1, 2].map(|leg| matrix.document(leg, 1, &[])).to_vec();
+    let mut documents = [0, 1, 2].map(|nth| matrix.document(nth, 1, &[])).to_vec();
     documents.push(matrix.document(1, 1, &["opens_paths"]));
     assert_ne!(matrix.ended(Conclusion::Success, &documents).await, Some(Conclusion::Success));
     let status = matrix.status();
     assert!(status.contains("contradict each other: one says"), "{status}");
 }
 
-/// An older Action does not say the leg: its evidence counts where the run succeeded, or fails as the run did.
+/// An older Action does not say the matrix job: its evidence counts where the run succeeded, or fails as the run did.
 #[tokio::test(flavor = "multi_thread")]
 async fn evidence_of_an_older_action_counts_where_its_run_succeeded() {
     for (end, is_green) in [(Conclusion::Success, true), (Conclusion::Failure, false), (Conclusion::Cancelled, false)] {
@@ -201,15 +201,15 @@ async fn evidence_of_an_older_action_counts_where_its_run_succeeded() {
     }
 }
 
-/// A leg that was interrupted tells so: its own evidence does not make it green, nor do the others.
+/// A matrix job that was interrupted tells so: its own evidence does not make it green, nor do the others.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_leg_that_was_interrupted_is_named_and_never_green() {
+async fn a_matrix_job_that_was_interrupted_is_named_and_never_green() {
     let matrix = Matrix::new().await;
-    for job in [LEGS[0], LEGS[1], "notify"] {
+    for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
         matrix.end(job, Conclusion::Success);
     }
-    matrix.end(LEGS[2], Conclusion::Cancelled);
-    let mut documents = [0, 1, 2].map(|leg| matrix.document(leg, 1, &[]));
+    matrix.end(MATRIX_JOBS[2], Conclusion::Cancelled);
+    let mut documents = [0, 1, 2].map(|nth| matrix.document(nth, 1, &[]));
     documents[2]["extent"] = "interrupted".into();
     for check in documents[2]["checks"].as_array_mut().unwrap() {
         check["outcome"] = "cancelled".into();
@@ -218,7 +218,7 @@ async fn a_leg_that_was_interrupted_is_named_and_never_green() {
     assert_ne!(matrix.ended(Conclusion::Cancelled, &documents).await, Some(Conclusion::Success));
     let status = matrix.status();
     assert!(status.contains("❌ lost") && status.contains("test (windows) was interrupted"), "{status}");
-    // Only the lost leg is repeated.
+    // Only the lost matrix job is repeated.
     matrix.retry().await;
     let again = [matrix.document(2, 2, &[])];
     assert_eq!(matrix.ended(Conclusion::Success, &again).await, Some(Conclusion::Success), "{}", matrix.status());
@@ -228,11 +228,11 @@ async fn a_leg_that_was_interrupted_is_named_and_never_green() {
 #[tokio::test(flavor = "multi_thread")]
 async fn evidence_of_a_cancelled_job_is_never_green() {
     let matrix = Matrix::new().await;
-    for job in [LEGS[0], LEGS[1], "notify"] {
+    for job in [MATRIX_JOBS[0], MATRIX_JOBS[1], "notify"] {
         matrix.end(job, Conclusion::Success);
     }
-    matrix.end(LEGS[2], Conclusion::Cancelled);
-    let documents = [0, 1, 2].map(|leg| matrix.document(leg, 1, &[]));
+    matrix.end(MATRIX_JOBS[2], Conclusion::Cancelled);
+    let documents = [0, 1, 2].map(|nth| matrix.document(nth, 1, &[]));
     assert_ne!(matrix.ended(Conclusion::Cancelled, &documents).await, Some(Conclusion::Success));
     let status = matrix.status();
     assert!(status.contains("❌ lost") && status.contains("test (windows) was interrupted"), "{status}");
@@ -245,7 +245,7 @@ async fn evidence_of_a_cancelled_job_is_never_green() {
 #[tokio::test(flavor = "multi_thread")]
 async fn a_test_check_that_passed_without_a_test_is_refused() {
     let matrix = Matrix::new().await;
-    let mut documents = [0, 1, 2].map(|leg| matrix.document(leg, 1, &[]));
+    let mut documents = [0, 1, 2].map(|nth| matrix.document(nth, 1, &[]));
     for check in documents[1]["checks"].as_array_mut().unwrap() {
         check["results"] = json!({ "total": 0, "passed": 0, "failed": 0, "errors": 0, "skipped": 0, "flaky": 0,
             "duration_ms": 0, "coverage_percent": null });

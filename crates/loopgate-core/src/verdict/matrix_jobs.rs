@@ -1,44 +1,45 @@
-//! The matrix jobs (legs) that execute a check. It is done when the newest execution of each of them has ended.
+//! The matrix jobs that execute a check. It is done when the newest execution of each of them has ended.
 //!
-//! Evidence names the execution it comes from ([`Leg`](crate::evidence::Leg)), GitHub names the jobs of a run. A leg
-//! whose newest execution brought nothing is *lost*: neither other legs nor its own older executions replace it.
+//! Evidence names the execution it comes from ([`MatrixJob`]), GitHub names the jobs of a
+//! run. A matrix job whose newest execution brought nothing is *lost*: neither others nor its own older executions
+//! replace it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::CheckStanding;
 use crate::{
-    evidence::{CheckEvidence, Evidence, EvidenceExtent, Outcome, WorkflowOrigin},
+    evidence::{CheckEvidence, Evidence, EvidenceExtent, MatrixJob, Outcome, WorkflowOrigin},
     ids::{CheckName, CheckRunId, WorkflowRunId},
     observed::{CheckProgress, Conclusion, ReceivedEvidence, WorkflowJob, WorkflowRun},
 };
 
-/// Lost legs that are shown at most.
+/// Lost matrix jobs that are shown at most.
 const MOST_LOST: usize = 20;
 
-/// A leg whose newest execution ended without evidence.
+/// A matrix job whose newest execution ended without evidence.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
-pub struct LostLeg {
-    pub name: LegName,
-    pub end: LegEnd,
+pub struct LostJob {
+    pub name: MatrixJobName,
+    pub end: MatrixJobEnd,
     pub url: Option<String>,
 }
 
-/// What is known of the name of a leg.
+/// What is known of the name of a matrix job.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LegName {
+pub enum MatrixJobName {
     /// The job's name, as people see it.
     Job(String),
-    /// Its place among the legs of a job that the workflow file calls so, from 0.
+    /// Its place among the matrix jobs of a job that the workflow file calls so, from 0.
     Place { job: String, index: u32, total: u32 },
     /// Some job of this workflow file.
     Workflow(String),
 }
 
-/// How a leg ended.
+/// How a matrix job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum LegEnd {
+pub enum MatrixJobEnd {
     As(Conclusion),
     /// GitHub lost the connection to its runner.
     RunnerLost,
@@ -47,46 +48,47 @@ pub enum LegEnd {
     Unknown,
 }
 
-impl LegEnd {
+impl MatrixJobEnd {
     /// Whether GitHub says that no code is the cause.
     pub const fn is_outside(self) -> bool {
         matches!(self, Self::RunnerLost | Self::As(Conclusion::StartupFailure | Conclusion::Stale))
     }
 }
 
-/// The documents that hold a check, all runs of which have ended, and its legs that are lost.
+/// The documents that hold a check, all runs of which have ended, and its matrix jobs that are lost.
 pub fn reporting<'a>(
     runs: &[WorkflowRun],
     received: &[ReceivedEvidence],
     documents: &[&'a Evidence],
     check: &CheckName,
-) -> (Vec<&'a Evidence>, Vec<LostLeg>) {
-    let legs = Legs::new(runs, received, documents);
+) -> (Vec<&'a Evidence>, Vec<LostJob>) {
+    let matrix = MatrixJobs::new(runs, received, documents);
     let (mut lost, mut reporting, mut jobs) = (Vec::new(), Vec::new(), BTreeSet::new());
     for &document in documents.iter().filter(|document| of(document, check).is_some()) {
         jobs.extend(document.workflow.as_ref().map(|origin| (origin.path.as_str(), origin.job.as_str())));
-        let losses = legs.loss_of(document);
+        let losses = matrix.loss_of(document);
         // One that was interrupted does not know how all checks ended.
         let outcome = of(document, check).map(|found| found.outcome);
         let ends_early = document.extent == EvidenceExtent::Interrupted
             && matches!(outcome, Some(Outcome::Cancelled | Outcome::Skipped));
         if !losses.is_empty() {
             lost.extend(losses);
-        } else if ends_early || legs.is_cut_off(document, documents, check) {
-            lost.extend(legs.interrupted(document));
+        } else if ends_early || matrix.is_cut_off(document, documents, check) {
+            lost.extend(matrix.interrupted(document));
         } else {
             reporting.push(document);
         }
     }
     for job in jobs {
-        lost.extend(legs.missing(job));
+        lost.extend(matrix.missing(job));
     }
-    // A sibling's failure cancels the other legs of a matrix: only the failure is shown.
-    let is_cancelled = |end: LegEnd| matches!(end, LegEnd::As(Conclusion::Cancelled) | LegEnd::Interrupted);
-    if lost.iter().any(|leg: &LostLeg| !is_cancelled(leg.end)) {
-        lost.retain(|leg| !is_cancelled(leg.end));
+    // A sibling's failure cancels the other jobs of a matrix: only the failure is shown.
+    let is_cancelled =
+        |end: MatrixJobEnd| matches!(end, MatrixJobEnd::As(Conclusion::Cancelled) | MatrixJobEnd::Interrupted);
+    if lost.iter().any(|job: &LostJob| !is_cancelled(job.end)) {
+        lost.retain(|job| !is_cancelled(job.end));
     }
-    let by_name: BTreeMap<LegName, LostLeg> = lost.into_iter().map(|leg| (leg.name.clone(), leg)).collect();
+    let by_name: BTreeMap<MatrixJobName, LostJob> = lost.into_iter().map(|job| (job.name.clone(), job)).collect();
     (reporting, by_name.into_values().take(MOST_LOST).collect())
 }
 
@@ -96,8 +98,8 @@ pub fn contradiction(documents: &[&Evidence], check: &CheckName) -> Option<Strin
     let mut outcomes = BTreeMap::new();
     for document in documents {
         let (Some(origin), Some(found)) = (&document.workflow, of(document, check)) else { continue };
-        let Some(leg) = origin.leg else { continue };
-        let execution = (&origin.path, origin.run_id, origin.run_attempt, &origin.job, leg.index, leg.check_run_id);
+        let Some(place) = origin.matrix_job else { continue };
+        let execution = (&origin.path, origin.run_id, origin.run_attempt, &origin.job, place.index, place.check_run_id);
         let before = *outcomes.entry(execution).or_insert(found.outcome);
         if before != found.outcome {
             let (one, other) = (before.as_str(), found.outcome.as_str());
@@ -111,7 +113,7 @@ pub fn contradiction(documents: &[&Evidence], check: &CheckName) -> Option<Strin
 }
 
 /// The refusal of evidence that a newer run uploaded than those that brought the check's: an older pass does not stand
-/// in for it. Where legs are lost (`has_lost`), that of the same run too: it may be what they said.
+/// in for it. Where matrix jobs are lost (`has_lost`), that of the same run too: it may be what they said.
 pub fn refused_since(
     received: &[ReceivedEvidence],
     documents: &[&Evidence],
@@ -134,27 +136,29 @@ fn of<'a>(document: &'a Evidence, check: &CheckName) -> Option<&'a CheckEvidence
     document.checks.iter().find(|found| &found.name == check)
 }
 
-struct Legs<'a> {
+struct MatrixJobs<'a> {
     runs: &'a [WorkflowRun],
     received: &'a [ReceivedEvidence],
     origins: Vec<(&'a WorkflowOrigin, bool)>,
     reported: BTreeSet<CheckRunId>,
 }
 
-impl<'a> Legs<'a> {
+impl<'a> MatrixJobs<'a> {
     fn new(runs: &'a [WorkflowRun], received: &'a [ReceivedEvidence], documents: &[&'a Evidence]) -> Self {
         let fails = |document: &Evidence| document.checks.iter().any(|check| check.outcome.is_failure());
         let origins: Vec<_> =
             documents.iter().filter_map(|document| Some((document.workflow.as_ref()?, fails(document)))).collect();
-        let reported = origins.iter().filter_map(|(origin, _)| origin.leg?.check_run_id).collect();
+        let reported = origins.iter().filter_map(|(origin, _)| origin.matrix_job?.check_run_id).collect();
         Self { runs, received, origins, reported }
     }
 
-    /// What is lost although this document is there: the newer execution of its leg, or where it does not say its leg,
+    /// What is lost although this document is there: the newer execution of its matrix job. Where it does not name one,
     /// the job that made its run end without success.
-    fn loss_of(&self, document: &Evidence) -> Vec<LostLeg> {
+    fn loss_of(&self, document: &Evidence) -> Vec<LostJob> {
         let Some(origin) = &document.workflow else { return Vec::new() };
-        if let Some(name) = origin.leg.and_then(|leg| leg.check_run_id).and_then(|id| self.name(&origin.path, id)) {
+        if let Some(name) =
+            origin.matrix_job.and_then(|job| job.check_run_id).and_then(|id| self.name(&origin.path, id))
+        {
             let newest = self
                 .executions(&origin.path)
                 .filter(|(_, job)| job.name == name)
@@ -169,19 +173,19 @@ impl<'a> Legs<'a> {
         let Some(newest) = of_workflow.max_by_key(|run| run.id) else { return Vec::new() };
         let is_its_own = newest.id == origin.run_id && newest.attempt == origin.run_attempt;
         let fails = document.checks.iter().any(|check| check.outcome.is_failure());
-        if fails || run_succeeded(newest) || (origin.leg.is_some() && is_its_own) || self.is_explained(newest) {
+        if fails || run_succeeded(newest) || (origin.matrix_job.is_some() && is_its_own) || self.is_explained(newest) {
             return Vec::new();
         }
         let lost: Vec<_> = self.unreported(newest).filter(|job| !job.progress.succeeded()).map(loss).collect();
         if !lost.is_empty() {
             return lost;
         }
-        let name = match origin.leg {
-            Some(leg) => LegName::Place { job: origin.job.clone(), index: leg.index, total: leg.total },
-            None => LegName::Workflow(newest.path.clone()),
+        let name = match origin.matrix_job {
+            Some(MatrixJob { index, total, .. }) => MatrixJobName::Place { job: origin.job.clone(), index, total },
+            None => MatrixJobName::Workflow(newest.path.clone()),
         };
-        let end = newest.progress.conclusion().map_or(LegEnd::Unknown, LegEnd::As);
-        vec![LostLeg { name, end, url: newest.url.clone() }]
+        let end = newest.progress.conclusion().map_or(MatrixJobEnd::Unknown, MatrixJobEnd::As);
+        vec![LostJob { name, end, url: newest.url.clone() }]
     }
 
     /// Whether the job was cancelled, or ran out of time, that uploaded this: its steps with `if: always()` still ran,
@@ -190,7 +194,7 @@ impl<'a> Legs<'a> {
         let Some(origin) = document.workflow.as_ref().filter(|_| document.extent == EvidenceExtent::Whole) else {
             return false;
         };
-        let id = origin.leg.and_then(|leg| leg.check_run_id);
+        let id = origin.matrix_job.and_then(|job| job.check_run_id);
         let job = id.and_then(|id| self.executions(&origin.path).find(|(_, job)| job.check_run == id));
         // Where no job is known, its run says it, unless the evidence of another job does.
         let execution = |origin: &WorkflowOrigin| (origin.run_id, origin.run_attempt);
@@ -204,31 +208,35 @@ impl<'a> Legs<'a> {
         is_cut_off && of(document, check).is_some_and(|found| !found.outcome.is_failure())
     }
 
-    /// The leg whose evidence says that it was interrupted.
-    fn interrupted(&self, document: &Evidence) -> Option<LostLeg> {
+    /// The matrix job whose evidence says that it was interrupted.
+    fn interrupted(&self, document: &Evidence) -> Option<LostJob> {
         let origin = document.workflow.as_ref()?;
         let url = self.runs.iter().find(|run| run.id == origin.run_id).and_then(|run| run.url.clone());
-        let known = origin.leg.and_then(|leg| leg.check_run_id).and_then(|id| self.name(&origin.path, id));
-        let name = match (known, origin.leg) {
-            (Some(name), _) => LegName::Job(name.to_owned()),
-            (None, Some(leg)) if leg.total > 1 => {
-                LegName::Place { job: origin.job.clone(), index: leg.index, total: leg.total }
+        let known = origin.matrix_job.and_then(|job| job.check_run_id).and_then(|id| self.name(&origin.path, id));
+        let name = match (known, origin.matrix_job) {
+            (Some(name), _) => MatrixJobName::Job(name.to_owned()),
+            (None, Some(MatrixJob { index, total, .. })) if total > 1 => {
+                MatrixJobName::Place { job: origin.job.clone(), index, total }
             }
-            (None, _) => LegName::Job(origin.job.clone()),
+            (None, _) => MatrixJobName::Job(origin.job.clone()),
         };
-        Some(LostLeg { name, end: LegEnd::Interrupted, url })
+        Some(LostJob { name, end: MatrixJobEnd::Interrupted, url })
     }
 
-    /// The legs of a job that never reported: there are fewer that did than its evidence counts.
-    fn missing(&self, (path, job): (&str, &str)) -> Vec<LostLeg> {
+    /// The matrix jobs of a job that never reported: there are fewer that did than its evidence counts.
+    fn missing(&self, (path, job): (&str, &str)) -> Vec<LostJob> {
         let of_job = self.origins.iter().filter(|(origin, _)| origin.path == path && origin.job == job);
-        let legs: Vec<_> = of_job.filter_map(|(origin, _)| Some((*origin, origin.leg?))).collect();
-        let Some((newest, leg)) = legs.iter().max_by_key(|(origin, _)| (origin.run_id, origin.run_attempt)) else {
+        let reporting: Vec<_> = of_job.filter_map(|(origin, _)| Some((*origin, origin.matrix_job?))).collect();
+        let Some((newest, newest_job)) = reporting.iter().max_by_key(|(origin, _)| (origin.run_id, origin.run_attempt))
+        else {
             return Vec::new();
         };
-        let total = leg.total;
-        let indices: BTreeSet<u32> =
-            legs.iter().filter(|(_, leg)| leg.total == total && leg.index < total).map(|(_, leg)| leg.index).collect();
+        let total = newest_job.total;
+        let indices: BTreeSet<u32> = reporting
+            .iter()
+            .filter(|(_, job)| job.total == total && job.index < total)
+            .map(|(_, job)| job.index)
+            .collect();
         let missing = (total as usize).saturating_sub(indices.len());
         let Some(run) = self.runs.iter().find(|run| run.id == newest.run_id).filter(|_| missing > 0) else {
             return Vec::new();
@@ -236,11 +244,11 @@ impl<'a> Legs<'a> {
         let has_died = self.unreported(run).any(|job| !job.progress.succeeded());
         let may_be_silent = !self.has_refusal(run);
         if may_be_silent && (if run.jobs.is_empty() { run_succeeded(run) } else { !has_died }) {
-            // The step is not in every leg: those without it succeeded and have nothing to say.
+            // The step is not in every matrix job: those without it succeeded and have nothing to say.
             return Vec::new();
         }
         let names: BTreeSet<&str> =
-            legs.iter().filter_map(|(origin, leg)| self.name(&origin.path, leg.check_run_id?)).collect();
+            reporting.iter().filter_map(|(origin, job)| self.name(&origin.path, job.check_run_id?)).collect();
         let stems: BTreeSet<&str> = names.iter().map(|name| stem(name)).collect();
         let is_alike = |job: &&WorkflowJob| stems.contains(stem(&job.name));
         let unnamed = self.unreported(run).filter(|job| !names.contains(job.name.as_str()));
@@ -254,8 +262,8 @@ impl<'a> Legs<'a> {
         } else {
             let places = (0..total).filter(|index| !indices.contains(index)).take(unnamed.min(MOST_LOST));
             lost.extend(places.map(|index| {
-                let name = LegName::Place { job: job.to_owned(), index, total };
-                LostLeg { name, end: LegEnd::Unknown, url: run.url.clone() }
+                let name = MatrixJobName::Place { job: job.to_owned(), index, total };
+                LostJob { name, end: MatrixJobEnd::Unknown, url: run.url.clone() }
             }));
         }
         lost
@@ -267,7 +275,7 @@ impl<'a> Legs<'a> {
         self.origins.iter().any(|(origin, fails)| *fails && of_run(origin))
     }
 
-    /// Whether evidence was refused, or not read, that a leg of this run may have brought.
+    /// Whether evidence was refused, or not read, that a matrix job of this run may have brought.
     fn has_refusal(&self, run: &WorkflowRun) -> bool {
         let may_be_of = |of: Option<WorkflowRunId>| of.is_none_or(|of| of == run.id);
         self.received.iter().any(|one| matches!(one, ReceivedEvidence::Refused { run: of, .. } if may_be_of(*of)))
@@ -302,46 +310,46 @@ impl<'a> Legs<'a> {
     }
 }
 
-/// `test` of `test (ubuntu-latest, 3.12)`, as GitHub names the legs of a matrix.
+/// `test` of `test (ubuntu-latest, 3.12)`, as GitHub names the jobs of a matrix.
 fn stem(name: &str) -> &str {
     name.split_once(" (").map_or(name, |(stem, _)| stem)
 }
 
-fn loss(job: &WorkflowJob) -> LostLeg {
+fn loss(job: &WorkflowJob) -> LostJob {
     let end = match job.progress.conclusion() {
-        Some(_) if job.cut_off => LegEnd::RunnerLost,
-        Some(conclusion) => LegEnd::As(conclusion),
-        None => LegEnd::Unknown,
+        Some(_) if job.cut_off => MatrixJobEnd::RunnerLost,
+        Some(conclusion) => MatrixJobEnd::As(conclusion),
+        None => MatrixJobEnd::Unknown,
     };
-    LostLeg { name: LegName::Job(job.name.clone()), end, url: job.url.clone() }
+    LostJob { name: MatrixJobName::Job(job.name.clone()), end, url: job.url.clone() }
 }
 
 fn run_succeeded(run: &WorkflowRun) -> bool {
     matches!(run.progress.conclusion(), Some(Conclusion::Success | Conclusion::Neutral))
 }
 
-/// Whether the documents leave open which legs of a workflow's newest run reported, so that its jobs have to be asked
-/// for.
+/// Whether the documents leave open which matrix jobs of a workflow's newest run reported, so that its jobs have to be
+/// asked for.
 pub fn is_open(newest: &WorkflowRun, documents: &[&Evidence]) -> bool {
     if newest.progress.conclusion().is_none() {
         return false;
     }
-    let legs = Legs::new(std::slice::from_ref(newest), &[], documents);
-    let of_path = || legs.origins.iter().map(|(origin, _)| *origin).filter(|origin| origin.path == newest.path);
+    let matrix = MatrixJobs::new(std::slice::from_ref(newest), &[], documents);
+    let of_path = || matrix.origins.iter().map(|(origin, _)| *origin).filter(|origin| origin.path == newest.path);
     let cut_short = documents.iter().filter(|document| document.extent == EvidenceExtent::Interrupted);
     let cut_short: Vec<_> = cut_short.filter_map(|document| document.workflow.as_ref()).collect();
     let mut jobs: BTreeMap<&str, (u32, BTreeSet<u32>)> = BTreeMap::new();
-    for (origin, leg) in of_path().filter_map(|origin| Some((origin, origin.leg?))) {
+    for (origin, matrix_job) in of_path().filter_map(|origin| Some((origin, origin.matrix_job?))) {
         let (total, reported) = jobs.entry(&origin.job).or_default();
-        *total = leg.total.max(*total);
+        *total = matrix_job.total.max(*total);
         if origin.run_id == newest.id && origin.run_attempt == newest.attempt && !cut_short.contains(&origin) {
-            reported.insert(leg.index);
+            reported.insert(matrix_job.index);
         }
     }
     jobs.values().any(|(total, reported)| reported.len() < *total as usize)
-        || (of_path().next().is_some() && !run_succeeded(newest) && !legs.is_explained(newest))
+        || (of_path().next().is_some() && !run_succeeded(newest) && !matrix.is_explained(newest))
 }
 
 #[cfg(test)]
-#[path = "legs_tests.rs"]
+#[path = "matrix_jobs_tests.rs"]
 mod tests;
