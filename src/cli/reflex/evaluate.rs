@@ -20,7 +20,7 @@ use loopgate_core::{
     evidence::{CheckEvidence, Environment, Evidence},
     memory::{AppliedFix, Retention},
     observed::{ChangedFile, ChangedFiles, Snapshot},
-    policy::{Look, Phase, Policy, Trigger},
+    policy::{Context, Phase, Policy, Trigger},
     reflex::{Evaluated, Turn},
     state::RunStatus,
     verdict::{Evaluation, coverage, evaluate, gather},
@@ -124,10 +124,10 @@ impl Session<'_> {
 
     /// The evaluation of phase A, if it passes.
     fn passes_phase_a(&self, snapshot: &Snapshot, policy: &Policy) -> Option<Evaluation> {
-        let look = Look { snapshot, policy, now: Utc::now() };
-        let evidence = gather::gather(look, &[], &BTreeSet::new(), |_| look.now);
+        let cx = Context { snapshot, policy, now: Utc::now() };
+        let evidence = gather::gather(cx, &[], &BTreeSet::new(), |_| cx.now);
         let rules = evaluate::rules(policy, self.reflex().settings.task_type);
-        let evaluation = evaluate::evaluate_phase(look, &evidence, &rules, Phase::A);
+        let evaluation = evaluate::evaluate_phase(cx, &evidence, &rules, Phase::A);
         evaluation.passed().then_some(evaluation)
     }
 

@@ -17,7 +17,7 @@ use loopgate_core::{
     escalation::disputes,
     evidence::Evidence,
     observed::{BaseEvidence, ChangedFile, ChangedFiles, ExternalCheck, FileStatus, ReceivedEvidence, Snapshot},
-    policy::{CheckSource, CoverageTarget, GateTrigger, Look, Policy, RequiredTest},
+    policy::{CheckSource, Context, CoverageTarget, GateTrigger, Policy, RequiredTest},
     source_files::belongs_to_tests,
     state::LoopState,
     verdict::{coverage, tamper},
@@ -34,7 +34,7 @@ pub(super) async fn owners_in_question(
     policy: &Policy,
     previous: Option<&LoopState>,
 ) -> Result<()> {
-    let files = disputes::files_in_question(Look { snapshot, policy, now: repo.now() }, previous);
+    let files = disputes::files_in_question(Context { snapshot, policy, now: repo.now() }, previous);
     for file in files.iter().take(MOST_DISPUTED) {
         let newest = pull::newest_commit(repo, tip, file).await?;
         let author = newest.and_then(|commit| commit.author).map(|author| (file.clone(), author));

@@ -6,7 +6,7 @@ use crate::{
     evidence::{CheckEvidence, CheckKind, Failure, tree_hash},
     failure::{self, Blame},
     ids::{CheckName, Fingerprint},
-    policy::{Look, Severity},
+    policy::{Context, Severity},
     state::{AttemptDigest, CoverageMet, Lacking, LoopState, RejectedIn, Rejection, VerificationResult},
     text,
     verdict::{
@@ -46,7 +46,7 @@ fn result(
 
 /// The digest of the head's attempt, if it can be judged. A head that was counted before keeps its number and time.
 pub fn digest(
-    Look { snapshot, now, .. }: Look<'_>,
+    Context { snapshot, now, .. }: Context<'_>,
     state: &LoopState,
     verification: &Verification,
 ) -> Option<AttemptDigest> {

@@ -14,7 +14,7 @@ use crate::{
     evidence::{CheckEvidence, Outcome},
     ids::{CheckName, Login, Timestamp},
     observed::{CheckProgress, Conclusion, Snapshot, WorkflowRun},
-    policy::{CheckSource, ExternalSource, Look},
+    policy::{CheckSource, Context, ExternalSource},
     state::{AnswerOutcome, AskedBy, LoopState, Repeatable, Rerun},
 };
 
@@ -52,23 +52,23 @@ struct Sources {
 }
 
 /// Wishes for these checks again, in a person's name. Records what is to be asked for.
-pub fn wish(look: Look<'_>, state: &mut LoopState, checks: BTreeSet<CheckName>, by: &Login) -> AnswerOutcome {
+pub fn wish(cx: Context<'_>, state: &mut LoopState, checks: BTreeSet<CheckName>, by: &Login) -> AnswerOutcome {
     let (mut asked, mut underway) = (BTreeSet::new(), BTreeSet::new());
     // One run may bring several checks, so what this request has just recorded must not refuse its next check.
     let before = state.reruns.clone();
     for check in &checks {
-        let sources = sources(look, check);
+        let sources = sources(cx, check);
         let is_fresh =
-            |what: &Repeatable| before.iter().all(|rerun| rerun.what != *what || look.now >= rerun.at + WINDOW);
+            |what: &Repeatable| before.iter().all(|rerun| rerun.what != *what || cx.now >= rerun.at + WINDOW);
         let fresh: Vec<Repeatable> = sources.ended.into_keys().filter(is_fresh).collect();
-        let is_asked = |rerun: &Rerun| rerun.checks.contains(check) && is_current(rerun, look);
+        let is_asked = |rerun: &Rerun| rerun.checks.contains(check) && is_current(rerun, cx);
         if !fresh.is_empty() {
             asked.insert(check.clone());
         } else if sources.running || before.iter().any(is_asked) {
             underway.insert(check.clone());
         }
         for what in fresh {
-            record(look, state, what, check, AskedBy::Person(by.clone()));
+            record(cx, state, what, check, AskedBy::Person(by.clone()));
         }
     }
     match (asked.is_empty(), underway.is_empty()) {
@@ -82,12 +82,12 @@ pub fn wish(look: Look<'_>, state: &mut LoopState, checks: BTreeSet<CheckName>, 
 ///
 /// `since` is when the trouble began, for what does not say when it ended.
 pub fn repeat_outside(
-    look: Look<'_>,
+    cx: Context<'_>,
     state: &mut LoopState,
     failing: &BTreeSet<CheckName>,
     since: Timestamp,
 ) -> (BTreeSet<CheckName>, Option<NextRerun>) {
-    let (waits, head) = (&look.policy.retry.external_retry.workflows, look.snapshot.pull_request.head.sha);
+    let (waits, head) = (&cx.policy.retry.external_retry.workflows, cx.snapshot.pull_request.head.sha);
     let mut asked = BTreeSet::new();
     let mut waiting: BTreeMap<Timestamp, NextRerun> = BTreeMap::new();
     for check in failing {
@@ -98,11 +98,11 @@ pub fn repeat_outside(
         if tries >= waits.times {
             continue;
         }
-        for (what, ended) in sources(look, check).ended {
+        for (what, ended) in sources(cx, check).ended {
             let before = state.reruns.iter().filter(|rerun| rerun.what == what).map(|rerun| rerun.at + WINDOW).max();
             let due = (ended.unwrap_or(since) + waits.after(tries)).max(before.unwrap_or(since));
-            if due <= look.now || asked.contains(check) {
-                record(look, state, what, check, AskedBy::Backoff { nth: tries + 1 });
+            if due <= cx.now || asked.contains(check) {
+                record(cx, state, what, check, AskedBy::Backoff { nth: tries + 1 });
                 asked.insert(check.clone());
             } else {
                 let next = NextRerun { at: due, checks: BTreeSet::new(), nth: tries + 1, times: waits.times };
@@ -114,16 +114,16 @@ pub fn repeat_outside(
 }
 
 /// What to ask GitHub for, as long as it still shows the attempts that are to be repeated.
-pub fn asks(look: Look<'_>, state: &LoopState) -> BTreeSet<RerunRequest> {
-    let current = state.reruns.iter().filter(|rerun| is_current(rerun, look));
-    let shown = |rerun: &&Rerun| rerun.checks.iter().any(|check| sources(look, check).ended.contains_key(&rerun.what));
+pub fn asks(cx: Context<'_>, state: &LoopState) -> BTreeSet<RerunRequest> {
+    let current = state.reruns.iter().filter(|rerun| is_current(rerun, cx));
+    let shown = |rerun: &&Rerun| rerun.checks.iter().any(|check| sources(cx, check).ended.contains_key(&rerun.what));
     // A run without a failed job, or that never started, is repeated whole.
     let has_failed_jobs = |run: &WorkflowRun| {
         matches!(run.progress.conclusion(), Some(Conclusion::Failure | Conclusion::TimedOut | Conclusion::Cancelled))
     };
     let request = |&Rerun { what, .. }: &Rerun| {
         let is_asked = |run: &&WorkflowRun| matches!(what, Repeatable::WorkflowRun { id, .. } if id == run.id);
-        let only_failed_jobs = look.snapshot.workflow_runs.iter().filter(is_asked).any(has_failed_jobs);
+        let only_failed_jobs = cx.snapshot.workflow_runs.iter().filter(is_asked).any(has_failed_jobs);
         RerunRequest { what, only_failed_jobs }
     };
     current.filter(shown).map(request).collect()
@@ -131,37 +131,37 @@ pub fn asks(look: Look<'_>, state: &LoopState) -> BTreeSet<RerunRequest> {
 
 /// When waiting for a check's evidence began: when the head was first seen, when its workflows were let run, or when
 /// the check was last asked for again.
-pub fn waiting_since(look: Look<'_>, state: &LoopState, check: &CheckName) -> Timestamp {
-    let head = look.snapshot.pull_request.head.sha;
-    let seen = state.first_seen_heads.iter().find(|seen| seen.sha == head).map_or(look.now, |seen| seen.at);
+pub fn waiting_since(cx: Context<'_>, state: &LoopState, check: &CheckName) -> Timestamp {
+    let head = cx.snapshot.pull_request.head.sha;
+    let seen = state.first_seen_heads.iter().find(|seen| seen.sha == head).map_or(cx.now, |seen| seen.at);
     let let_run = state.hold.as_ref().filter(|hold| hold.head == head).and_then(|hold| hold.ended_at);
     let asked = state.reruns.iter().filter(|rerun| rerun.head_sha == head && rerun.checks.contains(check));
     asked.map(|rerun| rerun.at).chain(let_run).chain([seen]).max().unwrap_or(seen)
 }
 
-fn is_current(rerun: &Rerun, look: Look<'_>) -> bool {
-    rerun.head_sha == look.snapshot.pull_request.head.sha && look.now < rerun.at + WINDOW
+fn is_current(rerun: &Rerun, cx: Context<'_>) -> bool {
+    rerun.head_sha == cx.snapshot.pull_request.head.sha && cx.now < rerun.at + WINDOW
 }
 
 /// Several checks of one workflow run are one request.
-fn record(look: Look<'_>, state: &mut LoopState, what: Repeatable, check: &CheckName, by: AskedBy) {
-    let same = state.reruns.iter_mut().find(|rerun| rerun.what == what && rerun.at == look.now && rerun.by == by);
+fn record(cx: Context<'_>, state: &mut LoopState, what: Repeatable, check: &CheckName, by: AskedBy) {
+    let same = state.reruns.iter_mut().find(|rerun| rerun.what == what && rerun.at == cx.now && rerun.by == by);
     match same {
         Some(rerun) => drop(rerun.checks.insert(check.clone())),
         None => state.reruns.push(Rerun {
             what,
-            head_sha: look.snapshot.pull_request.head.sha,
+            head_sha: cx.snapshot.pull_request.head.sha,
             checks: BTreeSet::from([check.clone()]),
             by,
-            at: look.now,
+            at: cx.now,
         }),
     }
 }
 
-fn sources(look: Look<'_>, check: &CheckName) -> Sources {
-    match look.policy.verify.checks.get(check).map(|check| &check.source) {
-        Some(CheckSource::Command(_)) => workflow_runs(look.snapshot, check),
-        Some(CheckSource::External(source)) => check_runs(look.snapshot, source),
+fn sources(cx: Context<'_>, check: &CheckName) -> Sources {
+    match cx.policy.verify.checks.get(check).map(|check| &check.source) {
+        Some(CheckSource::Command(_)) => workflow_runs(cx.snapshot, check),
+        Some(CheckSource::External(source)) => check_runs(cx.snapshot, source),
         Some(CheckSource::Reviewer(_)) | None => Sources::default(),
     }
 }

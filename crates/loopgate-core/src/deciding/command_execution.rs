@@ -164,7 +164,7 @@ fn run_again(run: &mut Execution<'_>, by: &Login, verb: Verb, evidence: &HeadEvi
     if wanted.is_empty() {
         return AnswerOutcome::LookedAgain;
     }
-    rerun::wish(run.inputs.look(), run.next, wanted, by)
+    rerun::wish(run.inputs.cx(), run.next, wanted, by)
 }
 
 /// None where the words are not a person's own (bots, Apps, hidden comments): they are not answered, so that two bots
@@ -215,7 +215,7 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
         None => Err(CommandRefusal::RightsUnknown),
     };
     let cause = run.next.blocked.as_ref().map(|blocked| blocked.trigger);
-    let gates = cause.map(|cause| escalation_call::gates_of(run.inputs.look(), cause, run.next)).unwrap_or_default();
+    let gates = cause.map(|cause| escalation_call::gates_of(run.inputs.cx(), cause, run.next)).unwrap_or_default();
     match verb.right(&gates) {
         Right::Anyone => Ok(()),
         Right::AuthorOrWrite if person.id == run.inputs.snapshot.pull_request.author.id => Ok(()),

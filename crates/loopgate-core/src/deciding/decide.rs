@@ -19,7 +19,7 @@ use crate::{
     gate::{self, gate_transitions},
     ids::Timestamp,
     observed::{Hint, Lifecycle, Snapshot},
-    policy::{Look, Policy},
+    policy::{Context, Policy},
     stages::{Walks, capability},
     state::{ClosedPeriod, LoopState, QueueRecord, RunHold, RunStatus, history::HistoryLine},
     verdict::{LeftQueue, gather, tamper},
@@ -76,17 +76,17 @@ pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
 /// gates and words → commands → evidence → evaluation → walks → attempt → causes → action → surface
 /// ```
 pub fn decide(snapshot: &Snapshot, state: &LoopState, policy: &Policy, now: Timestamp) -> Decision {
-    let look = Look { snapshot, policy, now };
-    let assessment = &gate::assess(look, state, &gather::findings(snapshot));
+    let cx = Context { snapshot, policy, now };
+    let assessment = &gate::assess(cx, state, &gather::findings(snapshot));
     let tampering = &tamper::findings(&tamper::Change::of_head(snapshot, state));
     let inputs = &Inputs { snapshot, before: state, policy, now, assessment, tampering };
     let mut next = open(inputs);
     let (evidence, commands) = command_execution::carry_out(inputs, &mut next);
     let verification = &verify(inputs, &next, evidence);
     next.phase = verification.evaluation.phase;
-    let walks = &Walks::over(look, verification, &assessment.gates, next.capabilities.current.as_ref());
+    let walks = &Walks::over(cx, verification, &assessment.gates, next.capabilities.current.as_ref());
     let counting = &count(inputs, &mut next, verification, walks.evidence.reached);
-    let gates = gate_transitions::follow_up(look, assessment, &next, walks.evidence.reached);
+    let gates = gate_transitions::follow_up(cx, assessment, &next, walks.evidence.reached);
     if inputs.is_open() {
         next.gates.extend(gates.states.iter().cloned());
     }

@@ -4,7 +4,7 @@ use crate::{
     gate::Assessment,
     ids::Timestamp,
     observed::{Lifecycle, Snapshot},
-    policy::{Look, Policy},
+    policy::{Context, Policy},
     state::LoopState,
     verdict::tamper::Tampering,
 };
@@ -24,8 +24,8 @@ pub(super) struct Inputs<'a> {
 }
 
 impl<'a> Inputs<'a> {
-    pub(super) const fn look(&self) -> Look<'a> {
-        Look { snapshot: self.snapshot, policy: self.policy, now: self.now }
+    pub(super) const fn cx(&self) -> Context<'a> {
+        Context { snapshot: self.snapshot, policy: self.policy, now: self.now }
     }
 
     pub(super) fn is_open(&self) -> bool {

@@ -61,7 +61,7 @@ pub(super) fn block(
     // Where a person has to decide first, nothing is repeated.
     let held = next.blocked.is_some() || next.stop.reason == Some(StopReason::UserStop);
     let (repeated, next_rerun) = match next.outage.clone().filter(|_| inputs.is_open() && !held) {
-        Some(outage) => rerun::repeat_outside(inputs.look(), next, &outage.checks, outage.since),
+        Some(outage) => rerun::repeat_outside(inputs.cx(), next, &outage.checks, outage.since),
         None => (BTreeSet::new(), None),
     };
     Blocking { causes, call, repeated, next_rerun }
@@ -100,7 +100,7 @@ fn causes(inputs: &Inputs<'_>, next: &LoopState, counting: &Counting) -> BTreeMa
     let weakened = tamper::not_accepted(inputs.tampering, &next.accepted_tampering).filter(|_| counted.is_some());
     let mut disputed = disputes::open(next);
     let first = disputed.next().map(|first| Box::new(first.clone()));
-    let gates: Vec<_> = waiting::overdue(inputs.look(), next).collect();
+    let gates: Vec<_> = waiting::overdue(inputs.cx(), next).collect();
     let causes = [
         is_spent.then(|| (Trigger::BudgetExhausted, Cause::BudgetExhausted { attempts: fix_request::asked(next) })),
         outage.map(|outage| (Trigger::ExternalDependencyDown, Cause::ExternalDependencyDown { outage })),
@@ -120,7 +120,7 @@ fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &BTreeMap<
         return Call::Nobody;
     }
     if let Some(blocked) = &next.blocked
-        && !escalation_call::still_stands(inputs.look(), blocked, next)
+        && !escalation_call::still_stands(inputs.cx(), blocked, next)
     {
         next.past_causes.push((blocked.trigger, blocked.attempt));
         next.blocked = None;
@@ -129,9 +129,9 @@ fn call_or_release(inputs: &Inputs<'_>, next: &mut LoopState, causes: &BTreeMap<
         return Call::Nobody;
     }
     let mut stopping = escalation_call::stopping(causes.keys(), &inputs.policy.escalation);
-    if let Some(call) = senior_fixer::at_work(inputs.look(), next) {
+    if let Some(call) = senior_fixer::at_work(inputs.cx(), next) {
         stopping.retain(|trigger| *trigger != call.trigger && !call.also.contains(trigger));
-    } else if let Some(call) = senior_fixer::call_for(inputs.look(), &stopping, next) {
+    } else if let Some(call) = senior_fixer::call_for(inputs.cx(), &stopping, next) {
         next.senior = Some(call);
         return Call::SeniorFixer;
     }

@@ -210,7 +210,7 @@ pub(super) fn surface(stages: &Stages<'_>, view: &View, gates: gate_transitions:
         };
         surface.restore = altered.filter_map(request).collect();
         surface.announce = announcements(stages);
-        surface.reruns = rerun::asks(stages.inputs.look(), stages.next);
+        surface.reruns = rerun::asks(stages.inputs.cx(), stages.next);
     }
     surface
 }

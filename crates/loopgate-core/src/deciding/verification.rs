@@ -15,7 +15,7 @@ use crate::{
     gate,
     ids::{CheckName, Login, RuleId, Sha, Timestamp},
     observed::{FilesToRead, Snapshot},
-    policy::{Baseline, Look, Policy},
+    policy::{Baseline, Context, Policy},
     stage::Stage,
     state::{
         AttemptDigest, BestAttempt, Dispute, FailureLog, FailureRecord, LastVerification, LoopState, Release,
@@ -32,7 +32,7 @@ use crate::{
 
 /// Evidence of the head, as it is known with the skips and repetitions so far.
 pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
-    let since = |check: &CheckName| rerun::waiting_since(inputs.look(), next, check);
+    let since = |check: &CheckName| rerun::waiting_since(inputs.cx(), next, check);
     let head = inputs.snapshot.pull_request.head.sha;
     let let_go = |what: Acceptable| -> BTreeSet<CheckName> {
         let of_head = |one: &&Release| what != Acceptable::Skipped || one.head == head;
@@ -40,14 +40,14 @@ pub(super) fn gather(inputs: &Inputs<'_>, next: &LoopState) -> HeadEvidence {
         released.flat_map(|one| one.checks.iter().cloned()).collect()
     };
     let skipped = let_go(Acceptable::Skipped);
-    let mut evidence = gather::gather(inputs.look(), &next.skips, &skipped, since);
+    let mut evidence = gather::gather(inputs.cx(), &next.skips, &skipped, since);
     if !inputs.policy.retry.execution_gate.require_passing_tests {
         let fails = |found: &CheckEvidence| found.outcome == Outcome::Failed;
         let failing = |check: &CheckView| check.kind == CheckKind::Test && check.evidence().is_some_and(fails);
         evidence.excuse(&evidence.names(failing));
     }
     evidence.overrule_reviewers(inputs.policy, &next.disputes);
-    lost_results::fail(&mut evidence, inputs.look(), &next.attempts, &let_go(Acceptable::ResultsLost));
+    lost_results::fail(&mut evidence, inputs.cx(), &next.attempts, &let_go(Acceptable::ResultsLost));
     evidence.compare_with_attempt_of_base(inputs.snapshot.pull_request.base.sha, &next.attempts);
     evidence
 }
@@ -65,7 +65,7 @@ pub(super) fn verify(inputs: &Inputs<'_>, next: &LoopState, mut evidence: HeadEv
         evidence.checks[&found.check].blame = Some(found.blame);
     }
     let rules = evaluate::rules(policy, next.code_artifact.code_type);
-    let evaluation = evaluate::evaluate(inputs.look(), &evidence, &rules, next.phase);
+    let evaluation = evaluate::evaluate(inputs.cx(), &evidence, &rules, next.phase);
     let review = review::standing(snapshot, &policy.retry);
     let rejections = review::new_rejections(next, &inputs.assessment.gates, &review);
     Verification { evidence, flaky, blames, rules, evaluation, review, rejections }
@@ -88,7 +88,7 @@ pub fn files_to_read(snapshot: &Snapshot, state: Option<&LoopState>, policy: &Po
     wanted.texts.extend(tamper::files_to_read(&snapshot.files, snapshot.merge_base, snapshot.pull_request.head.sha));
     if let Some(state) = state {
         let findings = gather::findings(snapshot);
-        wanted.extend(gate::files_of_approvals(Look { snapshot, policy, now }, state, &findings));
+        wanted.extend(gate::files_of_approvals(Context { snapshot, policy, now }, state, &findings));
     }
     wanted.missing_in(&snapshot.contents)
 }
@@ -148,7 +148,7 @@ pub(super) fn count(
 /// before.
 fn attempt_of_head(inputs: &Inputs<'_>, next: &mut LoopState, verification: &Verification) -> Option<CountedAttempt> {
     let evidence = &verification.evidence;
-    let mut digest = attempt::digest(inputs.look(), next, verification)?;
+    let mut digest = attempt::digest(inputs.cx(), next, verification)?;
     mark_weakened(&mut digest, next, inputs.tampering);
     digest.disputed = digest.rejections.is_empty() && is_disputed(inputs, next, verification, &digest);
     digest.with_results = lost_results::with_results(evidence, inputs.policy);

@@ -143,7 +143,7 @@ impl Stages<'_> {
             |(Rejection { by, of, .. }, words): (_, &str)| FeedbackFact::Objection { by, of, words: words.to_owned() };
         let objections = review::rejections(&assessment.gates, &verification.review).map(objection);
         let describe =
-            |blocked| escalation_call::describe(inputs.look(), blocked, &blocking.causes, next, &counting.failures);
+            |blocked| escalation_call::describe(inputs.cx(), blocked, &blocking.causes, next, &counting.failures);
         let is_flagged = |(trigger, _): &(&Trigger, _)| {
             escalation_call::action_of(**trigger, &policy.escalation) == EscalationAction::FlagAndContinue
         };
@@ -171,7 +171,7 @@ impl Stages<'_> {
             unmatched: assessment.unmatched.clone(),
             bypassed: next.bypassed.clone(),
             feedback: feedback::feedback(&counting.failures, self.verification, settled.chain(objections).collect()),
-            fixing: fix_request::turn(inputs.look(), next, self.action.retried()),
+            fixing: fix_request::turn(inputs.cx(), next, self.action.retried()),
             evaluation: evaluation.clone(),
             failures: counting.failures.clone(),
             gates: assessment.gates.clone(),
@@ -260,7 +260,7 @@ impl Stages<'_> {
                 CheckSource::Reviewer(reviewer) => reviewer.timeout,
                 CheckSource::Command(_) | CheckSource::External(_) => inputs.policy.retry.evidence_timeout,
             };
-            Some(rerun::waiting_since(inputs.look(), next, check) + timeout)
+            Some(rerun::waiting_since(inputs.cx(), next, check) + timeout)
         };
         let open = self.verification.evidence.names(CheckView::is_open);
         let external = outcome::external_deadline(next);
@@ -269,7 +269,7 @@ impl Stages<'_> {
         // No event arrives when the verdict of another pull request ends, or when a stack is dissolved.
         let depends = inputs.snapshot.judged_on.is_some() || inputs.snapshot.stack.is_some();
         let again = (triggered || depends).then_some(inputs.now + GATES_ARE_READ_AGAIN);
-        let waits = waiting::next(inputs.look(), next);
+        let waits = waiting::next(inputs.cx(), next);
         let due = [view.next_rerun.as_ref().map(|next| next.at), view.fixing.as_ref().map(|turn| turn.at)];
         // Then waiting for the senior fixer ends by itself.
         let senior = next.senior.as_ref().filter(|call| call.head_sha == next.head_sha);

@@ -13,7 +13,7 @@ use crate::{
     ids::{FailureId, Timestamp},
     memory::SettledDispute,
     observed::{Account, AccountKind, ChangedFile, Permission, Snapshot},
-    policy::{Look, Recipient},
+    policy::{Context, Recipient},
     source_files::is_test,
     state::{CommandRefusal, Dispute, DisputeEnd, DisputeKind, DisputeSource, LoopState, Settlement},
     verdict::{
@@ -109,15 +109,15 @@ pub fn meant(state: &LoopState, failure: Option<FailureId>) -> Result<&Dispute, 
 }
 
 /// Test files of failures that are disputed, or that somebody may be about to dispute: whose they are must be known.
-pub fn files_in_question(look: Look<'_>, previous: Option<&LoopState>) -> BTreeSet<String> {
-    let snapshot = look.snapshot;
+pub fn files_in_question(cx: Context<'_>, previous: Option<&LoopState>) -> BTreeSet<String> {
+    let snapshot = cx.snapshot;
     let mut files: BTreeSet<String> =
         previous.into_iter().flat_map(open).filter_map(|dispute| dispute.file.clone()).collect();
     // Ours tell everybody that there is such a word.
     let others = snapshot.comments.items.iter().filter(|comment| Some(comment.author.id) != snapshot.app.bot_id);
     let commits = snapshot.commits.items.iter().map(|commit| &commit.message);
     if others.map(|comment| &comment.body).chain(commits).any(|words| words.to_lowercase().contains("dispute")) {
-        let evidence = gather::gather(look, &[], &BTreeSet::new(), |_| look.now);
+        let evidence = gather::gather(cx, &[], &BTreeSet::new(), |_| cx.now);
         let failures = evidence.ended().flat_map(|check| &check.failures);
         files.extend(failures.filter_map(|failure| test_file(failure).map(str::to_owned)));
     }

@@ -9,7 +9,7 @@ use crate::{
     gate::{self, waiting},
     ids::{GateName, Score, Sha, Timestamp},
     observed::Snapshot,
-    policy::{EscalationAction, EscalationPolicy, GateRole, Look, Recipient, Trigger},
+    policy::{Context, EscalationAction, EscalationPolicy, GateRole, Recipient, Trigger},
     state::{AttemptDigest, Blocked, Dispute, LoopState},
     verdict::FailureView,
 };
@@ -27,10 +27,10 @@ pub fn stopping<'a>(triggers: impl Iterator<Item = &'a Trigger>, policy: &Escala
 
 /// Whether the cause that blocks the run still stands. A resume releases every cause; a passing attempt releases those
 /// that need no person's decision.
-pub fn still_stands(look: Look<'_>, blocked: &Blocked, state: &LoopState) -> bool {
+pub fn still_stands(cx: Context<'_>, blocked: &Blocked, state: &LoopState) -> bool {
     if blocked.trigger == Trigger::GateTimeout {
         // Only the approvers' decision releases this cause; no push does.
-        return waiting::overdue(look, state).next().is_some();
+        return waiting::overdue(cx, state).next().is_some();
     }
     if blocked.trigger == Trigger::Disputed {
         // Nor is a dispute over before it is settled.
@@ -62,19 +62,19 @@ pub fn block(triggers: &[Trigger], state: &LoopState, now: Timestamp) -> Option<
 }
 
 /// The gates that a cause belongs to: an approver of one of them may release it.
-pub fn gates_of(look: Look<'_>, trigger: Trigger, state: &LoopState) -> Vec<GateName> {
+pub fn gates_of(cx: Context<'_>, trigger: Trigger, state: &LoopState) -> Vec<GateName> {
     match trigger {
         Trigger::SecurityIssueFound => {
-            look.policy.gate_with_role(GateRole::Security).map(|(name, _)| name.clone()).into_iter().collect()
+            cx.policy.gate_with_role(GateRole::Security).map(|(name, _)| name.clone()).into_iter().collect()
         }
-        Trigger::GateTimeout => waiting::overdue(look, state).map(|wait| wait.gate).collect(),
+        Trigger::GateTimeout => waiting::overdue(cx, state).map(|wait| wait.gate).collect(),
         _ => Vec::new(),
     }
 }
 
 /// Everything the report needs beside the view.
 pub fn describe(
-    look: Look<'_>,
+    cx: Context<'_>,
     blocked: &Blocked,
     causes: &BTreeMap<Trigger, Cause>,
     state: &LoopState,
@@ -87,12 +87,12 @@ pub fn describe(
     EscalationView {
         trigger: blocked.trigger,
         also: blocked.also.clone(),
-        action: action_of(blocked.trigger, &look.policy.escalation),
+        action: action_of(blocked.trigger, &cx.policy.escalation),
         since: blocked.since,
         attempt: blocked.attempt,
         cause: causes.get(&blocked.trigger).cloned(),
         question: Question::about(blocked, causes.get(&blocked.trigger), failures),
-        recipients: recipients(look, blocked, state, failures),
+        recipients: recipients(cx, blocked, state, failures),
         history,
         best,
     }
@@ -100,8 +100,8 @@ pub fn describe(
 
 /// Whom the trigger calls: its own recipients, else the defaults of its cause, else `notify`, else
 /// the overdue gates' approvers, else the owners of the failing files.
-fn recipients(look: Look<'_>, blocked: &Blocked, state: &LoopState, failures: &[FailureView]) -> BTreeSet<Recipient> {
-    let Look { snapshot, policy, .. } = look;
+fn recipients(cx: Context<'_>, blocked: &Blocked, state: &LoopState, failures: &[FailureView]) -> BTreeSet<Recipient> {
+    let Context { snapshot, policy, .. } = cx;
     let trigger = blocked.trigger;
     let own = policy.escalation.triggers.get(&trigger).map(|own| own.to.as_slice()).unwrap_or_default();
     if !own.is_empty() {
@@ -130,7 +130,7 @@ fn recipients(look: Look<'_>, blocked: &Blocked, state: &LoopState, failures: &[
         _ => &escalation.notify,
     };
     if default.is_empty() && trigger == Trigger::GateTimeout {
-        let overdue = waiting::overdue(Look { now: blocked.since, ..look }, state);
+        let overdue = waiting::overdue(Context { now: blocked.since, ..cx }, state);
         return overdue.map(|wait| Recipient::GateApprovers(wait.gate)).collect();
     }
     if default.is_empty() {

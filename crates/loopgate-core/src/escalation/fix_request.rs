@@ -6,7 +6,7 @@
 use crate::{
     escalation::senior_fixer,
     ids::Timestamp,
-    policy::{Fixer, Look, Policy, backoff},
+    policy::{Context, Fixer, Policy, backoff},
     state::LoopState,
 };
 
@@ -53,10 +53,10 @@ pub fn is_budget_used_up(state: &LoopState, policy: &Policy) -> bool {
 /// The fixer that is to work on the head now, if one is. Between automatic attempts `loop.backoff` waits, in the steps
 /// of `loop.external_retry.workflows`: what is asked here takes minutes, not seconds. `retried` is the attempt that is
 /// to be mended, where one is.
-pub fn turn(look: Look<'_>, state: &LoopState, retried: Option<u32>) -> Option<FixTurn> {
-    let Look { snapshot, policy, .. } = look;
+pub fn turn(cx: Context<'_>, state: &LoopState, retried: Option<u32>) -> Option<FixTurn> {
+    let Context { snapshot, policy, .. } = cx;
     let failed = state.attempt_of(snapshot.pull_request.head.sha).filter(|attempt| attempt.spent())?;
-    if let Some(call) = senior_fixer::at_work(look, state).filter(|call| call.head_sha == failed.head_sha) {
+    if let Some(call) = senior_fixer::at_work(cx, state).filter(|call| call.head_sha == failed.head_sha) {
         return Some(FixTurn { whom: Whom::Senior, attempt: call.attempt, at: call.since });
     }
     let attempt = retried?;

@@ -7,16 +7,16 @@
 use crate::{
     escalation::escalation_call,
     ids::Timestamp,
-    policy::{EscalationAction, Fixer, Look, Policy, Trigger},
+    policy::{Context, EscalationAction, Fixer, Policy, Trigger},
     state::{Blocked, LoopState},
 };
 
 /// The cause the senior fixer works on now.
-pub fn at_work<'a>(look: Look<'_>, state: &'a LoopState) -> Option<&'a Blocked> {
+pub fn at_work<'a>(cx: Context<'_>, state: &'a LoopState) -> Option<&'a Blocked> {
     let call = state.senior.as_ref()?;
     let is_judged = state.attempts.last().is_none_or(|last| last.number != call.attempt);
     let has_pushed = state.head_sha != call.head_sha;
-    (!is_judged && (has_pushed || look.now < deadline(call, look.policy))).then_some(call)
+    (!is_judged && (has_pushed || cx.now < deadline(call, cx.policy))).then_some(call)
 }
 
 /// Until when it has to push.
@@ -26,7 +26,11 @@ pub fn deadline(call: &Blocked, policy: &Policy) -> Timestamp {
 
 /// The cause to put to the senior fixer, if these triggers are for it: the first wishes so, it works elsewhere, it was
 /// not asked before in this run, and it can mend the head. A gate, an outage and an empty budget are a person's.
-pub fn call_for(Look { snapshot, policy, now }: Look<'_>, triggers: &[Trigger], state: &LoopState) -> Option<Blocked> {
+pub fn call_for(
+    Context { snapshot, policy, now }: Context<'_>,
+    triggers: &[Trigger],
+    state: &LoopState,
+) -> Option<Blocked> {
     let first = triggers.first()?;
     let is_wished = escalation_call::action_of(*first, &policy.escalation) == EscalationAction::SeniorAgent;
     let elsewhere = policy.escalation.senior.as_ref().is_some_and(Fixer::works_elsewhere);

@@ -10,7 +10,7 @@ use super::{
 use crate::{
     ids::{GateName, Timestamp},
     observed::Snapshot,
-    policy::{Look, RequestTime},
+    policy::{Context, RequestTime},
     stage::Stage,
     state::{
         GateState, GateStatus, LoopState, Reviewer,
@@ -32,7 +32,7 @@ pub struct GateChanges {
 /// `evidence_reached` is the furthest stage of the walk that ignores gates: a gate with `request: after_checks` is
 /// asked for once the evidence of its own transition is there.
 pub fn follow_up(
-    Look { snapshot, policy, now }: Look<'_>,
+    Context { snapshot, policy, now }: Context<'_>,
     assessment: &Assessment,
     state: &LoopState,
     evidence_reached: Stage,

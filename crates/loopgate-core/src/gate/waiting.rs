@@ -2,7 +2,7 @@
 
 use crate::{
     ids::{GateName, Timestamp},
-    policy::{Look, Policy},
+    policy::{Context, Policy},
     state::{GateStatus, LoopState},
 };
 
@@ -15,14 +15,14 @@ pub struct OverdueGate {
 
 /// The gates that have waited longer than [`escalate_after`](crate::policy::GatePolicy::escalate_after), counted anew
 /// from a resume.
-pub fn overdue<'a>(look: Look<'a>, state: &'a LoopState) -> impl Iterator<Item = OverdueGate> + 'a {
-    waits(state, look.policy).filter(move |(.., escalate_at)| *escalate_at <= look.now).map(|(gate, ..)| gate)
+pub fn overdue<'a>(cx: Context<'a>, state: &'a LoopState) -> impl Iterator<Item = OverdueGate> + 'a {
+    waits(state, cx.policy).filter(move |(.., escalate_at)| *escalate_at <= cx.now).map(|(gate, ..)| gate)
 }
 
 /// The next moment at which waiting alone changes something.
-pub fn next(look: Look<'_>, state: &LoopState) -> Option<Timestamp> {
-    let moments = waits(state, look.policy).flat_map(|(_, remind_at, escalate_at)| [remind_at, Some(escalate_at)]);
-    moments.flatten().filter(|at| *at > look.now).min()
+pub fn next(cx: Context<'_>, state: &LoopState) -> Option<Timestamp> {
+    let moments = waits(state, cx.policy).flat_map(|(_, remind_at, escalate_at)| [remind_at, Some(escalate_at)]);
+    moments.flatten().filter(|at| *at > cx.now).min()
 }
 
 /// The gates that wait for a decision, each with when its approvers are reminded, unless they were, and when a human is

@@ -66,7 +66,7 @@ pub struct Policy {
 
 /// A pull request as it was observed, the policy that governs it, and the time.
 #[derive(Clone, Copy, Debug)]
-pub struct Look<'a> {
+pub struct Context<'a> {
     pub snapshot: &'a Snapshot,
     pub policy: &'a Policy,
     pub now: Timestamp,

@@ -10,7 +10,7 @@ use crate::{
     gate::GateReport,
     ids::{CheckName, GateName, Login},
     observed::Lifecycle,
-    policy::{CapabilityMode, Look, Phase, PolicyOrigin, Severity},
+    policy::{CapabilityMode, Context, Phase, PolicyOrigin, Severity},
     stage::Stage,
     state::GateStatus,
     verdict::{Verification, gather::HeadEvidence, review::ReviewStanding},
@@ -34,8 +34,8 @@ pub struct Walks {
 
 impl Walks {
     /// The walks of a head of which this capability is the first that is open.
-    pub fn over(look: Look<'_>, verification: &Verification, gates: &[GateReport], open: Option<&String>) -> Self {
-        let lacking = |stage| lacking(look, verification, open, stage);
+    pub fn over(cx: Context<'_>, verification: &Verification, gates: &[GateReport], open: Option<&String>) -> Self {
+        let lacking = |stage| lacking(cx, verification, open, stage);
         Self { evidence: walk(lacking, &[]), stage: walk(lacking, gates) }
     }
 }
@@ -62,7 +62,7 @@ fn walk(lacking: impl Fn(Stage) -> Option<Blocker>, gates: &[GateReport]) -> Wal
 
 /// What the transition out of `stage` asks for and the head does not have.
 fn lacking(
-    Look { snapshot, policy, .. }: Look<'_>,
+    Context { snapshot, policy, .. }: Context<'_>,
     verification: &Verification,
     open: Option<&String>,
     stage: Stage,

@@ -10,7 +10,8 @@ use crate::{
     ids::{CheckName, RuleId, Score},
     observed::{ChangedFile, ChangedFiles, CodeType, FileStatus},
     policy::{
-        AddedPattern, CoverageTarget, FileGlob, Look, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity, UpTo, Yes,
+        AddedPattern, Context, CoverageTarget, FileGlob, Phase, Policy, RequiredTest, Rule, RuleCheck, Severity, UpTo,
+        Yes,
     },
     source_files::{TestSyntax, is_code, is_test},
     state::{EvaluationSummary, StopReason},
@@ -189,16 +190,16 @@ pub const COVERAGE_RULE: &str = "coverage";
 
 /// Evaluates the head. In phase A, a pass switches to B at once, on the same head and without a new attempt; a run
 /// that has reached B stays there.
-pub fn evaluate(look: Look<'_>, evidence: &HeadEvidence, rules: &[Rule], phase: Phase) -> Evaluation {
-    match evaluate_phase(look, evidence, rules, phase) {
-        first if first.passed() && phase == Phase::A => evaluate_phase(look, evidence, rules, Phase::B),
+pub fn evaluate(cx: Context<'_>, evidence: &HeadEvidence, rules: &[Rule], phase: Phase) -> Evaluation {
+    match evaluate_phase(cx, evidence, rules, phase) {
+        first if first.passed() && phase == Phase::A => evaluate_phase(cx, evidence, rules, Phase::B),
         first => first,
     }
 }
 
 /// Evaluates the head by the rules of one phase alone.
-pub fn evaluate_phase(look: Look<'_>, evidence: &HeadEvidence, rules: &[Rule], phase: Phase) -> Evaluation {
-    let Look { snapshot, policy, .. } = look;
+pub fn evaluate_phase(cx: Context<'_>, evidence: &HeadEvidence, rules: &[Rule], phase: Phase) -> Evaluation {
+    let Context { snapshot, policy, .. } = cx;
     let active = rules.iter().filter(|rule| rule.phase <= phase);
     let mut waiting = false;
     let judged = active.map(|rule| {

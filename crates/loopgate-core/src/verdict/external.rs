@@ -10,7 +10,7 @@ use crate::{
         Annotation, AnnotationLevel, ChangedFiles, CheckProgress, Conclusion, ExternalCheck, ReceivedEvidence,
         Snapshot, WorkflowRun,
     },
-    policy::{CheckPolicy, CheckSource, ExternalSource, Look, WhenSkipped},
+    policy::{CheckPolicy, CheckSource, Context, ExternalSource, WhenSkipped},
     source_files::{FileKind, kind},
     verdict::{CheckStanding, SkipCause},
 };
@@ -167,14 +167,14 @@ const fn has_to_run(kind: CheckKind) -> bool {
 /// Where a followed check stands on the head, and what a skipped job of it means. `is_released` is whether a person
 /// took responsibility for its skipped jobs on this head.
 pub(super) fn on_head(
-    look: Look<'_>,
+    cx: Context<'_>,
     name: &CheckName,
     kind: CheckKind,
     source: &ExternalSource,
     is_released: bool,
 ) -> CheckStanding {
-    let checks = &look.snapshot.checks;
-    let found = standing(checks, name, kind, source, &look.snapshot.files);
+    let checks = &cx.snapshot.checks;
+    let found = standing(checks, name, kind, source, &cx.snapshot.files);
     let mut jobs = checks.iter().filter(|job| source.is_of(&job.name, job.app.as_deref()));
     let (CheckStanding::Done(done), Some(job)) = (&found, jobs.find(|job| is_skipped(job))) else { return found };
     if !has_to_run(kind) || done.outcome.is_failure() {
@@ -192,7 +192,7 @@ pub(super) fn on_head(
         WhenSkipped::Wait => Some(SkipCause::Configured),
         WhenSkipped::Auto => failed
             .map(|failed| SkipCause::Needs { failed: failed.name.clone() })
-            .or_else(|| nothing_ran(look, name).then_some(SkipCause::NothingRan)),
+            .or_else(|| nothing_ran(cx, name).then_some(SkipCause::NothingRan)),
     };
     let (job, url) = (job.name.clone(), job.url.clone());
     match cause {
@@ -211,7 +211,7 @@ fn workflow_run(job: &ExternalCheck) -> Option<&str> {
 
 /// Whether code, manifests, CI or configuration change, and no check of this kind ran, although one usually does: on
 /// the base, or on an earlier head of this run. Where nothing is known of that, one does.
-fn nothing_ran(Look { snapshot, policy, .. }: Look<'_>, name: &CheckName) -> bool {
+fn nothing_ran(Context { snapshot, policy, .. }: Context<'_>, name: &CheckName) -> bool {
     let Some(own) = policy.verify.checks.get(name) else { return false };
     let matters = |path: &str| {
         matches!(kind(path), FileKind::Code | FileKind::Tests | FileKind::Manifest | FileKind::Ci | FileKind::Config)

@@ -17,7 +17,7 @@ use crate::{
     failure::{self, Blame},
     ids::{CheckName, FailureId, Sha, Timestamp},
     observed::{BaseEvidence, ReceivedEvidence, Snapshot},
-    policy::{CheckPolicy, CheckSource, Look, Policy, RequiredTest},
+    policy::{CheckPolicy, CheckSource, Context, Policy, RequiredTest},
     state::{AttemptDigest, Dispute, DisputeEnd, Settlement, Skip},
     verdict::CheckStanding,
 };
@@ -142,12 +142,12 @@ impl HeadEvidence {
 /// waited for: one that has not ended [`evidence_timeout`](crate::policy::LoopPolicy::evidence_timeout) later counts as
 /// failed.
 pub fn gather(
-    look: Look<'_>,
+    cx: Context<'_>,
     skips: &[Skip],
     released: &BTreeSet<CheckName>,
     since: impl Fn(&CheckName) -> Timestamp,
 ) -> HeadEvidence {
-    let Look { snapshot, policy, now } = look;
+    let Context { snapshot, policy, now } = cx;
     let standing = |name: &CheckName, check: &CheckPolicy| {
         if let Some(skip) = skips.iter().find(|skip| &skip.check == name) {
             return CheckStanding::Skipped { by: skip.by.clone(), reason: skip.reason.clone() };
@@ -160,7 +160,7 @@ pub fn gather(
             CheckSource::Reviewer(source) => {
                 return reviewers::standing(snapshot, name, source, now - since(name) >= source.timeout);
             }
-            CheckSource::External(source) => external::on_head(look, name, check.kind, source, released.contains(name)),
+            CheckSource::External(source) => external::on_head(cx, name, check.kind, source, released.contains(name)),
         };
         let of_another_app = |app: &str| app != "github-actions";
         // Its result comes from no workflow of the repository.

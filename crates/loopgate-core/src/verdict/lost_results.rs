@@ -8,7 +8,7 @@ use super::gather::{CheckView, HeadEvidence};
 use crate::{
     evidence::{CheckEvidence, Outcome, ReportFormat, TestOutcomes, TestState},
     ids::CheckName,
-    policy::{CheckSource, Look, Policy},
+    policy::{CheckSource, Context, Policy},
     state::AttemptDigest,
     verdict::CheckStanding,
 };
@@ -28,13 +28,13 @@ pub fn with_results(evidence: &HeadEvidence, policy: &Policy) -> BTreeMap<CheckN
 /// Lets each check fail that passed without results by test, although it had them on the base, or in an earlier attempt
 /// under the same command and reports; or that names no test that passed, although it named them there. `accepted`
 /// names those for which a person took responsibility.
-pub fn fail(evidence: &mut HeadEvidence, look: Look<'_>, attempts: &[AttemptDigest], accepted: &BTreeSet<CheckName>) {
+pub fn fail(evidence: &mut HeadEvidence, cx: Context<'_>, attempts: &[AttemptDigest], accepted: &BTreeSet<CheckName>) {
     for (name, check) in &mut evidence.checks {
-        let Some(digest) = digest(look.policy, name).filter(|_| check.kind.is_of_tests() && !accepted.contains(name))
+        let Some(digest) = digest(cx.policy, name).filter(|_| check.kind.is_of_tests() && !accepted.contains(name))
         else {
             continue;
         };
-        let on_base = look.snapshot.base_evidence.as_ref().and_then(|base| base.checks.get(name));
+        let on_base = cx.snapshot.base_evidence.as_ref().and_then(|base| base.checks.get(name));
         let before = attempts.iter().filter_map(|attempt| attempt.with_results.get(name)?.strip_prefix(&digest));
         let named = on_base.is_some_and(names_passed) || before.clone().any(|mark| mark == NAMED);
         let had = on_base.is_some_and(has_results_when_passing) || before.count() > 0;

@@ -21,7 +21,7 @@ use crate::{
     evidence::Finding,
     ids::{CommentId, GateName, Login, Timestamp, UserId},
     observed::{Account, FilesToRead, Snapshot},
-    policy::{GateRole, Look, Mode, Policy},
+    policy::{Context, GateRole, Mode, Policy},
     state::{GateState, GateStatus, HeadObservation, LoopState, WordSource},
 };
 
@@ -106,7 +106,7 @@ pub struct TamperedComment {
 }
 
 /// Assesses every gate of the policy. `findings` are those of the head's evidence.
-pub fn assess(Look { snapshot, policy, now }: Look<'_>, state: &LoopState, findings: &[Finding]) -> Assessment {
+pub fn assess(Context { snapshot, policy, now }: Context<'_>, state: &LoopState, findings: &[Finding]) -> Assessment {
     let names: BTreeSet<GateName> = policy.gates.keys().cloned().collect();
     let messages = messages(snapshot, Some(state), &names);
     let changes = trigger::ReadDiff::new(snapshot, findings);
@@ -157,13 +157,13 @@ pub fn assess(Look { snapshot, policy, now }: Look<'_>, state: &LoopState, findi
 }
 
 /// Files that tell whether approvals of earlier heads still hold, as far as they were not read.
-pub(crate) fn files_of_approvals(look: Look<'_>, state: &LoopState, findings: &[Finding]) -> FilesToRead {
+pub(crate) fn files_of_approvals(cx: Context<'_>, state: &LoopState, findings: &[Finding]) -> FilesToRead {
     let mut wanted = FilesToRead::default();
-    let is_rebased = |seen: &HeadObservation| seen.merge_base != look.snapshot.merge_base;
+    let is_rebased = |seen: &HeadObservation| seen.merge_base != cx.snapshot.merge_base;
     if !state.first_seen_heads.iter().any(is_rebased) {
         return wanted;
     }
-    for gate in assess(look, state, findings).gates {
+    for gate in assess(cx, state, findings).gates {
         for word in gate.considered {
             if let WordOutcome::Refused(Refusal::DiffUnread { missing, .. }) = word.outcome {
                 wanted.extend(missing);

@@ -80,9 +80,9 @@ impl Story {
                 Step::Prepare => self.take(Turn::on(&state, now).prepared(None, checks, &self.policy).unwrap()),
                 Step::Evaluate => {
                     let (snapshot, evidence) = self.evidence(failing, passing);
-                    let look = crate::policy::Look { snapshot: &snapshot, policy: &self.policy, now };
-                    let gathered = gather::gather(look, &[], &std::collections::BTreeSet::new(), |_| now);
-                    let a = evaluate_phase(look, &gathered, &all, Phase::A);
+                    let cx = crate::policy::Context { snapshot: &snapshot, policy: &self.policy, now };
+                    let gathered = gather::gather(cx, &[], &std::collections::BTreeSet::new(), |_| now);
+                    let a = evaluate_phase(cx, &gathered, &all, Phase::A);
                     let decision = decide(&snapshot, &state, &self.policy, now);
                     let found = match state.phase {
                         Phase::A if a.passed() => Evaluated::PhaseA(&a),

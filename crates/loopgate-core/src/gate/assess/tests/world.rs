@@ -18,7 +18,7 @@ use crate::{
         Account, AccountKind, ChangedFile, ChangedFiles, Comment, Content, FileEntry, Head, Hint, Listing, Permission,
         Review, ReviewVerdict, Snapshot, Standing,
     },
-    policy::{GatePolicy, GateTrigger, Look, Policy},
+    policy::{Context, GatePolicy, GateTrigger, Policy},
     stage::Stage,
     state::{GateState, GateStatus, HeadObservation, LoopState, WordSource},
 };
@@ -167,13 +167,13 @@ impl World {
     }
 
     pub(in crate::gate) fn assess(&self) -> Assessment {
-        let look = Look { snapshot: &self.snapshot, policy: &self.policy, now: minute(self.clock + 1) };
-        assess(look, &self.state, &self.findings)
+        let cx = Context { snapshot: &self.snapshot, policy: &self.policy, now: minute(self.clock + 1) };
+        assess(cx, &self.state, &self.findings)
     }
 
     pub(in crate::gate) fn follow_up(&self) -> GateChanges {
-        let look = Look { snapshot: &self.snapshot, policy: &self.policy, now: minute(self.clock + 1) };
-        follow_up(look, &self.assess(), &self.state, Stage::Complete)
+        let cx = Context { snapshot: &self.snapshot, policy: &self.policy, now: minute(self.clock + 1) };
+        follow_up(cx, &self.assess(), &self.state, Stage::Complete)
     }
 
     pub(in crate::gate) fn report(&self) -> GateReport {
