@@ -172,13 +172,17 @@ fn named(tests: &BTreeSet<String>) -> Option<String> {
 /// Lines of an edited test file's diff that are shown.
 const DIFF_LINES: usize = 24;
 
-/// "2 of the 3 test files that are edited here fail as they were:", and what each of them shows.
-pub fn base_tests(snapshot: &Snapshot) -> Option<(String, Shown<Markdown>)> {
+/// "2 of the 3 test files that are edited here fail as they were:"
+pub fn base_tests_head(snapshot: &Snapshot) -> Option<String> {
     let runs = base_runs(snapshot);
-    let failing = runs.values().copied().filter(|run| run.on_head == ProofEnd::Failed);
-    let (count, of) = (failing.clone().count(), runs.len());
-    let head = messages::plain("base_test", &"head", context! { count, of });
-    (count > 0).then(|| (head, Shown::first(10, failing, |run| base_test(run, snapshot))))
+    let count = runs.values().filter(|run| run.on_head == ProofEnd::Failed).count();
+    (count > 0).then(|| messages::plain("base_test", &"head", context! { count, of => runs.len() }))
+}
+
+/// What each of these files shows.
+pub fn base_tests(snapshot: &Snapshot) -> Shown<Markdown> {
+    let failing = base_runs(snapshot).into_values().filter(|run| run.on_head == ProofEnd::Failed);
+    Shown::first(10, failing, |run| base_test(run, snapshot))
 }
 
 /// How a change weakens what checks it, and whether the base's version of that file passes on the head. A person who is

@@ -61,8 +61,7 @@ pub(super) fn artifact(subject: &Subject<'_>) -> String {
     fitted("artifact.md", ARTIFACT_LIMIT, |brevity| Text::of(subject, brevity))
 }
 
-/// What all of these texts show: what is never shortened, and the lists. Open gates and checks are shortened last, since
-/// people wait for them.
+/// What all of these texts show. Open gates and checks are shortened last, since people wait for them.
 pub(super) struct Text {
     links: Links,
     whole: Value,
@@ -72,15 +71,22 @@ pub(super) struct Text {
 
 impl Text {
     fn new(subject: &Subject<'_>) -> Self {
+        let links = Links::of(subject.snapshot);
+        let (whole, lists) = (Self::whole(subject, &links), Self::lists(subject, &links));
+        let cards = failure_card::cards(&subject.decision.view, &links);
+        Self { links, whole, lists, cards }
+    }
+
+    /// What is never shortened.
+    fn whole(subject: &Subject<'_>, links: &Links) -> Value {
         let Subject { decision, snapshot, .. } = *subject;
-        let (view, next, links) = (&decision.view, &decision.next, Links::of(snapshot));
+        let (view, next) = (&decision.view, &decision.next);
         let (icon, verdict) = verdict::verdict(subject);
         let stage = if subject.is_single() { view.evidence_stage } else { view.stage };
         // Of a retry, what is to be done stands with the failures, and the steps have what follows.
         let steps = steps::next_steps(subject);
         let is_retry = matches!(decision.action, NextAction::Retry { .. });
         let (due, later) = if is_retry { (Vec::new(), steps) } else { (steps, Vec::new()) };
-        let (base_tests_head, base_tests) = check_table::base_tests(snapshot).unzip();
         // Where it waits for capabilities, the verdict and the next step name them.
         let names_capabilities = matches!(decision.action, NextAction::WaitForPush { .. });
         let capabilities = Some(&view.capabilities).filter(|progress| progress.total > 0 && !names_capabilities);
@@ -93,7 +99,7 @@ impl Text {
         let author = &snapshot.pull_request.author.login;
         let accepted = next.accepted_by();
         let accepted = accepted.map(|(by, what)| context! { by => by.as_str(), is_author => by == author, what });
-        let whole = context! {
+        context! {
             title => short_text(&snapshot.pull_request.title, 200),
             icon,
             verdict,
@@ -105,19 +111,25 @@ impl Text {
             // Causes that stop nothing, each with what was recognised.
             flags => flags.collect::<Vec<_>>(),
             accepted => accepted.take(20).collect::<Vec<_>>(),
-            base_tests_head,
+            base_tests_head => check_table::base_tests_head(snapshot),
             // What fixed errors in the edited files before.
             known_here => Shown::first(3, known_here, |line| line),
             // What earlier runs would have come to under the configuration that it proposes.
             proposed => next.proposed.as_ref().filter(|tried| tried.runs > 0).map(|it| messages::markdown("proposed", &"line", Serde(it).into())),
-            coverage => check_table::coverage_line(view, &links),
+            coverage => check_table::coverage_line(view, links),
             compare => view.compare.as_ref().and_then(check_table::compare_line),
             distance => Serde(&view.distance),
             capabilities => Serde(capabilities),
             iteration => Iteration::of(subject).map(|iteration| fence("text", &iteration.head.join("\n"))),
             state_place => summary::state_place_in_markdown(subject),
             head => links.commit(snapshot.pull_request.head.sha),
-        };
+        }
+    }
+
+    /// The lists, each with its lengths in the longest and in the shortest text.
+    fn lists(subject: &Subject<'_>, links: &Links) -> Lists {
+        let Subject { decision, snapshot, .. } = *subject;
+        let (view, next) = (&decision.view, &decision.next);
         let mut lists = Lists::default();
         let (passed, checks): (Vec<_>, Vec<_>) = view.checks.iter().partition(|check| check_table::passes(check));
         let gates = view.gates.iter().filter(|gate| GateCard::is_worth_showing(gate));
@@ -129,17 +141,16 @@ impl Text {
         lists.add("answers", (10, 2), answers::answers(subject));
         lists.add("rules", (RULES, 8), view.evaluation.rules.iter().map(|rule| explain::rule_line(rule, 200)));
         lists.add("tampering", (20, 2), view.tampering.iter().map(|one| check_table::weakened(one, snapshot)));
-        lists.add_shown("base_tests", (10, 2), base_tests.unwrap_or_default());
-        lists.add("passed", (100, 8), passed.into_iter().map(|check| check_table::row(check, &links)));
-        lists.add("checks", (100, 8), checks.into_iter().map(|check| check_table::row(check, &links)));
+        lists.add_shown("base_tests", (10, 2), check_table::base_tests(snapshot));
+        lists.add("passed", (100, 8), passed.into_iter().map(|check| check_table::row(check, links)));
+        lists.add("checks", (100, 8), checks.into_iter().map(|check| check_table::row(check, links)));
         lists.add("skips", (30, 2), view.skips.iter().filter(is_apart));
         lists.add_shown("excerpts", (MOST_EXCERPTS, 2), excerpts::cards(decision));
-        lists.add("gates", (40, 8), gates.map(|gate| GateCard::new(gate, subject, &links)));
+        lists.add("gates", (40, 8), gates.map(|gate| GateCard::new(gate, subject, links)));
         lists.add("replies", (20, 2), next.replies().rev().map(answers::line));
         lists.add_shown("unmatched", (60, 2), unmatched(subject));
-        lists.add("warnings", (30, 2), view.warnings.iter().map(|warning| warning::sentence(warning, &links)));
-        let cards = failure_card::cards(view, &links);
-        Self { links, whole, lists, cards }
+        lists.add("warnings", (30, 2), view.warnings.iter().map(|warning| warning::sentence(warning, links)));
+        lists
     }
 
     /// As much of it as a text of this brevity shows.
