@@ -10,7 +10,7 @@ mod payload;
 mod tests;
 mod workflow;
 
-use serde::Deserialize;
+use serde::de::DeserializeOwned;
 
 pub use self::workflow::{InWorkflow, Unsuitable, route_in_workflow};
 use super::WorkClass;
@@ -166,8 +166,8 @@ struct Reader<'a> {
     installation: Option<InstallationId>,
 }
 
-impl<'a> Reader<'a> {
-    fn read<T: Deserialize<'a>>(&self) -> Result<T, PayloadError> {
+impl Reader<'_> {
+    fn read<T: DeserializeOwned>(&self) -> Result<T, PayloadError> {
         serde_json::from_slice(self.body).map_err(|error| {
             let (line, column) = (error.line(), error.column());
             if error.is_data() {

@@ -142,7 +142,7 @@ pub(super) fn lost_jobs(jobs: &impl Serialize) -> String {
         .try_iter()
         .into_iter()
         .flatten()
-        .map(|job| format!("{} {}", part(&job, "name", "matrix_job_name"), part(&job, "end", "matrix_job_end")));
+        .map(|job| format!("{} {}", part(&job, "name", "job_name"), part(&job, "end", "loss_cause")));
     format!("{} without evidence", amounts::few(ended, MOST_LOST_JOBS))
 }
 
@@ -227,8 +227,8 @@ mod tests {
             ("RuleFailure", &["rule"], &[]),
             ("CheckFailure", &["check_failure"], &[]),
             ("MissingTests", &["missing_tests"], &[]),
-            ("MatrixJobName", &["matrix_job_name"], &[]),
-            ("MatrixJobEnd", &["matrix_job_end"], &[]),
+            ("JobName", &["job_name"], &[]),
+            ("LossCause", &["loss_cause"], &[]),
             ("SkipCause", &["skip_cause"], &[]),
             ("MatchReason", &["match"], &[]),
             ("Unusable", &["unusable"], &[]),

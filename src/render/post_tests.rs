@@ -9,7 +9,7 @@ use loopgate_core::{
     fixtures::{Story, commit_by, evidence, gate_name, paths, person, policy_with, sha},
     observed::{Conclusion, ReceivedEvidence, Snapshot},
     policy::Policy,
-    verdict::{CheckStanding, LostJob, MatrixJobEnd, MatrixJobName, gather::OnBase},
+    verdict::{CheckStanding, JobName, LossCause, LostJob, gather::OnBase},
 };
 
 use super::{failure_card, fixtures, pull_request, terminal_report, *};
@@ -63,8 +63,8 @@ fn mass_failure(story: &mut Story) {
 fn lost_job() -> Told {
     let mut decision = fixtures::waiting_for_evidence();
     let jobs = vec![LostJob {
-        name: MatrixJobName::Job("unit (windows-latest)".to_owned()),
-        end: MatrixJobEnd::As(Conclusion::Cancelled),
+        name: JobName::Job("unit (windows-latest)".to_owned()),
+        end: LossCause::As(Conclusion::Cancelled),
         url: Some("https://github.com/acme/widgets/actions/runs/1/job/7".to_owned()),
     }];
     decision.view.checks.truncate(1);

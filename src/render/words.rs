@@ -165,28 +165,28 @@ mod tests {
     use super::*;
     use loopgate_core::{
         observed::Conclusion,
-        verdict::{LostJob, MatrixJobEnd, MatrixJobName, RuleFailure, coverage::MissingTests},
+        verdict::{JobName, LossCause, LostJob, RuleFailure, coverage::MissingTests},
     };
     use messages::lost_jobs as lost;
 
     #[test]
     fn lost_jobs_are_named_with_how_they_ended() {
         use Conclusion::{Cancelled, Failure, StartupFailure, TimedOut};
-        let job = |end| LostJob { name: MatrixJobName::Job("test (windows)".into()), end, url: None };
+        let job = |end| LostJob { name: JobName::Job("test (windows)".into()), end, url: None };
         let ends = [
-            MatrixJobEnd::RunnerLost,
-            MatrixJobEnd::Interrupted,
-            MatrixJobEnd::Unknown,
-            MatrixJobEnd::As(Cancelled),
-            MatrixJobEnd::As(TimedOut),
-            MatrixJobEnd::As(StartupFailure),
-            MatrixJobEnd::As(Failure),
+            LossCause::RunnerLost,
+            LossCause::Interrupted,
+            LossCause::Unknown,
+            LossCause::As(Cancelled),
+            LossCause::As(TimedOut),
+            LossCause::As(StartupFailure),
+            LossCause::As(Failure),
         ];
         let mut said: Vec<String> = ends.map(|end| lost(&[job(end)])).to_vec();
-        let place = MatrixJobName::Place { job: "test".into(), index: 2, total: 3 };
-        let more = [place, MatrixJobName::Workflow(".github/workflows/ci.yml".into()), MatrixJobName::Job("a".into())];
-        let others = more.map(|name| LostJob { name, ..job(MatrixJobEnd::Unknown) });
-        said.push(lost(&[vec![job(MatrixJobEnd::RunnerLost)], others.to_vec()].concat()));
+        let place = JobName::Place { job: "test".into(), index: 2, total: 3 };
+        let more = [place, JobName::Workflow(".github/workflows/ci.yml".into()), JobName::Job("a".into())];
+        let others = more.map(|name| LostJob { name, ..job(LossCause::Unknown) });
+        said.push(lost(&[vec![job(LossCause::RunnerLost)], others.to_vec()].concat()));
         insta::assert_snapshot!(said.join("\n"), @r"
         the job test (windows) lost its runner without evidence
         the job test (windows) was interrupted without evidence

@@ -17,7 +17,7 @@ use super::{
 use loopgate_core::{
     Login,
     gate::online_facts::{Survey, recipients},
-    policy::{ConfigError, Fixer, HearsApps, Policy, Recipient},
+    policy::{AnswersApps, ConfigError, Fixer, Policy, Recipient},
 };
 
 /// What asking GitHub brought to light, in the order of the files.
@@ -117,16 +117,16 @@ impl Check<'_> {
 
     /// Whether the agent that is asked in a comment answers one of an App.
     fn hears(&mut self, path: &[&str], login: &Login) {
-        let (message, hint) = match HearsApps::of(login) {
-            HearsApps::Never => (
+        let (message, hint) = match AnswersApps::of(login) {
+            AnswersApps::Never => (
                 "answers comments of people with write access only, and Loopgate's are an App's: it needs a person's token",
                 "`fixer: { kind: dispatch, workflow: … }`: a workflow that asks it with a person's token",
             ),
-            HearsApps::WhereNamed => (
+            AnswersApps::WhereNamed => (
                 "answers a comment of an App only where its workflow names that App",
                 "write Loopgate's App into `allowed_bots` of anthropics/claude-code-action",
             ),
-            HearsApps::Unknown => return,
+            AnswersApps::Unknown => return,
         };
         self.warn((path, Some(login.as_str())), format!("`{login}` {message}"), hint);
     }

@@ -13,7 +13,7 @@ use crate::github::{
 use loopgate_core::{
     RepoName,
     observed::{CheckScope, OwnCheck},
-    policy::{ConfigError, Fixer, HearsApps},
+    policy::{AnswersApps, ConfigError, Fixer},
 };
 
 /// The lines about a repository; one if the App does not see it.
@@ -143,7 +143,7 @@ fn hidden_refs(repository: &RepoName, requirements: &Lookup<Requirements>, rules
 fn agent(configuration: &Lookup<CheckedConfiguration>) -> Found {
     let policy = configuration.iter().filter_map(|configuration| configuration.policy.as_ref());
     let fixers = policy.flat_map(|policy| std::iter::once(&policy.fixer.fixer).chain(&policy.escalation.senior));
-    let deaf = fixers.filter_map(Fixer::mentioned).filter(|login| HearsApps::of(login) == HearsApps::Never);
+    let deaf = fixers.filter_map(Fixer::mentioned).filter(|login| AnswersApps::of(login) == AnswersApps::Never);
     let found = deaf.map(|login| {
         let message = format!("`{login}` is asked to fix by a comment, and answers no comment of an App");
         let remedy = "let a workflow start it (`fixer: { kind: dispatch, workflow: … }`), or let it work before the push \

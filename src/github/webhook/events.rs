@@ -7,11 +7,10 @@ use loopgate_core::{
 };
 
 use serde::{Deserialize as _, de::IgnoredAny};
-use serde_json::Value;
 
 use super::{
     CheckNews, Irrelevant, PayloadError, Reader, Routed, Target, Work,
-    payload::{self, Part, Payload, PayloadGroup, PayloadPull, PushedCommit, Run},
+    payload::{Payload, PayloadGroup, PayloadPull, PushedCommit, Run, read_part, tree},
 };
 use crate::github::marker::Marker;
 
@@ -65,8 +64,8 @@ pub(super) fn read(reader: &Reader<'_>) -> Result<Routed, PayloadError> {
 }
 
 /// Each event and action that is routed has its line here.
-fn route(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
-    match (reader.event, &*event.action) {
+fn route(reader: &Reader<'_>, event: &Payload) -> RouteResult {
+    match (reader.event, event.action.as_str()) {
         ("pull_request", "opened" | "reopened" | "synchronize") => head_moved(reader, event),
         ("pull_request", "closed") => reader.pull(event, Some(Hint::Closed)),
         ("pull_request", "dequeued") => {
@@ -118,7 +117,7 @@ fn route(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
         ("merge_group", action @ ("checks_requested" | "destroyed"))
             if action == "checks_requested" || event.reason.as_deref() != Some("merged") =>
         {
-            reader.group(event, reader.of(payload::read(event.merge_group), "merge_group")?)
+            reader.group(event, reader.of(read_part(&event.merge_group), "merge_group")?)
         }
         ("installation", "created" | "unsuspend" | "new_permissions_accepted") => reader.installation(event, None),
         ("installation", "deleted" | "suspend") | ("repository", "archived" | "deleted") => {
@@ -128,20 +127,20 @@ fn route(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
         ("installation_repositories", "added") => repositories_added(reader, event),
         ("repository", "renamed" | "transferred" | "unarchived") => reader.work(event, Target::Repository, None),
         // Another default branch: the plain names of our checks stand for that one from now on.
-        ("repository", "edited") if tree(event.changes)["default_branch"].is_object() => {
+        ("repository", "edited") if tree(&event.changes)["default_branch"].is_object() => {
             reader.work(event, Target::Repository, None)
         }
         ("team", "created" | "deleted" | "edited" | "added_to_repository" | "removed_from_repository") => {
-            let (organization, team) = (tree(event.organization), tree(event.team));
+            let (organization, team) = (tree(&event.organization), tree(&event.team));
             let named = organization["login"].as_str().zip(team["slug"].as_str());
             let team = named.and_then(|(organization, slug)| format!("{organization}/{slug}").parse().ok());
             reader.rights(event, Hint::TeamChanged { team: reader.of(team, "team")? })
         }
         ("membership", "added" | "removed") | ("member", "added" | "edited" | "removed") => {
-            reader.rights(event, Hint::MemberChanged { member: reader.of(payload::read(event.member), "member")? })
+            reader.rights(event, Hint::MemberChanged { member: reader.of(read_part(&event.member), "member")? })
         }
         ("organization", "member_added" | "member_removed") => {
-            let member = reader.of(Actor::deserialize(&tree(event.membership)["user"]).ok(), "membership.user")?;
+            let member = reader.of(Actor::deserialize(&tree(&event.membership)["user"]).ok(), "membership.user")?;
             reader.rights(event, Hint::MemberChanged { member })
         }
         // GitHub sends it to every App, which cannot choose not to get it
@@ -153,7 +152,7 @@ fn route(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     }
 }
 
-fn head_moved(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+fn head_moved(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let pull_request = reader.of(event.pull_request.as_ref(), "pull_request")?;
     let PayloadPull { head, base, updated_at, .. } = pull_request;
     let Some(sha) = head.as_ref().and_then(|head| head.sha) else { return reader.pull(event, None) };
@@ -161,7 +160,7 @@ fn head_moved(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     let at = updated_at.map_or(reader.received_at, |updated_at| updated_at.max(reader.received_at));
     let mut hints = vec![Hint::HeadSeen { sha, at }];
     let base = base.as_ref().and_then(|base| base.branch.clone());
-    match &*event.action {
+    match event.action.as_str() {
         // What is there since GitHub's time of it: words between the opening and an event that comes late are about
         // this head.
         "opened" => hints.extend(base.zip(*updated_at).map(|(base, at)| Hint::Opened { sha, base, at })),
@@ -176,19 +175,19 @@ fn head_moved(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     reader.pull(event, hints)
 }
 
-fn issue_comment(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+fn issue_comment(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let written = reader.of(event.comment.as_ref(), "comment")?;
     let issue = reader.of(event.issue.as_ref(), "issue")?;
     require(issue.pull_request.is_some(), Irrelevant::NotAPullRequest)?;
     reader.by_others(event)?;
     let now = written.body.as_deref();
-    let changes = tree(event.changes);
+    let changes = tree(&event.changes);
     let before = changes["body"]["from"].as_str();
     // A post of ours that somebody deletes is made again. Whose it was is read from the API.
-    let is_a_post = &*event.action == "deleted" && now.is_some_and(|body| Marker::of(body).is_some());
+    let is_a_post = event.action == "deleted" && now.is_some_and(|body| Marker::of(body).is_some());
     require(is_a_post || [now, before].into_iter().flatten().any(may_speak), Irrelevant::Chat)?;
     let (comment, by) = (written.id, event.sender.clone());
-    let hint = match &*event.action {
+    let hint = match event.action.as_str() {
         "edited" => by.zip(written.updated_at).map(|(by, at)| Hint::CommentEdited { comment, by, at }),
         "deleted" => by.map(|by| Hint::CommentDeleted { comment, by }),
         _ => Some(Hint::CommentWritten { comment }),
@@ -196,7 +195,7 @@ fn issue_comment(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
     reader.work(event, |repository| Target::PullRequest { repository, number: issue.number }, hint)
 }
 
-fn check_run(reader: &Reader<'_>, event: &Payload<'_>, action: &str) -> RouteResult {
+fn check_run(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult {
     let run = reader.of(event.check_run.as_ref(), "check_run")?;
     let ours = run.app.as_ref().is_some_and(|app| app.id == reader.own.app_id);
     let (check_run, by) = (CheckRunId::new(reader.of(run.id, "check_run.id")?), event.sender.clone());
@@ -214,7 +213,7 @@ fn check_run(reader: &Reader<'_>, event: &Payload<'_>, action: &str) -> RouteRes
         "rerequested" | "requested_action" if !ours => return irrelevant(Irrelevant::NotOurs),
         "rerequested" => by.map(|by| Hint::CheckRunRerequested { check_run, by }),
         "requested_action" => {
-            let action = tree(event.requested_action);
+            let action = tree(&event.requested_action);
             let pressed = reader.of(action["identifier"].as_str(), "requested_action")?;
             // GitHub's own limit for identifiers is 20 characters.
             let identifier = pressed.chars().take(20).collect();
@@ -225,7 +224,7 @@ fn check_run(reader: &Reader<'_>, event: &Payload<'_>, action: &str) -> RouteRes
     reader.head(event, run.head_sha, hint)
 }
 
-fn check_suite(reader: &Reader<'_>, event: &Payload<'_>, action: &str) -> RouteResult {
+fn check_suite(reader: &Reader<'_>, event: &Payload, action: &str) -> RouteResult {
     let suite = reader.of(event.check_suite.as_ref(), "check_suite")?;
     let ours = suite.app.as_ref().is_some_and(|app| app.id == reader.own.app_id);
     let hint = match action {
@@ -255,7 +254,7 @@ fn queued(run: &Run) -> Option<PayloadGroup> {
     Some(PayloadGroup { head_sha: run.head_sha, base_sha: base.parse().ok()?, base_ref, head_ref })
 }
 
-fn push(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+fn push(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     let git_ref = reader.of(event.git_ref.as_ref(), "ref")?;
     let branch = git_ref.strip_prefix("refs/heads/").ok_or(NoWork::Irrelevant(Irrelevant::NothingThatGoverns))?;
     // A branch just made is the base of nothing yet; one that is gone closes its pull requests, which has its own
@@ -286,7 +285,7 @@ fn touches(commit: &PushedCommit, what: fn(&str) -> bool) -> bool {
     lists.iter().all(|list| list.is_none()) || lists.into_iter().flatten().flatten().any(|path| what(path))
 }
 
-fn repositories_added(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
+fn repositories_added(reader: &Reader<'_>, event: &Payload) -> RouteResult {
     if event.repositories_added.len() > ADDED_REPOSITORIES {
         return reader.installation(event, None);
     }
@@ -298,33 +297,33 @@ fn repositories_added(reader: &Reader<'_>, event: &Payload<'_>) -> RouteResult {
 
 impl Reader<'_> {
     /// For an event that is no echo of our own write.
-    fn by_others(&self, event: &Payload<'_>) -> Result<&Self, NoWork> {
+    fn by_others(&self, event: &Payload) -> Result<&Self, NoWork> {
         let sender = event.sender.as_ref().map(|sender| &sender.login);
         require(sender.is_none() || sender != self.own.bot.as_ref(), Irrelevant::OwnEvent).map(|()| self)
     }
 
     /// Work on the pull request that the payload holds.
-    fn pull(&self, event: &Payload<'_>, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
+    fn pull(&self, event: &Payload, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
         let number = self.of(event.pull_request.as_ref(), "pull_request")?.number;
         self.work(event, |repository| Target::PullRequest { repository, number }, hints)
     }
 
-    fn head(&self, event: &Payload<'_>, sha: Sha, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
+    fn head(&self, event: &Payload, sha: Sha, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
         self.work(event, |repository| Target::Head { repository, sha }, hints)
     }
 
-    fn group(&self, event: &Payload<'_>, group: PayloadGroup) -> RouteResult {
+    fn group(&self, event: &Payload, group: PayloadGroup) -> RouteResult {
         let PayloadGroup { head_sha: head, base_sha: base, base_ref, head_ref } = group;
         let hint = Hint::MergeGroup { head, base, base_ref: base_ref.clone(), head_ref };
         self.work(event, |repository| Target::MergeGroup { repository, head, base, base_ref }, Some(hint))
     }
 
-    fn installation(&self, event: &Payload<'_>, hint: Option<Hint>) -> RouteResult {
+    fn installation(&self, event: &Payload, hint: Option<Hint>) -> RouteResult {
         self.anywhere(event, vec![Target::Installation], hint)
     }
 
     /// Who may approve has changed. Which open pull requests that affects is found later, with the hint.
-    fn rights(&self, event: &Payload<'_>, changed: Hint) -> RouteResult {
+    fn rights(&self, event: &Payload, changed: Hint) -> RouteResult {
         match &event.repository {
             Some(_) => self.work(event, Target::Repository, Some(changed)),
             None => self.installation(event, Some(changed)),
@@ -334,7 +333,7 @@ impl Reader<'_> {
     /// Work on one target of the payload's repository.
     fn work(
         &self,
-        event: &Payload<'_>,
+        event: &Payload,
         target: impl FnOnce(RepoName) -> Target,
         hints: impl IntoIterator<Item = Hint>,
     ) -> RouteResult {
@@ -342,20 +341,11 @@ impl Reader<'_> {
         self.anywhere(event, vec![target(repository)], hints)
     }
 
-    fn anywhere(
-        &self,
-        event: &Payload<'_>,
-        targets: Vec<Target>,
-        hints: impl IntoIterator<Item = Hint>,
-    ) -> RouteResult {
+    fn anywhere(&self, event: &Payload, targets: Vec<Target>, hints: impl IntoIterator<Item = Hint>) -> RouteResult {
         let named = event.installation.as_ref().map(|installation| installation.id);
         let Some(installation) = named.or(self.installation) else { return irrelevant(Irrelevant::NoInstallation) };
         Ok(Routed::Work(Work { installation, targets, hints: hints.into_iter().collect() }))
     }
-}
-
-fn tree(part: Part<'_>) -> Value {
-    payload::read(part).unwrap_or_default()
 }
 
 fn irrelevant<T>(why: Irrelevant) -> Result<T, NoWork> {

@@ -4,23 +4,20 @@
 //! bytes whatever its size. GitHub's events name the same things alike, so that one type reads them all; what an event
 //! must have, its own function asks for. What a few events alone have is a [`Part`], so that all others pass it over.
 
-use std::borrow::Cow;
-
 use serde::{
     Deserialize,
     de::{DeserializeOwned, IgnoredAny},
 };
-use serde_json::value::RawValue;
+use serde_json::{Value, value::RawValue};
 
 use crate::github::wire::App;
 use loopgate_core::{CommentId, InstallationId, PrNumber, RepoName, ReviewId, Sha, Timestamp, observed::Actor};
 
 #[derive(Debug, Deserialize)]
-pub(super) struct Payload<'a> {
-    #[serde(default, borrow)]
-    pub action: Cow<'a, str>,
-    #[serde(borrow)]
-    pub repository: Option<PayloadRepository<'a>>,
+pub(super) struct Payload {
+    #[serde(default)]
+    pub action: String,
+    pub repository: Option<PayloadRepository>,
     pub installation: Option<Id<InstallationId>>,
     pub sender: Option<Actor>,
     pub pull_request: Option<PayloadPull>,
@@ -28,53 +25,48 @@ pub(super) struct Payload<'a> {
     pub before: Option<Sha>,
     pub after: Option<Sha>,
     pub issue: Option<Issue>,
-    #[serde(borrow)]
-    pub comment: Option<PayloadComment<'a>>,
+    pub comment: Option<PayloadComment>,
     pub review: Option<Id<ReviewId>>,
     /// What an edit changed, as it was before.
-    #[serde(borrow)]
-    pub changes: Part<'a>,
+    pub changes: Part,
     pub check_run: Option<Box<Run>>,
-    #[serde(borrow)]
-    pub requested_action: Part<'a>,
+    pub requested_action: Part,
     pub check_suite: Option<Box<Run>>,
     /// Of a commit status.
     pub sha: Option<Sha>,
     pub context: Option<String>,
     pub workflow_run: Option<Box<Run>>,
     /// Of a push.
-    #[serde(rename = "ref", borrow)]
-    pub git_ref: Option<Cow<'a, str>>,
+    #[serde(rename = "ref")]
+    pub git_ref: Option<String>,
     pub created: Option<bool>,
     pub deleted: Option<bool>,
     pub forced: Option<bool>,
     #[serde(default)]
     pub commits: Vec<PushedCommit>,
-    #[serde(default, borrow)]
-    pub repositories_added: Vec<PayloadRepository<'a>>,
-    #[serde(borrow)]
-    pub organization: Part<'a>,
-    #[serde(borrow)]
-    pub team: Part<'a>,
-    #[serde(borrow)]
-    pub member: Part<'a>,
-    #[serde(borrow)]
-    pub membership: Part<'a>,
-    #[serde(borrow)]
-    pub merge_group: Part<'a>,
-    #[serde(borrow)]
-    pub reason: Option<Cow<'a, str>>,
+    #[serde(default)]
+    pub repositories_added: Vec<PayloadRepository>,
+    pub organization: Part,
+    pub team: Part,
+    pub member: Part,
+    pub membership: Part,
+    pub merge_group: Part,
+    pub reason: Option<String>,
     /// Of `workflow_dispatch`.
-    #[serde(borrow)]
-    pub inputs: Part<'a>,
+    pub inputs: Part,
 }
 
 /// A part of a payload as it stands there, until an event asks for it.
-pub(super) type Part<'a> = Option<&'a RawValue>;
+pub(super) type Part = Option<Box<RawValue>>;
 
 /// What a part holds; none where it is missing or of another shape.
-pub(super) fn read<T: DeserializeOwned>(part: Part<'_>) -> Option<T> {
-    serde_json::from_str(part?.get()).ok()
+pub(super) fn read_part<T: DeserializeOwned>(part: &Part) -> Option<T> {
+    serde_json::from_str(part.as_ref()?.get()).ok()
+}
+
+/// What a part holds, or null.
+pub(super) fn tree(part: &Part) -> Value {
+    read_part(part).unwrap_or_default()
 }
 
 #[derive(Debug, Deserialize)]
@@ -90,10 +82,9 @@ pub(super) struct Issue {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct PayloadRepository<'a> {
+pub(super) struct PayloadRepository {
     pub full_name: RepoName,
-    #[serde(borrow)]
-    pub default_branch: Option<Cow<'a, str>>,
+    pub default_branch: Option<String>,
 }
 
 #[derive(Debug, Deserialize)]
@@ -113,10 +104,9 @@ pub(super) struct PayloadSide {
 }
 
 #[derive(Debug, Deserialize)]
-pub(super) struct PayloadComment<'a> {
+pub(super) struct PayloadComment {
     pub id: CommentId,
-    #[serde(borrow)]
-    pub body: Option<Cow<'a, str>>,
+    pub body: Option<String>,
     pub updated_at: Option<Timestamp>,
 }
 

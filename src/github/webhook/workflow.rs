@@ -2,8 +2,6 @@
 //! no installation, has a few events of its own, and some that must not be trusted with a token
 //! (<https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows>).
 
-use serde_json::Value;
-
 use super::payload::{self, Payload, PayloadPull};
 use super::{Irrelevant, OwnApp, PayloadError, Reader, Routed, Target, Work, events};
 use loopgate_core::{InstallationId, PrNumber, RepoName, Timestamp, observed::Hint};
@@ -78,7 +76,7 @@ pub fn route_in_workflow(
 /// The head of the pull requests that `Hint::NamedPulls` names, if the event is of a run that `pull_request` started.
 /// The list is empty for forks. A pull request that has moved on since makes it worthless.
 fn seen_by_run(reader: &Reader<'_>) -> Option<Hint> {
-    let run = reader.read::<Payload<'_>>().ok()?.workflow_run?;
+    let run = reader.read::<Payload>().ok()?.workflow_run?;
     let (sha, pulls) = (run.head_sha, run.pull_requests.unwrap_or_default());
     let is_at_head = |pull: &PayloadPull| pull.head.as_ref().is_some_and(|head| head.sha == Some(sha));
     let is_head = !pulls.is_empty() && pulls.iter().all(is_at_head);
@@ -92,7 +90,7 @@ fn everything(repository: &RepoName) -> InWorkflow {
 
 /// Started by hand: for the pull request that the input `pull-request` names, or for all.
 fn dispatched(reader: &Reader<'_>, repository: &RepoName) -> Result<InWorkflow, PayloadError> {
-    let inputs: Value = payload::read(reader.read::<Payload<'_>>()?.inputs).unwrap_or_default();
+    let inputs = payload::tree(&reader.read::<Payload>()?.inputs);
     let named = inputs["pull-request"].as_str().map(str::trim).filter(|text| !text.is_empty());
     let Some(named) = named else { return Ok(everything(repository)) };
     let number = reader.of(named.trim_start_matches('#').parse().ok(), "inputs.pull-request")?;
@@ -102,7 +100,7 @@ fn dispatched(reader: &Reader<'_>, repository: &RepoName) -> Result<InWorkflow, 
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
+    use serde_json::{Value, json};
 
     use super::*;
     use loopgate_core::{AppId, CommentId};

@@ -8,12 +8,12 @@
 
 mod classify;
 mod explain;
+mod feedback;
 mod read;
-mod tell;
 
 pub use classify::{complete, fingerprint, read_block, read_failure, template};
 pub use explain::{
     Blame, BlameVerdict, Circumstances, ExaminedCheck, ExaminedFailure, Touch, analyse_all, retry_class,
 };
-pub use read::{Changes, Excerpt, Frame, FrameOrigin, sides, tells_of_failure, without_stamp};
-pub use tell::{CheckContext, FeedbackLine, Priority, alone, cut_at_sentence, inspect_failure, reproduce, rerun};
+pub use feedback::{CheckContext, FeedbackLine, Priority, alone, cut_at_sentence, inspect_failure, reproduce, rerun};
+pub use read::{Changes, Excerpt, Frame, FrameOrigin, names_failure, sides, without_stamp};

@@ -47,7 +47,7 @@ impl Fixer {
 
 /// Whether an agent answers a comment that an App has written, as Loopgate's are.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum HearsApps {
+pub enum AnswersApps {
     /// It answers people with write access only.
     Never,
     /// It answers those Apps that its workflow names.
@@ -55,7 +55,7 @@ pub enum HearsApps {
     Unknown,
 }
 
-impl HearsApps {
+impl AnswersApps {
     /// What is known of an agent by its login: of Copilot
     /// (<https://docs.github.com/en/copilot/how-tos/use-copilot-agents/coding-agent/review-copilot-prs>), of Claude's Action by
     /// its input `allowed_bots` (<https://github.com/anthropics/claude-code-action/blob/main/docs/usage.md>); Codex and Amazon

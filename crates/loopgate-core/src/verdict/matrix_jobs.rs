@@ -19,15 +19,15 @@ const MOST_LOST: usize = 20;
 /// A matrix job whose newest execution ended without evidence.
 #[derive(Clone, Debug, PartialEq, Eq, serde::Serialize)]
 pub struct LostJob {
-    pub name: MatrixJobName,
-    pub end: MatrixJobEnd,
+    pub name: JobName,
+    pub end: LossCause,
     pub url: Option<String>,
 }
 
 /// What is known of the name of a matrix job.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum MatrixJobName {
+pub enum JobName {
     /// The job's name, as people see it.
     Job(String),
     /// Its place among the matrix jobs of a job that the workflow file calls so, from 0.
@@ -39,7 +39,7 @@ pub enum MatrixJobName {
 /// How a matrix job ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, serde::Serialize)]
 #[serde(rename_all = "snake_case")]
-pub enum MatrixJobEnd {
+pub enum LossCause {
     As(Conclusion),
     /// GitHub lost the connection to its runner.
     RunnerLost,
@@ -48,7 +48,7 @@ pub enum MatrixJobEnd {
     Unknown,
 }
 
-impl MatrixJobEnd {
+impl LossCause {
     /// Whether GitHub says that no code is the cause.
     pub const fn is_outside(self) -> bool {
         matches!(self, Self::RunnerLost | Self::As(Conclusion::StartupFailure | Conclusion::Stale))
@@ -83,12 +83,11 @@ pub fn reporting<'a>(
         lost.extend(matrix.missing(job));
     }
     // A sibling's failure cancels the other jobs of a matrix: only the failure is shown.
-    let is_cancelled =
-        |end: MatrixJobEnd| matches!(end, MatrixJobEnd::As(Conclusion::Cancelled) | MatrixJobEnd::Interrupted);
+    let is_cancelled = |end: LossCause| matches!(end, LossCause::As(Conclusion::Cancelled) | LossCause::Interrupted);
     if lost.iter().any(|job: &LostJob| !is_cancelled(job.end)) {
         lost.retain(|job| !is_cancelled(job.end));
     }
-    let by_name: BTreeMap<MatrixJobName, LostJob> = lost.into_iter().map(|job| (job.name.clone(), job)).collect();
+    let by_name: BTreeMap<JobName, LostJob> = lost.into_iter().map(|job| (job.name.clone(), job)).collect();
     (reporting, by_name.into_values().take(MOST_LOST).collect())
 }
 
@@ -181,10 +180,10 @@ impl<'a> MatrixJobs<'a> {
             return lost;
         }
         let name = match origin.matrix_job {
-            Some(MatrixJob { index, total, .. }) => MatrixJobName::Place { job: origin.job.clone(), index, total },
-            None => MatrixJobName::Workflow(newest.path.clone()),
+            Some(MatrixJob { index, total, .. }) => JobName::Place { job: origin.job.clone(), index, total },
+            None => JobName::Workflow(newest.path.clone()),
         };
-        let end = newest.progress.conclusion().map_or(MatrixJobEnd::Unknown, MatrixJobEnd::As);
+        let end = newest.progress.conclusion().map_or(LossCause::Unknown, LossCause::As);
         vec![LostJob { name, end, url: newest.url.clone() }]
     }
 
@@ -199,8 +198,8 @@ impl<'a> MatrixJobs<'a> {
         // Where no job is known, its run says it, unless the evidence of another job does.
         let execution = |origin: &WorkflowOrigin| (origin.run_id, origin.run_attempt);
         let mut others = documents.iter().filter(|other| other.extent == EvidenceExtent::Interrupted);
-        let is_told = others.any(|other| other.workflow.as_ref().map(execution) == Some(execution(origin)));
-        let of_run = |run: &&WorkflowRun| !is_told && (run.id, run.attempt) == execution(origin);
+        let has_reported = others.any(|other| other.workflow.as_ref().map(execution) == Some(execution(origin)));
+        let of_run = |run: &&WorkflowRun| !has_reported && (run.id, run.attempt) == execution(origin);
         let run = self.runs.iter().find(of_run);
         let progress = job.map(|(_, job)| job.progress).or(run.map(|run| run.progress));
         let is_cut_off =
@@ -214,13 +213,13 @@ impl<'a> MatrixJobs<'a> {
         let url = self.runs.iter().find(|run| run.id == origin.run_id).and_then(|run| run.url.clone());
         let known = origin.matrix_job.and_then(|job| job.check_run_id).and_then(|id| self.name(&origin.path, id));
         let name = match (known, origin.matrix_job) {
-            (Some(name), _) => MatrixJobName::Job(name.to_owned()),
+            (Some(name), _) => JobName::Job(name.to_owned()),
             (None, Some(MatrixJob { index, total, .. })) if total > 1 => {
-                MatrixJobName::Place { job: origin.job.clone(), index, total }
+                JobName::Place { job: origin.job.clone(), index, total }
             }
-            (None, _) => MatrixJobName::Job(origin.job.clone()),
+            (None, _) => JobName::Job(origin.job.clone()),
         };
-        Some(LostJob { name, end: MatrixJobEnd::Interrupted, url })
+        Some(LostJob { name, end: LossCause::Interrupted, url })
     }
 
     /// The matrix jobs of a job that never reported: there are fewer that did than its evidence counts.
@@ -262,8 +261,8 @@ impl<'a> MatrixJobs<'a> {
         } else {
             let places = (0..total).filter(|index| !indices.contains(index)).take(unnamed.min(MOST_LOST));
             lost.extend(places.map(|index| {
-                let name = MatrixJobName::Place { job: job.to_owned(), index, total };
-                LostJob { name, end: MatrixJobEnd::Unknown, url: run.url.clone() }
+                let name = JobName::Place { job: job.to_owned(), index, total };
+                LostJob { name, end: LossCause::Unknown, url: run.url.clone() }
             }));
         }
         lost
@@ -317,11 +316,11 @@ fn stem(name: &str) -> &str {
 
 fn loss(job: &WorkflowJob) -> LostJob {
     let end = match job.progress.conclusion() {
-        Some(_) if job.cut_off => MatrixJobEnd::RunnerLost,
-        Some(conclusion) => MatrixJobEnd::As(conclusion),
-        None => MatrixJobEnd::Unknown,
+        Some(_) if job.cut_off => LossCause::RunnerLost,
+        Some(conclusion) => LossCause::As(conclusion),
+        None => LossCause::Unknown,
     };
-    LostJob { name: MatrixJobName::Job(job.name.clone()), end, url: job.url.clone() }
+    LostJob { name: JobName::Job(job.name.clone()), end, url: job.url.clone() }
 }
 
 fn run_succeeded(run: &WorkflowRun) -> bool {

@@ -66,9 +66,9 @@ fn lost(runs: &[WorkflowRun], documents: &[Evidence]) -> (Vec<String>, usize) {
     let documents: Vec<&Evidence> = documents.iter().collect();
     let (reported, lost) = reporting(runs, &[], &documents, &unit());
     let name = |matrix_job: &LostJob| match &matrix_job.name {
-        MatrixJobName::Job(name) => name.clone(),
-        MatrixJobName::Place { job, index, total } => format!("{job} {index}/{total}"),
-        MatrixJobName::Workflow(path) => path.clone(),
+        JobName::Job(name) => name.clone(),
+        JobName::Place { job, index, total } => format!("{job} {index}/{total}"),
+        JobName::Workflow(path) => path.clone(),
     };
     (lost.iter().map(name).collect(), reported.len())
 }
@@ -168,8 +168,8 @@ fn only_what_github_says_is_infrastructure() {
         reporting(&[run(5, 1, Failure, jobs)], &[], &[&document], &unit()).1[0].end
     };
     let dies = job(11, "test (b)", 1, Failure);
-    assert_eq!(lost(WorkflowJob { cut_off: true, ..dies.clone() }), MatrixJobEnd::RunnerLost);
-    assert!(MatrixJobEnd::RunnerLost.is_outside() && MatrixJobEnd::As(Conclusion::StartupFailure).is_outside());
+    assert_eq!(lost(WorkflowJob { cut_off: true, ..dies.clone() }), LossCause::RunnerLost);
+    assert!(LossCause::RunnerLost.is_outside() && LossCause::As(Conclusion::StartupFailure).is_outside());
     for end in [Failure, Cancelled, Conclusion::TimedOut] {
         let end = lost(WorkflowJob { progress: ended(end), ..dies.clone() });
         assert!(!end.is_outside(), "{end:?}: it may be the change's own doing");

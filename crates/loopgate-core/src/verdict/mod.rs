@@ -17,7 +17,7 @@ pub mod tamper;
 pub use self::{
     evaluate::{CheckFailure, DistanceToSuccess, Evaluation, EvaluationVerdict, RuleFailure, RuleOutcome, RuleView},
     feedback::FeedbackFact,
-    matrix_jobs::{LostJob, MatrixJobEnd, MatrixJobName},
+    matrix_jobs::{JobName, LossCause, LostJob},
     queue::LeftQueue,
 };
 use std::collections::BTreeSet;

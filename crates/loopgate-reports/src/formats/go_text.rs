@@ -3,7 +3,7 @@
 use crate::{MAX_MESSAGE, numbers, text};
 use loopgate_core::{
     evidence::{ErrorType, Failure},
-    failure::tells_of_failure,
+    failure::names_failure,
 };
 
 /// Whether a line is go's own, and shows nothing of the test.
@@ -23,7 +23,7 @@ pub(super) fn failure(output: &str, package: &str) -> Failure {
     let is_wrong = |message: &str| {
         let lower = message.to_ascii_lowercase();
         let has_word = ["want", "got", "!=", "should", "mismatch", "diff"].iter().any(|word| lower.contains(word));
-        message.is_empty() || has_word || tells_of_failure(message)
+        message.is_empty() || has_word || names_failure(message)
     };
     let is_verdict = |line: &&str| log_line(line).is_some_and(|(.., message)| is_wrong(message));
     let begins_logged = lines.first().is_some_and(|line| log_line(line).is_some());

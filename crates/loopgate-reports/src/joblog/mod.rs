@@ -145,7 +145,7 @@ impl StepLines<'_> {
             || read.source.is_some()
             || read.expected.is_some()
             || read.error_type != ErrorType::Other
-            || read.error_message.lines().next().is_some_and(failure::tells_of_failure);
+            || read.error_message.lines().next().is_some_and(failure::names_failure);
         let from_best = |best: usize| {
             let read = failure::read_failure(&first_lines(self.tool_lines(&lines[best..])).join("\n"));
             let message = read.error_message.lines().take(MESSAGE_LINES).collect::<Vec<_>>().join("\n");

@@ -155,7 +155,7 @@ fn without_form(lines: &[&str], is_output: bool) -> Headline {
         pattern!(r"^\W*(?:\w+ )?(?:[Ee]rror|ERROR|[Ff]atal|FATAL)(?:\W|$)").is_match(text::prefix(line, 80))
     };
     let start = first(is_marked).or_else(|| first(stack::describes_place));
-    let start = start.or_else(|| first(text::tells_of_failure));
+    let start = start.or_else(|| first(text::names_failure));
     let start = start.or_else(|| lines.iter().position(has_message));
     let start = start.or_else(|| lines.iter().position(|line| !line.trim().is_empty()));
     let message = start.map_or_else(String::new, |start| message_block(lines[start], &lines[start + 1..]));

@@ -82,7 +82,7 @@ pub fn without_stamp(line: &str) -> &str {
 }
 
 /// Whether a line of a tool that is not known shows that something went wrong: by its words, and as no warning.
-pub fn tells_of_failure(line: &str) -> bool {
+pub fn names_failure(line: &str) -> bool {
     let fails = pattern!(concat!(
         "abort|assert|cannot|can't|couldn't|could not|crash|denied|error|exceed|exception|expected|fail|fatal",
         "|invalid|missing|no such|not found|unable|undefined|unknown",
@@ -260,12 +260,12 @@ mod tests {
     #[test]
     fn failures_are_told_by_their_words() {
         for line in ["unable to prepare context: lstat Dockerfile", "ASSERT FAILED: total is 3", "Cannot find x"] {
-            assert!(tells_of_failure(line), "{line}");
+            assert!(names_failure(line), "{line}");
         }
         for line in
             ["warning: x failed", "DEPRECATED: missing", "0 errors, 1 warning", "1 scenario passed, 1 failed", "ok"]
         {
-            assert!(!tells_of_failure(line), "{line}");
+            assert!(!names_failure(line), "{line}");
         }
     }
 

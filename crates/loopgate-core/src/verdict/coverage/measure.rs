@@ -106,8 +106,8 @@ pub fn coverable_lines(file: &ChangedFile) -> Option<Vec<u32>> {
         let is_code = |code: &str| !(code.trim().is_empty() || is_go && ends_only(code));
         // Only a line that stays can end a comment that began above the hunk: what arrives could hide what stands above
         // it.
-        let is_told = above > 0 && !lines[above - 1].is_changed();
-        let added = lines.iter().zip(&code).skip(if is_told { above } else { 0 });
+        let is_context = above > 0 && !lines[above - 1].is_changed();
+        let added = lines.iter().zip(&code).skip(if is_context { above } else { 0 });
         coverable.extend(added.filter(|(line, code)| line.is_changed() && is_code(code)).map(|(line, _)| line.new));
     }
     Some(coverable)

@@ -138,7 +138,7 @@ fn in_words(trace: &str) -> Option<Frame> {
     let lines: Vec<&str> = trace.lines().filter(|line| !is_trace_line(line)).collect();
     // No address and no version has a column.
     let anywhere = || lines.iter().find_map(|line| in_line(line).filter(|place| place.column.is_some()));
-    let Some(at) = lines.iter().position(|line| text::tells_of_failure(line)) else {
+    let Some(at) = lines.iter().position(|line| text::names_failure(line)) else {
         // A linter's finding need not show that it is one, but begins with its place.
         let mut words =
             lines.iter().filter_map(|line| line.split_whitespace().next()).filter(|word| word.contains(':'));

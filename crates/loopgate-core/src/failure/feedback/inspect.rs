@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::feedback::FeedbackLine;
+use super::line::FeedbackLine;
 use crate::{
     evidence::Failure,
     failure::{

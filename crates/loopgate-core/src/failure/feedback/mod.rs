@@ -1,11 +1,11 @@
-//! Telling: one failure as something to act on, and the command that shows it again.
+//! One failure as something to act on, and the command that shows it again.
 
-mod feedback;
 mod inspect;
+mod line;
 mod reproduce;
 mod summary;
 
-pub use feedback::{FeedbackLine, Priority};
 pub use inspect::inspect_failure;
+pub use line::{FeedbackLine, Priority};
 pub use reproduce::{CheckContext, alone, reproduce, rerun};
 pub use summary::cut_at_sentence;
