@@ -29,24 +29,36 @@ const KEY: &str = "installation = $1 AND repository = $2 AND what = $3";
 /// Words of statements, each as SQLite and as PostgreSQL have it.
 const WORDS: [[&str; 3]; 7] = [
     // The row of a target: the parameters of `Query::by_key`.
-    ["{key}", KEY, KEY],
+    ["key", KEY, KEY],
     // No other process can be there.
-    ["{is_alone}", "TRUE", "FALSE"],
+    ["is_alone", "TRUE", "FALSE"],
     // The process that holds the row is dead: its lease has ended.
     [
-        "{is_gone}",
+        "is_gone",
         "NOT EXISTS (SELECT 1 FROM process WHERE id = holder AND alive_until > 0)",
         "NOT EXISTS (SELECT 1 FROM process WHERE id = holder AND alive_until > clock_millis())",
     ],
     // Takes the rows of a selection.
-    ["{lock}", "", "FOR UPDATE"],
+    ["lock", "", "FOR UPDATE"],
     // Takes those rows that no other process has taken.
-    ["{lock_or_skip}", "", "FOR UPDATE SKIP LOCKED"],
+    ["lock_or_skip", "", "FOR UPDATE SKIP LOCKED"],
     // When the lease of a process ends that begins now and does not renew it.
-    ["{lease}", "9223372036854775807", "clock_millis() + 20000"],
+    ["lease", "9223372036854775807", "clock_millis() + 20000"],
     // The texts of the JSON list that is the fifth parameter.
-    ["{listed}", "SELECT value FROM json_each($5)", "SELECT jsonb_array_elements_text(CAST($5 AS jsonb))"],
+    ["listed", "SELECT value FROM json_each($5)", "SELECT jsonb_array_elements_text(CAST($5 AS jsonb))"],
 ];
+
+/// The statement with each word as one database has it, which is column `at` of [`WORDS`].
+fn with_words(sql: &str, at: usize) -> String {
+    let (mut whole, mut rest) = (String::with_capacity(2 * sql.len()), sql);
+    while let Some((before, braced)) = rest.split_once('{') {
+        let (word, after) = braced.split_once('}').unwrap_or((braced, ""));
+        whole.push_str(before);
+        whole.push_str(WORDS.iter().find(|row| row[0] == word).map_or(word, |row| row[at]));
+        rest = after;
+    }
+    whole + rest
+}
 
 pub(super) enum Value {
     Number(Option<i64>),
@@ -134,7 +146,7 @@ impl Query {
         let mut sql = self.sql;
         if sql.contains('{') {
             let at = 1 + usize::from(on.name() == Postgres::NAME);
-            sql = WORDS.iter().fold(sql.into_owned(), |sql, words| sql.replace(words[0], words[at])).into();
+            sql = with_words(&sql, at).into();
         }
         let sql = AssertSqlSafe(sql).into_sql_str();
         let mut answer = on.fetch_many(sql, true, Some(arguments));
