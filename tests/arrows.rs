@@ -34,7 +34,7 @@ const CORE: &[&str] = &[
 ];
 
 /// The rooms of `failure`, in the order in which a failure goes through them: each may enter those before it.
-const FAILURE: &[&str] = &["read", "classify", "explain", "tell"];
+const FAILURE: &[&str] = &["read", "classify", "explain", "feedback"];
 
 /// The rooms each room may enter, beside itself.
 const ARROWS: &[(&str, &[&str])] = &[
@@ -178,6 +178,6 @@ fn every_room_is_on_the_map() {
 fn braces_are_read() {
     let text = "use crate::{config::{Source, x::Y}, github::Client};\nlet x = crate::render::fit();";
     assert_eq!(rooms_named(text, "crate::"), ["config", "github", "render"]);
-    let nested = "use crate::{failure::{read::{Changes, text}, tell}, state};";
-    assert_eq!(rooms_named(nested, "failure::"), ["read", "tell"]);
+    let nested = "use crate::{failure::{read::{Changes, text}, feedback}, state};";
+    assert_eq!(rooms_named(nested, "failure::"), ["read", "feedback"]);
 }
