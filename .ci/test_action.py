@@ -252,7 +252,7 @@ done
 if [ -d "${RUNNER_TEMP:-/nowhere}/_runner_file_commands" ]; then
     for file in "$RUNNER_TEMP"/_runner_file_commands/*; do printf 'BASH_ENV=%%s\\n' "$loot/bash_env" >> "$file"; done
 fi
-# Whoever waits reads what later steps hold, until told to stop.
+# A process that waits reads what later steps hold, until it is stopped.
 setsid sh -c 'while [ ! -e "%(loot)s/stop" ]; do
     for process in /proc/[0-9]*; do
         if grep -qs "%(half)s"-of-the-workflow "$process/environ" 2>/dev/null; then

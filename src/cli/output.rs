@@ -89,7 +89,7 @@ pub fn show<W: Display>(document: &impl Serialize, words: impl FnOnce() -> W) ->
     Ok(exit::OK)
 }
 
-/// The same as YAML for people: short enough to read as it is, and control characters come out escaped.
+/// Prints a document as YAML for people: short enough to read as it is, and control characters come out escaped.
 pub fn show_as_yaml(document: &impl Serialize) -> CommandResult {
     let yaml = serde_yaml::to_string(document).map_err(CliError::bad_data)?;
     show(document, || yaml)

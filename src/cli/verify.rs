@@ -298,7 +298,7 @@ fn observed(checkout: &Checkout, base: Option<&str>, changes: Option<Changes>, e
     working_tree::snapshot(evidence.repository.clone(), pull_request, files, Some(evidence.clone()))
 }
 
-/// The same decision a pull request would get for this evidence.
+/// The decision that a pull request would get for this evidence.
 fn decided(snapshot: &Snapshot, policy: &Policy) -> Decision {
     let now = Utc::now();
     let mut state = LoopState::begin(snapshot, policy, now);

@@ -32,7 +32,7 @@ pub(super) const CONFIGURATION: &str = ".github/loopgate.yml";
 /// Where `verify` leaves its files unless set otherwise, relative to the top of the repository.
 pub(super) const EVIDENCE: &str = "loopgate-evidence";
 
-/// The working tree, as git names what it holds now; none where git cannot tell. New files count, but where evidence
+/// The working tree, as git names what it holds now; none where git does not know. New files count, but where evidence
 /// goes to a folder of one's own: that would be one.
 pub(super) fn tree(root: &Path, evidence: &Path) -> Option<Sha> {
     let extent = if evidence == Path::new(EVIDENCE) { Extent::Everything } else { Extent::Tracked };

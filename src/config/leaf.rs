@@ -109,7 +109,7 @@ impl ConfigValue for EnvName {
     }
 }
 
-/// The name by which the tree's deserializer knows [`ShortOr`]: it tells which of both stands there.
+/// The name by which the tree's deserializer knows [`ShortOr`]: it decides which of both stands there.
 pub(super) const SHORT_OR: &str = "ShortOr";
 
 // Keys with values, or a shorter way to write them. A doc comment would become the description of each such key.

@@ -88,7 +88,7 @@ impl Problem {
         Self { place: Some(place), what: What::MissingKey(key), hint: None }
     }
 
-    /// The same about a key: a word that is not known there is an unknown key.
+    /// This problem about a key: a word that is not known there is an unknown key.
     #[must_use]
     pub fn about_key(self) -> Self {
         let what = match self.what {

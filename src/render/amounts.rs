@@ -45,7 +45,7 @@ pub fn times(n: u32) -> String {
     }
 }
 
-/// The same for words that do not simply take an s.
+/// `1 retry`, `2 retries`: for words that do not simply take an s.
 pub fn plural(n: impl TryInto<u64>, one: &str, many: &str) -> String {
     let n = n.try_into().unwrap_or(u64::MAX);
     if n == 1 { format!("1 {one}") } else { format!("{n} {many}") }

@@ -122,7 +122,7 @@ pub fn annotation_commands(view: &View) -> String {
     commands("error", &errors, more_errors) + &commands("warning", &warnings, more_warnings)
 }
 
-/// The same of what is wrong in a configuration, all of it: a file has few such places.
+/// Annotations of all problems of a configuration: a file has few of them.
 pub fn configuration_commands(errors: &[ConfigError], warnings: &[ConfigError]) -> String {
     let all = |level: &str, problems: &[ConfigError]| -> String {
         let command = |problem: &ConfigError| {

@@ -117,7 +117,7 @@ const REMEMBERED: &str = "Before";
 /// What stands before a command.
 const REPRODUCE: &str = "Reproduce";
 
-/// The same as lines of plain text.
+/// The advice as lines of plain text.
 pub(super) fn advice_lines<'a>(view: &'a FailureView, shown: &mut ShownTexts<'a>) -> impl Iterator<Item = String> {
     let remembered = super::memory::line(view).map(|line| format!("{REMEMBERED}: {}", super::plain(line.as_str())));
     let advice = advice(view, shown).into_iter().map(|(label, words)| match label {

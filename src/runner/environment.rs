@@ -9,7 +9,7 @@ use super::{
 };
 use loopgate_core::evidence::{Environment, TestFramework, framework_of};
 
-/// A tool that does not tell its version in so long is not asked further.
+/// A tool that has not printed its version after so long is not waited for.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Ecosystems whose versions are listed.
 const MOST: usize = 3;

@@ -32,7 +32,7 @@ pub type Observer = Arc<dyn Fn(&CheckName, CheckEvent<'_>) + Send + Sync>;
 #[derive(Debug)]
 pub enum CheckEvent<'a> {
     Started,
-    /// Its failing tests, so many, are run once more, to tell flaky ones.
+    /// Its failing tests, so many, are run once more, to find flaky ones.
     Again(usize),
     /// It failed for reasons outside the code, and runs for the `nth` time again after a wait.
     Repeating(u32, Duration),

@@ -216,7 +216,7 @@ mod tests {
             ("go", "example.com/shop/cart/cart_test.go", "go/cart/cart_test.go"),
             ("go", "example.com/shop/cart_test.go", "go/cart_test.go"),
             ("web", "/usr/lib/x.ts", "/usr/lib/x.ts"),
-            // A member's command, whose tool speaks from the top of its workspace of the member beside it.
+            // A member's command, whose tool names the member beside it from the top of its workspace.
             ("web/a", "b/src/lib.rs", "web/b/src/lib.rs"),
         ] {
             let directory = root.join(directory);

@@ -40,7 +40,7 @@ fn hidden_refs(github: &Simulator, repo: &RepoName) -> Vec<String> {
     github.refs(repo).unwrap().into_iter().filter(|name| name.starts_with("refs/loopgate/")).collect()
 }
 
-/// Plays a story for a server that keeps the state in a ref, and then for whoever keeps it elsewhere and may write no
+/// Plays a story for a server that keeps the state in a ref, and then for one that keeps it elsewhere and may write no
 /// ref, and compares what is seen after every step.
 macro_rules! the_same_wherever_the_state_is {
     ($story:ident) => {{
@@ -119,7 +119,7 @@ fn upload(github: &Simulator, repo: &RepoName, (head, path, event): (Sha, &str, 
     github.finish_workflow(repo, run, Conclusion::Success, artifacts).unwrap();
 }
 
-/// Anybody's workflow can upload an artifact of that name: whoever opens a pull request, and whoever can push a branch.
+/// The workflow of anybody who opens a pull request or pushes a branch can upload an artifact of that name.
 #[tokio::test(flavor = "multi_thread")]
 async fn states_that_others_upload_are_not_believed() {
     let github = github().await;

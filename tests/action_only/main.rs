@@ -39,7 +39,7 @@ gates:
   deploy: off
 ";
 
-/// Whoever looks after the pull requests: lets everything happen that what people did leads to.
+/// What looks after the pull requests: lets everything happen that what people did leads to.
 pub trait Keeper {
     fn settle(&self) -> impl Future<Output = ()> + Send;
 

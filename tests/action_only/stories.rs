@@ -74,7 +74,7 @@ pub async fn attempts_that_never_end_well<K: Keeper>(t: &mut Telling<'_, K>) {
         t.then(&pr, "another try").await;
     }
     alice.comment(&pr, "/loop resume").unwrap();
-    t.then(&pr, "resumed by whoever wrote it").await;
+    t.then(&pr, "resumed by its author").await;
     t.github.user("olga").comment(&pr, "/loop resume").unwrap();
     t.then(&pr, "resumed").await;
 }

@@ -99,7 +99,7 @@ async fn an_unchanged_pull_request_costs_free_reads_alone() {
     assert_eq!((counts.total - counts.not_modified, counts.writes), (1, 0), "{:#?}", bench.sim.requests());
 }
 
-/// Whoever has write access can edit the comment as they can move a ref: what it would gain them is not believed.
+/// Anybody who has write access can edit the comment as they can move a ref: what it would gain them is not believed.
 #[tokio::test]
 async fn what_somebody_wrote_into_the_state_gains_nothing() {
     let bench = Bench::with_config(Some(&in_comment())).await;

@@ -124,7 +124,7 @@ async fn a_client_lists_and_calls_each_tool() {
         client.document("dispute", &json!({ "failure": "3fa9c01b", "kind": "impossible", "reason": "no  clock" }));
     assert_eq!(disputed, json!({ "said_in": "trailer", "line": "Loopgate-Dispute: 3fa9c01b impossible no clock" }));
 
-    // Whoever asks for it is told that a call goes on.
+    // A client that asks for progress gets it.
     client.asked += 1;
     let meta = json!({ "progressToken": "p" });
     let call = json!({ "name": "wait", "arguments": of, "_meta": meta });

@@ -151,7 +151,7 @@ async fn from_an_empty_directory_to_the_first_judged_pull_request() {
 
 /// The process dies while the browser is on GitHub's page, and GitHub is away when it comes back.
 #[tokio::test(flavor = "multi_thread")]
-async fn whoever_comes_back_goes_on() {
+async fn a_person_who_comes_back_goes_on() {
     let (github, url) = github().await;
     let (folder, browser, listen) = (tempfile::tempdir().unwrap(), Browser::new(), address());
     let arguments = ["setup", "--web-url", &url, "--poll", "--listen", &listen];

@@ -138,7 +138,7 @@ async fn another_base_governs_itself_and_excuses_nothing_on_the_way_back() {
     assert!(look.status().contains("the same error keeps coming back"), "{}", look.status());
 }
 
-/// Whoever never lets the checks end makes no attempt: nothing is claimed, nothing grows but the list of heads.
+/// Anybody who never lets the checks end makes no attempt: nothing is claimed, nothing grows but the list of heads.
 #[tokio::test(flavor = "multi_thread")]
 async fn pushing_on_while_checks_run_is_waited_out() {
     let world = World::simulated().await;
@@ -190,7 +190,7 @@ async fn deleted_comments_come_back_once() {
     assert_eq!(world.look(&pr).comments.len(), 2, "{:?}", world.look(&pr));
 }
 
-/// Whoever may push can delete the hidden ref. What was counted is not forgotten, and it is said what happened.
+/// Anybody who may push can delete the hidden ref. What was counted is not forgotten, and it is said what happened.
 #[tokio::test(flavor = "multi_thread")]
 async fn deleting_the_hidden_ref_is_told_and_wins_no_attempts() {
     let world = World::simulated().await;

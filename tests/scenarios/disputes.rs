@@ -52,7 +52,7 @@ pub async fn one_word_settles_it(world: World) {
     }
     world.person("alice").says(&pr, "/loop settle code").await;
     let look = world.look(&pr);
-    assert!(look.status().contains("for a maintainer or whoever was called to settle"), "{}", look.status());
+    assert!(look.status().contains("for a maintainer or the people called to settle"), "{}", look.status());
     world.person("alice").says(&pr, "/loop resume").await;
     assert!(world.look(&pr).status().contains(&format!("write {test}")), "{}", world.look(&pr).status());
     assert_eq!((world.state(&pr)["failures"]["total"].as_u64(), calls(&world.look(&pr)).len()), (Some(0), 1));
@@ -102,7 +102,7 @@ pub async fn the_author_of_the_test_settles_what_an_agent_disputes(world: World)
     assert!(!call.contains("@olga"), "one person is called: {call}");
     alice.says(&pr, "/loop settle code").await;
     let status = world.look(&pr).status().to_owned();
-    assert!(status.contains("for a maintainer or whoever was called to settle"), "{status}");
+    assert!(status.contains("for a maintainer or the people called to settle"), "{status}");
     assert!(world.look(&pr).has_label("loop:blocked"));
     let said = world.runs(Some("bob"), &["settle", &of, "both"]).await;
     assert!(said.code == Some(64) && said.err.contains("say `test`, `code`, or `neither`"), "{said:?}");
@@ -229,7 +229,7 @@ pub async fn what_is_said_is_read_within_a_poll(world: World) {
     let unit = document["checks"].as_array().and_then(|checks| checks.iter().find(|check| check["name"] == "unit"));
     assert_eq!(unit.map(|unit| &unit["tests"]["failed"]), Some(&Value::from(500)), "{document:#}");
     assert!(document["failures"][0]["id"].is_string(), "{document:#}");
-    // Whoever has no token reads the same, and the text is no longer.
+    // Anybody who has no token reads the same, and the text is no longer.
     let anybody = world.runs(None, &wait).await;
     let mut same: Value = serde_json::from_str(&anybody.out).expect("JSON");
     same["read_from"] = document["read_from"].clone();

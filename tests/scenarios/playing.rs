@@ -56,9 +56,9 @@ impl Demo {
     }
 }
 
-/// What the page says came of the last act.
+/// What the page shows as the result of the last act.
 fn news(page: &str) -> &str {
-    let (_, after) = page.split_once("What came of it</h2>").expect("news");
+    let (_, after) = page.split_once("Result</h2>").expect("news");
     after.split_once("</section>").expect("its end").0
 }
 

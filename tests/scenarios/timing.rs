@@ -65,7 +65,7 @@ pub async fn on_a_draft_words_count_and_reviewers_are_asked_when_it_is_ready(wor
     assert_eq!(look.marked("<!-- loopgate:gate:security:1").len(), 1, "asked for once: {look:?}");
 }
 
-/// Whoever may run a workflow can write a check or a status of any name: it is not believed, and its writer is named.
+/// Anybody who may run a workflow can write a check or status of any name: it does not count, and its writer is named.
 pub async fn a_check_that_bears_our_name_is_told(world: World) {
     let repo = protected(&world).await;
     let pr = world.person("alice").opens(&repo, "feat: sign in", &[LOGIN]).await;

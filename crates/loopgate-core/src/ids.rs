@@ -322,7 +322,7 @@ impl Alias {
         }
     }
 
-    /// The same alias with a number, for when it is taken.
+    /// This alias with a number, for when it is taken.
     #[must_use]
     pub fn numbered(&self, number: u32) -> Self {
         Self(format!("{}-{number}", self.0.chars().take(54).collect::<String>().trim_end_matches('-')))

@@ -80,7 +80,7 @@ const UNSUPPORTED_JSON: Unsupported = &[
     ("gcovr/format_version", "gcovr's own JSON", "run with `--cobertura FILE`"),
     ("gcovr/summary_format_version", "gcovr's summary JSON", "run with `--cobertura FILE`"),
     ("source_files", "Coveralls JSON", "write Cobertura XML, or lcov"),
-    ("toolInfo", "SARIF of before 2.1", "write SARIF 2.1.0"),
+    ("toolInfo", "SARIF older than 2.1", "write SARIF 2.1.0"),
 ];
 
 /// What a report is that is in no format that is read, as far as that is known.
@@ -191,10 +191,10 @@ mod tests {
             (r#"{"run_at": "now", "source_files": []}"#, "is Coveralls JSON, which"),
             ("<!DOCTYPE r [<!ENTITY x SYSTEM 'u'>]><r>&x;</r>", "declares a document type of its own"),
             ("<!ENTITY % p \"<!ENTITY x SYSTEM 'u'>\">", "declares a document type of its own"),
-            (r#"{"version": "1.0.0", "runs": []}"#, "is SARIF of before 2.1, which"),
+            (r#"{"version": "1.0.0", "runs": []}"#, "is SARIF older than 2.1, which"),
             (
                 r#"{"$schema": "x/sarif-2.0.0.json", "version": "2.0.0-csd.2", "runs": []}"#,
-                "is SARIF of before 2.1, which",
+                "is SARIF older than 2.1, which",
             ),
             ("<coverage version=\"1\"><file path='a'>", "is SonarQube's own XML, which"),
             ("<TestCase name='tst'>", "is Qt Test's own XML, which"),

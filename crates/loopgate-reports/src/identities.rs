@@ -46,9 +46,9 @@ struct InSuite {
 pub(super) enum Recorded {
     /// A test of its own.
     Another,
-    /// The same test once more.
+    /// A known test once more.
     Continued { before: TestState, now: TestState },
-    /// The same test, passing at last after so many failing tries, of which this was the worst.
+    /// A known test, passing at last after so many failing tries, of which this was the worst.
     Rerun { tries: u64, worst: TestState },
 }
 

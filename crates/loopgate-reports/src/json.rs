@@ -68,7 +68,7 @@ struct JsonWalk<'a> {
     paths: Paths,
     see: &'a mut dyn FnMut(Step<'_>),
     path: String,
-    /// The same with numbers and short keys, for messages. After an error it shows where that happened.
+    /// The path with numbers and short keys, for messages. After an error it shows where that happened.
     place: String,
 }
 

@@ -58,7 +58,7 @@ impl<'r> Window<'r> {
         &self.text[self.start..]
     }
 
-    /// The same as bytes.
+    /// That text as bytes.
     pub fn bytes(&self) -> &[u8] {
         self.text().as_bytes()
     }

@@ -34,7 +34,7 @@ pub struct Config {
     pub listen: SocketAddr,
     /// Where the pages are that `html_url`s point at; none: at the API's own address, which has no pages.
     pub pages_url: Option<String>,
-    /// The same seed gives the same ids, GUIDs, tokens and faults.
+    /// One seed always gives the same ids, GUIDs, tokens and faults.
     pub seed: u64,
     pub app_id: AppId,
     pub app_slug: String,

@@ -101,7 +101,7 @@ impl Shared {
         self.world.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Changes the world and wakes whoever waits.
+    /// Changes the world and wakes all that wait.
     fn write<T>(&self, change: impl FnOnce(&mut World) -> T) -> T {
         let mut world = self.lock();
         world.keep_past();

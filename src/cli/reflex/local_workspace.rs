@@ -91,7 +91,7 @@ impl LocalWorkspace {
         Ok(self.load(alias).await?.0)
     }
 
-    /// The same, and how it was rebuilt where it had to be.
+    /// The saved state of a loop, and how it was rebuilt if it was damaged.
     pub async fn load(&self, alias: &Alias) -> Result<(LoopState, Option<String>), CliError> {
         let loaded = self.store(alias).load().await?;
         if loaded.tip.is_none() {

@@ -171,7 +171,7 @@ pub async fn run(command: LoopCommand) -> CommandResult {
 enum GoOn {
     OneStep,
     UntilItStops,
-    /// The same, also where a person was called.
+    /// Until it stops, also after a person was called.
     Resumed(Resumption),
 }
 

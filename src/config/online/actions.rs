@@ -15,7 +15,7 @@ const VERIFY: Spot<'static> = (&["verify"], None);
 impl Check<'_> {
     /// What keeps the jobs that use Loopgate's Action from doing their part
     /// (<https://docs.github.com/en/repositories/managing-your-repositorys-settings-and-features/actions-policies/workflow-execution-protections>
-    /// on `pull_request_target`; what else such policies hold back its API does not tell).
+    /// on `pull_request_target`; what else such policies hold back is not in its API).
     fn uses(&mut self, policy: &ActionsPolicy) {
         let repository = &self.survey.repository;
         for ActionUse { file, job, by_default_token, unpinned, is_target_only } in &policy.uses {

@@ -153,7 +153,7 @@ pub(super) async fn read(repo: Repo<'_>, head: Sha, runs: &[&HeadRun]) -> Result
 }
 
 /// The workflow runs that may have brought evidence, with the jobs of those whose evidence leaves open which matrix jobs
-/// spoke: the newest run of a workflow, and the older ones that some evidence is of.
+/// reported: the newest run of a workflow, and the older ones that some evidence is of.
 pub(super) async fn with_jobs(
     repo: Repo<'_>,
     runs: &[&HeadRun],

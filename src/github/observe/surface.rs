@@ -96,7 +96,7 @@ impl OwnCheckRun {
         }
         // A plain name stood for the branch that was the default branch then.
         let plain = OwnCheck::ALL.iter().any(|check| check.name(&CheckScope::DefaultBranch) == self.name);
-        // Those of before had no base.
+        // Digests of earlier versions have no base.
         let is_other = |digest: Digest| !digest.base.is_empty() && digest.base != short_hash(default_branch);
         let other_default = plain && self.digest().is_some_and(is_other);
         let green = matches!(self.progress, CheckProgress::Completed { conclusion: Conclusion::Success, .. });

@@ -170,7 +170,7 @@ pub struct MetricsPage {
     pub report: serde_json::Value,
     /// The chart, an SVG picture.
     pub chart: String,
-    /// The same as text.
+    /// The report as text.
     pub text: String,
 }
 
@@ -326,7 +326,7 @@ pub struct DoctorLine {
 #[serde(rename_all = "snake_case")]
 pub enum DoctorOutcome {
     Healthy,
-    /// GitHub does not say, or there is nothing to tell by yet.
+    /// GitHub does not state it, or nothing shows it yet.
     Unknown,
     /// It may be meant.
     Warning,

@@ -174,7 +174,7 @@ pub struct Tried {
     pub attempt: u32,
     #[schemars(with = "Option<String>")]
     pub head_sha: Option<Sha>,
-    /// What a fixer said of it, and its size.
+    /// What a fixer printed about it, and its size.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub change: Option<String>,
     /// `same` if it failed in the same way, `came_back` if it was gone and is back.

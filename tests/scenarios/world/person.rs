@@ -225,7 +225,7 @@ impl<'a> Person<'a> {
         self.world.settle().await;
     }
 
-    /// Edits a comment, whoever wrote it.
+    /// Edits a comment of any author.
     pub async fn edits(&self, pr: &Pr, comment: u64, body: &str) {
         self.begin().await;
         match &self.world.github {

@@ -13,7 +13,7 @@ use super::{GitHub, Person, World, tree};
 pub struct Work<'a> {
     pub message: &'a str,
     pub files: &'a [(&'a str, &'a str)],
-    /// Name and address, instead of whoever pushes.
+    /// Name and address, instead of those of the account that pushes.
     pub author: Option<(&'a str, &'a str)>,
     /// In the web editor: GitHub commits it.
     pub on_the_site: bool,

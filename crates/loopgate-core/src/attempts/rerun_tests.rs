@@ -291,7 +291,7 @@ fn what_is_being_repeated_says_nothing_meanwhile() {
     assert_eq!(story.decide().action, NextAction::Retry { attempt: 1 });
     workflow(&mut story, 2, CheckProgress::InProgress);
     assert!(matches!(story.decide().action, NextAction::WaitForEvidence { .. }));
-    // Whatever came of it: what it brought before counts where it brings nothing else.
+    // Whatever its result: its earlier evidence counts where it brings nothing else.
     let at = story.now;
     workflow(&mut story, 2, ended(Conclusion::Failure, at));
     assert_eq!(story.decide().action, NextAction::Retry { attempt: 1 });

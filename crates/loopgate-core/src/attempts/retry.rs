@@ -345,7 +345,7 @@ mod tests {
         // Logs that differ use the attempts up; the same log is the same error.
         assert_eq!(silent(&["a", "b", "c"]), (3, vec![T::MaxAttemptsReached, T::UnknownErrorType]));
         assert_eq!(silent(&["a", "a", "a"]), (3, vec![T::SameError, T::MaxAttemptsReached, T::UnknownErrorType]));
-        // One that speaks is another error.
+        // One with a message is another error.
         let mut attempts = run(&["a", "b"]);
         attempts[0].lacking = Some(Lacking::Explanation);
         assert_eq!(judge(&attempts, &[], &LoopPolicy::default()).streak, 1);

@@ -1,4 +1,4 @@
-//! What people tell Loopgate to do: `/loop` commands and the buttons under check runs.
+//! What people ask of Loopgate: `/loop` commands and the buttons under check runs.
 
 mod button;
 pub mod command;

@@ -240,7 +240,7 @@ fn may(run: &Execution<'_>, person: &Account, verb: Verb) -> Result<(), CommandR
     }
 }
 
-/// What comes of a command, or why it is not carried out.
+/// The answer to a command, or why it is not carried out.
 type CarriedOut = Result<AnswerOutcome, CommandRefusal>;
 
 fn execute(run: &mut Execution<'_>, line: &CommandLine, command: &Command, evidence: &HeadEvidence) -> CarriedOut {

@@ -25,7 +25,7 @@ use crate::{
     verdict::{LeftQueue, gather, tamper},
 };
 
-/// The state of before, on the head that was observed and with what the gates saw of it.
+/// The previous state, on the head that was observed and with what the gates saw of it.
 pub(super) fn open(inputs: &Inputs<'_>) -> LoopState {
     let assessment = inputs.assessment;
     let pull_request = &inputs.snapshot.pull_request;

@@ -31,7 +31,7 @@ const TOLERATED: TimeDelta = TimeDelta::hours(1);
 
 /// What stands in the way of going on by itself.
 pub(super) struct Blocking {
-    /// Everything that speaks for calling a human, the most urgent first, with what was recognised.
+    /// All causes for calling a human, the most urgent first, with what was recognised.
     pub(super) causes: BTreeMap<Trigger, Cause>,
     pub(super) call: Call,
     /// Checks that are asked for again now, because they failed for reasons outside the code.

@@ -44,7 +44,7 @@ pub struct Surface {
     /// Gate requests that somebody else edited: they show again what approvers have ticked.
     pub restore: Vec<(Post, Ticks)>,
     pub reactions: BTreeMap<Reacted, ReactionKind>,
-    /// Channels that an escalation is said on beside the comment, with the key of its post.
+    /// Channels that an escalation is sent to beside the comment, with the key of its post.
     pub announce: BTreeMap<Channel, String>,
     /// What GitHub is to be asked to run again.
     pub reruns: BTreeSet<RerunRequest>,
@@ -242,7 +242,7 @@ fn by_word(stages: &Stages<'_>) -> BTreeSet<OwnCheck> {
         || !stages.next.accepted.is_empty()
         || !stages.next.accepted_tampering.is_empty();
     let gates = stages.inputs.assessment.gates.iter().any(approved);
-    // What is said of the layers beneath holds for no longer than the stack.
+    // The check run of the layers beneath lasts no longer than the stack.
     let layered = stages.inputs.snapshot.stack.as_ref().is_some_and(|stack| !stack.beneath.is_empty());
     let words = [(OwnCheck::Verify, verify || layered), (OwnCheck::Gates, gates || layered)];
     words.into_iter().filter_map(|(check, by_word)| by_word.then_some(check)).collect()

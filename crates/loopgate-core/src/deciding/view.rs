@@ -103,7 +103,7 @@ pub enum Warning {
     EvidenceRefused { artifact: String, reason: String },
     /// There was a record before this run, and it is gone.
     RecordLost(LostRecord),
-    /// The same head into the same base is judged on another pull request.
+    /// This head into this base is judged on another pull request.
     JudgedOn(PrNumber),
     /// It left the merge queue without being merged.
     LeftQueue(LeftQueue),

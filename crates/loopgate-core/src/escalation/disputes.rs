@@ -98,7 +98,7 @@ pub fn begin(
 /// The open dispute that a word settles.
 ///
 /// # Errors
-/// When there is none, or which one is meant is not said.
+/// When there is none, or several and the words name none.
 pub fn meant(state: &LoopState, failure: Option<FailureId>) -> Result<&Dispute, CommandRefusal> {
     let mut found = open(state).filter(|dispute| failure.is_none_or(|failure| failure == dispute.failure));
     let first = found.next().ok_or(CommandRefusal::NothingToSettle)?;
@@ -113,7 +113,7 @@ pub fn files_in_question(cx: Context<'_>, previous: Option<&LoopState>) -> BTree
     let snapshot = cx.snapshot;
     let mut files: BTreeSet<String> =
         previous.into_iter().flat_map(open).filter_map(|dispute| dispute.file.clone()).collect();
-    // Ours tell everybody that there is such a word.
+    // Ours name that command to everybody.
     let others = snapshot.comments.items.iter().filter(|comment| Some(comment.author.id) != snapshot.app.bot_id);
     let commits = snapshot.commits.items.iter().map(|commit| &commit.message);
     if others.map(|comment| &comment.body).chain(commits).any(|words| words.to_lowercase().contains("dispute")) {

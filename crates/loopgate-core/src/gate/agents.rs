@@ -21,7 +21,7 @@ pub(super) fn agent_in(snapshot: &Snapshot, agents: &BTreeSet<Login>) -> Option<
     accounts.filter_map(by_account).next().or_else(by_commit)
 }
 
-/// The agent that wrote, committed or co-authored a commit, as its accounts, addresses and trailers tell.
+/// The agent that wrote, committed or co-authored a commit, by its accounts, addresses and trailers.
 pub(crate) fn of_commit(commit: &Commit, agents: &BTreeSet<Login>) -> Option<String> {
     // Addresses, and names as trailers begin with them, in lower case.
     let is_listed = |line: &str| include_str!("../../data/coding_agents.txt").lines().any(|known| known == line);

@@ -1,4 +1,4 @@
-//! What must be asked of GitHub before gates can be assessed: the rights of those who spoke, and what the names in
+//! What must be asked of GitHub before gates can be assessed: the rights of those who wrote, and what the names in
 //! the policy stand for. Nothing else is looked up, so that an ordinary comment costs no request.
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -151,7 +151,7 @@ fn urgency_of(message: &Message<'_>, policy: &Policy, triggers: &BTreeMap<GateNa
         Intent::Command(command) => (command.verb().right(&[]) != Right::Anyone).then_some(Urgency::Decision),
     };
     let by_words = message.reading.intents.iter().filter_map(|parsed| of_intent(&parsed.intent));
-    // Where approvers have names, those tell them.
+    // Where approvers have names, those suffice.
     let by_rights = applying().any(|gate| is_unset(gate) || gate.approvers.permission.is_some());
     let is_near = by_rights && message.reading.near_misses.iter().any(|miss| !miss.problem.is_of_command());
     by_review.into_iter().chain(by_words).min().or(is_near.then_some(Urgency::NearMiss))

@@ -304,7 +304,7 @@ pub enum Refusal {
     Hidden,
     /// Written while the pull request was closed.
     WhileClosed,
-    /// They take back what they never said.
+    /// They take back an approval that they never gave.
     NothingToRevoke,
     /// The gate's own diff changed after the head it is bound to.
     DiffChanged { seen: Sha },

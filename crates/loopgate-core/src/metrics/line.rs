@@ -55,7 +55,7 @@ pub struct RunLine {
     /// Why it left its merge queue without being merged, and how often.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub queue_exits: BTreeMap<QueueExit, u32>,
-    /// None where nothing is known of the debug memory's part.
+    /// `None` if the run recorded no memory look-ups.
     pub memory: Option<MemoryUse>,
     /// Attempts that pass because a test that failed and passed on one head was recognised.
     #[serde(default)]
@@ -69,7 +69,7 @@ pub struct RunLine {
     pub checks: BTreeMap<CheckName, CheckUse>,
 }
 
-/// What the debug memory had to do with the retries of a run.
+/// The use of the debug memory in the retries of a run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct MemoryUse {
     /// Retries whose feedback carried a verified card.

@@ -1,4 +1,4 @@
-//! What the lines of a window come to: the five metrics against their targets, and what stands beside them. Agents
+//! The report on the lines of a window: the five metrics against their targets, and what stands beside them. Agents
 //! stand beside people, and beside each other: each figure with the interval in which it lies at 95 %, and only where
 //! there are enough runs to say so.
 
@@ -96,7 +96,7 @@ impl Metric {
         }
     }
 
-    /// What the runs come to; none where nothing is known.
+    /// The value over these runs, `None` if no run counts; what was counted, and of how many.
     #[expect(clippy::cast_precision_loss, reason = "counts of runs")]
     pub fn value<'a>(self, lines: impl IntoIterator<Item = &'a RunLine>) -> (Option<f64>, u64, u64) {
         let sum = |(counted, of): (u64, u64), line| {
@@ -180,7 +180,7 @@ pub struct GateTotals {
 }
 
 impl Report {
-    /// The report on a window that ends now. `lines` may tell of any time, and of each run once.
+    /// The report on a window that ends now. `lines` may be of any time, one for each run.
     pub fn of(lines: &[RunLine], window: Window) -> Self {
         // An open run belongs to now, and so does one that ended later than now by another clock.
         let within = |part: Window| {
@@ -297,9 +297,9 @@ words! {
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Estimate {
     pub figure: Figure,
-    /// Runs that tell of it.
+    /// Runs that have a value for it.
     pub of: usize,
-    /// None where too few runs tell of it.
+    /// None where too few runs have one.
     pub value: Option<Interval>,
     /// How it compares with people; none where either is not known, or where the intervals overlap.
     pub than_people: Option<Difference>,

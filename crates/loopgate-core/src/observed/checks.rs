@@ -133,7 +133,7 @@ pub struct WorkflowRun {
     pub progress: CheckProgress,
     pub url: Option<String>,
     pub started_at: Option<Timestamp>,
-    /// Executions of its jobs in all attempts; read only where the evidence leaves open which of them spoke.
+    /// Executions of its jobs in all attempts; read only where the evidence leaves open which of them reported.
     pub jobs: Vec<WorkflowJob>,
 }
 

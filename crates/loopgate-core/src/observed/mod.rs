@@ -1,6 +1,6 @@
-//! What was observed of one pull request, and what events alone tell.
+//! What was observed of one pull request, and what only events state.
 //!
-//! A [`Snapshot`] is all that GitHub said at one moment; a [`Hint`] is what only an event says. Nothing here decides.
+//! A [`Snapshot`] is what GitHub stated at one moment; a [`Hint`] is what only an event states. Nothing here decides.
 
 mod checks;
 mod contents;

@@ -81,7 +81,7 @@ pub enum Standing {
     Known { permission: Permission, teams: BTreeSet<TeamSlug> },
     /// Suspended or removed account.
     Gone,
-    /// The look-up failed (404, 403, outage): no authority, and said so with this reason.
+    /// The look-up failed (404, 403, outage): no authority, for this reason.
     Unknown(String),
 }
 

@@ -1,7 +1,7 @@
 //! What was observed of one pull request, as plain data: an input of [`decide`](crate::deciding::decide).
 //!
 //! A snapshot holds what *is*, read from GitHub's API (or a local repository), never what an event claimed. The few
-//! facts that only events tell come as [`Hint`]s. Everything textual in it was written by somebody else.
+//! facts that only events state come as [`Hint`]s. Everything textual in it was written by somebody else.
 //!
 //! The pull request itself: who opened it, its head and its base, its files and commits.
 

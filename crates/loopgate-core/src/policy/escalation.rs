@@ -24,7 +24,7 @@ pub struct EscalationPolicy<F = Fixer> {
     pub ops: Vec<Recipient>,
     /// Whom to call when it is unclear what is wanted. Default: as notify.
     pub product_owner: Vec<Recipient>,
-    /// Where it is said.
+    /// Where it is posted.
     pub channels: Vec<Channel>,
     /// What the report holds. Default: all but stack_traces.
     pub include_in_report: Vec<ReportSection>,
@@ -99,7 +99,7 @@ impl ConfigValue for Recipient {
 }
 
 words! {
-    /// Where an escalation is said.
+    /// Where an escalation is posted.
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
     pub enum Channel {
         IssueComment = "issue_comment",

@@ -97,7 +97,7 @@ impl GateTrigger {
         }
     }
 
-    /// The same conditions, to be changed.
+    /// These conditions, to be changed.
     pub fn conditions_mut(&mut self) -> Vec<&mut Self> {
         match self {
             Self::Any(parts) | Self::All(parts) => parts.iter_mut().flat_map(Self::conditions_mut).collect(),

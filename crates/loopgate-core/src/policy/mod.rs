@@ -79,7 +79,7 @@ pub fn known_coding_agents() -> impl Iterator<Item = Login> {
 }
 
 impl Policy {
-    /// The same policy, said to come from somewhere else.
+    /// This policy with another origin.
     #[must_use]
     pub fn with_origin(self, origin: PolicyOrigin) -> Self {
         Self { origin, ..self }

@@ -172,7 +172,7 @@ pub struct ExternalRetry {
     /// Repetitions.
     #[serde(with = "Whole::<0, 20>")]
     pub times: u32,
-    /// The same for workflow runs and other Apps' checks, which GitHub is asked to repeat.
+    /// The waits for workflow runs and other Apps' checks, which GitHub is asked to repeat.
     pub workflows: Waits,
 }
 

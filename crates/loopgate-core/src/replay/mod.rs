@@ -26,7 +26,7 @@ use crate::{
 /// A pull request as its history shows it.
 #[derive(Clone, Debug)]
 pub struct PastPullRequest {
-    /// As it ended: everything that was said, and what its last head changes.
+    /// As it ended: all comments and reviews, and what its last head changes.
     pub last: Snapshot,
     /// The heads whose checks are known, the oldest first.
     pub heads: Vec<PastHead>,
@@ -178,7 +178,7 @@ impl PastPullRequest {
         }))
     }
 
-    /// For whom it waited, of what the times of its checks tell.
+    /// For whom it waited, as far as the times of its checks show.
     pub fn waited(&self) -> Waited {
         let seconds = |from: Option<Timestamp>, to: Option<Timestamp>| {
             let time = to.zip(from).map(|(to, from)| to - from);
@@ -192,8 +192,8 @@ impl PastPullRequest {
 }
 
 impl Policy {
-    /// The same, with a head's own checks in the place of configured ones: where nothing is configured, whatever ran is
-    /// what counts. A check whose name shows no kind is one that must pass, as any red check on GitHub.
+    /// This policy with a head's own checks in the place of configured ones: where nothing is configured, each check
+    /// that ran counts. A check whose name shows no kind is one that must pass, as any red check on GitHub.
     pub fn with_checks_of(mut self, checks: &[ExternalCheck]) -> Self {
         self.verify.checks.clear();
         let named: BTreeSet<_> = checks.iter().map(|check| (&check.name, &check.app)).collect();

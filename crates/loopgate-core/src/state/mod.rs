@@ -236,7 +236,7 @@ impl LoopState {
 
 /// A head commit, when it was first seen, and what each gate's diff looked like then.
 ///
-/// The same commit is entered again when it is seen with another base or with other gates.
+/// A commit is entered again when it is seen with another base or with other gates.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct HeadObservation {

@@ -209,7 +209,7 @@ pub enum CommandRefusal {
     NoSuchFailure { failure: FailureId },
     /// It is disputed, and was not settled yet.
     DisputedAlready { failure: FailureId },
-    /// The same was settled before.
+    /// That dispute was settled before.
     SettledBefore { failure: FailureId, outcome: Settlement, by: Login },
     /// There is no dispute, or not that one.
     NothingToSettle,

@@ -43,7 +43,7 @@ words! {
     #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
     pub enum QueueExit {
         Culprit = "culprit",
-        /// It failed with others, and nothing tells them apart.
+        /// It failed with others, and nothing distinguishes them.
         Together = "together",
         Bystander = "bystander",
         BaseBroken = "base_broken",

@@ -112,7 +112,7 @@ pub fn contradiction(documents: &[&Evidence], check: &CheckName) -> Option<Strin
 }
 
 /// The refusal of evidence that a newer run uploaded than those that brought the check's: an older pass does not stand
-/// in for it. Where matrix jobs are lost (`has_lost`), that of the same run too: it may be what they said.
+/// in for it. Where matrix jobs are lost (`has_lost`), that of the same run too: it may be theirs.
 pub fn refused_since(
     received: &[ReceivedEvidence],
     documents: &[&Evidence],
@@ -135,10 +135,13 @@ fn of<'a>(document: &'a Evidence, check: &CheckName) -> Option<&'a CheckEvidence
     document.checks.iter().find(|found| &found.name == check)
 }
 
+/// What is known of the matrix jobs of a head.
 struct MatrixJobs<'a> {
     runs: &'a [WorkflowRun],
     received: &'a [ReceivedEvidence],
+    /// Where each document comes from, and whether a check fails in it.
     origins: Vec<(&'a WorkflowOrigin, bool)>,
+    /// The check runs of executions that brought evidence.
     reported: BTreeSet<CheckRunId>,
 }
 
@@ -198,8 +201,8 @@ impl<'a> MatrixJobs<'a> {
         // Where no job is known, its run says it, unless the evidence of another job does.
         let execution = |origin: &WorkflowOrigin| (origin.run_id, origin.run_attempt);
         let mut others = documents.iter().filter(|other| other.extent == EvidenceExtent::Interrupted);
-        let has_reported = others.any(|other| other.workflow.as_ref().map(execution) == Some(execution(origin)));
-        let of_run = |run: &&WorkflowRun| !has_reported && (run.id, run.attempt) == execution(origin);
+        let is_of_another = others.any(|other| other.workflow.as_ref().map(execution) == Some(execution(origin)));
+        let of_run = |run: &&WorkflowRun| !is_of_another && (run.id, run.attempt) == execution(origin);
         let run = self.runs.iter().find(of_run);
         let progress = job.map(|(_, job)| job.progress).or(run.map(|run| run.progress));
         let is_cut_off =
@@ -243,7 +246,7 @@ impl<'a> MatrixJobs<'a> {
         let has_died = self.unreported(run).any(|job| !job.progress.succeeded());
         let may_be_silent = !self.has_refusal(run);
         if may_be_silent && (if run.jobs.is_empty() { run_succeeded(run) } else { !has_died }) {
-            // The step is not in every matrix job: those without it succeeded and have nothing to say.
+            // The step is not in every matrix job: those without it succeeded and report nothing.
             return Vec::new();
         }
         let names: BTreeSet<&str> =

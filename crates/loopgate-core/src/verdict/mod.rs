@@ -105,7 +105,7 @@ pub struct FailureView {
     pub cause: FailureId,
     /// Its test passed before.
     pub regressed: bool,
-    /// Its cause as it was found; `told` is what is shown of it.
+    /// Its cause as it was found; `feedback` is what is shown of it.
     pub analysis: Analysis,
     /// What the debug memory says of its error.
     pub memory: Vec<MemoryMatch>,

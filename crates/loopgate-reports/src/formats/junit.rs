@@ -62,7 +62,7 @@ struct Junit {
 #[derive(Default)]
 struct OpenSuite {
     depth: usize,
-    /// The same test in another suite is another test.
+    /// A test of this name in another suite is another test.
     number: u16,
     name: String,
     file: String,

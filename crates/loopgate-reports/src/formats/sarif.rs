@@ -49,7 +49,7 @@ pub(super) fn parse(window: &mut Window<'_>, out: &mut Collector) -> Result<(), 
     ended
 }
 
-/// Whether a text is SARIF of before 2.1, whose results look alike and are not: places and levels stand elsewhere.
+/// Whether a text is SARIF older than 2.1, whose results look alike and are not: places and levels stand elsewhere.
 pub(crate) fn is_old_sarif(head: &str) -> bool {
     // Behind the runs a version is that of a tool.
     let Some((before, _)) = head.split_once("\"runs\"") else { return false };

@@ -29,7 +29,7 @@ impl Admin {
         Self { sim, webhooks: Webhooks::Sent }
     }
 
-    /// The same, without any webhook.
+    /// This administrator, without any webhook.
     #[must_use]
     pub fn silently(&self) -> Self {
         Self { webhooks: Webhooks::Lost, ..self.clone() }

@@ -54,7 +54,7 @@ impl Simulator {
         self.set_webhook(url, &self.webhook_secret);
     }
 
-    /// The same, signed with another secret.
+    /// Where the App's webhooks go from now on, signed with another secret.
     pub fn set_webhook(&self, url: &str, secret: &str) {
         let webhook = Webhook { url: url.to_owned(), secret: secret.to_owned() };
         self.shared.write(|world| {

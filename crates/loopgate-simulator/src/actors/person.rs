@@ -35,7 +35,7 @@ impl Person {
         &self.login
     }
 
-    /// The same person, whose operations send no webhooks: as if all of them were lost.
+    /// This person, whose operations send no webhooks: as if all of them were lost.
     #[must_use]
     pub fn silently(&self) -> Self {
         Self { webhooks: Webhooks::Lost, ..self.clone() }

@@ -77,7 +77,7 @@ impl Call {
         }
     }
 
-    /// Whoever asks about an organisation: its members, and Apps installed there with the permission.
+    /// Those who may ask about an organisation: its members, and Apps installed there with the permission.
     pub fn organization<'w>(&self, world: &'w World, needs: Needs) -> Result<&'w Account, Refused> {
         let org = world.org(self.param("org"))?;
         match &self.caller {

@@ -1,6 +1,6 @@
 //! The pages on which people register and install Apps, and the exchange of a registration's code.
 //!
-//! Whoever sends a person's token is that person at a browser; without one it is the organisation's owner.
+//! The sender of a person's token is that person at a browser; without one it is the organisation's owner.
 
 use http::StatusCode;
 use serde_json::{Value, json};

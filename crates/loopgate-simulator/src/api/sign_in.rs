@@ -1,6 +1,6 @@
 //! The page on which people let an App act for them, the exchange of its code, and what such a token shows.
 //!
-//! Whoever sends a person's token is that person at a browser, and agrees; without one it is the organisation's owner.
+//! The sender of a person's token is that person at a browser, and agrees; without one it is the organisation's owner.
 
 use serde_json::{Value, json};
 use url::Url;

@@ -19,7 +19,7 @@ impl Objects {
         self.merge_since(self.merge_base(base, head), base, head)
     }
 
-    /// The same, with what `head` changed since `ancestor`.
+    /// Merges what `head` changed since `ancestor` into `base`.
     pub fn merge_since(&mut self, ancestor: Option<Sha>, base: Sha, head: Sha) -> Merge {
         let (ours, theirs) = (self.differing(ancestor, Some(base)), self.differing(ancestor, Some(head)));
         let (mut edits, mut conflicts) = (Vec::new(), Vec::new());

@@ -84,7 +84,7 @@ pub(super) fn happened(world: &World, repo: &Repo, happening: &Happening) -> Opt
         What::HiddenRef { name, sha: Some(sha) } => (format!("saved {} in {name}", subject(*sha)), "#saved".to_owned()),
         What::HiddenRef { .. } | What::Status { .. } | What::Workflow { .. } | What::Dispatched { .. } => return None,
     };
-    // Of a check its App tells, whoever caused it to run.
+    // Of a check its App is named, not the cause of its run.
     let app = match &happening.what {
         What::CheckRun { id, .. } => repo.check_runs.get(id).and_then(|run| world.apps.get(&run.app)),
         _ => None,

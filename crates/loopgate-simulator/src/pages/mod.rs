@@ -48,7 +48,7 @@ use loopgate_core::{PrNumber, RepoName, Sha};
 
 /// GitHub takes 65,536 characters of a comment.
 const MOST_BYTES: usize = 256 * 1024;
-/// How long a visitor waits for what comes of what they did.
+/// How long a visitor waits for the result of an act.
 const ANSWERED_WITHIN: Duration = Duration::from_secs(30);
 
 const POLICY: HeaderValue = HeaderValue::from_static(
@@ -288,7 +288,7 @@ async fn act(State(site): State<Shared>, Path(path): Path<(String, String, Strin
 }
 
 impl Site {
-    /// Leads to the page that shows what came of it.
+    /// Leads to the page that shows the result.
     async fn done(&self, pr: &Pr, form: &Form, seen: usize) -> Response {
         self.answered(pr).await;
         let me = self.person(form.field("as"));

@@ -33,7 +33,7 @@ async fn exchange(sim: &Simulator, code: &str, change: impl FnOnce(&mut Value)) 
 }
 
 #[tokio::test]
-async fn a_code_brings_a_token_once_to_whoever_asked_for_it() {
+async fn a_code_brings_a_token_once_to_the_program_that_asked() {
     let sim = start().await;
     let given = code(&sim, "alice").await;
     let wrong = [

@@ -66,7 +66,7 @@ fn a_run_that_gave_up_is_taken_up_again() {
         (story.state.status, story.last.as_ref().unwrap().action.clone()),
         (RunStatus::Failed, NextAction::Stopped)
     );
-    assert_eq!(story.comment("carol", "/loop resume").action, NextAction::Stopped, "not by whoever may only read");
+    assert_eq!(story.comment("carol", "/loop resume").action, NextAction::Stopped, "not by anybody who may only read");
     assert_eq!(story.comment("bob", "/loop resume").action, NextAction::Retry { attempt: 3 });
     assert_eq!((story.state.status, story.state.failures.count), (RunStatus::InProgress, 0));
     assert_eq!(story.push(4, &["rounds"], &[]).action, NextAction::Retry { attempt: 4 });

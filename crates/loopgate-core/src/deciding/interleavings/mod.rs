@@ -151,7 +151,7 @@ fn facts(dice: &mut Dice) -> Vec<Fact> {
     facts
 }
 
-/// The same result, failing in another way.
+/// That result, failing in another way.
 fn of_kind(mut received: ReceivedEvidence, kind: Kind) -> ReceivedEvidence {
     let ReceivedEvidence::Accepted(evidence) = &mut received else { return received };
     for check in evidence.checks.iter_mut().filter(|check| check.outcome == Outcome::Failed) {

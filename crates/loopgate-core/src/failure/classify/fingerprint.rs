@@ -27,8 +27,8 @@ pub fn template(failure: &Failure) -> String {
     normalise::message(&Reading::of(failure))
 }
 
-/// The same from a reading; a pull request's files looked up in it make no difference, since what is the same error
-/// must not depend on what a push touched.
+/// The fingerprint of a reading. A pull request's files that are looked up in it make no difference: what is the same
+/// error must not depend on what a push touched.
 pub(in crate::failure) fn of_reading(failure: &Failure, reading: &Reading) -> Fingerprint {
     let (file, function) = place(failure, reading);
     // `java.lang.NullPointerException` and `NullPointerException` are one class.

@@ -46,7 +46,7 @@ impl BlameVerdict {
 /// What is known beside the check itself.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Circumstances<'a> {
-    /// The same check on the merge base, else on the base head; none when it is not known.
+    /// This check on the merge base, else on the base head; none when it is not known.
     pub base: Option<&'a CheckEvidence>,
     /// Tests that failed and passed on the same commit.
     pub flaky: Option<&'a BTreeSet<String>>,

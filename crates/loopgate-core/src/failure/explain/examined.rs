@@ -19,7 +19,7 @@ use crate::{
 pub struct ExaminedFailure {
     /// What people call it: its test, else its place, else its fingerprint.
     pub(in crate::failure) name: String,
-    /// The same for the same error in every run, on every machine, at every line.
+    /// One error has one fingerprint in every run, on every machine, at every line.
     pub fingerprint: Fingerprint,
     pub(in crate::failure) retry: RetryClass,
     pub(in crate::failure) error_type: ErrorType,

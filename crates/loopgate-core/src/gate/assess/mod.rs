@@ -1,4 +1,4 @@
-//! Where every gate stands, derived anew from what was said and from what GitHub says about those who said it.
+//! Where every gate stands, derived anew from comments and reviews, and from what GitHub states about their authors.
 
 mod binding;
 mod checklist;
@@ -156,7 +156,7 @@ pub fn assess(Context { snapshot, policy, now }: Context<'_>, state: &LoopState,
     }
 }
 
-/// Files that tell whether approvals of earlier heads still hold, as far as they were not read.
+/// Files that decide whether approvals of earlier heads still hold, as far as they were not read.
 pub(crate) fn files_of_approvals(cx: Context<'_>, state: &LoopState, findings: &[Finding]) -> FilesToRead {
     let mut wanted = FilesToRead::default();
     let is_rebased = |seen: &HeadObservation| seen.merge_base != cx.snapshot.merge_base;

@@ -194,7 +194,7 @@ impl<'a> Weighing<'a> {
         (revoked || objection.is_some()).then_some(outcome)
     }
 
-    /// Those who spoke here, about whatever, and may approve.
+    /// Those who wrote a comment or a review here and may approve.
     fn approvers(&self) -> BTreeSet<UserId> {
         let may = |by: &Account| {
             let named = self.authority.names(by) || self.authority.grant(by).is_ok();

@@ -83,7 +83,7 @@ pub struct NearMiss {
     pub text: String,
     #[serde(flatten)]
     pub problem: PhraseProblem,
-    /// The gate it speaks of; `None` if the line does not say.
+    /// The gate that the line names, if any.
     pub gate: Option<GateName>,
     /// What its writer means: advice on how to approve a gate does not go to a writer who objects to it.
     pub meant: Word,

@@ -9,7 +9,7 @@ use crate::{
     ids::GateName,
 };
 
-/// A verdict further from the gate's name than this speaks of something else.
+/// A verdict further from the gate's name than this is about something else.
 const NEAR: usize = 3;
 /// In longer lines gate and verdict must stand side by side.
 const SHORT_LINE: usize = 14;
@@ -23,7 +23,7 @@ pub(super) const VERDICTS: [(&str, Word); 3] = [
     ("revok", Word::Revoke),
 ];
 
-/// One gate that a line speaks of without being its phrase.
+/// One gate that a line names without being its phrase.
 #[derive(Clone, Debug)]
 pub(super) struct Miss {
     pub(super) problem: PhraseProblem,
@@ -33,7 +33,7 @@ pub(super) struct Miss {
     pub(super) meant: Word,
 }
 
-/// What is wrong with a line, for each gate it speaks of; `line` is read as it looks to the eye.
+/// What is wrong with a line, for each gate it names; `line` is read as it looks to the eye.
 pub(super) fn problems(line: &str, vocabulary: Vocabulary<'_>) -> Vec<Miss> {
     let raw: Vec<&str> = words(line).take(MOST_WORDS).flat_map(|word| apart(word, vocabulary)).collect();
     let words: Vec<String> = raw.iter().map(|word| bare(word)).collect();

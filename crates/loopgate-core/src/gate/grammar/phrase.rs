@@ -18,7 +18,7 @@ use crate::{
     ids::{GateName, Login, Sha},
 };
 
-/// Who is spoken to, and which gates there are.
+/// Which account is addressed, and which gates there are.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vocabulary<'a> {
     pub(super) bot: &'a Login,

@@ -66,7 +66,7 @@ fn approve(text: &str, vocabulary: Vocabulary<'_>) -> Result<Vec<Intent>, Phrase
     Ok(gates.into_iter().map(|gate| Intent::Approve { gate, commit }).collect())
 }
 
-/// A command that speaks against an approval or ends somebody's objection. One that nearly names a gate is answered
+/// A command that withdraws an approval or ends somebody's objection. One that nearly names a gate is answered
 /// with its form.
 fn against_approval(name: &str, text: &str, vocabulary: Vocabulary<'_>) -> Result<GateCommand, PhraseProblem> {
     let form = match name {

@@ -1,7 +1,7 @@
 //! The changed lines of one file, and how much each of them counts.
 //!
 //! Nothing is excused: a line that moved is one removed and one added, and so is a line that another takes out of the
-//! program, wherever it stands. What cannot be read is said.
+//! program, wherever it stands. What cannot be read is named.
 
 use std::collections::HashMap;
 

@@ -1,4 +1,4 @@
-//! How a loop ends, is blocked, and goes on after a person spoke.
+//! How a loop ends, is blocked, and goes on at a person's word.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +44,7 @@ impl Turn {
         self.state.stop = Stop { passed: status == RunStatus::Completed, reason: Some(reason), words, by: None };
     }
 
-    /// The same with the beginning of the refused diff, at most so many lines of it.
+    /// This end with the beginning of the refused diff, of `most` lines at most.
     #[must_use]
     pub fn with_diff(mut self, diff: &str, most: usize) -> Self {
         let mut shown: Vec<&str> = diff.lines().take(most).collect();
@@ -130,7 +130,7 @@ impl Turn {
     /// weakens what checks it.
     ///
     /// # Errors
-    /// When nothing is disputed, or which failure is meant is not said.
+    /// When nothing is disputed, or several failures and the words name none.
     pub fn settled(
         mut self,
         failure: Option<FailureId>,

@@ -166,7 +166,7 @@ impl Turn {
     /// CRITIQUE: what REFINE is to mend.
     ///
     /// # Errors
-    /// When a failed rule is not spoken of.
+    /// When it names no cause for a failed rule.
     pub fn critiqued(mut self, items: &[CritiqueItem], evaluation: &Evaluation) -> Result<Self, Breach> {
         critiqued(&evaluation.failed_rules(), items)?;
         self.state.critique = Some(items.iter().map(CritiqueItem::line).collect());

@@ -182,10 +182,10 @@ pub enum ArtifactCreated {
         gates: BTreeMap<GateName, String>,
         merge_base: Option<Sha>,
         at: Timestamp,
-        /// The head of before, if another took its place before its verification ended.
+        /// The previous head, if another took its place before its verification ended.
         stale_head: Option<Sha>,
     },
-    /// The same, by the first versions.
+    /// As the first versions wrote it.
     Head { head: Sha },
 }
 

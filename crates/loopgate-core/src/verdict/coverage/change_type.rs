@@ -101,7 +101,7 @@ mod tests {
             assert_eq!(change_type(&pull_request, &files, &policy), expected, "{title}");
         }
         pull_request.declared_type = Some(Refactor);
-        assert_eq!(change_type(&pull_request, &files, &policy), Refactor, "whoever may write may also let off");
+        assert_eq!(change_type(&pull_request, &files, &policy), Refactor, "anybody who may write may also let off");
     }
 
     #[test]
