@@ -27,7 +27,7 @@ pub(super) struct Query {
 const KEY: &str = "installation = $1 AND repository = $2 AND what = $3";
 
 /// Words of statements, each as SQLite and as PostgreSQL have it.
-const WORDS: [[&str; 3]; 7] = [
+const WORDS: [[&str; 3]; 6] = [
     // The row of a target: the parameters of `Query::by_key`.
     ["key", KEY, KEY],
     // No other process can be there.
@@ -38,8 +38,6 @@ const WORDS: [[&str; 3]; 7] = [
         "NOT EXISTS (SELECT 1 FROM process WHERE id = holder AND alive_until > 0)",
         "NOT EXISTS (SELECT 1 FROM process WHERE id = holder AND alive_until > clock_millis())",
     ],
-    // Takes the rows of a selection.
-    ["lock", "", "FOR UPDATE"],
     // Takes those rows that no other process has taken.
     ["lock_or_skip", "", "FOR UPDATE SKIP LOCKED"],
     // When the lease of a process ends that begins now and does not renew it.
@@ -108,11 +106,16 @@ impl Query {
 
     /// Writes the places of so many rows for `{rows}`: `($1,$2),($3,$4)` for two rows of two columns.
     pub fn of_rows(sql: &str, rows: usize, columns: usize) -> Self {
-        let row = |row: usize| {
-            let places: Vec<_> = (1..=columns).map(|column| format!("${}", row * columns + column)).collect();
-            format!("({})", places.join(","))
-        };
-        Self::new(sql.replace("{rows}", &(0..rows).map(row).collect::<Vec<_>>().join(",")))
+        let mut places = String::with_capacity(5 * rows * columns);
+        for place in 0..rows * columns {
+            let before = match place {
+                0 => "($",
+                _ if place % columns == 0 => "),($",
+                _ => ",$",
+            };
+            places.extend([before, &(place + 1).to_string()]);
+        }
+        Self::new(sql.replace("{rows}", &(places + ")")))
     }
 
     pub fn bind(mut self, value: impl Into<Value>) -> Self {

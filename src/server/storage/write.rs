@@ -46,10 +46,9 @@ const ATTEMPTS: usize = 3;
 /// migrations/postgres.
 const PARTS: i64 = 11;
 
-const REMEMBER: &str =
-    "INSERT INTO seen (seq, delivery, received_at) VALUES {rows} ON CONFLICT (delivery) DO NOTHING RETURNING delivery";
-const REMEMBER_IN_PARTS: &str =
-    "INSERT INTO seen (part, delivery) VALUES {rows} ON CONFLICT DO NOTHING RETURNING delivery";
+const KNOWN: &str = "SELECT delivery FROM seen WHERE delivery IN ({rows})";
+const REMEMBER: &str = "INSERT INTO seen (seq, delivery, received_at) VALUES {rows}";
+const REMEMBER_IN_PARTS: &str = "INSERT INTO seen (part, delivery) VALUES {rows}";
 
 /// A target that was given up starts anew with whatever happens there. A hint that is there already is not kept twice,
 /// and hints beyond some 4,000 bytes are let go: so much happens to one target only while nothing can be done, and then
@@ -78,12 +77,15 @@ const CLAIM: &str = "UPDATE work SET fence = $5, begun = begun + CASE WHEN holde
               AND (holder IS NULL OR holder = $4 OR {is_gone}) {lock_or_skip})
      RETURNING newest, delivery, event, received_at, hints, failures, failing_since, begun - 1, fence, waiting_since";
 
+const DONE: &str = "DELETE FROM work WHERE {key} AND fence = $4 AND newest <= $5";
 /// What was covered is done, and the rest begins anew.
 const BEGIN_ANEW: &str =
     "UPDATE work SET failures = 0, failing_since = NULL, begun = 0, holder = NULL, reason = '', retry_at = NULL,
-         waiting_since = received_at, hints = substr(hints, CAST($4 + 1 AS INTEGER))
-     WHERE {key} RETURNING newest, class";
-const NOTE: &str = "UPDATE work SET failures = $4, reason = $5, retry_at = $6, failing_since = $7, begun = 0, holder = NULL WHERE {key}";
+         waiting_since = received_at, hints = substr(hints, CAST($5 + 1 AS INTEGER))
+     WHERE {key} AND fence = $4 RETURNING newest, class";
+const NOTE: &str =
+    "UPDATE work SET failures = $5, reason = $6, retry_at = $7, failing_since = $8, begun = 0, holder = NULL
+     WHERE {key} AND fence = $4";
 /// Gives a target up, unless something new came meanwhile: that has attempts of its own.
 const GIVE_UP: &str = "UPDATE work SET dead_at = CASE WHEN newest <= $4 THEN $5 END,
          failures = CASE WHEN newest <= $4 THEN failures ELSE 0 END,
@@ -302,35 +304,34 @@ impl Batch<'_> {
         Ok(applied)
     }
 
-    /// Notes the ids, in one order for all processes. Returns for each whether it is new; of copies in one batch, the
-    /// first is.
+    /// Notes the ids. Returns for each whether it is new; of copies in one batch, the first is.
+    ///
+    /// # Errors
+    /// Another process notes one of them at this moment: the batch is tried again, and finds it.
     async fn remember(&mut self, deliveries: &[(Seq, &Delivery)]) -> Result<Vec<bool>> {
         let ids: Vec<Vec<u8>> = deliveries.iter().map(|(_, delivery)| ordered(&delivery.id)).collect();
-        let mut known = HashSet::new();
-        if self.is_shared {
-            // Ids are kept by day there. The table makes one unique within a day only, so all days are searched first.
-            for chunk in ids.chunks(ROWS) {
-                let query = Query::of_rows("SELECT delivery FROM seen WHERE delivery IN ({rows})", chunk.len(), 1);
-                let query = chunk.iter().fold(query, |query, id| query.bind(id.clone()));
-                known.extend(query.fetch::<(Vec<u8>,)>(self.on()).await?.into_iter().map(|(id,)| id));
-            }
+        let mut known = HashSet::with_capacity(ids.len());
+        for chunk in ids.chunks(ROWS) {
+            let query = chunk.iter().fold(Query::of_rows(KNOWN, chunk.len(), 1), |query, id| query.bind(id.clone()));
+            known.extend(query.fetch::<(Vec<u8>,)>(self.on()).await?.into_iter().map(|(id,)| id));
         }
-        let mut new: Vec<_> = ids.iter().zip(deliveries).filter(|(id, _)| !known.contains(*id)).collect();
-        new.sort_by_key(|(id, _)| *id);
-        new.dedup_by_key(|(id, _)| *id);
-        let mut noted = HashSet::new();
+        let is_new: Vec<bool> = ids.iter().map(|id| known.insert(id.clone())).collect();
+        let new = ids.into_iter().zip(deliveries).zip(&is_new).filter_map(|(noted, is_new)| is_new.then_some(noted));
+        let mut new: Vec<_> = new.collect();
+        // In one order for all processes.
+        new.sort_by(|(id, _), (other, _)| id.cmp(other));
         for chunk in new.chunks(ROWS) {
             let (sql, columns) = if self.is_shared { (REMEMBER_IN_PARTS, 2) } else { (REMEMBER, 3) };
             let mut query = Query::of_rows(sql, chunk.len(), columns);
             for (id, (seq, Delivery { received_at, .. })) in chunk {
                 query = match self.is_shared {
-                    true => query.bind(part_of(*received_at)).bind((*id).clone()),
-                    false => query.bind(seq.0).bind((*id).clone()).bind(*received_at),
+                    true => query.bind(part_of(*received_at)).bind(id.clone()),
+                    false => query.bind(seq.0).bind(id.clone()).bind(*received_at),
                 };
             }
-            noted.extend(query.fetch::<(Vec<u8>,)>(self.on()).await?.into_iter().map(|(id,)| id));
+            query.execute(self.on()).await?;
         }
-        Ok(ids.iter().map(|id| noted.remove(id)).collect())
+        Ok(is_new)
     }
 
     /// A delivery that was accepted before changes nothing, unless what it asked for was given up: then it is accepted
@@ -368,14 +369,16 @@ impl Batch<'_> {
     }
 
     async fn settle(&mut self, key: &Key, covered: Covered, how: &WorkEnd, now: Timestamp) -> Result<ChangeOutcome> {
-        let held = Query::by_key("SELECT 1 FROM work WHERE {key} AND fence = $4 {lock}", key).bind(covered.fence.0);
-        if held.fetch::<()>(self.on()).await?.is_empty() {
+        let left = match how {
+            WorkEnd::Done(_) | WorkEnd::Resolved { .. } => self.finish(key, covered).await?,
+            WorkEnd::Failed(trouble) | WorkEnd::Dead(trouble) => self.note(key, covered, trouble).await?,
+        };
+        let Some(mut left) = left else {
             tracing::warn!(%key, "another process has taken this work over; how it ended here is not noted");
             return Ok(ChangeOutcome::Rows(0));
-        }
+        };
         match how {
             WorkEnd::Done(ReconcileOutcome { revisit_at, seen, entry, .. }) => {
-                let left = self.finish(key, covered).await?;
                 self.run(match revisit_at {
                     None => Query::by_key("DELETE FROM wakeup WHERE {key}", key),
                     Some(at) => Query::by_key(WAKE_AT, key).bind(*at),
@@ -383,10 +386,8 @@ impl Batch<'_> {
                 .await?;
                 self.looked(key, *seen, now).await?;
                 self.index(key, entry, now).await?;
-                Ok(ChangeOutcome::New(left))
             }
             WorkEnd::Resolved { into, origin, hints, class } => {
-                let mut left = self.finish(key, covered).await?;
                 let hints = written(hints);
                 let class = *class;
                 let addition = |key: &Key| Addition {
@@ -396,34 +397,36 @@ impl Batch<'_> {
                 };
                 let additions = into.iter().map(addition).collect();
                 left.extend(self.add(additions).await?);
-                Ok(ChangeOutcome::New(left))
             }
-            WorkEnd::Failed(trouble) => self.note(key, trouble).await,
+            WorkEnd::Failed(_) => {}
             WorkEnd::Dead(trouble) => {
-                self.note(key, trouble).await?;
                 self.run(Query::by_key(GIVE_UP, key).bind(covered.up_to.0).bind(trouble.retry_at)).await?;
                 // What was given up waits for no one.
                 let sql = "UPDATE open_loop SET part = $4 WHERE {key}";
-                self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str())).await
+                self.or_without(Query::by_key(sql, key).bind(Part::Nobody.as_str())).await?;
             }
         }
+        Ok(ChangeOutcome::New(left))
     }
 
-    /// What was covered is done; what came meanwhile stays, with its own hints, and has arrived.
-    async fn finish(&mut self, key: &Key, covered: Covered) -> Result<Vec<Arrival>> {
-        let done = Query::by_key("DELETE FROM work WHERE {key} AND newest <= $4", key).bind(covered.up_to.0);
-        if done.execute(self.on()).await? > 0 {
-            return Ok(Vec::new());
+    /// What was covered is done; what came meanwhile stays, with its own hints, and has arrived. `None`: the work is
+    /// another process's.
+    async fn finish(&mut self, key: &Key, covered: Covered) -> Result<Option<Vec<Arrival>>> {
+        let Covered { up_to, hints, fence } = covered;
+        if Query::by_key(DONE, key).bind(fence.0).bind(up_to.0).execute(self.on()).await? > 0 {
+            return Ok(Some(Vec::new()));
         }
-        let left: Vec<(i64, i64)> = Query::by_key(BEGIN_ANEW, key).bind(covered.hints).fetch(self.on()).await?;
-        let arrival = |(seq, class)| Arrival { key: key.clone(), seq: Seq(seq), class: super::class(class) };
-        Ok(left.into_iter().map(arrival).collect())
+        let left: Vec<(i64, i64)> = Query::by_key(BEGIN_ANEW, key).bind(fence.0).bind(hints).fetch(self.on()).await?;
+        let arrival = |(seq, class): &_| Arrival { key: key.clone(), seq: Seq(*seq), class: super::class(*class) };
+        Ok(left.first().map(|left| vec![arrival(left)]))
     }
 
-    async fn note(&mut self, key: &Key, trouble: &Trouble) -> Result<ChangeOutcome> {
+    /// `None`: the work is another process's.
+    async fn note(&mut self, key: &Key, covered: Covered, trouble: &Trouble) -> Result<Option<Vec<Arrival>>> {
         let Trouble { failures, failing_since, reason, retry_at } = trouble;
-        let noted = Query::by_key(NOTE, key).bind(i64::from(*failures)).bind(reason.as_str());
-        self.run(noted.bind(*retry_at).bind(*failing_since)).await
+        let noted = Query::by_key(NOTE, key).bind(covered.fence.0).bind(i64::from(*failures)).bind(reason.as_str());
+        let noted = noted.bind(*retry_at).bind(*failing_since).execute(self.on()).await?;
+        Ok((noted > 0).then(Vec::new))
     }
 
     async fn replay(&mut self, key: &Key) -> Result<ChangeOutcome> {

@@ -1,5 +1,7 @@
 //! Several processes on one database, and processes that die.
 
+use std::time::{Duration, Instant};
+
 use super::*;
 
 on_both! {
@@ -131,6 +133,30 @@ async fn a_session_that_was_ended_is_replaced_and_a_newer_version_may_have_been_
     assert!(matches!(error, StoreError::TooNew { .. }), "{error}");
 }
 
+#[tokio::test]
+async fn a_delivery_that_another_process_accepts_at_this_moment_is_a_repetition() {
+    let Some(address) = postgres::schema().await else { return };
+    let mut kept = Kept::at(Some(Secret::new(&address))).await;
+    kept.one(delivery("a", 1, vec![])).await;
+    let session = kept.sql("SELECT pg_backend_pid()::BIGINT").await[0];
+    let mut other = postgres::connect(&address).await;
+    for sql in ["CREATE TEMPORARY TABLE ids AS TABLE seen; DELETE FROM seen", "BEGIN; INSERT INTO seen TABLE ids"] {
+        sqlx::raw_sql(sql).execute(&mut other).await.unwrap();
+    }
+    let mut watch = Kept::at(Some(Secret::new(&address))).await;
+    watch.one(Change::Probe(at(0))).await;
+    let commit = async {
+        let blocking = "SELECT CAST(cardinality(pg_blocking_pids(CAST($1 AS INTEGER))) AS BIGINT)";
+        while Query::new(blocking).bind(session).fetch::<(i64,)>(watch.connection()).await.unwrap() == [(0,)] {}
+        sqlx::raw_sql("COMMIT").execute(&mut other).await.unwrap();
+    };
+    let deliveries = [delivery("a", 1, vec![]), delivery("b", 2, vec![])];
+    let both = futures::future::join(kept.writer.apply(&deliveries), commit);
+    let applied = tokio::time::timeout(Duration::from_secs(20), both).await.expect("it waits for the other").0.unwrap();
+    assert_eq!(applied[0], ChangeOutcome::Duplicate);
+    assert!(is_fresh(&applied[1]), "the rest of the batch is not lost: {applied:?}");
+}
+
 /// An hour's work, ten deliveries a second (`LOOPGATE_LOAD=36000`; else a tenth of it), while somebody's forgotten
 /// transaction keeps every old row from being vacuumed.
 #[tokio::test]
@@ -144,7 +170,7 @@ async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
     for hour in 0..2 {
         let mut times = Vec::new();
         for minute in 0..load / 60 {
-            let begun = std::time::Instant::now();
+            let begun = Instant::now();
             let numbers: Vec<u64> = (0..60).map(|nth| (minute * 60 + nth) % 300).collect();
             let id = |number: u64| format!("{hour}-{minute}-{number}");
             let batch: Vec<_> = numbers.iter().map(|&number| delivery(&id(number), number, vec![])).collect();
@@ -160,8 +186,7 @@ async fn beside_a_forgotten_transaction_an_hour_of_work_leaves_little_behind() {
             times.push(begun.elapsed());
         }
         let part = times.len() / 10;
-        let of =
-            |times: &[std::time::Duration]| times.iter().sum::<std::time::Duration>() * 60 / times.len() as u32 / 60;
+        let of = |times: &[Duration]| times.iter().sum::<Duration>() * 60 / times.len() as u32 / 60;
         let sql = "SELECT pg_total_relation_size('work')";
         let used = kept.sql(sql).await[0];
         println!(
@@ -200,7 +225,7 @@ async fn others_are_told_of_new_work() {
     let mut notified = std::pin::pin!(other.store.notified());
     loop {
         kept.store.notify_others();
-        if tokio::time::timeout(std::time::Duration::from_millis(100), &mut notified).await.is_ok() {
+        if tokio::time::timeout(Duration::from_millis(100), &mut notified).await.is_ok() {
             break;
         }
     }
