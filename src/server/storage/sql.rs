@@ -106,16 +106,12 @@ impl Query {
 
     /// Writes the places of so many rows for `{rows}`: `($1,$2),($3,$4)` for two rows of two columns.
     pub fn of_rows(sql: &str, rows: usize, columns: usize) -> Self {
-        let mut places = String::with_capacity(5 * rows * columns);
+        let mut places = String::with_capacity(6 * rows * columns);
         for place in 0..rows * columns {
-            let before = match place {
-                0 => "($",
-                _ if place % columns == 0 => "),($",
-                _ => ",$",
-            };
+            let before = if place % columns == 0 { "),($" } else { ",$" };
             places.extend([before, &(place + 1).to_string()]);
         }
-        Self::new(sql.replace("{rows}", &(places + ")")))
+        Self::new(sql.replace("{rows}", &format!("{})", &places[2..])))
     }
 
     pub fn bind(mut self, value: impl Into<Value>) -> Self {

@@ -388,8 +388,7 @@ impl Batch<'_> {
                 self.index(key, entry, now).await?;
             }
             WorkEnd::Resolved { into, origin, hints, class } => {
-                let hints = written(hints);
-                let class = *class;
+                let (hints, class) = (written(hints), *class);
                 let addition = |key: &Key| Addition {
                     arrival: Arrival { key: key.clone(), seq: self.take_seq(), class },
                     origin: origin.clone(),

@@ -24,7 +24,7 @@ pub fn without_hidden(text: &str) -> Cow<'_, str> {
 /// The text without terminal sequences, and without unwanted characters, among which are those that begin a
 /// sequence. ECMA-48: a control sequence goes to its final byte, an operating system command to its end or the line's.
 /// ECMA-35: intermediate bytes and a final one. Any other is taken to be two characters long.
-pub fn without_sequences(text: &str, is_unwanted: fn(char) -> bool) -> Cow<'_, str> {
+pub fn without_sequences(text: &str, is_unwanted: impl Fn(char) -> bool + Copy) -> Cow<'_, str> {
     let sequence = pattern!(
         r"(?x)^(?:\x9B[\x20-?]*[@-~]?
         |\x1B(?:\[[\x20-?]*[@-~]?|\][^\x07\x1B\n]*(?:\x07|\x1B\\)?|[\x20-/]+[0-~]?|[^\n\r\x1B])?

@@ -95,7 +95,7 @@ enum LibtestPart {
 }
 
 impl CargoTest {
-    /// Takes a line as it is printed, which may be JSON; false if it cannot be read.
+    /// Takes a cleaned line, which may be JSON; false if it cannot be read.
     pub fn line(&mut self, line: &str, out: &mut Collector) -> bool {
         // The tools write their keys in a fixed order, and a test may print anything.
         let start = line.trim_start().strip_prefix('{').unwrap_or_default().trim_start();
@@ -106,7 +106,7 @@ impl CargoTest {
         if is("\"reason\"") || is("\"$message_type\"") || is("\"message\"") && line.contains("\"spans\"") {
             return serde_json::from_str(line).map(|value| message(&value, out)).is_ok();
         }
-        self.text(&text::clean(line), out);
+        self.text(line, out);
         true
     }
 

@@ -22,7 +22,7 @@ pub(super) fn parse(begins_with_cargo: bool, window: &mut Window<'_>, out: &mut 
             is_cargo = begins_cargo || is_cargo && !console::is_line(&clean);
         }
         if is_cargo {
-            return of_cargo.get_or_insert_default().line(line, out);
+            return of_cargo.get_or_insert_default().line(&clean, out);
         }
         of_others.get_or_insert_default().line(&clean, out);
         true
