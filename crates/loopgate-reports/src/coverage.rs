@@ -3,7 +3,7 @@
 //! Reports name a file more than once (a section per test binary, a class per inner class, a method and its class both
 //! listing its lines); the same line's counts are then taken as one line's, and the largest stands.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, btree_map::Entry};
 
 use indexmap::IndexMap;
 
@@ -57,24 +57,24 @@ impl CoverageTable {
     /// The lines that follow are of this file.
     pub fn file(&mut self, path: &str) {
         self.expected = true;
-        let path = text::path(path);
-        self.current = match self.files.get_index_of(&path) {
-            Some(index) => index,
-            None => self.files.insert_full(path, BTreeMap::new()).0,
-        };
+        let file = self.files.entry(text::path(path));
+        self.current = file.index();
+        file.or_default();
     }
 
     /// An executable line of the current file ran `hits` times.
     pub fn line(&mut self, line: u32, hits: u64) {
         let Some((_, lines)) = self.files.get_index_mut(self.current) else { return };
-        if let Some(known) = lines.get_mut(&line) {
-            *known = hits.max(*known);
-        } else if self.lines < MAX_LINES {
-            lines.insert(line, hits);
-            self.lines += 1;
-        } else {
-            self.uncounted_total += 1;
-            self.uncounted_covered += u64::from(hits > 0);
+        match lines.entry(line) {
+            Entry::Occupied(mut known) => *known.get_mut() = hits.max(*known.get()),
+            Entry::Vacant(new) if self.lines < MAX_LINES => {
+                new.insert(hits);
+                self.lines += 1;
+            }
+            Entry::Vacant(_) => {
+                self.uncounted_total += 1;
+                self.uncounted_covered += u64::from(hits > 0);
+            }
         }
     }
 
