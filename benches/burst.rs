@@ -149,6 +149,10 @@ async fn events(limits: SecondaryLimits, has_points_limit: bool) {
     if has_points_limit {
         world.account_of_points();
     }
+    // Now it is known whose check the configuration names: another App's than that of the events that follow.
+    pulls.iter().for_each(|pr| world.check_of("ci", pr, "build"));
+    world.simulator.settle().await;
+    world.server.settled().await;
     world.simulator.forget_requests();
     let begun = Instant::now();
     for nth in 0..20 {
@@ -390,9 +394,13 @@ impl World {
     }
 
     fn check(&self, pr: &Pr, name: &str) {
+        self.check_of("other-ci", pr, name);
+    }
+
+    fn check_of(&self, app: &str, pr: &Pr, name: &str) {
         let head = self.simulator.pull_request(pr).expect("it is there").head_sha;
         let spec = CheckSpec::concluded(name, Conclusion::Success);
-        self.simulator.ci("other-ci").check_run(&self.repository, head, spec).expect("it may");
+        self.simulator.ci(app).check_run(&self.repository, head, spec).expect("it may");
     }
 
     /// The verdict is shown in words.

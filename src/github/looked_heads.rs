@@ -1,8 +1,9 @@
 //! What the last look at a head read, so that events that add nothing to it cost no request.
 //!
 //! Two kinds of event need no new look. News of a check that the configuration does not name, or of a suite of an App
-//! of which it names no check, changes no decision: news that comes before the configuration is known is kept, and
-//! judged once a look has read it. And an event that came [`LAG`] before the look began adds nothing to it, if the
+//! that reports none it names, changes no decision: news that comes before the configuration is known is kept, and
+//! judged once a look has read it. Where the configuration names no App, those count that the look saw report the
+//! check, and any until one has. And an event that came [`LAG`] before the look began adds nothing to it, if the
 //! check runs it names had ended in what the look read. Other events concern the pull request that was looked at. All
 //! of this holds only where no other pull request was seen with that head; one that comes later has a look of its own,
 //! which reads everything.
@@ -36,8 +37,8 @@ struct Look {
     pull_request: PrNumber,
     begun: Timestamp,
     ended: BTreeSet<CheckRunId>,
-    /// The checks that the configuration names.
-    sources: Vec<ExternalSource>,
+    /// The checks that the configuration names, each with the Apps that report it: none if they are not known.
+    sources: Vec<(ExternalSource, BTreeSet<String>)>,
 }
 
 /// The events of a head since its last work.
@@ -72,6 +73,11 @@ impl LookedHeads {
                 Some(ExternalSource { name, app, when_skipped: WhenSkipped::default() })
             }
             CheckSource::Command(_) => None,
+        });
+        let sources = sources.map(|source| {
+            let seen = snapshot.checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref()));
+            let reporters = source.app.iter().cloned().chain(seen.filter_map(|check| check.app.clone())).collect();
+            (source, reporters)
         });
         let head = (snapshot.repository.clone(), snapshot.pull_request.head.sha);
         let pull_request = snapshot.pull_request.number;
@@ -137,14 +143,14 @@ impl LookedHeads {
 impl Look {
     /// Whether the configuration names the check, or may name one of the suite.
     fn is_mapped(&self, news: &CheckNews) -> bool {
-        let (name, app) = match news {
-            CheckNews::Run { name, app } => (name, app.as_deref()),
-            CheckNews::Status { context } => (context, None),
-            CheckNews::Suite { app } => {
-                return self.sources.iter().any(|source| source.app.as_ref().is_none_or(|wanted| wanted == app));
-            }
+        let is_named = |name: &str, app| {
+            OwnCheck::named(name).is_some() || self.sources.iter().any(|(source, _)| source.is_of(name, app))
         };
-        OwnCheck::named(name).is_some() || self.sources.iter().any(|source| source.is_of(name, app))
+        match news {
+            CheckNews::Run { name, app } => is_named(name, app.as_deref()),
+            CheckNews::Status { context } => is_named(context, None),
+            CheckNews::Suite { app } => self.sources.iter().any(|(_, apps)| apps.is_empty() || apps.contains(app)),
+        }
     }
 }
 
@@ -172,8 +178,8 @@ mod tests {
             app: Some("ci".to_owned()),
             when_skipped: Default::default(),
         };
-        let pull_request = PrNumber::new(12);
-        let look = Look { pull_request, begun: at(10), ended: [CheckRunId::new(7)].into(), sources: vec![source] };
+        let (pull_request, sources) = (PrNumber::new(12), vec![(source, BTreeSet::from(["ci".to_owned()]))]);
+        let look = Look { pull_request, begun: at(10), ended: [CheckRunId::new(7)].into(), sources };
         heads.looks.put(place(), look, at(12));
         heads
     }
@@ -243,8 +249,13 @@ mod tests {
         assert!(concerns(CheckNews::Status { context: "loopgate / gates".to_owned() }));
         assert!(!concerns(CheckNews::Status { context: "build".to_owned() }), "a status has no App");
         let mut look = heads.looks.get(&place(), at(12)).unwrap();
-        look.sources[0].app = None;
+        look.sources[0].0.app = None;
+        heads.looks.put(place(), look.clone(), at(12));
+        let concerns = |news| heads.concerns(&repository, head, &news, at(13));
+        assert!(concerns(suite("ci")) && !concerns(suite("somebody")), "another App reports it");
+        assert!(concerns(run("build", "somebody")), "any App may report it too");
+        look.sources[0].1.clear();
         heads.looks.put(place(), look, at(12));
-        assert!(heads.concerns(&repository, head, &suite("somebody"), at(13)), "any App may report it");
+        assert!(concerns(suite("somebody")), "whose it is was not seen yet");
     }
 }

@@ -46,6 +46,7 @@ const ATTEMPTS: usize = 3;
 /// migrations/postgres.
 const PARTS: i64 = 11;
 
+// PostgreSQL keeps ids by day, and makes one unique within a day only: all days are searched.
 const KNOWN: &str = "SELECT delivery FROM seen WHERE delivery IN ({rows})";
 const REMEMBER: &str = "INSERT INTO seen (seq, delivery, received_at) VALUES {rows}";
 const REMEMBER_IN_PARTS: &str = "INSERT INTO seen (part, delivery) VALUES {rows}";
