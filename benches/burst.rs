@@ -150,7 +150,7 @@ async fn events(limits: SecondaryLimits, has_points_limit: bool) {
         world.account_of_points();
     }
     // Now it is known whose check the configuration names: another App's than that of the events that follow.
-    pulls.iter().for_each(|pr| world.check_of("ci", pr, "build"));
+    pulls.iter().for_each(|pr| world.check_of("github-actions", pr, "build"));
     world.simulator.settle().await;
     world.server.settled().await;
     world.simulator.forget_requests();
