@@ -51,6 +51,10 @@ const VERIFY: &str = "loopgate / verify";
 const GATES: &str = "loopgate / gates";
 const MINUTE: TimeDelta = TimeDelta::minutes(1);
 
+fn ended(name: &str) -> CheckSpec {
+    CheckSpec::concluded(name, Conclusion::Success)
+}
+
 /// Whether a part of a path names one of many: a number, a commit, an owner, a repository.
 fn is_name(part: &str) -> bool {
     matches!(part, "acme" | "widgets") || part.len() >= 40 || part.bytes().any(|byte| byte.is_ascii_digit())
@@ -112,8 +116,10 @@ async fn events(limits: SecondaryLimits, has_points_limit: bool) {
     world.simulator.forget_requests();
     let begun = Instant::now();
     let pulls: Vec<Pr> = (0..50).map(|nth| world.open(nth)).collect();
+    // GitHub Actions queues the check that the configuration names; the events are another App's.
+    pulls.iter().for_each(|pr| world.check("github-actions", pr, CheckSpec::in_progress("build")));
     for nth in 0..19 {
-        pulls.iter().for_each(|pr| world.check(pr, &format!("other {nth}")));
+        pulls.iter().for_each(|pr| world.check("other-ci", pr, ended(&format!("other {nth}"))));
     }
     let verdicts = world.until(begun, &pulls, |world, pr| world.has_verdict(pr));
     let drained = async {
@@ -149,14 +155,10 @@ async fn events(limits: SecondaryLimits, has_points_limit: bool) {
     if has_points_limit {
         world.account_of_points();
     }
-    // Now it is known whose check the configuration names: another App's than that of the events that follow.
-    pulls.iter().for_each(|pr| world.check_of("github-actions", pr, "build"));
-    world.simulator.settle().await;
-    world.server.settled().await;
     world.simulator.forget_requests();
     let begun = Instant::now();
     for nth in 0..20 {
-        pulls.iter().for_each(|pr| world.check(pr, &format!("more {nth}")));
+        pulls.iter().for_each(|pr| world.check("other-ci", pr, ended(&format!("more {nth}"))));
     }
     world.simulator.settle().await;
     world.server.settled().await;
@@ -393,13 +395,8 @@ impl World {
         self.simulator.user("alice").open_pull_request(&self.repository, spec).expect("alice may push")
     }
 
-    fn check(&self, pr: &Pr, name: &str) {
-        self.check_of("other-ci", pr, name);
-    }
-
-    fn check_of(&self, app: &str, pr: &Pr, name: &str) {
+    fn check(&self, app: &str, pr: &Pr, spec: CheckSpec) {
         let head = self.simulator.pull_request(pr).expect("it is there").head_sha;
-        let spec = CheckSpec::concluded(name, Conclusion::Success);
         self.simulator.ci(app).check_run(&self.repository, head, spec).expect("it may");
     }
 
