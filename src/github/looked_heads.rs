@@ -3,10 +3,10 @@
 //! Two kinds of event need no new look. News of a check that the configuration does not name, or of a suite of an App
 //! that reports none it names, changes no decision: news that comes before the configuration is known is kept, and
 //! judged once a look has read it. Where the configuration names no App, those count that the look saw report the
-//! check, and any until one has. And an event that came [`LAG`] before the look began adds nothing to it, if the
-//! check runs it names had ended in what the look read. Other events concern the pull request that was looked at. All
-//! of this holds only where no other pull request was seen with that head; one that comes later has a look of its own,
-//! which reads everything.
+//! check, none where it is a status, and any until it is reported. And an event that came [`LAG`] before the look began
+//! adds nothing to it, if the check runs it names had ended in what the look read. Other events concern the pull
+//! request that was looked at. All of this holds only where no other pull request was seen with that head; one that
+//! comes later has a look of its own, which reads everything.
 
 use std::collections::BTreeSet;
 
@@ -37,8 +37,9 @@ struct Look {
     pull_request: PrNumber,
     begun: Timestamp,
     ended: BTreeSet<CheckRunId>,
-    /// The checks that the configuration names, each with the Apps that report it: none if they are not known.
-    sources: Vec<(ExternalSource, BTreeSet<String>)>,
+    /// The checks that the configuration names, each with who reports it: an App, or `None` for a status. Empty until
+    /// somebody does.
+    sources: Vec<(ExternalSource, BTreeSet<Option<String>>)>,
 }
 
 /// The events of a head since its last work.
@@ -76,7 +77,8 @@ impl LookedHeads {
         });
         let sources = sources.map(|source| {
             let seen = snapshot.checks.iter().filter(|check| source.is_of(&check.name, check.app.as_deref()));
-            let reporters = source.app.iter().cloned().chain(seen.filter_map(|check| check.app.clone())).collect();
+            let configured = source.app.iter().cloned().map(Some);
+            let reporters = configured.chain(seen.map(|check| check.app.clone())).collect();
             (source, reporters)
         });
         let head = (snapshot.repository.clone(), snapshot.pull_request.head.sha);
@@ -149,7 +151,10 @@ impl Look {
         match news {
             CheckNews::Run { name, app } => is_named(name, app.as_deref()),
             CheckNews::Status { context } => is_named(context, None),
-            CheckNews::Suite { app } => self.sources.iter().any(|(_, apps)| apps.is_empty() || apps.contains(app)),
+            CheckNews::Suite { app } => {
+                let app = Some(app.clone());
+                self.sources.iter().any(|(_, by)| by.is_empty() || by.contains(&app))
+            }
         }
     }
 }
@@ -178,7 +183,7 @@ mod tests {
             app: Some("ci".to_owned()),
             when_skipped: Default::default(),
         };
-        let (pull_request, sources) = (PrNumber::new(12), vec![(source, BTreeSet::from(["ci".to_owned()]))]);
+        let (pull_request, sources) = (PrNumber::new(12), vec![(source, BTreeSet::from([Some("ci".to_owned())]))]);
         let look = Look { pull_request, begun: at(10), ended: [CheckRunId::new(7)].into(), sources };
         heads.looks.put(place(), look, at(12));
         heads
@@ -254,6 +259,9 @@ mod tests {
         let concerns = |news| heads.concerns(&repository, head, &news, at(13));
         assert!(concerns(suite("ci")) && !concerns(suite("somebody")), "another App reports it");
         assert!(concerns(run("build", "somebody")), "any App may report it too");
+        look.sources[0].1 = BTreeSet::from([None]);
+        heads.looks.put(place(), look.clone(), at(12));
+        assert!(!heads.concerns(&repository, head, &suite("ci"), at(13)), "a status has no suite");
         look.sources[0].1.clear();
         heads.looks.put(place(), look, at(12));
         assert!(concerns(suite("somebody")), "whose it is was not seen yet");

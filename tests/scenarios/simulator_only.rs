@@ -9,7 +9,9 @@ use loopgate::github::{
     ApiUrl, AppCredentials, Clock as _, Credentials, Github, Reconcile, ReconcileRequest, ReconcileResult, Secret,
     Setup, SystemClock,
 };
-use loopgate_simulator::{CheckSpec, Conclusion, Conditional, Config, Harm, Pr, PullSpec, RequestFault, Simulator};
+use loopgate_simulator::{
+    CheckSpec, Conclusion, Conditional, Config, Harm, Pr, PullSpec, RequestFault, Simulator, StatusState,
+};
 
 use crate::{
     bases::{CHECKS, GATES},
@@ -170,4 +172,21 @@ async fn a_check_that_nobody_configured_costs_no_look() {
     world.person("alice").closes(&second).await;
     assert_ne!(looks_after(&world, &pr, "other-ci", "storybook again").await, 0);
     assert_eq!(looks_after(&world, &pr, "github-actions", "storybook at last").await, 0);
+}
+
+/// Whose suites matter is known once somebody reports a check that is configured without its App.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_suite_costs_a_look_if_its_app_reports_what_is_configured() {
+    let world = World::quick(None).await;
+    let configuration = format!("{}{GATES}", CHECKS.replace(", app: other-ci", ""));
+    let repo = world.repository("widgets", &[(".github/loopgate.yml", &configuration)]);
+    let pr = world.person("alice").opens(&repo, "feat: totals", &[("src/totals.rs", "// In.\n")]).await;
+    assert_ne!(looks_after(&world, &pr, "github-actions", "storybook").await, 0, "nobody reports the build yet");
+    assert_ne!(looks_after(&world, &pr, "other-ci", "ci / build").await, 0);
+    assert_ne!(looks_after(&world, &pr, "github-actions", "pages").await, 0, "nobody reports the tests yet");
+    let head = world.head(&pr).parse().unwrap();
+    world.simulator().ci("other-ci").status(&repo, head, "ci / test", StatusState::Success).unwrap();
+    assert_eq!(looks_after(&world, &pr, "github-actions", "storybook again").await, 0);
+    assert_ne!(looks_after(&world, &pr, "other-ci", "lint").await, 0, "it reports the build");
+    assert_ne!(looks_after(&world, &pr, "github-actions", "ci / build").await, 0, "so does another App now");
 }
