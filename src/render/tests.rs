@@ -139,7 +139,7 @@ fn an_attempt_after_a_resume_is_not_the_nth_try() {
     let (mut decision, snapshot) = fixtures::regression_escalated();
     (decision.view.attempt, decision.next.failures.count) = (5, 1);
     let text = only_post(&pull_request(&decision, &snapshot, &fixtures::policy(), None));
-    assert!(text.contains("**Attempt 5 (try 1 of 3) needs a person: "), "{text}");
+    assert!(text.contains("**Attempt 5 needs a person: "), "{text}");
     assert!(text.contains("**Attempts**: 1 / 3\n"), "{text}");
 }
 

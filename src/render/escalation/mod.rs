@@ -187,8 +187,7 @@ fn variables(subject: &Subject<'_>, escalation: &EscalationView, brevity: Brevit
         title => text(&clip(&snapshot.pull_request.title, 200)),
         // "Attempt 3 needs a person: tests that passed before fail now."
         sentence => markdown("escalation", &"sentence", context! {
-            attempt => view.attempt, failed => next.failures.count, most => view.max_attempts,
-            trigger => Markdown::ours(words::trigger(escalation.trigger)),
+            attempt => view.attempt, trigger => Markdown::ours(words::trigger(escalation.trigger)),
         }),
     }
 }
